@@ -1,0 +1,2 @@
+//! The binary: somersault.
+fn main() {}

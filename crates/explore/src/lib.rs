@@ -1,0 +1,1 @@
+//! Runs a plan over any graph view, growing columnar binding tables.

@@ -1,0 +1,140 @@
+//! Expressions as plain data: what `FILTER` and `ORDER BY` compute over a row.
+//!
+//! `query` resolves names, arities and constants once; `explore` evaluates over columns. An
+//! evaluation gives a term or an error (SPARQL 1.1 section 17.2); errors are values here, because
+//! `||`, `&&`, `COALESCE` and `IF` look at them.
+
+use crate::plan::{ConstantId, Slot};
+
+/// An expression over the columns of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// The value of a column; an error where it is unbound.
+    Slot(Slot),
+    /// A term of the query text.
+    Constant(ConstantId),
+    /// `BOUND(?x)`.
+    Bound(Slot),
+    /// `a || b || ...`, at least two.
+    Or(Vec<Expression>),
+    /// `a && b && ...`, at least two.
+    And(Vec<Expression>),
+    /// `!a`.
+    Not(Box<Expression>),
+    /// A comparison of values (section 17.3 operator mapping; `sameTerm` is separate).
+    Compare(Comparison, Box<Expression>, Box<Expression>),
+    /// `sameTerm(a, b)`.
+    SameTerm(Box<Expression>, Box<Expression>),
+    /// `a IN (b, ...)`; `NOT IN` is `Not` of it.
+    In(Box<Expression>, Vec<Expression>),
+    /// Binary arithmetic on numbers, and the date arithmetic that `oxsdatatypes` has.
+    Arithmetic(Arithmetic, Box<Expression>, Box<Expression>),
+    /// `+a`.
+    Plus(Box<Expression>),
+    /// `-a`.
+    Minus(Box<Expression>),
+    /// `IF(condition, then, else)`.
+    If(Box<Expression>, Box<Expression>, Box<Expression>),
+    /// `COALESCE(a, ...)`.
+    Coalesce(Vec<Expression>),
+    /// A builtin function.
+    Call(Function, Vec<Expression>),
+}
+
+/// A comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// An arithmetic operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+}
+
+/// The builtins of SPARQL 1.1 section 17.4 that this release evaluates; the names are the
+/// specification's. Everything else is refused by the translator with its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// Term tests and parts (17.4.2).
+    IsIri,
+    /// `isBLANK`
+    IsBlank,
+    /// `isLITERAL`
+    IsLiteral,
+    /// `isNUMERIC`
+    IsNumeric,
+    /// `STR`
+    Str,
+    /// `LANG`
+    Lang,
+    /// `DATATYPE`
+    Datatype,
+    /// Strings (17.4.3).
+    StrLen,
+    /// `SUBSTR`, two or three arguments
+    SubStr,
+    /// `UCASE`
+    UCase,
+    /// `LCASE`
+    LCase,
+    /// `STRSTARTS`
+    StrStarts,
+    /// `STRENDS`
+    StrEnds,
+    /// `CONTAINS`
+    Contains,
+    /// `STRBEFORE`
+    StrBefore,
+    /// `STRAFTER`
+    StrAfter,
+    /// `ENCODE_FOR_URI`
+    EncodeForUri,
+    /// `CONCAT`
+    Concat,
+    /// `langMATCHES`
+    LangMatches,
+    /// `REGEX`, two or three arguments
+    Regex,
+    /// `REPLACE`, three or four arguments
+    Replace,
+    /// Numbers (17.4.4).
+    Abs,
+    /// `ROUND`
+    Round,
+    /// `CEIL`
+    Ceil,
+    /// `FLOOR`
+    Floor,
+    /// Dates (17.4.5).
+    Year,
+    /// `MONTH`
+    Month,
+    /// `DAY`
+    Day,
+    /// `HOURS`
+    Hours,
+    /// `MINUTES`
+    Minutes,
+    /// `SECONDS`
+    Seconds,
+}

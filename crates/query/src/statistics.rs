@@ -1,0 +1,64 @@
+//! What the planner knows about a graph: a plain value, filled by the façade from what the store
+//! exports about itself. `query` never meets `store`.
+//!
+//! The main statistic are the characteristic sets (signatures): for each set of predicates and
+//! types that some vertex has, how many vertices have exactly it. They give the fan-out of a
+//! predicate by the type of its source, and prove emptiness: a star that no set covers has no
+//! answer.
+
+use rdf::{Direction, VertexId};
+
+/// Statistics of one store at one snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Distinct quads.
+    pub quads: u64,
+    /// Per predicate, ascending by vertex.
+    pub predicates: Vec<PredicateStatistics>,
+    /// Members of each class (objects of `rdf:type`), ascending by vertex.
+    pub classes: Vec<(VertexId, u64)>,
+    /// Characteristic sets of subjects: out-predicates and types.
+    pub out_sets: Vec<CharacteristicSet>,
+    /// Characteristic sets of objects: in-predicates, and (the same vertex's) types.
+    pub in_sets: Vec<CharacteristicSet>,
+    /// Number of named graphs.
+    pub named_graphs: u64,
+    /// The vertex of `rdf:type`, where the store has it as a predicate.
+    pub type_vertex: Option<VertexId>,
+}
+
+/// One predicate's sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredicateStatistics {
+    /// The predicate as a vertex.
+    pub vertex: VertexId,
+    /// Distinct subjects.
+    pub subjects: u64,
+    /// Distinct objects.
+    pub objects: u64,
+    /// Edges over all graphs.
+    pub edges: u64,
+}
+
+/// One characteristic set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CharacteristicSet {
+    /// Its predicates as vertices, ascending, each with the edges that its vertices have of it.
+    pub predicates: Vec<(VertexId, u64)>,
+    /// Its types, ascending; empty where types are not recorded.
+    pub types: Vec<VertexId>,
+    /// Vertices that have exactly this set.
+    pub vertices: u64,
+}
+
+/// A question that the planner has about a constant: how many neighbours has it? Asked for every
+/// pattern with a constant end before planning, answered by the façade in one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DegreeQuestion {
+    /// The constant end.
+    pub vertex: VertexId,
+    /// The predicate; `None` asks for the sum over all predicates (or a bound on it).
+    pub predicate: Option<VertexId>,
+    /// [`Direction::Out`]: the constant is the subject.
+    pub direction: Direction,
+}

@@ -1,0 +1,44 @@
+//! The seam between terms and ids: what is this term's id, and this id's term?
+//!
+//! Called per batch, never per row. Implementations: the local [dictionary](crate::dictionary) now,
+//! a cached remote one with the cluster. Inline ids are answered here too, without looking
+//! anything up, so that callers need not know which ids are inline.
+
+use crate::id::VertexId;
+use crate::terms::TermBuffer;
+use oxrdf::TermRef;
+
+/// Why a lookup between terms and ids failed. A term that is merely absent is not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum LexiconError {
+    /// A block of a dictionary file does not match its checksum.
+    #[error("dictionary file {file}: block {block} is damaged; run `somersault check`")]
+    Damaged {
+        /// The file's name within the store directory.
+        file: String,
+        /// The number of the damaged block.
+        block: u64,
+    },
+    /// An id that this dictionary never gave out, so that the store's parts do not fit together.
+    #[error("id {0:?} is not in the dictionary; run `somersault check`")]
+    UnknownId(VertexId),
+    /// A part of the dictionary could not be read.
+    #[error("dictionary: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Terms to ids and back, in batches.
+pub trait Lexicon: Sync {
+    /// Appends to `ids`, for each term in order, its id, or `None` where the term is stored nowhere.
+    /// Blank nodes are looked up by the label that [`Lexicon::terms`] gives them.
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError>;
+
+    /// Appends to `terms`, for each id in order, its term; [`VertexId::UNBOUND`] gives an empty
+    /// cell. Query-local ids are the caller's to answer and are an [`LexiconError::UnknownId`]
+    /// here.
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError>;
+}

@@ -1,0 +1,11 @@
+//! Terms, triples, text formats, compact ids, and the dictionary between terms and ids.
+//!
+//! Deliberately does not know: how adjacency is laid out, SPARQL.
+
+pub mod id;
+pub mod lexicon;
+pub mod terms;
+
+pub use id::{Direction, PredicateId, Tag, VertexId};
+pub use lexicon::{Lexicon, LexiconError};
+pub use terms::TermBuffer;

@@ -1,0 +1,1 @@
+//! HTTP: the SPARQL protocol, metrics and the page at the root.

@@ -1,0 +1,1 @@
+//! The database: composes store, query and exploration behind one façade.

@@ -1,0 +1,1 @@
+//! One node's graph: predicate segments, index vertices, bulk load, check.

@@ -1,0 +1,1 @@
+//! Naive oracle evaluator, graph fixtures, random graphs and queries, case files.

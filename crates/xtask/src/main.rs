@@ -1,0 +1,2 @@
+//! Chores: tidy checks, conformance, long runs.
+fn main() {}
