@@ -3,7 +3,10 @@
 //! Deliberately does not know: how adjacency is laid out, SPARQL.
 
 pub mod id;
+pub mod inline;
+pub mod key;
 pub mod lexicon;
+
 pub mod terms;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};

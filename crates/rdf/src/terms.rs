@@ -95,8 +95,21 @@ impl TermBuffer {
         self.cells.push(Cell::Typed(lexical, datatype));
     }
 
+    /// Appends a literal whose datatype's IRI is `namespace` followed by `local`.
+    pub fn push_typed_in(&mut self, lexical: &str, namespace: &str, local: &str) {
+        let lexical = self.keep(lexical);
+        let mut datatype = self.keep(namespace);
+        datatype.end = self.keep(local).end;
+        self.cells.push(Cell::Typed(lexical, datatype));
+    }
+
     /// Appends a language-tagged literal.
-    pub fn push_language(&mut self, lexical: &str, language: &str, direction: Option<BaseDirection>) {
+    pub fn push_language(
+        &mut self,
+        lexical: &str,
+        language: &str,
+        direction: Option<BaseDirection>,
+    ) {
         let lexical = self.keep(lexical);
         let language = self.keep(language);
         self.cells.push(match direction {
@@ -144,13 +157,11 @@ impl TermBuffer {
                 NamedNodeRef::new_unchecked(self.text(datatype)),
             )
             .into(),
-            Cell::Language(lexical, language) => {
-                LiteralRef::new_language_tagged_literal_unchecked(
-                    self.text(lexical),
-                    self.text(language),
-                )
-                .into()
-            }
+            Cell::Language(lexical, language) => LiteralRef::new_language_tagged_literal_unchecked(
+                self.text(lexical),
+                self.text(language),
+            )
+            .into(),
             Cell::Directed(lexical, language, direction) => {
                 LiteralRef::new_directional_language_tagged_literal_unchecked(
                     self.text(lexical),
@@ -171,7 +182,10 @@ impl TermBuffer {
     fn keep(&mut self, text: &str) -> Span {
         let start = self.text.len();
         self.text.push_str(text);
-        Span { start, end: self.text.len() }
+        Span {
+            start,
+            end: self.text.len(),
+        }
     }
 
     fn text(&self, span: Span) -> &str {
