@@ -1,0 +1,142 @@
+//! Memory of queries: one pool for all, a share for each.
+//!
+//! Every operator that keeps rows asks before it grows. A query draws on its own limit and on the
+//! pool of all queries together; when either is exhausted it ends with a clear error and gives
+//! back everything when its [`Budget`] is dropped. Accounting is by capacity asked for, so it is a
+//! bound from above up to what the allocator adds.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | any thread of a query | `Budget::used`, `Pool::used` by compare-exchange | growing, shrinking |
+//! | the owner of the query | drop of `Budget` | once, after its threads have ended |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A limit of memory was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of memory: {used} bytes in use, {asked} more asked for, limit {limit} bytes")]
+pub struct Exhausted {
+    /// Bytes asked for.
+    pub asked: u64,
+    /// Bytes in use when it was asked.
+    pub used: u64,
+    /// The limit that was reached: the query's, or the pool's.
+    pub limit: u64,
+}
+
+/// The pool that all queries of one database draw on.
+#[derive(Debug)]
+pub struct Pool {
+    used: AtomicU64,
+    limit: u64,
+}
+
+impl Pool {
+    /// A pool of so many bytes.
+    pub fn new(limit_bytes: u64) -> Arc<Pool> {
+        Arc::new(Pool { used: AtomicU64::new(0), limit: limit_bytes })
+    }
+
+    /// Bytes that queries hold now.
+    pub fn used_bytes(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The pool's size.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit
+    }
+}
+
+/// One query's share of a [`Pool`].
+#[derive(Debug)]
+pub struct Budget {
+    pool: Arc<Pool>,
+    used: AtomicU64,
+    limit: u64,
+    peak: AtomicU64,
+}
+
+impl Budget {
+    /// A share of at most `limit_bytes`.
+    pub fn new(pool: &Arc<Pool>, limit_bytes: u64) -> Budget {
+        Budget {
+            pool: Arc::clone(pool),
+            used: AtomicU64::new(0),
+            limit: limit_bytes,
+            peak: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes bytes, from the share and from the pool, or neither.
+    pub fn take(&self, bytes: u64) -> Result<(), Exhausted> {
+        let used = add_below(&self.used, bytes, self.limit)?;
+        if let Err(exhausted) = add_below(&self.pool.used, bytes, self.pool.limit) {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(exhausted);
+        }
+        self.peak.fetch_max(used, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives bytes back.
+    pub fn give_back(&self, bytes: u64) {
+        let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes, "a query gave back more memory than it took");
+        self.pool.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The most that was held at once, in bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        let left = self.used.load(Ordering::Relaxed);
+        self.pool.used.fetch_sub(left, Ordering::Relaxed);
+    }
+}
+
+/// Adds unless the sum would pass the limit; gives the sum.
+fn add_below(counter: &AtomicU64, bytes: u64, limit: u64) -> Result<u64, Exhausted> {
+    let update = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+        used.checked_add(bytes).filter(|sum| *sum <= limit)
+    });
+    match update {
+        Ok(before) => Ok(before + bytes),
+        Err(used) => Err(Exhausted { asked: bytes, used, limit }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_stays_below_its_share() {
+        let pool = Pool::new(1000);
+        let budget = Budget::new(&pool, 100);
+        budget.take(60).unwrap();
+        assert_eq!(budget.take(50), Err(Exhausted { asked: 50, used: 60, limit: 100 }));
+        assert_eq!(pool.used_bytes(), 60);
+        budget.give_back(20);
+        budget.take(50).unwrap();
+        assert_eq!(budget.peak_bytes(), 90);
+    }
+
+    #[test]
+    fn all_queries_stay_below_the_pool_and_give_everything_back() {
+        let pool = Pool::new(100);
+        let first = Budget::new(&pool, 100);
+        let second = Budget::new(&pool, 100);
+        first.take(80).unwrap();
+        assert!(second.take(30).is_err());
+        drop(first);
+        second.take(30).unwrap();
+        drop(second);
+        assert_eq!(pool.used_bytes(), 0);
+    }
+}

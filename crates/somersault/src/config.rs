@@ -1,0 +1,330 @@
+//! Configuration as a checked value: read once at the edge, never looked up later.
+//!
+//! Layers, each over the next: flags, environment (`SOMERSAULT_SECTION__KEY`), file
+//! (`somersault.toml`), defaults. Every value remembers where it came from, for `config show`. An
+//! unknown key is an error that names the nearest known one; a value that does not parse is an
+//! error that names its origin. This module reads neither files nor the environment: the edge
+//! hands over what it read.
+
+use crate::units::{UnitError, format_size, parse_duration, parse_size};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// The configuration file of this name.
+    File(String),
+    /// The environment variable of this name.
+    Environment(String),
+    /// The command line flag of this name.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => write!(f, "default"),
+            Origin::File(name) => write!(f, "file {name}"),
+            Origin::Environment(name) => write!(f, "environment {name}"),
+            Origin::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not TOML.
+    #[error("{file}: {message}")]
+    Syntax {
+        /// The file's name.
+        file: String,
+        /// What the TOML parser says, with its line and column.
+        message: String,
+    },
+    /// A key that nobody knows.
+    #[error("{origin}: unknown key `{key}`{}", nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    UnknownKey {
+        /// Where it stands.
+        origin: Origin,
+        /// The key, as `section.key`.
+        key: String,
+        /// The known key that is most like it.
+        nearest: Option<&'static str>,
+    },
+    /// A value that does not parse.
+    #[error("{origin}: `{key}` = `{value}`: {reason}")]
+    BadValue {
+        /// Where it stands.
+        origin: Origin,
+        /// The key, as `section.key`.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// The known keys with their defaults and a line of help each.
+pub const KEYS: [(&str, &str, &str); 9] = [
+    ("server.bind", "127.0.0.1:7272", "address and port to listen on"),
+    ("server.connections", "1024", "connections served at once; more wait"),
+    ("query.timeout", "30s", "time a query may take"),
+    ("query.memory_pool", "auto", "memory of all queries; auto is 60 % of what is free"),
+    ("query.memory_limit", "auto", "memory of one query; auto is a quarter of the pool"),
+    ("query.threads", "auto", "threads of one heavy query; auto is one per core"),
+    ("query.text_max", "1MiB", "longest query text"),
+    ("load.memory_limit", "auto", "memory of a load before it spills; auto is 2GiB"),
+    ("load.threads", "auto", "threads of a load; auto is one per core"),
+];
+
+/// Raw values in layers, before they are checked.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    values: BTreeMap<&'static str, (String, Origin)>,
+}
+
+impl Layers {
+    /// Nothing but defaults.
+    pub fn new() -> Layers {
+        Layers::default()
+    }
+
+    /// Adds a configuration file's text. Layers are added lowest first: file, environment, flags.
+    pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            ConfigError::Syntax { file: name.to_owned(), message: error.to_string() }
+        })?;
+        let origin = Origin::File(name.to_owned());
+        for (section, entries) in table {
+            let toml::Value::Table(entries) = entries else {
+                return Err(unknown(&origin, &section));
+            };
+            for (key, value) in entries {
+                let text = match value {
+                    toml::Value::String(text) => text,
+                    other => other.to_string(),
+                };
+                self.set(&format!("{section}.{key}"), text, origin.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds environment variables; those that do not begin with `SOMERSAULT_` or have no `__` are
+    /// not ours.
+    pub fn add_environment<I>(&mut self, variables: I) -> Result<(), ConfigError>
+    where
+        I: IntoIterator<Item = (String, String)>,
+    {
+        for (name, value) in variables {
+            let Some(rest) = name.strip_prefix("SOMERSAULT_") else { continue };
+            let Some((section, key)) = rest.split_once("__") else { continue };
+            let key = format!("{}.{}", section.to_lowercase(), key.to_lowercase());
+            self.set(&key, value, Origin::Environment(name.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Adds one flag of the command line.
+    pub fn add_flag(&mut self, flag: &str, key: &str, value: String) -> Result<(), ConfigError> {
+        self.set(key, value, Origin::Flag(flag.to_owned()))
+    }
+
+    fn set(&mut self, key: &str, value: String, origin: Origin) -> Result<(), ConfigError> {
+        let known = KEYS.iter().find(|(name, _, _)| *name == key);
+        let Some((name, _, _)) = known else { return Err(unknown(&origin, key)) };
+        self.values.insert(name, (value, origin));
+        Ok(())
+    }
+
+    fn get(&self, key: &'static str) -> (String, Origin) {
+        if let Some(found) = self.values.get(key) {
+            return found.clone();
+        }
+        let (_, default, _) = KEYS.iter().find(|(name, _, _)| *name == key).expect("a known key");
+        ((*default).to_owned(), Origin::Default)
+    }
+
+    /// All keys in order with their values and origins, for `config show`.
+    pub fn show(&self) -> Vec<(&'static str, String, Origin)> {
+        KEYS.iter()
+            .map(|(key, _, _)| {
+                let (value, origin) = self.get(key);
+                (*key, value, origin)
+            })
+            .collect()
+    }
+
+    /// Checks every value. `machine` resolves `auto`.
+    pub fn check(&self, machine: Machine) -> Result<Config, ConfigError> {
+        let pool = self.size("query.memory_pool", machine.free_memory_bytes / 10 * 6)?;
+        Ok(Config {
+            bind: self.read("server.bind", |text| {
+                text.parse::<SocketAddr>().map_err(|_| "expected HOST:PORT".to_owned())
+            })?,
+            connections: self.read("server.connections", |text| count(text))?,
+            timeout: self
+                .read("query.timeout", |text| parse_duration(text).map_err(|e| e.to_string()))?,
+            memory_pool_bytes: pool,
+            query_memory_bytes: self.size("query.memory_limit", pool / 4)?,
+            query_threads: self.count_or("query.threads", machine.cores)?,
+            text_max_bytes: self.size("query.text_max", 1 << 20)?,
+            load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
+            load_threads: self.count_or("load.threads", machine.cores)?,
+        })
+    }
+
+    fn size(&self, key: &'static str, automatic: u64) -> Result<u64, ConfigError> {
+        self.read(key, |text| match text {
+            "auto" => Ok(automatic),
+            text => parse_size(text).map_err(|error: UnitError| error.to_string()),
+        })
+    }
+
+    fn count_or(&self, key: &'static str, automatic: usize) -> Result<usize, ConfigError> {
+        self.read(key, |text| if text == "auto" { Ok(automatic) } else { count(text) })
+    }
+
+    fn read<T>(
+        &self,
+        key: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, ConfigError> {
+        let (value, origin) = self.get(key);
+        parse(&value).map_err(|reason| ConfigError::BadValue { origin, key, value, reason })
+    }
+}
+
+/// What `auto` is measured against.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Processor cores that may be used.
+    pub cores: usize,
+    /// Memory that the machine or its control group has left.
+    pub free_memory_bytes: u64,
+}
+
+/// A checked configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Address to listen on.
+    pub bind: SocketAddr,
+    /// Connections served at once.
+    pub connections: usize,
+    /// Time of a query.
+    pub timeout: Duration,
+    /// Memory of all queries together.
+    pub memory_pool_bytes: u64,
+    /// Memory of one query.
+    pub query_memory_bytes: u64,
+    /// Threads of one heavy query.
+    pub query_threads: usize,
+    /// Longest query text.
+    pub text_max_bytes: u64,
+    /// Memory of a load before it spills.
+    pub load_memory_bytes: u64,
+    /// Threads of a load.
+    pub load_threads: usize,
+}
+
+impl Config {
+    /// A summary for a log line at start.
+    pub fn summary(&self) -> String {
+        format!(
+            "queries: {} each, {} together, {:?}, {} threads",
+            format_size(self.query_memory_bytes),
+            format_size(self.memory_pool_bytes),
+            self.timeout,
+            self.query_threads
+        )
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("expected a number above zero".to_owned()),
+    }
+}
+
+fn unknown(origin: &Origin, key: &str) -> ConfigError {
+    let nearest = KEYS
+        .iter()
+        .map(|(name, _, _)| (edit_distance(name, key), *name))
+        .min()
+        .filter(|(distance, name)| *distance <= name.len().min(key.len()) / 2 + 1)
+        .map(|(_, name)| name);
+    ConfigError::UnknownKey { origin: origin.clone(), key: key.to_owned(), nearest }
+}
+
+/// Levenshtein's distance in bytes.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.bytes().enumerate() {
+            let substituted = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Machine = Machine { cores: 2, free_memory_bytes: 10 << 30 };
+
+    #[test]
+    fn defaults_follow_the_machine() {
+        let config = Layers::new().check(MACHINE).unwrap();
+        assert_eq!(config.memory_pool_bytes, 6 << 30);
+        assert_eq!(config.query_memory_bytes, (6 << 30) / 4);
+        assert_eq!(config.query_threads, 2);
+        assert_eq!(config.timeout, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn layers_override_in_order_and_say_so() {
+        let mut layers = Layers::new();
+        layers.add_file("somersault.toml", "[query]\ntimeout = \"5s\"\nthreads = 3").unwrap();
+        let variable = ("SOMERSAULT_QUERY__TIMEOUT".to_owned(), "6s".to_owned());
+        layers.add_environment([variable, ("PATH".to_owned(), "x".to_owned())]).unwrap();
+        layers.add_flag("--threads", "query.threads", "4".to_owned()).unwrap();
+        let config = layers.check(MACHINE).unwrap();
+        assert_eq!((config.timeout, config.query_threads), (Duration::from_secs(6), 4));
+        let shown = layers.show();
+        let timeout = shown.iter().find(|(key, _, _)| *key == "query.timeout").unwrap();
+        assert_eq!(timeout.2.to_string(), "environment SOMERSAULT_QUERY__TIMEOUT");
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let mut layers = Layers::new();
+        let error = layers.add_file("somersault.toml", "[query]\ntimout = \"5s\"").unwrap_err();
+        let message = error.to_string();
+        assert_eq!(
+            message,
+            "file somersault.toml: unknown key `query.timout`; did you mean `query.timeout`?"
+        );
+        assert!(layers.add_file("f", "colour = 1").is_err());
+    }
+
+    #[test]
+    fn a_bad_value_names_its_origin() {
+        let mut layers = Layers::new();
+        layers.add_flag("--timeout", "query.timeout", "30".to_owned()).unwrap();
+        let message = layers.check(MACHINE).unwrap_err().to_string();
+        assert!(message.starts_with("flag --timeout: `query.timeout` = `30`:"), "{message}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Answers on their way out: batches of decoded rows, and the writers that print them.
+//!
+//! The engine pushes batches into a [`Sink`], so memory does not grow with the result and a slow
+//! reader slows the walk down (back-pressure) instead of filling a buffer. [`ResultWriter`] is the
+//! sink that writes the W3C formats through `sparesults`. An answer is complete or an error: a
+//! writer that is dropped without [`Sink::finish`] leaves a body that no parser takes for whole
+//! where the format allows that (JSON, XML); CSV and TSV cannot show it, so the edge must break
+//! the connection.
+
+use oxrdf::{TermRef, Variable};
+use rdf::TermBuffer;
+use sparesults::{QueryResultsFormat, QueryResultsSerializer, WriterSolutionsSerializer};
+use std::io::{self, Write};
+
+/// A batch of rows: one column of terms per projected variable, all of the same length.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// The columns, in the order of the projection.
+    pub columns: Vec<TermBuffer>,
+    /// Number of rows; counts also where there is no column.
+    pub len: usize,
+}
+
+impl Rows {
+    /// The cells of one row, in the order of the projection.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = Option<TermRef<'_>>> {
+        self.columns.iter().map(move |column| column.get(row))
+    }
+}
+
+/// Takes an answer as it comes. Either [`Sink::boolean`], or [`Sink::head`], any number of
+/// [`Sink::rows`], [`Sink::finish`]. An error ends the query.
+pub trait Sink {
+    /// The names of the projected variables, once, before any row.
+    fn head(&mut self, variables: &[String]) -> io::Result<()>;
+    /// Some rows.
+    fn rows(&mut self, rows: &Rows) -> io::Result<()>;
+    /// The end of a complete answer.
+    fn finish(&mut self) -> io::Result<()>;
+    /// The whole answer of an `ASK`.
+    fn boolean(&mut self, value: bool) -> io::Result<()>;
+}
+
+/// The result formats of the W3C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// SPARQL Query Results JSON Format.
+    Json,
+    /// SPARQL Query Results XML Format.
+    Xml,
+    /// CSV: lossy, terms as plain text.
+    Csv,
+    /// TSV: terms in Turtle syntax.
+    Tsv,
+}
+
+impl ResultFormat {
+    /// All formats, the preferred one first.
+    pub const ALL: [ResultFormat; 4] =
+        [ResultFormat::Json, ResultFormat::Xml, ResultFormat::Csv, ResultFormat::Tsv];
+
+    /// The media type sent with an answer.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            ResultFormat::Json => "application/sparql-results+json",
+            ResultFormat::Xml => "application/sparql-results+xml",
+            ResultFormat::Csv => "text/csv; charset=utf-8",
+            ResultFormat::Tsv => "text/tab-separated-values; charset=utf-8",
+        }
+    }
+
+    /// The media types accepted for it, without parameters, the canonical one first.
+    pub const fn accepted_types(self) -> &'static [&'static str] {
+        match self {
+            ResultFormat::Json => {
+                &["application/sparql-results+json", "application/json", "text/json"]
+            }
+            ResultFormat::Xml => &["application/sparql-results+xml", "application/xml", "text/xml"],
+            ResultFormat::Csv => &["text/csv"],
+            ResultFormat::Tsv => &["text/tab-separated-values", "text/tsv"],
+        }
+    }
+
+    /// The format with this short name, as flags have it.
+    pub fn from_name(name: &str) -> Option<ResultFormat> {
+        Some(match name {
+            "json" => ResultFormat::Json,
+            "xml" => ResultFormat::Xml,
+            "csv" => ResultFormat::Csv,
+            "tsv" => ResultFormat::Tsv,
+            _ => return None,
+        })
+    }
+
+    const fn library(self) -> QueryResultsFormat {
+        match self {
+            ResultFormat::Json => QueryResultsFormat::Json,
+            ResultFormat::Xml => QueryResultsFormat::Xml,
+            ResultFormat::Csv => QueryResultsFormat::Csv,
+            ResultFormat::Tsv => QueryResultsFormat::Tsv,
+        }
+    }
+}
+
+/// Writes an answer in one of the W3C formats.
+pub struct ResultWriter<W: Write> {
+    format: ResultFormat,
+    state: State<W>,
+    variables: Vec<Variable>,
+}
+
+enum State<W: Write> {
+    Waiting(W),
+    Writing(Box<WriterSolutionsSerializer<W>>),
+    Done(W),
+    Broken,
+}
+
+impl<W: Write> ResultWriter<W> {
+    /// A writer; buffering is the caller's choice of `output`.
+    pub fn new(format: ResultFormat, output: W) -> ResultWriter<W> {
+        ResultWriter { format, state: State::Waiting(output), variables: Vec::new() }
+    }
+
+    /// The output, once the answer is complete.
+    pub fn into_output(self) -> Option<W> {
+        match self.state {
+            State::Done(output) | State::Waiting(output) => Some(output),
+            State::Writing(_) | State::Broken => None,
+        }
+    }
+
+    fn out_of_order() -> io::Error {
+        io::Error::other("parts of an answer came out of order")
+    }
+}
+
+impl<W: Write> Sink for ResultWriter<W> {
+    fn head(&mut self, variables: &[String]) -> io::Result<()> {
+        let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(Self::out_of_order());
+        };
+        self.variables = variables.iter().map(Variable::new_unchecked).collect();
+        let serializer = QueryResultsSerializer::from_format(self.format.library())
+            .serialize_solutions_to_writer(output, self.variables.clone())?;
+        self.state = State::Writing(Box::new(serializer));
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        let State::Writing(serializer) = &mut self.state else { return Err(Self::out_of_order()) };
+        for row in 0..rows.len {
+            let cells = self.variables.iter().zip(rows.row(row));
+            serializer.serialize(cells.filter_map(|(variable, term)| Some((variable, term?))))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let State::Writing(serializer) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(Self::out_of_order());
+        };
+        let mut output = serializer.finish()?;
+        output.flush()?;
+        self.state = State::Done(output);
+        Ok(())
+    }
+
+    fn boolean(&mut self, value: bool) -> io::Result<()> {
+        let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(Self::out_of_order());
+        };
+        let mut output = QueryResultsSerializer::from_format(self.format.library())
+            .serialize_boolean_to_writer(output, value)?;
+        output.flush()?;
+        self.state = State::Done(output);
+        Ok(())
+    }
+}
+
+/// A sink that keeps everything, for library users and tests with small answers.
+#[derive(Debug, Default, PartialEq)]
+pub struct Collected {
+    /// The projected variables.
+    pub variables: Vec<String>,
+    /// The rows, a cell per variable.
+    pub rows: Vec<Vec<Option<oxrdf::Term>>>,
+    /// The answer of an `ASK`.
+    pub boolean: Option<bool>,
+}
+
+impl Sink for Collected {
+    fn head(&mut self, variables: &[String]) -> io::Result<()> {
+        self.variables = variables.to_vec();
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        for row in 0..rows.len {
+            self.rows.push(rows.row(row).map(|cell| cell.map(TermRef::into_owned)).collect());
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn boolean(&mut self, value: bool) -> io::Result<()> {
+        self.boolean = Some(value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(format: ResultFormat) -> String {
+        let mut first = TermBuffer::new();
+        first.push_iri("http://e/a");
+        first.push_unbound();
+        let mut second = TermBuffer::new();
+        second.push_simple("x");
+        second.push_language("y", "en", None);
+        let rows = Rows { columns: vec![first, second], len: 2 };
+        let mut writer = ResultWriter::new(format, Vec::new());
+        writer.head(&["s".to_owned(), "o".to_owned()]).unwrap();
+        writer.rows(&rows).unwrap();
+        writer.finish().unwrap();
+        String::from_utf8(writer.into_output().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn rows_in_each_format() {
+        assert_eq!(written(ResultFormat::Tsv), "?s\t?o\n<http://e/a>\t\"x\"\n\t\"y\"@en\n");
+        assert_eq!(written(ResultFormat::Csv), "s,o\r\nhttp://e/a,x\r\n,y\r\n");
+        assert!(written(ResultFormat::Json).contains(r#""xml:lang":"en""#));
+        assert!(written(ResultFormat::Xml).ends_with("</sparql>"));
+    }
+
+    #[test]
+    fn a_boolean() {
+        let mut writer = ResultWriter::new(ResultFormat::Json, Vec::new());
+        writer.boolean(true).unwrap();
+        let text = String::from_utf8(writer.into_output().unwrap()).unwrap();
+        assert_eq!(text, r#"{"head":{},"boolean":true}"#);
+    }
+
+    #[test]
+    fn parts_out_of_order_are_errors() {
+        let mut writer = ResultWriter::new(ResultFormat::Csv, Vec::new());
+        assert!(writer.finish().is_err());
+    }
+}
