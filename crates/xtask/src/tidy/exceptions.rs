@@ -1,0 +1,110 @@
+//! Every exception from the house rules, in one place, each with its reason.
+//!
+//! Invariant: an exception that excuses nothing is reported, so this list cannot outlive its
+//! causes. An exception names a rule, the beginning of a path, and what is excused there.
+
+use super::Finding;
+
+/// One thing that a rule lets pass.
+struct Exception {
+    /// The check's name.
+    check: &'static str,
+    /// Where: the beginning of a path (`crates/store/src/load` covers `load.rs` and `load/`).
+    path: &'static str,
+    /// What: a piece of the finding's text.
+    what: &'static str,
+    /// Why it is right there.
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[Exception {
+    check: "authority",
+    path: "crates/store/src/load",
+    what: "thread::scope",
+    reason: "the bulk loader parses and sorts in parallel; the number of threads is its \
+             argument, and none outlives the call",
+}];
+
+/// Takes away what is excused from a check's findings, and adds the exceptions that are stale.
+pub fn apply(check: &str, findings: Vec<Finding>) -> Vec<Finding> {
+    apply_list(EXCEPTIONS, check, findings)
+}
+
+fn apply_list(list: &[Exception], check: &str, findings: Vec<Finding>) -> Vec<Finding> {
+    let concerned: Vec<&Exception> = list.iter().filter(|each| each.check == check).collect();
+    let mut used = vec![false; concerned.len()];
+    let mut left: Vec<Finding> = Vec::new();
+    for finding in findings {
+        match concerned
+            .iter()
+            .position(|exception| excuses(exception, &finding))
+        {
+            Some(index) => used[index] = true,
+            None => left.push(finding),
+        }
+    }
+    let stale = concerned.iter().zip(used).filter(|(_, used)| !used);
+    left.extend(stale.map(|(exception, _)| stale_finding(exception)));
+    left
+}
+
+fn excuses(exception: &Exception, finding: &Finding) -> bool {
+    finding.path.starts_with(exception.path) && finding.what.contains(exception.what)
+}
+
+fn stale_finding(exception: &Exception) -> Finding {
+    let Exception {
+        path, what, reason, ..
+    } = exception;
+    let what = format!("the exception for `{what}` excuses nothing any more (it said: {reason})");
+    Finding {
+        path: (*path).to_owned(),
+        line: 0,
+        what,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &[Exception] = &[Exception {
+        check: "one",
+        path: "crates/a/src/b",
+        what: "clock",
+        reason: "because",
+    }];
+
+    fn finding(path: &str, what: &str) -> Finding {
+        Finding {
+            path: path.to_owned(),
+            line: 1,
+            what: what.to_owned(),
+        }
+    }
+
+    #[test]
+    fn excuses_only_what_is_named_where_it_is_named() {
+        let here = finding("crates/a/src/b.rs", "reads the clock");
+        let there = finding("crates/c/src/b.rs", "reads the clock");
+        let other = finding("crates/a/src/b.rs", "prints");
+        let left = apply_list(LIST, "one", vec![here, there.clone(), other.clone()]);
+        assert_eq!(left, [there, other]);
+    }
+
+    #[test]
+    fn reports_what_excuses_nothing() {
+        let left = apply_list(LIST, "one", Vec::new());
+        assert!(left[0].what.contains("excuses nothing"), "{left:?}");
+        assert!(apply_list(LIST, "two", Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn every_exception_has_a_reason() {
+        assert!(
+            EXCEPTIONS
+                .iter()
+                .all(|exception| exception.reason.len() > 20)
+        );
+    }
+}
