@@ -15,7 +15,8 @@
 //! over all workers), for while one is emptied the others should not stand still. With one
 //! thread nothing is started: the caller makes each chunk when it asks for it. Vectors that the
 //! consumer gives back ([`Chunks::recycle`]) are written again, which spares the page faults of
-//! fresh memory.
+//! fresh memory. Peak memory of LUBM-160 into nothing: 4 MB with 1 thread, 79 MB with 2, 248 MB
+//! with 8 (2026-11-21).
 //!
 //! Dropping the iterator (a consumer that met a closed pipe) closes the queues; workers see
 //! that at their next chunk and end. A panic of a worker is raised again in the consumer.
