@@ -6,7 +6,7 @@ pub mod id;
 pub mod inline;
 pub mod key;
 pub mod lexicon;
-
+pub mod nt;
 pub mod terms;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
