@@ -226,8 +226,14 @@ const LOCALS: [&str; 6] = [
     "integer", "boolean", "decimal", "double", "date", "dateTime",
 ];
 
+/// More with `PROPTEST_CASES`.
+fn at_least(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(cases), ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(at_least(2000))]
 
     #[test]
     fn inline_literals_come_back(lexical in lexicals(), local in prop::sample::select(&LOCALS)) {

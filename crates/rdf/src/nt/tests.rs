@@ -126,8 +126,14 @@ const VALID: [&str; 8] = [
     "<a:\\u00e9><a:\\U000000e9>\"\\\"\\\\\".",
 ];
 
+/// More with `PROPTEST_CASES`.
+fn at_least(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(cases), ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(at_least(1500))]
 
     #[test]
     fn random_lines_agree_with_oxttl(line in lines()) {
