@@ -2,6 +2,7 @@
 //!
 //! Deliberately does not know: how adjacency is laid out, SPARQL.
 
+pub mod dictionary;
 pub mod id;
 pub mod inline;
 pub mod key;

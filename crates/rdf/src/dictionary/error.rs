@@ -1,0 +1,89 @@
+//! What can go wrong when a dictionary is written or opened. What can go wrong when it is asked
+//! is [`LexiconError`].
+
+use crate::lexicon::LexiconError;
+use memory::{BLOCK_BYTES, CheckedRegion, DamagedBlock};
+use std::sync::Arc;
+
+/// Why a dictionary could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The output refused the bytes.
+    #[error("dictionary: {0}")]
+    Io(#[from] std::io::Error),
+    /// A term is longer than a dictionary holds.
+    #[error(
+        "a term of {bytes} bytes exceeds the limit of {} bytes",
+        super::KEY_BYTES_MAX
+    )]
+    KeyTooLong {
+        /// Bytes of its key.
+        bytes: usize,
+    },
+    /// The keys of one kind exceed 1 TiB after coding.
+    #[error("the dictionary of one kind of term exceeds 1 TiB")]
+    StreamTooLong,
+}
+
+/// Why files are not a dictionary that can be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A file is not what it should be.
+    #[error("dictionary file {file}: {problem}")]
+    Format {
+        /// The file's name within the store.
+        file: Arc<str>,
+        /// What is wrong with it.
+        problem: FormatProblem,
+    },
+    /// A block that is needed at once is damaged.
+    #[error(transparent)]
+    Damaged(#[from] DamagedBlock),
+}
+
+/// What is wrong with a dictionary's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormatProblem {
+    /// It does not begin as a dictionary's file does.
+    #[error("not a dictionary file")]
+    Foreign,
+    /// It was written by a release with another layout.
+    #[error("its layout has version {0}, this release reads version 1")]
+    Version(u16),
+    /// It is another part, of another kind, or says something that this release does not know.
+    #[error("its header is not the one of this part")]
+    Header,
+    /// Its length does not fit its counts.
+    #[error("its length does not fit its counts")]
+    Length,
+    /// It and its sibling files hold different numbers of terms or bytes.
+    #[error("it does not fit the other files of this dictionary")]
+    Mismatch,
+}
+
+impl OpenError {
+    pub(super) fn format(file: &CheckedRegion, problem: FormatProblem) -> OpenError {
+        OpenError::Format {
+            file: Arc::clone(file.name()),
+            problem,
+        }
+    }
+}
+
+/// A damaged block, as whoever asks the dictionary hears of it.
+#[cold]
+pub(super) fn damaged(block: &DamagedBlock) -> LexiconError {
+    LexiconError::Damaged {
+        file: block.file.to_string(),
+        block: block.block,
+    }
+}
+
+/// Bytes at `offset` of `file` that match their checksum but are not what a writer writes.
+#[cold]
+pub(super) fn nonsense(file: &CheckedRegion, offset: u64) -> LexiconError {
+    LexiconError::Damaged {
+        file: file.name().to_string(),
+        block: offset / BLOCK_BYTES as u64,
+    }
+}

@@ -1,0 +1,191 @@
+//! The bytes that all files of a dictionary share: header, packed offsets, variable-length counts.
+//!
+//! Everything is little-endian and position-independent. Every file begins with 64 bytes:
+//!
+//! ```text
+//!  0  magic "somsdict"
+//!  8  version              u16
+//! 10  part                 u8   1 keys, 2 offsets, 3 index, 4 records
+//! 11  kind                 u8   the tag of the ids: 0 IRI, 2 literal, 3 triple term
+//! 12  bytes of an id       u8   8
+//! 13  parameter            u8   keys, offsets: log2 of entries a block; index: bytes an ordinal
+//! 14  zero                 u16
+//! 16  features             u64  bits that a reader must know; none yet
+//! 24  count                u64  index: number of terms; else 0
+//! 32  zero, up to 64
+//! ```
+//!
+//! Invariant: a reader accepts a header only if it knows every bit of it, so a later layout is
+//! refused by name and never misread. Nothing here trusts a length: all reads are checked slices.
+
+use super::error::{FormatProblem, OpenError};
+use crate::id::{Tag, VertexId};
+use memory::CheckedRegion;
+
+/// Bytes of a header; what follows is aligned to a cache line.
+pub(super) const HEADER_BYTES: usize = 64;
+const MAGIC: [u8; 8] = *b"somsdict";
+/// The layout that this release writes and reads.
+const VERSION: u16 = 1;
+const ID_BYTES: u8 = size_of::<VertexId>() as u8;
+
+/// Bytes of an offset into a file of keys: 40 bits, so such a file holds up to 1 TiB.
+pub(super) const OFFSET_BYTES: usize = 5;
+/// The largest offset.
+pub(super) const OFFSET_MAX: u64 = (1 << (8 * OFFSET_BYTES)) - 1;
+
+/// Which of a kind's files a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Keys = 1,
+    Offsets = 2,
+    Index = 3,
+    Records = 4,
+}
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) part: Part,
+    pub(super) kind: Tag,
+    pub(super) parameter: u8,
+    pub(super) count: u64,
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[10] = self.part as u8;
+        bytes[11] = self.kind as u8;
+        bytes[12] = ID_BYTES;
+        bytes[13] = self.parameter;
+        bytes[24..32].copy_from_slice(&self.count.to_le_bytes());
+        bytes
+    }
+
+    /// The header of a file that must be this part of this kind.
+    pub(super) fn read(file: &CheckedRegion, part: Part, kind: Tag) -> Result<Header, OpenError> {
+        let problem = |problem| OpenError::format(file, problem);
+        if file.len() < HEADER_BYTES as u64 {
+            return Err(problem(FormatProblem::Foreign));
+        }
+        let bytes = file.bytes(0..HEADER_BYTES as u64)?;
+        if bytes[..8] != MAGIC {
+            return Err(problem(FormatProblem::Foreign));
+        }
+        let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+        if version != VERSION {
+            return Err(problem(FormatProblem::Version(version)));
+        }
+        let header = Header {
+            part,
+            kind,
+            parameter: bytes[13],
+            count: read_u64(&bytes[24..32]),
+        };
+        if header.to_bytes() != bytes {
+            return Err(problem(FormatProblem::Header));
+        }
+        Ok(header)
+    }
+}
+
+/// The first 8 bytes as a number; the slice must have them.
+#[inline]
+pub(super) fn read_u64(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[..8]);
+    u64::from_le_bytes(word)
+}
+
+/// A number of `bytes.len()` bytes, at most 8.
+#[inline]
+pub(super) fn read_packed(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
+/// Appends a count in groups of 7 bits, low ones first (LEB128): 1 byte below 128.
+pub(super) fn push_count(out: &mut Vec<u8>, mut count: usize) {
+    while count >= 0x80 {
+        out.push(count as u8 | 0x80);
+        count >>= 7;
+    }
+    out.push(count as u8);
+}
+
+/// Takes a count off the front; `None` where the bytes end or the count exceeds 63 bits.
+#[inline]
+pub(super) fn take_count(bytes: &mut &[u8]) -> Option<usize> {
+    let (&first, rest) = bytes.split_first()?;
+    if first < 0x80 {
+        *bytes = rest;
+        return Some(usize::from(first));
+    }
+    take_long_count(bytes)
+}
+
+fn take_long_count(bytes: &mut &[u8]) -> Option<usize> {
+    let mut count = 0;
+    for (place, &byte) in bytes.iter().enumerate().take(9) {
+        count |= usize::from(byte & 0x7f) << (7 * place);
+        if byte < 0x80 {
+            *bytes = &bytes[place + 1..];
+            return Some(count);
+        }
+    }
+    None
+}
+
+/// Takes `count` bytes off the front; `None` where there are fewer.
+#[inline]
+pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(count)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory::Region;
+
+    #[test]
+    fn counts_come_back_and_bad_ones_are_refused() {
+        for count in [0, 1, 127, 128, 16383, 16384, 1 << 40, (1 << 63) - 1] {
+            let mut bytes = Vec::new();
+            push_count(&mut bytes, count);
+            let mut rest = &bytes[..];
+            assert_eq!(take_count(&mut rest), Some(count));
+            assert!(rest.is_empty());
+            assert_eq!(take_count(&mut &bytes[..bytes.len() - 1]), None);
+        }
+        assert_eq!(take_count(&mut &[0xff; 12][..]), None);
+    }
+
+    #[test]
+    fn headers_come_back_and_foreign_ones_are_refused() {
+        let header = Header {
+            part: Part::Index,
+            kind: Tag::Literal,
+            parameter: 3,
+            count: 77,
+        };
+        let open = |bytes: &[u8]| {
+            let file = CheckedRegion::unchecked("f", Region::heap(bytes).unwrap());
+            Header::read(&file, Part::Index, Tag::Literal)
+        };
+        let bytes = header.to_bytes();
+        assert_eq!(open(&bytes).unwrap(), header);
+        assert!(open(&bytes[..63]).is_err());
+        for at in (0..13).chain(14..24).chain(32..64) {
+            let mut changed = bytes;
+            changed[at] ^= 1;
+            assert!(open(&changed).is_err(), "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Triple terms: records of three ids in the order of their ordinals.
+//!
+//! ```text
+//! records:  header | 24 bytes a triple term: subject, predicate, object (see `rdf::key`)
+//! ```
+//!
+//! Invariant: a component that is a triple term itself has a smaller ordinal than the term that
+//! holds it (it appeared first), so following components always ends, and a cycle in a damaged
+//! file is refused by [`RecordCursor::components`]. Fixed records need no coding: triple terms are
+//! few, and their ids are already small.
+
+use super::error::{FormatProblem, OpenError, WriteError, damaged, nonsense};
+use super::format::{HEADER_BYTES, Header, Part};
+use super::table::{KeyCursor, Keys};
+use crate::id::{Tag, VertexId};
+use crate::key::{TRIPLE_KEY_BYTES, decode_triple, encode_triple};
+use crate::lexicon::LexiconError;
+use memory::{CheckedRegion, prefetch};
+use std::io::Write;
+use std::sync::Arc;
+
+const RECORD_BYTES: u64 = TRIPLE_KEY_BYTES as u64;
+
+/// Writes the records of triple terms, front to back.
+pub struct RecordWriter<W: Write> {
+    out: W,
+    count: u64,
+}
+
+impl<W: Write> RecordWriter<W> {
+    /// A writer of no record yet. The output should be buffered: it writes once a record.
+    pub fn new(mut out: W) -> Result<RecordWriter<W>, WriteError> {
+        let header = Header {
+            part: Part::Records,
+            kind: Tag::TripleTerm,
+            parameter: 0,
+            count: 0,
+        };
+        out.write_all(&header.to_bytes())?;
+        Ok(RecordWriter { out, count: 0 })
+    }
+
+    /// Appends the triple term with the next ordinal and returns that ordinal. A component that is
+    /// a triple term must have been appended before (asserted).
+    pub fn push(&mut self, components: [VertexId; 3]) -> Result<u64, WriteError> {
+        let ordinal = self.count;
+        let in_order = |id: &VertexId| !id.has_tag(Tag::TripleTerm) || id.payload() < ordinal;
+        assert!(components.iter().all(in_order), "components come first");
+        self.out.write_all(&encode_triple(components))?;
+        self.count += 1;
+        Ok(ordinal)
+    }
+
+    /// Ends the file and gives it back, unsynced and unflushed, with its length in bytes.
+    pub fn finish(self) -> (W, u64) {
+        (self.out, HEADER_BYTES as u64 + self.count * RECORD_BYTES)
+    }
+}
+
+/// Reads the records of triple terms.
+#[derive(Debug)]
+pub(super) struct Records {
+    file: Arc<CheckedRegion>,
+    count: u64,
+}
+
+impl Records {
+    /// Opens the file; reads its header only.
+    pub(super) fn open(file: Arc<CheckedRegion>) -> Result<Records, OpenError> {
+        Header::read(&file, Part::Records, Tag::TripleTerm)?;
+        let body = file.len() - HEADER_BYTES as u64;
+        if !body.is_multiple_of(RECORD_BYTES) {
+            return Err(OpenError::format(&file, FormatProblem::Length));
+        }
+        Ok(Records {
+            file,
+            count: body / RECORD_BYTES,
+        })
+    }
+
+    fn offset_of(ordinal: u64) -> u64 {
+        HEADER_BYTES as u64 + ordinal * RECORD_BYTES
+    }
+
+    /// The components of a triple term that exists (asserted), each with a smaller ordinal if it
+    /// is a triple term.
+    pub(super) fn components(&self, ordinal: u64) -> Result<[VertexId; 3], LexiconError> {
+        let wrong = || nonsense(&self.file, Records::offset_of(ordinal));
+        let components = decode_triple(self.record(ordinal)?).map_err(|_| wrong())?;
+        let in_order = |id: &VertexId| !id.has_tag(Tag::TripleTerm) || id.payload() < ordinal;
+        if !components.iter().all(in_order) {
+            return Err(wrong());
+        }
+        Ok(components)
+    }
+
+    /// A triple term that exists is none that this release can have written.
+    pub(super) fn nonsense(&self, ordinal: u64) -> LexiconError {
+        nonsense(&self.file, Records::offset_of(ordinal))
+    }
+
+    fn record(&self, ordinal: u64) -> Result<&[u8], LexiconError> {
+        assert!(ordinal < self.count, "the caller checked the ordinal");
+        let start = Records::offset_of(ordinal);
+        self.file
+            .bytes(start..start + RECORD_BYTES)
+            .map_err(|block| damaged(&block))
+    }
+}
+
+/// Reads records; keeps nothing, as each is found by itself.
+pub(super) struct RecordCursor<'a>(&'a Records);
+
+impl KeyCursor for RecordCursor<'_> {
+    fn key(&mut self, ordinal: u64) -> Result<&[u8], LexiconError> {
+        self.0.record(ordinal)
+    }
+}
+
+impl Keys for Records {
+    type Cursor<'a> = RecordCursor<'a>;
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn cursor(&self) -> RecordCursor<'_> {
+        RecordCursor(self)
+    }
+
+    fn prefetch_place(&self, ordinal: u64) {
+        prefetch(
+            self.file.region().bytes(),
+            Records::offset_of(ordinal) as usize,
+        );
+    }
+
+    fn prefetch_key(&self, _ordinal: u64) {}
+
+    fn files(&self) -> Vec<&Arc<CheckedRegion>> {
+        vec![&self.file]
+    }
+}

@@ -1,0 +1,368 @@
+//! The keys of one kind of term in the order of their ordinals, in two files.
+//!
+//! ```text
+//! keys:     header | block 0 | block 1 | ...
+//! block:    length of key 0 (count) | key 0 | entry 1 | ... | entry 15     (see `entry`)
+//! offsets:  header | 5 bytes a block: its offset in keys | 5 bytes: length of keys
+//!                  | zeros up to a multiple of 8 | number of keys (8 bytes)
+//! ```
+//!
+//! Invariant: block *b* holds the keys with ordinals 16 *b* to 16 *b* + 15 (the last block may hold
+//! fewer) and decodes without any other. So a key is found by two reads: two neighbouring offsets,
+//! then one block. Offsets lie in a file of their own so that both are written front to back with
+//! memory for one block, whatever the number of keys.
+//!
+//! Blocks of 16: see the decision record of 2026-11-21 on the dictionary's layout for sizes and
+//! times of 8, 16, 32 and 64. The number is in the header, and a reader takes any.
+
+use super::KEY_BYTES_MAX;
+use super::entry::{apply_entries, push_entry};
+use super::error::{FormatProblem, OpenError, WriteError, damaged, nonsense};
+use super::format::{
+    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_packed, read_u64,
+    take_bytes, take_count,
+};
+use super::table::{KeyCursor, Keys};
+use crate::id::{Tag, VertexId};
+use crate::lexicon::LexiconError;
+use memory::{CheckedRegion, prefetch};
+use std::io::Write;
+use std::sync::Arc;
+
+/// log2 of the number of keys of a block.
+const BLOCK_LOG2: u8 = 4;
+/// The largest log2 that a reader takes.
+const BLOCK_LOG2_MAX: u8 = 8;
+/// Bytes of the number of keys, at the end of the offsets.
+const COUNT_BYTES: u64 = 8;
+
+/// What a [`StreamWriter`] wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamStats {
+    /// Number of keys.
+    pub keys: u64,
+    /// Their bytes before coding.
+    pub raw_bytes: u64,
+    /// Length of the file of keys.
+    pub keys_file_bytes: u64,
+    /// Length of the file of offsets.
+    pub offsets_file_bytes: u64,
+}
+
+/// Writes the two files of a kind, front to back, with memory for one block.
+pub struct StreamWriter<W: Write> {
+    keys: W,
+    offsets: W,
+    block_log2: u8,
+    block: Vec<u8>,
+    before: Vec<u8>,
+    scratch: Vec<u8>,
+    stats: StreamStats,
+}
+
+impl<W: Write> StreamWriter<W> {
+    /// A writer of the keys of this kind, `Tag::Iri` or `Tag::Literal`. The outputs should be
+    /// buffered: it writes once a block.
+    pub fn new(kind: Tag, keys: W, offsets: W) -> Result<StreamWriter<W>, WriteError> {
+        StreamWriter::with_block_log2(kind, keys, offsets, BLOCK_LOG2)
+    }
+
+    pub(super) fn with_block_log2(
+        kind: Tag,
+        mut keys: W,
+        mut offsets: W,
+        block_log2: u8,
+    ) -> Result<StreamWriter<W>, WriteError> {
+        assert!(
+            matches!(kind, Tag::Iri | Tag::Literal),
+            "only these kinds have text"
+        );
+        assert!(block_log2 <= BLOCK_LOG2_MAX, "readers refuse larger blocks");
+        let header = |part| {
+            Header {
+                part,
+                kind,
+                parameter: block_log2,
+                count: 0,
+            }
+            .to_bytes()
+        };
+        keys.write_all(&header(Part::Keys))?;
+        offsets.write_all(&header(Part::Offsets))?;
+        Ok(StreamWriter {
+            keys,
+            offsets,
+            block_log2,
+            block: Vec::new(),
+            before: Vec::new(),
+            scratch: Vec::new(),
+            stats: StreamStats {
+                keys_file_bytes: HEADER_BYTES as u64,
+                offsets_file_bytes: HEADER_BYTES as u64,
+                ..StreamStats::default()
+            },
+        })
+    }
+
+    /// Appends the key with the next ordinal and returns that ordinal. O(length of this key and
+    /// the one before it).
+    pub fn push(&mut self, key: &[u8]) -> Result<u64, WriteError> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(WriteError::KeyTooLong { bytes: key.len() });
+        }
+        let ordinal = self.stats.keys;
+        assert!(ordinal < VertexId::PAYLOAD_MAX, "ordinals have 60 bits");
+        if ordinal.is_multiple_of(1 << self.block_log2) {
+            self.end_block()?;
+            push_count(&mut self.block, key.len());
+            self.block.extend_from_slice(key);
+        } else {
+            push_entry(&mut self.block, &self.before, key, &mut self.scratch);
+        }
+        self.before.clear();
+        self.before.extend_from_slice(key);
+        self.stats.keys += 1;
+        self.stats.raw_bytes += key.len() as u64;
+        Ok(ordinal)
+    }
+
+    /// Ends both files and gives them back, unsynced and unflushed.
+    pub fn finish(mut self) -> Result<(W, W, StreamStats), WriteError> {
+        self.end_block()?;
+        if self.stats.keys > 0 {
+            self.write_offset()?;
+        }
+        let padding = padding_after(self.stats.offsets_file_bytes);
+        self.offsets.write_all(&[0; 8][..padding as usize])?;
+        self.offsets.write_all(&self.stats.keys.to_le_bytes())?;
+        self.stats.offsets_file_bytes += padding + COUNT_BYTES;
+        Ok((self.keys, self.offsets, self.stats))
+    }
+
+    /// Writes the block that is full, if there is one, and the offset where it begins.
+    fn end_block(&mut self) -> Result<(), WriteError> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        self.write_offset()?;
+        self.keys.write_all(&self.block)?;
+        self.stats.keys_file_bytes += self.block.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    fn write_offset(&mut self) -> Result<(), WriteError> {
+        let offset = self.stats.keys_file_bytes;
+        if offset > OFFSET_MAX {
+            return Err(WriteError::StreamTooLong);
+        }
+        self.offsets
+            .write_all(&offset.to_le_bytes()[..OFFSET_BYTES])?;
+        self.stats.offsets_file_bytes += OFFSET_BYTES as u64;
+        Ok(())
+    }
+}
+
+/// Zeros that bring a length to a multiple of 8.
+fn padding_after(length_bytes: u64) -> u64 {
+    length_bytes.next_multiple_of(8) - length_bytes
+}
+
+/// Reads the two files of a kind.
+#[derive(Debug)]
+pub(super) struct KeyStream {
+    keys: Arc<CheckedRegion>,
+    offsets: Arc<CheckedRegion>,
+    block_log2: u8,
+    count: u64,
+}
+
+impl KeyStream {
+    /// Opens the files; reads the headers and the ends of both, nothing between.
+    pub(super) fn open(
+        kind: Tag,
+        keys: Arc<CheckedRegion>,
+        offsets: Arc<CheckedRegion>,
+    ) -> Result<KeyStream, OpenError> {
+        let block_log2 = Header::read(&keys, Part::Keys, kind)?.parameter;
+        let header = Header::read(&offsets, Part::Offsets, kind)?;
+        if header.parameter != block_log2 || block_log2 > BLOCK_LOG2_MAX {
+            return Err(OpenError::format(&offsets, FormatProblem::Mismatch));
+        }
+        let wrong_length = || OpenError::format(&offsets, FormatProblem::Length);
+        let count_at = offsets
+            .len()
+            .checked_sub(COUNT_BYTES)
+            .ok_or_else(wrong_length)?;
+        let count = read_u64(offsets.bytes(count_at..offsets.len())?);
+        if count > VertexId::PAYLOAD_MAX {
+            return Err(wrong_length());
+        }
+        let blocks = count.div_ceil(1 << block_log2);
+        let offset_count = if blocks == 0 { 0 } else { blocks + 1 };
+        let table_end = HEADER_BYTES as u64 + offset_count * OFFSET_BYTES as u64;
+        if table_end + padding_after(table_end) != count_at {
+            return Err(wrong_length());
+        }
+        let stream = KeyStream {
+            keys,
+            offsets,
+            block_log2,
+            count,
+        };
+        if stream.end()? != stream.keys.len() {
+            return Err(OpenError::format(&stream.keys, FormatProblem::Mismatch));
+        }
+        Ok(stream)
+    }
+
+    /// The block of a key that exists is not what a writer writes.
+    #[cold]
+    pub(super) fn nonsense(&self, ordinal: u64) -> LexiconError {
+        match self.block(ordinal >> self.block_log2) {
+            Ok((_, start)) => nonsense(&self.keys, start),
+            Err(error) => error,
+        }
+    }
+
+    /// Where in its file the offset of a block stands.
+    #[inline]
+    fn offset_at(block: u64) -> u64 {
+        HEADER_BYTES as u64 + block * OFFSET_BYTES as u64
+    }
+
+    /// Where the last block ends.
+    fn end(&self) -> Result<u64, OpenError> {
+        if self.count == 0 {
+            return Ok(HEADER_BYTES as u64);
+        }
+        let at = KeyStream::offset_at(self.count.div_ceil(1 << self.block_log2));
+        Ok(read_packed(
+            self.offsets.bytes(at..at + OFFSET_BYTES as u64)?,
+        ))
+    }
+
+    /// The bytes of a block that exists, and where they begin.
+    #[inline]
+    fn block(&self, block: u64) -> Result<(&[u8], u64), LexiconError> {
+        let at = KeyStream::offset_at(block);
+        let pair = self
+            .offsets
+            .bytes(at..at + 2 * OFFSET_BYTES as u64)
+            .map_err(|b| damaged(&b))?;
+        let (start, end) = pair.split_at(OFFSET_BYTES);
+        let (start, end) = (read_packed(start), read_packed(end));
+        if start >= end || end > self.keys.len() {
+            return Err(nonsense(&self.offsets, at));
+        }
+        Ok((
+            self.keys
+                .bytes(start..end)
+                .map_err(|block| damaged(&block))?,
+            start,
+        ))
+    }
+}
+
+impl Keys for KeyStream {
+    type Cursor<'a> = StreamCursor<'a>;
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn cursor(&self) -> StreamCursor<'_> {
+        StreamCursor {
+            stream: self,
+            rest: &[],
+            current: None,
+            key: Vec::new(),
+        }
+    }
+
+    /// Asks for a key's offsets.
+    #[inline]
+    fn prefetch_place(&self, ordinal: u64) {
+        let at = KeyStream::offset_at(ordinal >> self.block_log2) as usize;
+        prefetch(self.offsets.region().bytes(), at);
+    }
+
+    /// Asks for the first two cache lines of a key's block, if the offsets were verified already.
+    #[inline]
+    fn prefetch_key(&self, ordinal: u64) {
+        let at = KeyStream::offset_at(ordinal >> self.block_log2) as usize;
+        let offset = self
+            .offsets
+            .trusted()
+            .and_then(|bytes| bytes.get(at..at + OFFSET_BYTES));
+        if let Some(offset) = offset {
+            let offset = read_packed(offset) as usize;
+            prefetch(self.keys.region().bytes(), offset);
+            prefetch(self.keys.region().bytes(), offset + 64);
+        }
+    }
+
+    fn files(&self) -> Vec<&Arc<CheckedRegion>> {
+        vec![&self.keys, &self.offsets]
+    }
+}
+
+/// Reads keys of a stream: at random, or forwards at the cost of one entry each.
+pub(super) struct StreamCursor<'a> {
+    stream: &'a KeyStream,
+    /// The entries of the current block after the current key.
+    rest: &'a [u8],
+    current: Option<u64>,
+    key: Vec<u8>,
+}
+
+impl KeyCursor for StreamCursor<'_> {
+    /// The key with this ordinal, which must be below the stream's count (asserted). O(1) for the
+    /// key asked for last and the one after it, else up to a block's entries.
+    #[inline]
+    fn key(&mut self, ordinal: u64) -> Result<&[u8], LexiconError> {
+        assert!(
+            ordinal < self.stream.count,
+            "the caller checked the ordinal"
+        );
+        let block_log2 = self.stream.block_log2;
+        match self.current {
+            Some(current) if current == ordinal => {}
+            Some(current)
+                if current < ordinal && current >> block_log2 == ordinal >> block_log2 =>
+            {
+                self.advance(ordinal, ordinal - current)?;
+            }
+            _ => self.load(ordinal)?,
+        }
+        Ok(&self.key)
+    }
+}
+
+impl StreamCursor<'_> {
+    /// Applies the next `entries` entries, the last of which is that of `ordinal`.
+    #[inline]
+    fn advance(&mut self, ordinal: u64, entries: u64) -> Result<(), LexiconError> {
+        self.current = None;
+        if apply_entries(&mut self.key, &mut self.rest, entries).is_none() {
+            return Err(self.stream.nonsense(ordinal));
+        }
+        self.current = Some(ordinal);
+        Ok(())
+    }
+
+    /// Goes to the block of `ordinal` and decodes up to it.
+    fn load(&mut self, ordinal: u64) -> Result<(), LexiconError> {
+        self.current = None;
+        let block_log2 = self.stream.block_log2;
+        let (mut block, start) = self.stream.block(ordinal >> block_log2)?;
+        let first = take_count(&mut block).and_then(|length| take_bytes(&mut block, length));
+        let Some(first) = first else {
+            return Err(nonsense(&self.stream.keys, start));
+        };
+        self.key.clear();
+        self.key.extend_from_slice(first);
+        self.rest = block;
+        self.advance(ordinal, ordinal & ((1 << block_log2) - 1))
+    }
+}
