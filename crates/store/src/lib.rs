@@ -1,1 +1,32 @@
 //! One node's graph: predicate segments, index vertices, bulk load, check.
+//!
+//! Deliberately does not know: other nodes, query text.
+//!
+//! - [`view`]: the seam through which a graph is walked, with its handles [`VertexSet`] and
+//!   [`Lists`];
+//! - [`Snapshot`]: the local view, over the parts of one graph;
+//! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
+//! - [`parts`]: the files that a graph consists of;
+//! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
+//! - [`testing`]: graphs for tests.
+
+pub mod format;
+mod graph_index;
+mod lists;
+pub mod parts;
+mod segment;
+mod signature;
+mod snapshot;
+mod source;
+pub mod testing;
+mod varint;
+mod vertex_set;
+pub mod view;
+
+pub use graph_index::{GraphIndexWriter, GraphKey};
+pub use lists::{ListCursor, Lists};
+pub use segment::planes::Spans;
+pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
+pub use snapshot::{Snapshot, SnapshotError};
+pub use vertex_set::VertexSet;
+pub use view::{GraphScope, GraphView, Progress, SegmentKey, Ticket, ViewError};

@@ -1,0 +1,269 @@
+//! Parts: the files that a graph consists of, as they are written and as they are found again.
+//!
+//! A part is written once, from front to back, by one [`PartWriter`], which buffers, keeps the
+//! checksums of blocks and ends the file with their table. Where the bytes go is the caller's:
+//! a generation of a [store directory](crate::directory), or the [`MemoryParts`] of a graph that
+//! lives in this process only. Both give the same bytes.
+//!
+//! Invariant: bytes depend only on what was appended, never on the sizes of the pieces.
+//!
+//! Cost: one buffer of up to 256 KiB per open part, and a checksum at memory speed.
+
+use crate::format::{PartHeader, PartKind};
+use memory::{BlockSums, CheckedRegion, Region};
+use rdf::Direction;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+/// Buffered bytes after which they are handed on.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A file that is being written, from front to back.
+pub trait AppendFile: Send {
+    /// Appends all bytes.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Returns after everything appended has reached stable storage.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Where new parts are made.
+pub trait PartFiles: Sync {
+    /// A new, empty file of this name; the name must be free.
+    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>>;
+    /// Takes note of a part that is complete, so that it becomes part of the graph.
+    fn completed(&self, part: PartSummary);
+}
+
+/// Where the parts of a graph are found.
+pub trait PartSource {
+    /// The part of this name.
+    fn part(&self, name: &str) -> Result<CheckedRegion, PartError>;
+}
+
+/// Why a part could not be written or found.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {source}")]
+pub struct PartError {
+    /// The file's name within its generation.
+    pub file: String,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// What a manifest records about a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartSummary {
+    /// The file's name within its generation.
+    pub name: String,
+    /// Length of its content in bytes, a multiple of 8. The table of checksums follows it.
+    pub length_bytes: u64,
+    /// Checksum of the table of checksums.
+    pub sums_sum: u64,
+}
+
+/// Writes one part.
+pub struct PartWriter {
+    name: String,
+    file: Box<dyn AppendFile>,
+    buffer: Vec<u8>,
+    sums: BlockSums,
+    position: u64,
+}
+
+impl PartWriter {
+    /// A part of a graph, its header written.
+    pub fn create(
+        files: &dyn PartFiles,
+        kind: PartKind,
+        direction: Option<Direction>,
+    ) -> Result<PartWriter, PartError> {
+        let mut part = PartWriter::create_raw(files, &kind.file_name(direction))?;
+        part.append(bytemuck::bytes_of(&PartHeader::new(kind, direction)))?;
+        Ok(part)
+    }
+
+    /// A part of any content under any name, for instance one of the dictionary's. No header is
+    /// written.
+    pub fn create_raw(files: &dyn PartFiles, name: &str) -> Result<PartWriter, PartError> {
+        let file = files.create(name).map_err(|source| PartError {
+            file: name.to_owned(),
+            source,
+        })?;
+        Ok(PartWriter {
+            name: name.to_owned(),
+            file,
+            buffer: Vec::new(),
+            sums: BlockSums::new(),
+            position: 0,
+        })
+    }
+
+    /// Bytes appended so far.
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), PartError> {
+        self.buffer.extend_from_slice(bytes);
+        self.position += bytes.len() as u64;
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Appends zeros until the position is a multiple of `alignment_bytes`, a power of two.
+    pub fn align(&mut self, alignment_bytes: u64) -> Result<(), PartError> {
+        assert!(
+            alignment_bytes.is_power_of_two() && alignment_bytes <= 64,
+            "alignment up to a line"
+        );
+        let padding = self.position.next_multiple_of(alignment_bytes) - self.position;
+        self.append(&[0; 64][..padding as usize])
+    }
+
+    /// Pads the content, appends the table of checksums, syncs, and enters the part into `files`.
+    pub fn finish(mut self, files: &dyn PartFiles) -> Result<PartSummary, PartError> {
+        self.align(8)?;
+        self.flush()?;
+        let PartWriter {
+            name,
+            mut file,
+            sums,
+            position,
+            ..
+        } = self;
+        let sums = sums.finish();
+        let table: &[u8] = bytemuck::cast_slice(&sums);
+        let summary = PartSummary {
+            name,
+            length_bytes: position,
+            sums_sum: memory::block_sum(table),
+        };
+        file.append(table)
+            .and_then(|()| file.sync())
+            .map_err(|source| PartError {
+                file: summary.name.clone(),
+                source,
+            })?;
+        files.completed(summary.clone());
+        Ok(summary)
+    }
+
+    fn flush(&mut self) -> Result<(), PartError> {
+        self.sums.update(&self.buffer);
+        self.file.append(&self.buffer).map_err(|source| PartError {
+            file: self.name.clone(),
+            source,
+        })?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// Parts in the memory of this process: for graphs that are loaded in memory only, and for tests.
+#[derive(Default)]
+pub struct MemoryParts {
+    files: std::sync::Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    complete: Mutex<Vec<PartSummary>>,
+}
+
+struct MemoryFile {
+    name: String,
+    bytes: Vec<u8>,
+    files: std::sync::Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+}
+
+impl MemoryParts {
+    /// No parts.
+    pub fn new() -> MemoryParts {
+        MemoryParts::default()
+    }
+
+    /// What was completed, by name.
+    pub fn summaries(&self) -> Vec<PartSummary> {
+        let mut all = self
+            .complete
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Ends the writing: the completed parts as regions.
+    pub fn freeze(self) -> io::Result<FrozenParts> {
+        let summaries = self.summaries();
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut regions = BTreeMap::new();
+        for summary in summaries {
+            let bytes = files.remove(&summary.name).unwrap_or_default();
+            let content = bytes
+                .get(..summary.length_bytes as usize)
+                .unwrap_or_default();
+            regions.insert(summary.name, Region::heap(content)?);
+        }
+        Ok(FrozenParts { regions })
+    }
+}
+
+impl PartFiles for MemoryParts {
+    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
+        Ok(Box::new(MemoryFile {
+            name: name.to_owned(),
+            bytes: Vec::new(),
+            files: self.files.clone(),
+        }))
+    }
+
+    fn completed(&self, part: PartSummary) {
+        self.complete
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(part);
+    }
+}
+
+impl AppendFile for MemoryFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(self.name.clone(), std::mem::take(&mut self.bytes));
+        Ok(())
+    }
+}
+
+/// The parts of a graph in memory.
+pub struct FrozenParts {
+    regions: BTreeMap<String, Region>,
+}
+
+impl FrozenParts {
+    /// Total bytes by part, ascending by name.
+    pub fn sizes(&self) -> Vec<(String, u64)> {
+        self.regions
+            .iter()
+            .map(|(name, region)| (name.clone(), region.len() as u64))
+            .collect()
+    }
+}
+
+impl PartSource for FrozenParts {
+    fn part(&self, name: &str) -> Result<CheckedRegion, PartError> {
+        match self.regions.get(name) {
+            Some(region) => Ok(CheckedRegion::unchecked(name, region.clone())),
+            None => Err(PartError {
+                file: name.to_owned(),
+                source: io::Error::from(io::ErrorKind::NotFound),
+            }),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A segment: one predicate in one direction.
+//!
+//! ```text
+//! part keys        [chunk data ...][directory: ChunkEntry x chunks][jump: u32 x ranges]
+//! part offsets     [ordinal -> first row, keys + 1 numbers of 1, 2, 4 or 8 bytes]
+//! part neighbours  [planes: u64 x n][codes: u32 x rows]  or  [ids: u64 x rows]
+//! part edge-graphs [codes: u32 x rows]
+//! part lists       [indexes of dense lists][table: count, ListEntry x count]
+//! ```
+//!
+//! Invariants: keys ascend; a key's rows ascend by (neighbour, graph), all distinct; offsets
+//! ascend; ordinal *i* is the *i*-th key. OSDI'16 section 4 keeps one hash table instead; the
+//! figures that decided are in `docs/formats/store-layout.md`.
+//!
+//! - [`index_writer`] and [`index`]: the key index, its chunks chosen by density;
+//! - [`planes`]: neighbours as 4-byte codes that order as ids do;
+//! - [`writer`]: a sorted stream of edges becomes segments;
+//! - [`reader`]: a segment as it is asked.
+
+pub(crate) mod index;
+pub(crate) mod index_writer;
+pub(crate) mod planes;
+pub(crate) mod reader;
+pub(crate) mod writer;
+
+/// Ids that one rank block covers.
+///
+/// ```text
+///  word 0                                    words 1..=7
+/// +-----------+-----------+----------------+---------------------------+
+/// | 63 .. 55  | 54 .. 46  | 45 .. 0        | membership, bit i of word |
+/// | members in| members in| members before | 1 + i / 64 is id i        |
+/// | words 1-5 | words 1-3 | this block     |                           |
+/// +-----------+-----------+----------------+---------------------------+
+/// ```
+///
+/// Membership and ordinal of an id thus cost one cache line, and at most three words are counted
+/// (the baseline CPU has no instruction for it, and counting seven took half of a lookup).
+pub(crate) const BLOCK_IDS: u64 = 448;
+/// Bits of the number of members before a block.
+pub(crate) const BEFORE_BITS: u32 = 46;
+/// Bits of each of the two counts above it.
+pub(crate) const GROUP_BITS: u32 = 9;
+/// Words of a block.
+pub(crate) const BLOCK_WORDS: usize = 8;
+/// Ids of a range: chunks are chosen range by range.
+pub(crate) const RANGE_BITS: u32 = 16;
+
+/// A list of at least this many distinct neighbours may get an index of its own.
+pub(crate) const DENSE_LIST_MIN: usize = 1024;
+/// ... if its first [`DENSE_LIST_MIN`] neighbours span at most this many ids: rank blocks of such
+/// a list cost at most 8 bytes a member.
+pub(crate) const DENSE_LIST_SPAN_MAX: u64 = DENSE_LIST_MIN as u64 / 8 * BLOCK_IDS;

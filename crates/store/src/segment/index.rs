@@ -1,0 +1,447 @@
+//! Reads a key index: is this id a key, which ordinal has it, which ids are these ordinals?
+//!
+//! A lookup finds the chunk (one chunk: nothing to find; a jump table: one read; else a binary
+//! search in the directory, which stays in the caches), then the key in it. In rank blocks that is
+//! one cache line. A batch asks for the lines of [`GROUP`] keys before it reads the first, so that
+//! their misses overlap: on LUBM-160 a lookup in a batch costs what about a fifth of a miss costs.
+//!
+//! The directory is verified when the index is opened; chunk data as it is touched.
+
+use super::{BEFORE_BITS, BLOCK_IDS, GROUP_BITS, RANGE_BITS};
+use crate::format::{ChunkEntry, ChunkKind};
+use crate::source::{Fault, Source, inconsistent, with_source};
+use memory::CheckedRegion;
+use rdf::VertexId;
+
+/// Ordinal of an id that is not a key.
+pub(crate) const ABSENT: u64 = u64::MAX;
+/// Keys whose cache lines are asked for together.
+pub(crate) const GROUP: usize = 32;
+
+/// Keys of a chunk that are compared when a list is read.
+const LIST_STRIDE: u64 = 64;
+
+/// An index as it stands in a part.
+#[derive(Clone, Copy)]
+pub(crate) struct Index<'v> {
+    region: &'v CheckedRegion,
+    chunks: &'v [ChunkEntry],
+    jump: &'v [u32],
+    keys: u64,
+}
+
+/// Where an index stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexPlace {
+    pub directory_at: u64,
+    pub keys: u64,
+    pub chunks: u32,
+    pub jump: bool,
+}
+
+/// A key as far as it is known without its chunk's data.
+#[derive(Clone, Copy)]
+struct Target {
+    chunk: u32,
+    /// Position of the line to ask for.
+    line: u64,
+}
+
+const NOWHERE: Target = Target {
+    chunk: u32::MAX,
+    line: 0,
+};
+
+impl<'v> Index<'v> {
+    /// Opens the index at this place.
+    pub(crate) fn open(region: &'v CheckedRegion, place: IndexPlace) -> Result<Index<'v>, Fault> {
+        with_source!(region, |source| Index::open_in(region, source, place))
+    }
+
+    fn open_in<S: Source<'v>>(
+        region: &'v CheckedRegion,
+        source: S,
+        place: IndexPlace,
+    ) -> Result<Index<'v>, Fault> {
+        let count = u64::from(place.chunks);
+        let chunks: &[ChunkEntry] = source.items(place.directory_at, count)?;
+        let mut jump: &[u32] = &[];
+        if let (true, Some(first), Some(last)) = (place.jump, chunks.first(), chunks.last()) {
+            let ranges = (last.last >> RANGE_BITS).wrapping_sub(first.first >> RANGE_BITS) + 1;
+            jump = source.items(
+                place.directory_at + count * size_of::<ChunkEntry>() as u64,
+                ranges,
+            )?;
+        }
+        Ok(Index {
+            region,
+            chunks,
+            jump,
+            keys: place.keys,
+        })
+    }
+
+    /// An index without keys.
+    pub(crate) fn empty(region: &'v CheckedRegion) -> Index<'v> {
+        Index {
+            region,
+            chunks: &[],
+            jump: &[],
+            keys: 0,
+        }
+    }
+
+    /// Number of keys.
+    #[inline]
+    pub(crate) fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    /// Its chunks.
+    pub(crate) fn chunks(&self) -> &'v [ChunkEntry] {
+        self.chunks
+    }
+
+    /// Whether most keys are in rank blocks.
+    pub(crate) fn is_dense(&self) -> bool {
+        let in_blocks: u64 = (0..self.chunks.len())
+            .filter(|&chunk| self.chunks[chunk].kind() == Some(ChunkKind::Dense))
+            .map(|chunk| self.chunk_keys(chunk))
+            .sum();
+        self.keys > 0 && in_blocks * 2 >= self.keys
+    }
+
+    /// Number of keys of a chunk.
+    #[inline]
+    fn chunk_keys(&self, chunk: usize) -> u64 {
+        let end = self
+            .chunks
+            .get(chunk + 1)
+            .map_or(self.keys, |next| next.ordinal);
+        end.saturating_sub(self.chunks[chunk].ordinal)
+    }
+
+    /// Fills `ordinals` with the ordinal of each key, or [`ABSENT`].
+    pub(crate) fn ordinals(&self, keys: &[VertexId], ordinals: &mut Vec<u64>) -> Result<(), Fault> {
+        ordinals.clear();
+        ordinals.reserve(keys.len());
+        with_source!(self.region, |source| {
+            for group in keys.chunks(GROUP) {
+                self.group(source, group, |ordinal| ordinals.push(ordinal))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The ordinal of one key, or [`ABSENT`].
+    pub(crate) fn ordinal(&self, key: VertexId) -> Result<u64, Fault> {
+        with_source!(self.region, |source| {
+            let target = self.locate(key.bits());
+            self.probe(source, target, key.bits())
+        })
+    }
+
+    /// Looks up to [`GROUP`] keys up, their misses overlapping, and gives each one's ordinal or
+    /// [`ABSENT`] in order.
+    #[inline]
+    pub(crate) fn group<S: Source<'v>>(
+        &self,
+        source: S,
+        keys: &[VertexId],
+        mut give: impl FnMut(u64),
+    ) -> Result<(), Fault> {
+        let mut targets = [NOWHERE; GROUP];
+        for (target, key) in targets.iter_mut().zip(keys) {
+            *target = self.locate(key.bits());
+            source.prefetch(target.line);
+        }
+        for (target, key) in targets.iter().zip(keys) {
+            give(self.probe(source, *target, key.bits())?);
+        }
+        Ok(())
+    }
+
+    /// The chunk that would hold the id.
+    #[inline]
+    fn locate(&self, id: u64) -> Target {
+        let chunk = if self.chunks.len() == 1 {
+            0
+        } else if self.jump.is_empty() {
+            self.chunks
+                .partition_point(|chunk| chunk.first <= id)
+                .wrapping_sub(1)
+        } else {
+            let range = (id >> RANGE_BITS).wrapping_sub(self.chunks[0].first >> RANGE_BITS);
+            self.jump
+                .get(range as usize)
+                .map_or(usize::MAX, |&chunk| chunk as usize)
+        };
+        let Some(entry) = self.chunks.get(chunk) else {
+            return NOWHERE;
+        };
+        if id < entry.first || id > entry.last {
+            return NOWHERE;
+        }
+        let line = match entry.kind() {
+            Some(ChunkKind::Dense) => entry.at() + (id - entry.first) / BLOCK_IDS * 64,
+            _ => entry.at(),
+        };
+        Target {
+            chunk: chunk as u32,
+            line,
+        }
+    }
+
+    /// The id's ordinal by its chunk's data.
+    #[inline]
+    fn probe<S: Source<'v>>(&self, source: S, target: Target, id: u64) -> Result<u64, Fault> {
+        let Some(entry) = self.chunks.get(target.chunk as usize) else {
+            return Ok(ABSENT);
+        };
+        if entry.kind() == Some(ChunkKind::Dense) {
+            let block: &[u64] = source.items(target.line, 8)?;
+            return Ok(rank(block, (id - entry.first) % BLOCK_IDS));
+        }
+        self.probe_list(source, target.chunk as usize, id)
+    }
+
+    #[inline(never)]
+    fn probe_list<S: Source<'v>>(&self, source: S, chunk: usize, id: u64) -> Result<u64, Fault> {
+        let (entry, count) = (&self.chunks[chunk], self.chunk_keys(chunk));
+        let found = match entry.kind() {
+            Some(ChunkKind::Sparse) => source
+                .items::<u16>(entry.at(), count)?
+                .binary_search(&(id as u16)),
+            Some(ChunkKind::Near) => source
+                .items::<u32>(entry.at(), count)?
+                .binary_search(&((id - entry.first) as u32)),
+            Some(ChunkKind::Far) => source.items::<u64>(entry.at(), count)?.binary_search(&id),
+            _ => return Err(inconsistent(self.region, "a chunk of unknown kind")),
+        };
+        Ok(found.map_or(ABSENT, |index| entry.ordinal + index as u64))
+    }
+
+    /// Appends the keys with ordinals `from..to`, ascending. Ordinals at or above the number of
+    /// keys give nothing.
+    pub(crate) fn decode(&self, from: u64, to: u64, out: &mut Vec<VertexId>) -> Result<(), Fault> {
+        let to = to.min(self.keys);
+        if from >= to {
+            return Ok(());
+        }
+        out.reserve((to - from) as usize);
+        let first = self
+            .chunks
+            .partition_point(|chunk| chunk.ordinal <= from)
+            .saturating_sub(1);
+        with_source!(self.region, |source| {
+            for chunk in first..self.chunks.len() {
+                let entry = &self.chunks[chunk];
+                if entry.ordinal >= to {
+                    break;
+                }
+                let begin = from.saturating_sub(entry.ordinal);
+                let end = (to - entry.ordinal).min(self.chunk_keys(chunk));
+                self.decode_chunk(source, chunk, begin..end, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends keys of one chunk, by their number within it.
+    fn decode_chunk<S: Source<'v>>(
+        &self,
+        source: S,
+        chunk: usize,
+        numbers: std::ops::Range<u64>,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), Fault> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let entry = &self.chunks[chunk];
+        let count = numbers.end - numbers.start;
+        let base = entry.first;
+        match entry.kind() {
+            Some(ChunkKind::Dense) => return self.decode_dense(source, entry, numbers, out),
+            Some(ChunkKind::Sparse) => {
+                let base = base >> RANGE_BITS << RANGE_BITS;
+                let lows: &[u16] = source.items(entry.at() + 2 * numbers.start, count)?;
+                out.extend(
+                    lows.iter()
+                        .map(|&low| VertexId::from_bits(base | u64::from(low))),
+                );
+            }
+            Some(ChunkKind::Near) => {
+                let nears: &[u32] = source.items(entry.at() + 4 * numbers.start, count)?;
+                let ids = nears.iter().map(|&near| base.wrapping_add(u64::from(near)));
+                out.extend(ids.map(VertexId::from_bits));
+            }
+            Some(ChunkKind::Far) => {
+                let ids: &[u64] = source.items(entry.at() + 8 * numbers.start, count)?;
+                out.extend(ids.iter().map(|&id| VertexId::from_bits(id)));
+            }
+            None => return Err(inconsistent(self.region, "a chunk of unknown kind")),
+        }
+        Ok(())
+    }
+
+    fn decode_dense<S: Source<'v>>(
+        &self,
+        source: S,
+        entry: &ChunkEntry,
+        numbers: std::ops::Range<u64>,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), Fault> {
+        let blocks = entry.last.wrapping_sub(entry.first) / BLOCK_IDS + 1;
+        let wanted = entry.ordinal + numbers.start;
+        let mut block = self.block_of_ordinal(source, entry, blocks, wanted)?;
+        let mut left = numbers.end - numbers.start;
+        let head: &[u64] = source.items(entry.at() + block * 64, 8)?;
+        let mut skip = wanted.saturating_sub(before(head));
+        while left > 0 && block < blocks {
+            let words: &[u64] = source.items(entry.at() + block * 64, 8)?;
+            let base = entry.first.wrapping_add(block * BLOCK_IDS);
+            for (index, &word) in words[1..].iter().enumerate() {
+                let count = u64::from(word.count_ones());
+                if skip >= count {
+                    skip -= count;
+                    continue;
+                }
+                let word = without_lowest(word, skip);
+                skip = 0;
+                left -= push_members(word, base.wrapping_add(64 * index as u64), left, out);
+            }
+            block += 1;
+        }
+        if left > 0 {
+            return Err(inconsistent(
+                self.region,
+                "fewer keys than the directory says",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The block that holds the member with this ordinal: the last whose count before it is not
+    /// above.
+    fn block_of_ordinal<S: Source<'v>>(
+        &self,
+        source: S,
+        entry: &ChunkEntry,
+        blocks: u64,
+        ordinal: u64,
+    ) -> Result<u64, Fault> {
+        let (mut low, mut high) = (0, blocks);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let words: &[u64] = source.items(entry.at() + middle * 64, 8)?;
+            if before(words) <= ordinal {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Appends the positions `i` for which `ids[i]` is a key.
+    pub(crate) fn select(&self, ids: &[VertexId], positions: &mut Vec<u32>) -> Result<(), Fault> {
+        positions.reserve(ids.len());
+        with_source!(self.region, |source| {
+            let mut position = 0;
+            for group in ids.chunks(GROUP) {
+                self.group(source, group, |ordinal| {
+                    if ordinal != ABSENT {
+                        positions.push(position);
+                    }
+                    position += 1;
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether the index is what it says, for `check`: keys ascend and are as many as recorded,
+    /// and every key's ordinal is its place.
+    pub(crate) fn verify(&self, mut each: impl FnMut(VertexId)) -> Result<(), Fault> {
+        let mut last = None;
+        let mut keys = Vec::new();
+        let mut ordinals = Vec::new();
+        let mut from = 0;
+        while from < self.keys {
+            keys.clear();
+            self.decode(from, from + LIST_STRIDE * LIST_STRIDE, &mut keys)?;
+            self.ordinals(&keys, &mut ordinals)?;
+            for (place, (&key, &ordinal)) in (from..).zip(keys.iter().zip(&ordinals)) {
+                if last.is_some_and(|last| last >= key) {
+                    return Err(inconsistent(self.region, "keys do not ascend"));
+                }
+                if ordinal != place {
+                    return Err(inconsistent(
+                        self.region,
+                        "a key's ordinal is not its place",
+                    ));
+                }
+                last = Some(key);
+                each(key);
+            }
+            if keys.is_empty() {
+                return Err(inconsistent(self.region, "fewer keys than recorded"));
+            }
+            from += keys.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Members before a block.
+#[inline]
+fn before(block: &[u64]) -> u64 {
+    block[0] & ((1 << BEFORE_BITS) - 1)
+}
+
+/// The ordinal of the id with this bit of a block, or [`ABSENT`].
+#[inline]
+fn rank(block: &[u64], bit: u64) -> u64 {
+    let block: &[u64; 8] = block.try_into().expect("a block has eight words");
+    let word = (bit / 64) as usize;
+    let below = (1u64 << (bit % 64)) - 1;
+    if block[1 + word] & (below + 1) == 0 {
+        return ABSENT;
+    }
+    let head = block[0];
+    let group_mask = (1 << GROUP_BITS) - 1;
+    let (counted, start) = match word {
+        0..=2 => (0, 0),
+        3 | 4 => (head >> BEFORE_BITS & group_mask, 3),
+        _ => (head >> (BEFORE_BITS + GROUP_BITS) & group_mask, 5),
+    };
+    let mut ordinal = before(block) + counted + u64::from((block[1 + word] & below).count_ones());
+    for &full in &block[1 + start..1 + word] {
+        ordinal += u64::from(full.count_ones());
+    }
+    ordinal
+}
+
+/// The word without its `count` lowest members.
+#[inline]
+fn without_lowest(mut word: u64, count: u64) -> u64 {
+    for _ in 0..count {
+        word &= word - 1;
+    }
+    word
+}
+
+/// Appends at most `most` members of a word; gives how many.
+#[inline]
+fn push_members(mut word: u64, base: u64, most: u64, out: &mut Vec<VertexId>) -> u64 {
+    let mut given = 0;
+    while word != 0 && given < most {
+        out.push(VertexId::from_bits(
+            base.wrapping_add(u64::from(word.trailing_zeros())),
+        ));
+        word &= word - 1;
+        given += 1;
+    }
+    given
+}

@@ -1,0 +1,408 @@
+//! A segment as it is asked: its keys, the rows of keys, its columns.
+//!
+//! Opening one reads its descriptor and its directory: some tens of nanoseconds, paid per batch.
+//! All handles borrow from the parts and copy nothing.
+
+use super::index::{ABSENT, GROUP, Index, IndexPlace};
+use super::planes::{Decode, Ids, ManyPlanes, OnePlane};
+use crate::format::{ListEntry, PartKind, SegmentDescriptor, flags};
+use crate::parts::{PartError, PartSource};
+use crate::source::{Checked, Fault, Plain, Source, inconsistent, with_source};
+use memory::CheckedRegion;
+use rdf::{Direction, PredicateId, VertexId};
+use std::ops::Range;
+
+/// The parts of one direction.
+pub(crate) struct Side {
+    pub segments: CheckedRegion,
+    pub keys: CheckedRegion,
+    pub offsets: CheckedRegion,
+    pub neighbours: CheckedRegion,
+    pub edge_graphs: CheckedRegion,
+    pub lists: CheckedRegion,
+    pub sets: CheckedRegion,
+    pub graph_index: CheckedRegion,
+}
+
+impl Side {
+    /// Finds the parts.
+    pub(crate) fn open(source: &dyn PartSource, direction: Direction) -> Result<Side, PartError> {
+        let part = |kind: PartKind| source.part(&kind.file_name(Some(direction)));
+        Ok(Side {
+            segments: part(PartKind::Segments)?,
+            keys: part(PartKind::Keys)?,
+            offsets: part(PartKind::Offsets)?,
+            neighbours: part(PartKind::Neighbours)?,
+            edge_graphs: part(PartKind::EdgeGraphs)?,
+            lists: part(PartKind::Lists)?,
+            sets: part(PartKind::Sets)?,
+            graph_index: part(PartKind::GraphIndex)?,
+        })
+    }
+
+    /// All of them, with their kinds.
+    pub(crate) fn parts(&self) -> [(PartKind, &CheckedRegion); 8] {
+        [
+            (PartKind::Segments, &self.segments),
+            (PartKind::Keys, &self.keys),
+            (PartKind::Offsets, &self.offsets),
+            (PartKind::Neighbours, &self.neighbours),
+            (PartKind::EdgeGraphs, &self.edge_graphs),
+            (PartKind::Lists, &self.lists),
+            (PartKind::Sets, &self.sets),
+            (PartKind::GraphIndex, &self.graph_index),
+        ]
+    }
+
+    /// The segment of a predicate; `None` where it has no edges.
+    pub(crate) fn segment(&self, predicate: PredicateId) -> Result<Option<Segment<'_>>, Fault> {
+        let at = crate::format::HEADER_BYTES
+            + u64::from(predicate.0) * size_of::<SegmentDescriptor>() as u64;
+        if at >= self.segments.len() {
+            return Ok(None);
+        }
+        let descriptor: &[SegmentDescriptor] =
+            with_source!(&self.segments, |source| source.items(at, 1))?;
+        let descriptor = descriptor[0];
+        Ok((descriptor.keys > 0).then_some(Segment {
+            side: self,
+            descriptor,
+        }))
+    }
+}
+
+/// One predicate in one direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Segment<'v> {
+    pub side: &'v Side,
+    pub descriptor: SegmentDescriptor,
+}
+
+impl<'v> Segment<'v> {
+    /// Its key index.
+    pub(crate) fn index(&self) -> Result<Index<'v>, Fault> {
+        let descriptor = &self.descriptor;
+        Index::open(
+            &self.side.keys,
+            IndexPlace {
+                directory_at: descriptor.directory_at,
+                keys: descriptor.keys,
+                chunks: descriptor.chunks,
+                jump: descriptor.flags & flags::JUMP != 0,
+            },
+        )
+    }
+
+    /// Whether every key has exactly one row.
+    #[inline]
+    pub(crate) fn is_functional(&self) -> bool {
+        self.descriptor.flags & flags::FUNCTIONAL != 0
+    }
+
+    /// Whether some edge is in a named graph.
+    #[inline]
+    pub(crate) fn has_graphs(&self) -> bool {
+        self.descriptor.graphs_at != 0
+    }
+
+    /// Its neighbour column.
+    pub(crate) fn column(&self) -> Result<Column<'v>, Fault> {
+        let descriptor = &self.descriptor;
+        let region = &self.side.neighbours;
+        let at = descriptor.neighbours_at;
+        if descriptor.flags & flags::WIDE_NEIGHBOURS != 0 {
+            return Ok(Column {
+                region,
+                at,
+                rows: descriptor.rows,
+                kind: ColumnKind::Ids,
+            });
+        }
+        let planes = u64::from(descriptor.flags >> flags::PLANES_SHIFT);
+        let plane_bits = descriptor.flags >> flags::PLANE_BITS_SHIFT & 0xff;
+        let bases: &[u64] = with_source!(region, |source| source.items(at, planes))?;
+        let kind = match bases {
+            [base] if plane_bits == 0 => ColumnKind::One(OnePlane(*base)),
+            _ if (1..32).contains(&plane_bits) => {
+                ColumnKind::Many(ManyPlanes { bases, plane_bits })
+            }
+            _ => return Err(inconsistent(region, "planes that do not fit their codes")),
+        };
+        Ok(Column {
+            region,
+            at: at + 8 * planes,
+            rows: descriptor.rows,
+            kind,
+        })
+    }
+
+    /// Its graph column, where some edge is in a named graph.
+    pub(crate) fn graph_column(&self) -> Option<GraphColumn<'v>> {
+        self.has_graphs().then_some(GraphColumn {
+            region: &self.side.edge_graphs,
+            at: self.descriptor.graphs_at,
+        })
+    }
+
+    /// Gives the rows of each key in order, an empty range for what is no key. The misses of a
+    /// group of keys overlap: index lines, then offset lines, then (only asked for) the rows'.
+    pub(crate) fn rows_of(
+        &self,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        give: impl FnMut(Range<u64>),
+    ) -> Result<(), Fault> {
+        let index = self.index()?;
+        if self.is_functional() {
+            return self.rows_functional(&index, keys, column, give);
+        }
+        match self.descriptor.flags >> flags::OFFSET_WIDTH_SHIFT & 3 {
+            0 => self.rows_by_offsets::<u8>(&index, keys, column, give),
+            1 => self.rows_by_offsets::<u16>(&index, keys, column, give),
+            2 => self.rows_by_offsets::<u32>(&index, keys, column, give),
+            _ => self.rows_by_offsets::<u64>(&index, keys, column, give),
+        }
+    }
+
+    fn rows_functional(
+        &self,
+        index: &Index<'v>,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        mut give: impl FnMut(Range<u64>),
+    ) -> Result<(), Fault> {
+        let rows = self.descriptor.rows;
+        with_source!(&self.side.keys, |source| {
+            for group in keys.chunks(GROUP) {
+                index.group(source, group, |ordinal| {
+                    if ordinal < rows {
+                        column.prefetch(ordinal);
+                        give(ordinal..ordinal + 1);
+                    } else {
+                        give(0..0);
+                    }
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    fn rows_by_offsets<W: Offset>(
+        &self,
+        index: &Index<'v>,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        mut give: impl FnMut(Range<u64>),
+    ) -> Result<(), Fault> {
+        let mut ordinals = [ABSENT; GROUP];
+        with_source!(&self.side.keys, |key_source| {
+            with_source!(&self.side.offsets, |source| {
+                for group in keys.chunks(GROUP) {
+                    let mut place = 0;
+                    index.group(key_source, group, |ordinal| {
+                        ordinals[place] = ordinal;
+                        place += 1;
+                        if ordinal != ABSENT {
+                            source.prefetch(self.offset_at::<W>(ordinal));
+                        }
+                    })?;
+                    for &ordinal in &ordinals[..place] {
+                        let rows = self.rows_at::<W, _>(source, ordinal)?;
+                        column.prefetch(rows.start);
+                        give(rows);
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+
+    #[inline]
+    fn offset_at<W: Offset>(&self, ordinal: u64) -> u64 {
+        self.descriptor.offsets_at + ordinal.wrapping_mul(size_of::<W>() as u64)
+    }
+
+    #[inline]
+    fn rows_at<W: Offset, S: Source<'v>>(
+        &self,
+        source: S,
+        ordinal: u64,
+    ) -> Result<Range<u64>, Fault> {
+        if ordinal == ABSENT {
+            return Ok(0..0);
+        }
+        let pair: &[W] = source.items(self.offset_at::<W>(ordinal), 2)?;
+        let (start, end) = (pair[0].widen(), pair[1].widen());
+        if start > end || end > self.descriptor.rows {
+            return Err(inconsistent(&self.side.offsets, "offsets do not ascend"));
+        }
+        Ok(start..end)
+    }
+
+    /// The rows of the key with this ordinal, which is below the number of keys.
+    pub(crate) fn rows_of_ordinal(&self, ordinal: u64) -> Result<Range<u64>, Fault> {
+        if self.is_functional() {
+            return Ok(ordinal..ordinal + 1);
+        }
+        with_source!(&self.side.offsets, |source| {
+            match self.descriptor.flags >> flags::OFFSET_WIDTH_SHIFT & 3 {
+                0 => self.rows_at::<u8, _>(source, ordinal),
+                1 => self.rows_at::<u16, _>(source, ordinal),
+                2 => self.rows_at::<u32, _>(source, ordinal),
+                _ => self.rows_at::<u64, _>(source, ordinal),
+            }
+        })
+    }
+
+    /// The table of dense lists, ascending by ordinal.
+    pub(crate) fn dense_lists(&self) -> Result<&'v [ListEntry], Fault> {
+        let at = self.descriptor.lists_at;
+        if at == 0 {
+            return Ok(&[]);
+        }
+        with_source!(&self.side.lists, |source| {
+            let count: &[u64] = source.items(at, 1)?;
+            source.items(at + 8, count[0])
+        })
+    }
+
+    /// The rank blocks of one key's neighbours, where its list is kept so.
+    pub(crate) fn dense_list(&self, ordinal: u64) -> Result<Option<Index<'v>>, Fault> {
+        let lists = self.dense_lists()?;
+        match lists.binary_search_by_key(&ordinal, |list| list.ordinal) {
+            Ok(found) => self.open_list(&lists[found]).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Opens the index of a dense list.
+    pub(crate) fn open_list(&self, list: &ListEntry) -> Result<Index<'v>, Fault> {
+        Index::open(
+            &self.side.lists,
+            IndexPlace {
+                directory_at: list.directory_at,
+                keys: list.members,
+                chunks: list.chunks,
+                jump: list.flags & flags::JUMP != 0,
+            },
+        )
+    }
+}
+
+/// A number as it stands in an offsets column.
+pub(crate) trait Offset: bytemuck::Pod {
+    /// The number.
+    fn widen(self) -> u64;
+}
+
+macro_rules! offsets {
+    ($($number:ty),*) => {
+        $(impl Offset for $number {
+            #[inline]
+            fn widen(self) -> u64 {
+                u64::from(self)
+            }
+        })*
+    };
+}
+offsets!(u8, u16, u32, u64);
+
+/// The neighbours of a segment, by row.
+#[derive(Clone, Copy)]
+pub(crate) struct Column<'v> {
+    pub region: &'v CheckedRegion,
+    at: u64,
+    pub rows: u64,
+    pub kind: ColumnKind<'v>,
+}
+
+/// How a column is decoded.
+#[derive(Clone, Copy)]
+pub(crate) enum ColumnKind<'v> {
+    One(OnePlane),
+    Many(ManyPlanes<'v>),
+    Ids,
+}
+
+impl<'v> Column<'v> {
+    /// Asks for the line of a row.
+    #[inline]
+    pub(crate) fn prefetch(&self, row: u64) {
+        let width = if matches!(self.kind, ColumnKind::Ids) {
+            8
+        } else {
+            4
+        };
+        memory::prefetch(
+            self.region.region().bytes(),
+            (self.at + row.wrapping_mul(width)) as usize,
+        );
+    }
+
+    /// The codes of these rows.
+    #[inline]
+    pub(crate) fn codes<S: Source<'v>, D: Decode>(
+        &self,
+        source: S,
+        _: D,
+        rows: Range<u64>,
+    ) -> Result<&'v [D::Code], Fault> {
+        let width = size_of::<D::Code>() as u64;
+        source.items(self.at + rows.start * width, rows.end - rows.start)
+    }
+
+    /// Runs `run` with the fastest source and the column's decoding.
+    pub(crate) fn run<R: ColumnRun<'v>>(&self, run: R) -> R::Output {
+        match Plain::new(self.region) {
+            Some(source) => self.run_in(source, run),
+            None => self.run_in(Checked(self.region), run),
+        }
+    }
+
+    fn run_in<S: Source<'v>, R: ColumnRun<'v>>(&self, source: S, run: R) -> R::Output {
+        match self.kind {
+            ColumnKind::One(decode) => run.run(source, decode),
+            ColumnKind::Many(decode) => run.run(source, decode),
+            ColumnKind::Ids => run.run(source, Ids),
+        }
+    }
+
+    /// Appends the neighbours of these rows.
+    pub(crate) fn decode(&self, rows: Range<u64>, out: &mut Vec<VertexId>) -> Result<(), Fault> {
+        struct Run<'a, 'v>(&'a Column<'v>, Range<u64>, &'a mut Vec<VertexId>);
+        impl<'v> ColumnRun<'v> for Run<'_, 'v> {
+            type Output = Result<(), Fault>;
+            fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+                let codes = self.0.codes(source, decode, self.1)?;
+                self.2.extend(codes.iter().map(|&code| decode.id(code)));
+                Ok(())
+            }
+        }
+        self.run(Run(self, rows, out))
+    }
+}
+
+/// A loop over a column, compiled for each way to reach and decode it.
+pub(crate) trait ColumnRun<'v> {
+    /// What the loop gives.
+    type Output;
+    /// The loop.
+    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output;
+}
+
+/// The graphs of a segment's rows.
+#[derive(Clone, Copy)]
+pub(crate) struct GraphColumn<'v> {
+    region: &'v CheckedRegion,
+    at: u64,
+}
+
+impl<'v> GraphColumn<'v> {
+    /// The graph codes of these rows.
+    #[inline]
+    pub(crate) fn codes(&self, rows: Range<u64>) -> Result<&'v [u32], Fault> {
+        with_source!(self.region, |source| {
+            source.items(self.at + rows.start * 4, rows.end - rows.start)
+        })
+    }
+}

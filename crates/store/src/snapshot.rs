@@ -1,0 +1,441 @@
+//! The local view: an immutable graph, answered from its parts.
+//!
+//! A snapshot holds its parts open, the predicates by number and by vertex, and nothing else:
+//! opening one costs a few block reads and 20 bytes a predicate, whatever the graph's size.
+//! It never changes, so it is shared between threads without locks.
+
+use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
+use crate::graph_index::GraphIndex;
+use crate::lists::{Columns, Filter, Lists, NamedGraphs};
+use crate::parts::{PartError, PartSource};
+use crate::segment::index::{ABSENT, Index};
+use crate::segment::reader::{Segment, Side};
+use crate::signature::sets::{SetRecord, Sets};
+use crate::source::{Fault, Source, damaged, inconsistent, with_source};
+use crate::vertex_set::VertexSet;
+use crate::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
+use hashbrown::HashMap;
+use memory::CheckedRegion;
+use rdf::{Direction, PredicateId, VertexId};
+
+/// Why a graph's parts could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// A part is missing or cannot be read.
+    #[error(transparent)]
+    Part(#[from] PartError),
+    /// A part is damaged or contradicts another.
+    #[error(transparent)]
+    View(#[from] ViewError),
+}
+
+/// An immutable graph. `Send` and `Sync`.
+pub struct Snapshot {
+    out: Side,
+    into: Side,
+    predicates_part: CheckedRegion,
+    graphs_part: CheckedRegion,
+    /// By number; [`VertexId::UNBOUND`] where the number is not in use.
+    predicates: Vec<VertexId>,
+    by_vertex: HashMap<VertexId, PredicateId>,
+}
+
+impl Snapshot {
+    /// Opens the graph whose parts are found in `source`. Headers are checked, and the table of
+    /// predicates is read; nothing else is touched. O(predicates).
+    pub fn open(source: &dyn PartSource) -> Result<Snapshot, SnapshotError> {
+        let common = |kind: PartKind| source.part(&kind.file_name(None));
+        let mut snapshot = Snapshot {
+            out: Side::open(source, Direction::Out)?,
+            into: Side::open(source, Direction::In)?,
+            predicates_part: common(PartKind::Predicates)?,
+            graphs_part: common(PartKind::Graphs)?,
+            predicates: Vec::new(),
+            by_vertex: HashMap::new(),
+        };
+        snapshot.check_headers().map_err(|fault| *fault)?;
+        snapshot.read_predicates().map_err(|fault| *fault)?;
+        Ok(snapshot)
+    }
+
+    /// The parts with their kinds and directions.
+    pub(crate) fn parts(
+        &self,
+    ) -> impl Iterator<Item = (PartKind, Option<Direction>, &CheckedRegion)> {
+        let side = |direction: Direction| {
+            let parts = self.side(direction).parts();
+            parts
+                .into_iter()
+                .map(move |(kind, region)| (kind, Some(direction), region))
+        };
+        side(Direction::Out).chain(side(Direction::In)).chain([
+            (PartKind::Predicates, None, &self.predicates_part),
+            (PartKind::Graphs, None, &self.graphs_part),
+        ])
+    }
+
+    /// Verifies every block not verified yet: queries are fastest once this is done. The first
+    /// damaged block ends it. O(bytes).
+    pub fn verify_all(&self) -> Result<(), ViewError> {
+        self.parts()
+            .try_for_each(|(_, _, region)| region.verify_all().map_err(|block| *damaged(block)))
+    }
+
+    /// Tells the kernel that the whole graph will be read soon.
+    pub fn advise_will_need(&self) {
+        self.parts()
+            .for_each(|(_, _, region)| region.region().advise_will_need());
+    }
+
+    fn check_headers(&self) -> Result<(), Fault> {
+        for (kind, direction, region) in self.parts() {
+            let header = with_source!(region, |source| source.items::<PartHeader>(0, 1))?;
+            if header[0] != PartHeader::new(kind, direction) {
+                return Err(inconsistent(region, "its header is not that of this part"));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_predicates(&mut self) -> Result<(), Fault> {
+        let region = &self.predicates_part;
+        let bytes = region.all().map_err(damaged)?;
+        let ids: Option<&[VertexId]> = memory::cast(&bytes[HEADER_BYTES as usize..]);
+        self.predicates = ids
+            .ok_or_else(|| inconsistent(region, "a cut table of predicates"))?
+            .to_vec();
+        let mut by_vertex = HashMap::with_capacity(self.predicates.len());
+        for (number, &vertex) in (0..).zip(&self.predicates) {
+            let predicate = PredicateId(number);
+            if !vertex.is_unbound() && self.out.segment(predicate)?.is_some() {
+                by_vertex.insert(vertex, predicate);
+            }
+        }
+        self.by_vertex = by_vertex;
+        Ok(())
+    }
+
+    /// One direction's parts.
+    pub(crate) fn side(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::Out => &self.out,
+            Direction::In => &self.into,
+        }
+    }
+
+    /// The segment, where there is one. Signatures are not asked for here.
+    pub(crate) fn segment(&self, segment: SegmentKey) -> Result<Option<Segment<'_>>, Fault> {
+        self.side(segment.direction).segment(segment.predicate)
+    }
+
+    /// The named graphs by code.
+    pub(crate) fn graphs(&self) -> Result<NamedGraphs<'_>, Fault> {
+        NamedGraphs::open(&self.graphs_part)
+    }
+
+    /// The predicates by number.
+    pub(crate) fn predicate_table(&self) -> &[VertexId] {
+        &self.predicates
+    }
+
+    /// The vertex of `rdf:type`, where the graph has an edge of it.
+    pub fn type_vertex(&self) -> Option<VertexId> {
+        let vertex = self.predicates.get(PredicateId::TYPE.0 as usize).copied()?;
+        self.by_vertex.get(&vertex).map(|_| vertex)
+    }
+
+    /// What a scope admits of a segment's rows.
+    fn filter(&self, segment: &Segment<'_>, scope: GraphScope<'_>) -> Result<Filter, Fault> {
+        if !segment.has_graphs() {
+            let is_default = match scope {
+                GraphScope::Default => true,
+                GraphScope::Named(graph) => graph == GraphScope::DEFAULT_GRAPH,
+                GraphScope::Merge(graphs) => graphs.contains(&GraphScope::DEFAULT_GRAPH),
+                GraphScope::EachNamed | GraphScope::EachOf(_) => false,
+            };
+            return Ok(if is_default {
+                Filter::Every
+            } else {
+                Filter::Nothing
+            });
+        }
+        let named = self.graphs()?;
+        let code = |graph: VertexId| match graph {
+            GraphScope::DEFAULT_GRAPH => Some(DEFAULT_GRAPH_CODE),
+            graph => named.code(graph),
+        };
+        Ok(match scope {
+            GraphScope::Default => Filter::One(DEFAULT_GRAPH_CODE),
+            GraphScope::Named(graph) => code(graph).map_or(Filter::Nothing, Filter::One),
+            GraphScope::Merge(graphs) => {
+                union(graphs.iter().filter_map(|&graph| code(graph)).collect())
+            }
+            GraphScope::EachNamed => Filter::EachNamed,
+            GraphScope::EachOf(graphs) => {
+                let codes = graphs
+                    .iter()
+                    .filter_map(|&graph| named.code(graph))
+                    .collect();
+                match union(codes) {
+                    Filter::Nothing => Filter::Nothing,
+                    Filter::One(code) => Filter::Each(vec![code]),
+                    Filter::Union(codes) => Filter::Each(codes),
+                    _ => unreachable!("a union is of none, one or several"),
+                }
+            }
+        })
+    }
+
+    fn columns<'v>(&'v self, segment: &Segment<'v>) -> Result<Columns<'v>, Fault> {
+        Ok(Columns {
+            neighbours: segment.column()?,
+            graphs: segment.graph_column(),
+            named: &self.graphs_part,
+        })
+    }
+
+    fn set_of_keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, Fault> {
+        Ok(match self.segment(segment)? {
+            Some(segment) => VertexSet::of_index(segment.index()?),
+            None => VertexSet::empty(),
+        })
+    }
+
+    fn set_of_neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, Fault> {
+        assert!(!scope.binds_graph(), "a set has no place for graphs");
+        let Some(segment) = self.segment(segment)? else {
+            return Ok(VertexSet::empty());
+        };
+        let ordinal = segment.index()?.ordinal(vertex)?;
+        let filter = self.filter(&segment, scope)?;
+        if ordinal == ABSENT || filter == Filter::Nothing {
+            return Ok(VertexSet::empty());
+        }
+        let rows = segment.rows_of_ordinal(ordinal)?;
+        if filter != Filter::Every {
+            let mut lists = Lists::new();
+            lists.refill(self.columns(&segment)?, filter, 1);
+            lists.push(rows);
+            let (mut numbers, mut neighbours) = (Vec::new(), Vec::new());
+            lists.expand(
+                &mut Default::default(),
+                usize::MAX,
+                &mut numbers,
+                &mut neighbours,
+                None,
+            )?;
+            return Ok(VertexSet::from_sorted(neighbours));
+        }
+        match segment.dense_list(ordinal)? {
+            Some(index) => Ok(VertexSet::of_index(index)),
+            None => Ok(VertexSet::of_rows(segment.column()?, rows)),
+        }
+    }
+
+    fn fill_lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<(), Fault> {
+        let segment = match segment.predicate {
+            PredicateId::SIGNATURE => None,
+            _ => self.segment(segment)?,
+        };
+        let Some(segment) = segment else {
+            lists.refill_empty(keys.len());
+            return Ok(());
+        };
+        let filter = self.filter(&segment, scope)?;
+        if filter == Filter::Nothing {
+            lists.refill_empty(keys.len());
+            return Ok(());
+        }
+        let columns = self.columns(&segment)?;
+        lists.refill(columns, filter, keys.len());
+        segment.rows_of(keys, &columns.neighbours, |rows| lists.push(rows))
+    }
+
+    fn graph_keys(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), Fault> {
+        let Some(code) = self.graphs()?.code(graph) else {
+            return Ok(());
+        };
+        let region = &self.side(segment.direction).graph_index;
+        let mut found = None;
+        GraphIndex::open(region)?.runs(code, |run| {
+            if run.predicate == segment.predicate {
+                found = Some(run);
+            }
+        })?;
+        found.map_or(Ok(()), |run| run.decode(region, keys))
+    }
+
+    fn append_predicates(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Fault> {
+        let side = self.side(direction);
+        let Some(signatures) = side.segment(PredicateId::SIGNATURE)? else {
+            ends.resize(ends.len() + vertices.len(), predicates.len() as u32);
+            return Ok(());
+        };
+        let mut ordinals = Vec::new();
+        signatures.index()?.ordinals(vertices, &mut ordinals)?;
+        let sets = Sets::open(&side.sets)?;
+        let mut record = SetRecord::default();
+        let mut recorded = None;
+        for (&vertex, &ordinal) in vertices.iter().zip(&ordinals) {
+            if ordinal != ABSENT {
+                let set = signatures.signature_value(ordinal)?;
+                if recorded != Some(set) {
+                    sets.read(set, &mut record)?;
+                    recorded = Some(set);
+                }
+                if record.is_unknown {
+                    self.probe_predicates(side, vertex, predicates)?;
+                } else {
+                    predicates.extend_from_slice(&record.predicates);
+                }
+            }
+            ends.push(predicates.len() as u32);
+        }
+        Ok(())
+    }
+
+    /// The predicates of a vertex whose set is unknown: asks every segment.
+    fn probe_predicates(
+        &self,
+        side: &Side,
+        vertex: VertexId,
+        predicates: &mut Vec<PredicateId>,
+    ) -> Result<(), Fault> {
+        for number in PredicateId::TYPE.0..self.predicates.len() as u32 {
+            let predicate = PredicateId(number);
+            if let Some(segment) = side.segment(predicate)?
+                && segment.index()?.ordinal(vertex)? != ABSENT
+            {
+                predicates.push(predicate);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The filter for any of these graphs.
+fn union(mut codes: Vec<u32>) -> Filter {
+    codes.sort_unstable();
+    codes.dedup();
+    match codes[..] {
+        [] => Filter::Nothing,
+        [code] => Filter::One(code),
+        _ => Filter::Union(codes),
+    }
+}
+
+impl<'v> Segment<'v> {
+    /// The set number of the vertex with this ordinal, where this is a signature segment.
+    pub(crate) fn signature_value(&self, ordinal: u64) -> Result<u64, Fault> {
+        let width = self.descriptor.flags >> flags::VALUE_WIDTH_SHIFT & 3;
+        let at = self.descriptor.neighbours_at + (ordinal << width);
+        with_source!(&self.side.neighbours, |source| Ok(match width {
+            0 => source.items::<u8>(at, 1)?[0].into(),
+            1 => source.items::<u16>(at, 1)?[0].into(),
+            2 => source.items::<u32>(at, 1)?[0].into(),
+            _ => source.items::<u64>(at, 1)?[0],
+        }))
+    }
+}
+
+impl GraphView for Snapshot {
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
+        self.by_vertex.get(&vertex).copied()
+    }
+
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
+        let vertex = self.predicates.get(predicate.0 as usize).copied();
+        vertex
+            .filter(|vertex| !vertex.is_unbound())
+            .expect("the view gave this number out")
+    }
+
+    fn predicates(&self) -> Vec<PredicateId> {
+        let mut all: Vec<PredicateId> = self.by_vertex.values().copied().collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
+        self.graphs()
+            .map(|graphs| graphs.all().collect())
+            .map_err(|fault| *fault)
+    }
+
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
+        self.set_of_keys(segment).map_err(|fault| *fault)
+    }
+
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
+        self.keys(SegmentKey {
+            predicate: PredicateId::SIGNATURE,
+            direction,
+        })
+    }
+
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        self.graph_keys(segment, graph, keys)
+            .map_err(|fault| *fault)
+    }
+
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError> {
+        self.set_of_neighbours(segment, vertex, scope)
+            .map_err(|fault| *fault)
+    }
+
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError> {
+        self.fill_lists(segment, keys, scope, lists)
+            .map_err(|fault| *fault)?;
+        Ok(Progress::Ready)
+    }
+
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError> {
+        self.append_predicates(direction, vertices, predicates, ends)
+            .map_err(|fault| *fault)?;
+        Ok(Progress::Ready)
+    }
+}

@@ -1,0 +1,154 @@
+//! The seam between the walk and the graph: whose neighbours?
+//!
+//! [`GraphView`] is asked per batch, never per row, and answers in sorted sets and lists that stay
+//! where they are. The walk is written once, on these handles, whoever answers: a store snapshot
+//! now; a remote view, a window over a stream later. Local calls are monomorphised, so the seam
+//! costs nothing.
+//!
+//! | handle | what it is | made by |
+//! |---|---|---|
+//! | [`VertexSet`] | an ordered set of vertices: an index vertex of the papers | [`GraphView::keys`], [`GraphView::neighbours`], [`GraphView::vertices`] |
+//! | [`Lists`] | the neighbour lists of a batch of keys, all of one segment | [`GraphView::lists`] |
+//!
+//! A list will be at most two sorted runs (base and delta) and tombstones; today it is one run.
+//! A lookup that has to wait for bytes answers [`Progress::Pending`], and the walk suspends; the
+//! local view always answers [`Progress::Ready`], which the compiler sees.
+//!
+//! Errors are per batch: a damaged block fails the query that touches it and is never served.
+
+use crate::lists::Lists;
+use crate::vertex_set::VertexSet;
+use rdf::{Direction, PredicateId, VertexId};
+
+/// Why a view could not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    /// A block does not match its checksum.
+    #[error("file {file}: block {block} is damaged; run `somersault check`")]
+    Damaged {
+        /// The file's name within the store directory.
+        file: String,
+        /// The number of the block.
+        block: u64,
+    },
+    /// Parts of the store contradict each other.
+    #[error("file {file}: {what}; run `somersault check`")]
+    Inconsistent {
+        /// The file's name within the store directory.
+        file: String,
+        /// What was found.
+        what: String,
+    },
+}
+
+/// Whether a batched lookup has been answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// The output is filled.
+    Ready,
+    /// Ask again with the same arguments when this ticket completes.
+    Pending(Ticket),
+}
+
+/// Names a suspended lookup to whoever completes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(pub u64);
+
+/// One predicate in one direction: what the store keeps together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentKey {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// Which end is the key: subjects for [`Direction::Out`].
+    pub direction: Direction,
+}
+
+/// The graphs in which a pattern is matched. Lists are sorted, so it is told here whether the
+/// graph of each edge is wanted or only its existence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphScope<'a> {
+    /// The default graph of the store.
+    Default,
+    /// One named graph.
+    Named(VertexId),
+    /// The merge of these graphs, ascending (`FROM`): neighbours are distinct. The default graph of
+    /// the store is meant by [`GraphScope::DEFAULT_GRAPH`].
+    Merge(&'a [VertexId]),
+    /// Each edge in any named graph, with its graph: a neighbour comes once for each graph.
+    EachNamed,
+    /// Each edge in one of these named graphs, ascending, with its graph (`FROM NAMED`).
+    EachOf(&'a [VertexId]),
+}
+
+impl GraphScope<'_> {
+    /// How the default graph stands in a graph column and in [`GraphScope::Merge`].
+    pub const DEFAULT_GRAPH: VertexId = VertexId::UNBOUND;
+
+    /// Whether the graph of each edge is part of the answer.
+    pub const fn binds_graph(self) -> bool {
+        matches!(self, GraphScope::EachNamed | GraphScope::EachOf(_))
+    }
+}
+
+/// A graph that can be walked. Every method is called per batch, from any thread.
+pub trait GraphView: Sync {
+    /// The dense number of a predicate, or `None` where no edge has it. O(1).
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId>;
+
+    /// The predicate as a vertex. Asserts that the number was given out by this view.
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId;
+
+    /// All predicates, ascending, without [`PredicateId::SIGNATURE`].
+    fn predicates(&self) -> Vec<PredicateId>;
+
+    /// All named graphs that hold an edge, ascending.
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError>;
+
+    /// The keys of a segment, over all graphs: the papers' predicate index. Empty where there is no
+    /// such segment.
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError>;
+
+    /// All vertices with an edge in this direction, over all graphs.
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError>;
+
+    /// The keys of a segment within one named graph, from the graph index, so that it costs the
+    /// graph's own size. Appends them ascending.
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError>;
+
+    /// The distinct neighbours of one vertex as a set (for a class, its members). Only for scopes
+    /// that do not bind the graph. Where edges have to be filtered by graph the set owns its
+    /// elements, else it borrows the list.
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError>;
+
+    /// The neighbour lists of a batch of keys: `lists` is refilled with one list per key, in order,
+    /// empty for vertices that are not keys. Cost: about one cache miss per key for a functional
+    /// segment, two for others, overlapped within the batch.
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError>;
+
+    /// Predicates of each vertex in this direction, over all graphs, by its signature. Appends the
+    /// predicates of all vertices one after the other, and to `ends` the end of each vertex's run.
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError>;
+}
