@@ -280,7 +280,7 @@ impl Line<'_> {
     fn unusual_iri(&mut self) -> Result<Span, Fault> {
         let open = self.at;
         let span = self.quoted(b'>', Escapes::Codes, "unterminated IRI")?;
-        match oxiri::Iri::parse(span.of(self.text, self.scratch)) {
+        match NamedNodeRef::new(span.of(self.text, self.scratch)) {
             Ok(_) => Ok(span),
             Err(error) => Err(Fault::new(open, format!("invalid IRI: {error}"))),
         }

@@ -13,7 +13,7 @@
 //! Why this way: a line is a statement in both formats and no token holds a line end, so the input
 //! may be cut after any newline ([`split_ranges`]) and each part parsed on its own. UTF-8 is
 //! checked in windows of 64 KiB that the tokenizer then finds in the cache; IRIs go through a byte
-//! table (`nt::iri`), and only what the table cannot decide through `oxiri`.
+//! table (`nt::iri`), and only what the table cannot decide through `oxrdf`.
 //!
 //! Cost: measured with `examples/nt_speed.rs`, see there.
 

@@ -129,7 +129,10 @@ const VALID: [&str; 8] = [
 /// More with `PROPTEST_CASES`.
 fn at_least(cases: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases.max(cases), ..config }
+    ProptestConfig {
+        cases: config.cases.max(cases),
+        ..config
+    }
 }
 
 proptest! {

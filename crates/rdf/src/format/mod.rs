@@ -1,0 +1,151 @@
+//! The six text formats: their names, reading them, writing them.
+//!
+//! N-Triples and N-Quads have a bulk reader of their own in [`crate::nt`], which is also used here;
+//! everything else goes through the Oxigraph parsers, whose strict modes are kept. What this module
+//! adds is safety: the libraries recurse or expand without bound on some inputs of a few kilobytes
+//! (measured 2026-11-21: 10,000 nested triple terms or 500 nested JSON-LD contexts overflow a
+//! 2 MiB stack, 10,000 nested XML elements take 0.3 s and 100,000 more than a minute, nested XML
+//! entities take gigabytes). So each input runs through a small lexical scanner that bounds nesting
+//! and expansion before the library sees the bytes; see `format::guard`.
+
+mod guard;
+mod json;
+mod read;
+mod turtle;
+mod write;
+mod xml;
+
+pub use read::{ReadError, read_quads};
+pub use turtle::parts::{TurtlePart, split_turtle};
+pub use write::{Writer, writer};
+
+use std::fmt;
+
+/// How deep JSON containers may nest in JSON-LD.
+pub const JSON_NESTING_MAX: u32 = json::NESTING_MAX;
+/// How deep elements may nest in RDF/XML.
+pub const XML_NESTING_MAX: u32 = xml::NESTING_MAX;
+
+/// A text format of RDF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// RDF 1.2 N-Triples.
+    NTriples,
+    /// RDF 1.2 N-Quads.
+    NQuads,
+    /// RDF 1.2 Turtle.
+    Turtle,
+    /// RDF 1.2 TriG.
+    TriG,
+    /// RDF 1.2 XML Syntax.
+    RdfXml,
+    /// JSON-LD 1.1, without remote contexts.
+    JsonLd,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 6] = [
+        Format::NTriples,
+        Format::NQuads,
+        Format::Turtle,
+        Format::TriG,
+        Format::RdfXml,
+        Format::JsonLd,
+    ];
+
+    /// The format of files with this extension (without the dot, in any case).
+    pub fn from_extension(extension: &str) -> Option<Format> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "nt" | "ntriples" => Format::NTriples,
+            "nq" | "nquads" => Format::NQuads,
+            "ttl" | "turtle" => Format::Turtle,
+            "trig" => Format::TriG,
+            "rdf" | "xml" | "owl" => Format::RdfXml,
+            "jsonld" | "json" => Format::JsonLd,
+            _ => return None,
+        })
+    }
+
+    /// The format of a file by its name, looking through one compression suffix (`data.nt.gz`).
+    pub fn from_file_name(name: &str) -> Option<Format> {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let (stem, extension) = name.rsplit_once('.')?;
+        if matches!(
+            extension.to_ascii_lowercase().as_str(),
+            "gz" | "bz2" | "xz" | "zst"
+        ) {
+            return Format::from_extension(stem.rsplit_once('.')?.1);
+        }
+        Format::from_extension(extension)
+    }
+
+    /// The format of a media type; parameters are ignored.
+    pub fn from_media_type(media_type: &str) -> Option<Format> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        Some(match essence.to_ascii_lowercase().as_str() {
+            "application/n-triples" | "text/plain" => Format::NTriples,
+            "application/n-quads" | "text/x-nquads" | "text/nquads" => Format::NQuads,
+            "text/turtle" | "application/turtle" | "application/x-turtle" => Format::Turtle,
+            "application/trig" | "application/x-trig" => Format::TriG,
+            "application/rdf+xml" | "application/xml" | "text/xml" => Format::RdfXml,
+            "application/ld+json" | "application/json" => Format::JsonLd,
+            _ => return None,
+        })
+    }
+
+    /// The format's registered media type.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Format::NTriples => "application/n-triples",
+            Format::NQuads => "application/n-quads",
+            Format::Turtle => "text/turtle",
+            Format::TriG => "application/trig",
+            Format::RdfXml => "application/rdf+xml",
+            Format::JsonLd => "application/ld+json",
+        }
+    }
+
+    /// The usual file extension, without the dot.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Format::NTriples => "nt",
+            Format::NQuads => "nq",
+            Format::Turtle => "ttl",
+            Format::TriG => "trig",
+            Format::RdfXml => "rdf",
+            Format::JsonLd => "jsonld",
+        }
+    }
+
+    /// The format's name as the specifications spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::NTriples => "N-Triples",
+            Format::NQuads => "N-Quads",
+            Format::Turtle => "Turtle",
+            Format::TriG => "TriG",
+            Format::RdfXml => "RDF/XML",
+            Format::JsonLd => "JSON-LD",
+        }
+    }
+
+    /// Whether the format can name graphs.
+    pub const fn has_graphs(self) -> bool {
+        matches!(self, Format::NQuads | Format::TriG | Format::JsonLd)
+    }
+
+    /// Whether the format can carry RDF 1.2 triple terms.
+    pub const fn has_triple_terms(self) -> bool {
+        !matches!(self, Format::JsonLd)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,328 @@
+//! Reading any of the formats as a stream of quads.
+//!
+//! One pass, bounded memory: the input is read in small pieces, N-Triples and N-Quads line by line
+//! through [`crate::nt`]. Blank node labels are the document's own; anonymous nodes get random
+//! labels of 32 hexadecimal digits.
+
+use super::Format;
+use super::guard::{Guarded, Place, Places, Refusal};
+use super::json::JsonScan;
+use super::turtle::{NoSink, TurtleScan};
+use super::xml::XmlScan;
+use crate::nt::{Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
+use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
+use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef};
+use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
+use oxttl::{TriGParser, TurtleParseError, TurtleParser, TurtleSyntaxError};
+use std::cell::RefCell;
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+
+/// What each quad is given to; breaking ends the reading without an error.
+type OnQuad<'f> = dyn FnMut(QuadRef<'_>) -> ControlFlow<()> + 'f;
+
+/// Why a document could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The document is malformed, or nests or expands beyond the bounds.
+    #[error("{}{message}", Prefix(*line, *column))]
+    Syntax {
+        /// From 1; absent where the library does not tell.
+        line: Option<u64>,
+        /// From 1; absent where the library does not tell.
+        column: Option<u64>,
+        /// What is wrong.
+        message: String,
+    },
+    /// The input could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl ReadError {
+    fn at(place: Place, message: String) -> ReadError {
+        ReadError::Syntax {
+            line: Some(place.line),
+            column: Some(place.column),
+            message,
+        }
+    }
+
+    fn nowhere(message: String) -> ReadError {
+        ReadError::Syntax {
+            line: None,
+            column: None,
+            message,
+        }
+    }
+
+    pub(super) fn base(iri: &str, error: &impl std::fmt::Display) -> ReadError {
+        ReadError::nowhere(format!("invalid IRI '{iri}': {error}"))
+    }
+}
+
+impl From<Refusal> for ReadError {
+    fn from(refusal: Refusal) -> ReadError {
+        ReadError::at(refusal.place, refusal.message)
+    }
+}
+
+impl From<SyntaxError> for ReadError {
+    fn from(error: SyntaxError) -> ReadError {
+        ReadError::at(
+            Place {
+                line: error.line,
+                column: error.column,
+            },
+            error.message,
+        )
+    }
+}
+
+/// The place in front of a message, as much of it as is known.
+struct Prefix(Option<u64>, Option<u64>);
+
+impl std::fmt::Display for Prefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.0, self.1) {
+            (Some(line), Some(column)) => write!(f, "line {line}, column {column}: "),
+            (Some(line), None) => write!(f, "line {line}: "),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads a whole document and gives its quads to `on_quad` in order, until it breaks. `base`
+/// resolves relative IRIs, where the format has them. Stops at the first error; quads before it
+/// have been given. JSON-LD may not refer to remote contexts.
+pub fn read_quads(
+    format: Format,
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    match format {
+        Format::NTriples => read_lines(Dialect::NTriples, input, on_quad),
+        Format::NQuads => read_lines(Dialect::NQuads, input, on_quad),
+        Format::Turtle => read_turtle(input, base, on_quad),
+        Format::TriG => read_trig(input, base, on_quad),
+        Format::RdfXml => read_rdf_xml(input, base, on_quad),
+        Format::JsonLd => read_json_ld(input, base, on_quad),
+    }
+}
+
+/// Line by line: for documents in memory, [`Parser`] on the slice is faster.
+fn read_lines(
+    dialect: Dialect,
+    input: impl Read,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    let mut input = BufReader::with_capacity(256 * 1024, input);
+    let mut line = Vec::new();
+    let mut number = 1;
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let mut parser = Parser::new(&line, dialect, number);
+        while let Some(statement) = parser.next() {
+            if on_quad(quad_of(&statement?)).is_break() {
+                return Ok(());
+            }
+        }
+        number += crate::nt::count_lines(&line);
+        line.clear();
+    }
+    Ok(())
+}
+
+/// A statement as a quad of the library's types.
+fn quad_of<'a>(statement: &Statement<'a>) -> QuadRef<'a> {
+    let graph_name = match statement.graph {
+        None => GraphNameRef::DefaultGraph,
+        Some(graph) => node(graph).into(),
+    };
+    QuadRef {
+        subject: node(statement.subject),
+        predicate: NamedNodeRef::new_unchecked(statement.predicate),
+        object: statement.object,
+        graph_name,
+    }
+}
+
+fn node(term: TermRef<'_>) -> NamedOrBlankNodeRef<'_> {
+    match term {
+        TermRef::NamedNode(iri) => iri.into(),
+        TermRef::BlankNode(blank) => blank.into(),
+        TermRef::Literal(_) | TermRef::Triple(_) => {
+            unreachable!("subjects and graphs are IRIs or blank nodes")
+        }
+    }
+}
+
+fn read_turtle(
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    let mut parser = TurtleParser::new();
+    if let Some(base) = base {
+        parser = parser
+            .with_base_iri(base)
+            .map_err(|error| ReadError::base(base, &error))?;
+    }
+    for triple in parser.for_reader(Guarded::new(input, TurtleScan::new(NoSink))) {
+        let triple = triple.map_err(turtle_parse_error)?;
+        if give(
+            triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
+            on_quad,
+        )?
+        .is_break()
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_trig(
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    let mut parser = TriGParser::new();
+    if let Some(base) = base {
+        parser = parser
+            .with_base_iri(base)
+            .map_err(|error| ReadError::base(base, &error))?;
+    }
+    for quad in parser.for_reader(Guarded::new(input, TurtleScan::new(NoSink))) {
+        let quad = quad.map_err(turtle_parse_error)?;
+        if give(quad.as_ref(), on_quad)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_rdf_xml(
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    let mut parser = RdfXmlParser::new();
+    if let Some(base) = base {
+        parser = parser
+            .with_base_iri(base)
+            .map_err(|error| ReadError::base(base, &error))?;
+    }
+    let guarded = Guarded::new(input, XmlScan::default());
+    let places = guarded.places();
+    let mut reading = parser.for_reader(guarded);
+    while let Some(triple) = reading.next() {
+        let triple = triple.map_err(|error| match error {
+            RdfXmlParseError::Io(error) => io_error(error),
+            RdfXmlParseError::Syntax(error) => {
+                located(&places, reading.buffer_position(), error.to_string())
+            }
+        })?;
+        if give(
+            triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
+            on_quad,
+        )?
+        .is_break()
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_json_ld(
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
+    let mut parser = JsonLdParser::new();
+    if let Some(base) = base {
+        parser = parser
+            .with_base_iri(base)
+            .map_err(|error| ReadError::base(base, &error))?;
+    }
+    for quad in parser.for_reader(Guarded::new(input, JsonScan::default())) {
+        let quad = quad.map_err(json_ld_error)?;
+        if give(quad.as_ref(), on_quad)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn give(quad: QuadRef<'_>, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<()>, ReadError> {
+    check_depth(quad)?;
+    Ok(on_quad(quad))
+}
+
+/// Whoever gets a quad may rely on triple terms nesting no deeper than [`NESTING_MAX`].
+pub(super) fn check_depth(quad: QuadRef<'_>) -> Result<(), ReadError> {
+    let TermRef::Triple(mut triple) = quad.object else {
+        return Ok(());
+    };
+    for _ in 0..NESTING_MAX {
+        let Term::Triple(inner) = &triple.object else {
+            return Ok(());
+        };
+        triple = inner;
+    }
+    Err(ReadError::nowhere(format!(
+        "triple terms nest deeper than {NESTING_MAX}"
+    )))
+}
+
+fn located(places: &RefCell<Places>, offset: u64, message: String) -> ReadError {
+    ReadError::at(places.borrow().place(offset), message)
+}
+
+/// A scanner's refusal comes back out of the library as an I/O error.
+fn io_error(error: io::Error) -> ReadError {
+    match error.downcast::<Refusal>() {
+        Ok(refusal) => refusal.into(),
+        Err(error) => error.into(),
+    }
+}
+
+fn turtle_parse_error(error: TurtleParseError) -> ReadError {
+    match error {
+        TurtleParseError::Io(error) => io_error(error),
+        TurtleParseError::Syntax(error) => turtle_error(&error, 1),
+    }
+}
+
+fn json_ld_error(error: JsonLdParseError) -> ReadError {
+    let error = match error {
+        JsonLdParseError::Io(error) => return io_error(error),
+        JsonLdParseError::Syntax(error) => error,
+    };
+    let place = error.location();
+    let is_remote = matches!(
+        error.code(),
+        Some(JsonLdErrorCode::LoadingRemoteContextFailed)
+    );
+    ReadError::Syntax {
+        line: place.as_ref().map(|place| place.start.line + 1),
+        column: place.map(|place| place.start.column + 1),
+        message: if is_remote {
+            "a remote @context is referred to; only contexts within the document are read"
+                .to_owned()
+        } else {
+            error.to_string()
+        },
+    }
+}
+
+/// The library counts lines and columns from 0.
+pub(super) fn turtle_error(error: &TurtleSyntaxError, first_line_number: u64) -> ReadError {
+    let start = error.location().start;
+    let place = Place {
+        line: first_line_number + start.line,
+        column: start.column + 1,
+    };
+    ReadError::at(place, error.message().to_owned())
+}

@@ -1,0 +1,353 @@
+//! Bounds the nesting of elements and the expansion of entities in RDF/XML.
+//!
+//! The library expands an entity's value when it is declared, out of entities declared before, and
+//! again wherever it is used; ten declarations of ten references each make a kilobyte into
+//! gigabytes. It also looks for the base IRI through all open elements at each element, which makes
+//! deep nesting quadratic. Both are bounded here, before the library sees the bytes:
+//!
+//! - one `DOCTYPE`, of at most 64 KiB;
+//! - an entity's expanded value is at most 4 KiB, its name at most 128 bytes;
+//! - all uses together expand to at most 1 MiB and 16 times the bytes read. Namespace
+//!   abbreviations, what entities are for in RDF/XML, stay below 5 times;
+//! - elements nest at most [`NESTING_MAX`] deep.
+//!
+//! The tokens end where the library's XML reader (quick-xml) ends them, also in malformed input,
+//! so the two cannot be made to disagree about what is markup.
+
+use super::guard::{Objection, Scan};
+use std::collections::HashMap;
+
+/// How deep elements may nest.
+pub(super) const NESTING_MAX: u32 = 1000;
+
+const DOCTYPE_BYTES_MAX: usize = 64 * 1024;
+const ENTITY_BYTES_MAX: u64 = 4096;
+const ENTITY_NAME_BYTES_MAX: usize = 128;
+const EXPANSION_BYTES_FREE: u64 = 1024 * 1024;
+const EXPANSION_FACTOR_MAX: u64 = 16;
+
+/// The scanner's state between two bytes.
+#[derive(Default)]
+pub(super) struct XmlScan {
+    state: State,
+    /// The byte before, within the current tag or instruction.
+    previous: u8,
+    /// The two bytes before, within the current comment or character data.
+    window: [u8; 2],
+    /// Bytes since the `!` of a comment.
+    length: usize,
+    depth: u32,
+    read_bytes: u64,
+    expanded_bytes: u64,
+    doctype: Vec<u8>,
+    has_doctype: bool,
+    /// Expanded size of each declared entity.
+    entities: HashMap<String, u64>,
+    /// The name after the last `&`, while it may still become a reference.
+    reference: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum State {
+    #[default]
+    Text,
+    Open,
+    Bang,
+    Comment,
+    CharacterData,
+    Doctype {
+        balance: u32,
+    },
+    Instruction,
+    Tag {
+        is_end: bool,
+        quote: Option<u8>,
+    },
+}
+
+impl Scan for XmlScan {
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Objection> {
+        for (offset, &byte) in bytes.iter().enumerate() {
+            self.read_bytes += 1;
+            self.step(byte)
+                .map_err(|message| Objection { offset, message })?;
+        }
+        Ok(())
+    }
+}
+
+impl XmlScan {
+    fn step(&mut self, byte: u8) -> Result<(), String> {
+        self.state = match self.state {
+            State::Text => {
+                self.track_reference(byte)?;
+                if byte == b'<' {
+                    State::Open
+                } else {
+                    State::Text
+                }
+            }
+            State::Open => self.after_open(byte),
+            State::Bang => self.after_bang(byte)?,
+            State::Comment => {
+                self.length += 1;
+                // quick-xml asks for six bytes from the `!`.
+                let is_end = byte == b'>' && self.length > 4 && self.window == *b"--";
+                self.shift(byte);
+                if is_end { State::Text } else { State::Comment }
+            }
+            State::CharacterData => {
+                let is_end = byte == b'>' && self.window == *b"]]";
+                self.shift(byte);
+                if is_end {
+                    State::Text
+                } else {
+                    State::CharacterData
+                }
+            }
+            State::Doctype { balance } => self.in_doctype(balance, byte)?,
+            State::Instruction => {
+                let is_end = byte == b'>' && self.previous == b'?';
+                self.previous = byte;
+                if is_end {
+                    State::Text
+                } else {
+                    State::Instruction
+                }
+            }
+            State::Tag { is_end, quote } => self.in_tag(is_end, quote, byte)?,
+        };
+        Ok(())
+    }
+
+    fn shift(&mut self, byte: u8) {
+        self.window = [self.window[1], byte];
+    }
+
+    fn after_open(&mut self, byte: u8) -> State {
+        self.previous = 0;
+        self.reference = None;
+        match byte {
+            b'!' => State::Bang,
+            b'?' => State::Instruction,
+            b'/' => State::Tag {
+                is_end: true,
+                quote: None,
+            },
+            // `<>` is a tag without a name, which the library reports.
+            b'>' => State::Text,
+            b'"' | b'\'' => State::Tag {
+                is_end: false,
+                quote: Some(byte),
+            },
+            _ => State::Tag {
+                is_end: false,
+                quote: None,
+            },
+        }
+    }
+
+    fn after_bang(&mut self, byte: u8) -> Result<State, String> {
+        self.window = [0; 2];
+        self.length = 1;
+        match byte {
+            b'-' => {
+                self.shift(byte);
+                Ok(State::Comment)
+            }
+            b'[' => Ok(State::CharacterData),
+            b'D' | b'd' if self.has_doctype => Err("more than one DOCTYPE".to_owned()),
+            b'D' | b'd' => {
+                self.has_doctype = true;
+                Ok(State::Doctype { balance: 0 })
+            }
+            // Malformed, which the library reports.
+            _ => Ok(State::Text),
+        }
+    }
+
+    fn in_tag(&mut self, is_end: bool, quote: Option<u8>, byte: u8) -> Result<State, String> {
+        self.track_reference(byte)?;
+        let quote = match (quote, byte) {
+            (None, b'>') => {
+                self.close_tag(is_end)?;
+                return Ok(State::Text);
+            }
+            (None, b'"' | b'\'') => Some(byte),
+            (Some(open), _) if open == byte => None,
+            (quote, _) => quote,
+        };
+        self.previous = byte;
+        Ok(State::Tag { is_end, quote })
+    }
+
+    fn close_tag(&mut self, is_end: bool) -> Result<(), String> {
+        if is_end {
+            self.depth = self.depth.saturating_sub(1);
+        } else if self.previous != b'/' {
+            self.depth += 1;
+            if self.depth > NESTING_MAX {
+                return Err(format!("elements nest deeper than {NESTING_MAX} levels"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up what the references to declared entities expand to.
+    fn track_reference(&mut self, byte: u8) -> Result<(), String> {
+        if byte == b'&' {
+            self.reference = (!self.entities.is_empty()).then(Vec::new);
+            return Ok(());
+        }
+        let Some(name) = &mut self.reference else {
+            return Ok(());
+        };
+        if byte != b';' {
+            name.push(byte);
+            if name.len() > ENTITY_NAME_BYTES_MAX {
+                self.reference = None;
+            }
+            return Ok(());
+        }
+        let size = str::from_utf8(name)
+            .ok()
+            .and_then(|name| self.entities.get(name));
+        self.expanded_bytes += size.copied().unwrap_or_default();
+        self.reference = None;
+        if self.expanded_bytes > EXPANSION_BYTES_FREE + EXPANSION_FACTOR_MAX * self.read_bytes {
+            return Err("entities expand to too many bytes".to_owned());
+        }
+        Ok(())
+    }
+
+    fn in_doctype(&mut self, balance: u32, byte: u8) -> Result<State, String> {
+        if self.doctype.len() == DOCTYPE_BYTES_MAX {
+            return Err(format!(
+                "the DOCTYPE is longer than {DOCTYPE_BYTES_MAX} bytes"
+            ));
+        }
+        self.doctype.push(byte);
+        match byte {
+            b'<' => Ok(State::Doctype {
+                balance: balance + 1,
+            }),
+            b'>' if balance == 0 => {
+                self.declare_entities()?;
+                Ok(State::Text)
+            }
+            b'>' => Ok(State::Doctype {
+                balance: balance - 1,
+            }),
+            _ => Ok(State::Doctype { balance }),
+        }
+    }
+
+    /// Reads the declarations as the library does; malformed ones are left for it to report.
+    fn declare_entities(&mut self) -> Result<(), String> {
+        let doctype = std::mem::take(&mut self.doctype);
+        let Ok(doctype) = str::from_utf8(&doctype) else {
+            return Ok(());
+        };
+        let declarations = doctype
+            .split('<')
+            .skip(1)
+            .filter_map(|it| it.strip_prefix("!ENTITY"));
+        for declaration in declarations {
+            let declaration = declaration
+                .trim_start()
+                .strip_prefix('%')
+                .unwrap_or(declaration);
+            let parts = declaration
+                .trim_start()
+                .split_once(|c: char| c.is_ascii_whitespace());
+            let Some((name, rest)) = parts else { continue };
+            let Some(rest) = rest.trim_start().strip_prefix('"') else {
+                continue;
+            };
+            let Some((value, _)) = rest.split_once('"') else {
+                continue;
+            };
+            let size = self.expanded_size(value);
+            if size > ENTITY_BYTES_MAX {
+                return Err(format!(
+                    "entity '{name}' is larger than {ENTITY_BYTES_MAX} bytes"
+                ));
+            }
+            if name.len() > ENTITY_NAME_BYTES_MAX {
+                return Err(format!(
+                    "an entity's name is longer than {ENTITY_NAME_BYTES_MAX} bytes"
+                ));
+            }
+            self.entities.insert(name.to_owned(), size);
+        }
+        Ok(())
+    }
+
+    /// An upper bound of the size of a declared value once its references are expanded.
+    fn expanded_size(&self, value: &str) -> u64 {
+        let mut pieces = value.split('&');
+        let first = pieces.next().map_or(0, |piece| piece.len() as u64);
+        pieces.fold(first, |size, piece| {
+            let expanded = piece
+                .split_once(';')
+                .and_then(|(name, rest)| Some(self.entities.get(name)? + rest.len() as u64));
+            size.saturating_add(expanded.unwrap_or(piece.len() as u64 + 1))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Option<String> {
+        XmlScan::default()
+            .feed(text.as_bytes())
+            .err()
+            .map(|objection| objection.message)
+    }
+
+    fn bomb(levels: usize) -> String {
+        let mut text = "<!DOCTYPE r [<!ENTITY e0 \"0123456789\">".to_owned();
+        for level in 1..=levels {
+            let references = format!("&e{};", level - 1).repeat(10);
+            text.extend(["<!ENTITY e", &level.to_string(), " \"", &references, "\">"]);
+        }
+        text + "]>"
+    }
+
+    #[test]
+    fn entities_are_bounded() {
+        assert_eq!(message(&bomb(2)), None);
+        assert!(message(&bomb(3)).unwrap().contains("entity 'e3' is larger"));
+        let uses = format!("{}<r>{}</r>", bomb(2), "&e2;".repeat(10_000));
+        assert!(message(&uses).unwrap().contains("too many bytes"));
+        let attributes = format!("{}<r a='{}'/>", bomb(2), "&e2;".repeat(10_000));
+        assert!(message(&attributes).unwrap().contains("too many bytes"));
+        let ordinary = format!("{}{}", bomb(0), "<r a='&e0;x'/>".repeat(100_000));
+        assert_eq!(message(&ordinary), None);
+    }
+
+    #[test]
+    fn a_second_doctype_is_refused_wherever_it_hides() {
+        assert!(message("<!DOCTYPE a><!DOCTYPE b>").is_some());
+        assert!(message("<!DOCTYPE a><r><!doctype b [").is_some());
+        assert!(message(&format!("<!DOCTYPE a [{}", " ".repeat(DOCTYPE_BYTES_MAX))).is_some());
+    }
+
+    #[test]
+    fn nesting_is_bounded_and_only_elements_nest() {
+        let many = NESTING_MAX as usize + 1;
+        assert!(message(&"<a>".repeat(many)).is_some());
+        for piece in [
+            "<a></a>",
+            "<a/>",
+            "<a b='>'/>",
+            "<!-- <a> -->",
+            "<![CDATA[<a>]]>",
+            "<?a <b>?>",
+        ] {
+            assert_eq!(message(&piece.repeat(many)), None, "{piece}");
+        }
+    }
+}
