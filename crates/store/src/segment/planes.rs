@@ -227,17 +227,15 @@ mod tests {
         let iri = |ordinal| VertexId::new(Tag::Iri, ordinal);
         let literal = |ordinal| VertexId::new(Tag::Literal, ordinal);
         check(&[iri(7), iri(9), iri(7 + u64::from(u32::MAX))], Some(1));
-        check(&[iri(7), iri(8 + u64::from(u32::MAX))], Some(2));
+        check(&[iri(7), iri(8 + u64::from(u32::MAX))], None);
         check(&[iri(7), literal(3), literal(4)], Some(2));
-        check(&[iri(0), iri(3 << 31), literal(3), literal(4)], Some(3));
+        check(&[iri(0), iri(5 << 29), literal(3), literal(4)], Some(4));
+        let double = |bits| VertexId::new(Tag::Double, bits);
         check(
-            &[
-                iri(0),
-                VertexId::new(Tag::Integer, 5),
-                VertexId::new(Tag::Double, 1 << 58),
-            ],
-            None,
+            &[iri(0), VertexId::new(Tag::Integer, 5), double(1 << 58)],
+            Some(3),
         );
+        check(&[iri(0), double(1), double(1 << 58)], None);
         check(&[], Some(0));
     }
 }

@@ -1,0 +1,52 @@
+//! The seam to stable storage: who keeps bytes?
+//!
+//! Files are written once from front to back, synced, renamed into place and then only mapped. That
+//! is all a store does, so it is all a disk offers; and a [`SimDisk`] can forget, at a power cut,
+//! exactly what a real one may forget: a `kill -9` keeps the kernel's cache, so only this proves
+//! that each sync is where it must be.
+//!
+//! What survives a power cut, by this contract:
+//!
+//! - bytes appended before a [`AppendFile::sync`] that returned without error;
+//! - names created, renamed or removed before a [`Disk::sync_dir`] of their directory that
+//!   returned without error;
+//! - of everything else any part, in any order; but a rename happens whole or not at all.
+
+mod real;
+mod sim;
+
+pub use real::RealDisk;
+pub use sim::{SimDisk, SimFaults};
+
+pub use crate::parts::AppendFile;
+use memory::Region;
+use std::io;
+use std::path::Path;
+
+/// Holds a lock until it is dropped.
+pub trait DiskLock: Send {}
+
+/// Stable storage. Paths are used as they are given. Errors are the system's; a missing file is
+/// [`io::ErrorKind::NotFound`], a full disk [`io::ErrorKind::StorageFull`].
+pub trait Disk: Send + Sync {
+    /// Makes a directory in one that exists.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+    /// A new file, to be appended to. A file of this name must not exist
+    /// ([`io::ErrorKind::AlreadyExists`]).
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
+    /// The whole file as bytes that never change: nobody may append to it any more.
+    fn map(&self, path: &Path) -> io::Result<Region>;
+    /// The names in a directory, ascending.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Gives a file another name in the same directory, replacing what had it. Atomic.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file. Maps of it stay as they are.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory that is empty.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+    /// Returns after the names in a directory have reached stable storage.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Takes the exclusive lock on this file, making it where it is missing. Does not wait:
+    /// [`io::ErrorKind::WouldBlock`] where somebody holds it. It ends with its holder's process.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>>;
+}

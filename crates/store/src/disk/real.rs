@@ -1,0 +1,127 @@
+//! The disk of this machine.
+
+use super::{AppendFile, Disk, DiskLock};
+use memory::Region;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Files and directories of the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+struct RealFile(File);
+
+struct RealLock {
+    /// The lock lasts as long as the open file.
+    _file: File,
+}
+
+impl AppendFile for RealFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+impl DiskLock for RealLock {}
+
+impl Disk for RealDisk {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)?;
+        Ok(Box::new(RealFile(file)))
+    }
+
+    fn map(&self, path: &Path) -> io::Result<Region> {
+        let file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        Region::map(&file)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        // A directory is opened and synced like a file on every platform we build for.
+        File::open(path)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(RealLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_once_mapped_and_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let disk = RealDisk;
+        let mut file = disk.create(&path("a")).unwrap();
+        file.append(b"some").unwrap();
+        file.append(b"thing").unwrap();
+        file.sync().unwrap();
+        assert_eq!(
+            disk.create(&path("a")).err().unwrap().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        disk.rename(&path("a"), &path("b")).unwrap();
+        disk.create_dir(&path("d")).unwrap();
+        disk.sync_dir(dir.path()).unwrap();
+        assert_eq!(disk.list(dir.path()).unwrap(), ["b", "d"]);
+        assert_eq!(disk.map(&path("b")).unwrap().bytes(), b"something");
+        assert!(disk.map(&path("d")).is_err());
+        let lock = disk.lock(&path("l")).unwrap();
+        assert_eq!(
+            disk.lock(&path("l")).err().unwrap().kind(),
+            io::ErrorKind::WouldBlock
+        );
+        drop(lock);
+        disk.lock(&path("l")).unwrap();
+        disk.remove_file(&path("b")).unwrap();
+        disk.remove_dir(&path("d")).unwrap();
+        assert_eq!(disk.list(dir.path()).unwrap(), ["l"]);
+    }
+}
