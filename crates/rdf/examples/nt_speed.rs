@@ -56,7 +56,11 @@ fn lubm_like(bytes: usize) -> String {
         if text.len() >= bytes {
             break;
         }
-        let department = format!("http://www.Department{}.University{}.edu", number % 20, number / 9999);
+        let department = format!(
+            "http://www.Department{}.University{}.edu",
+            number % 20,
+            number / 9999
+        );
         let student = format!("{department}/GraduateStudent{number}");
         let university = number % 97;
         let _ = write!(

@@ -14,6 +14,7 @@ mod read;
 mod turtle;
 mod write;
 mod xml;
+mod xml_literal;
 
 pub use read::{ReadError, read_quads};
 pub use turtle::parts::{TurtlePart, split_turtle};

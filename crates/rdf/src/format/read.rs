@@ -9,9 +9,10 @@ use super::guard::{Guarded, Place, Places, Refusal};
 use super::json::JsonScan;
 use super::turtle::{NoSink, TurtleScan};
 use super::xml::XmlScan;
+use super::xml_literal;
 use crate::nt::{Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
 use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
-use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef};
+use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef, Triple};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
 use oxttl::{TriGParser, TurtleParseError, TurtleParser, TurtleSyntaxError};
 use std::cell::RefCell;
@@ -170,12 +171,7 @@ fn read_turtle(
     }
     for triple in parser.for_reader(Guarded::new(input, TurtleScan::new(NoSink))) {
         let triple = triple.map_err(turtle_parse_error)?;
-        if give(
-            triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
-            on_quad,
-        )?
-        .is_break()
-        {
+        if give_triple(&triple, on_quad)?.is_break() {
             break;
         }
     }
@@ -217,18 +213,14 @@ fn read_rdf_xml(
     let places = guarded.places();
     let mut reading = parser.for_reader(guarded);
     while let Some(triple) = reading.next() {
-        let triple = triple.map_err(|error| match error {
+        let mut triple = triple.map_err(|error| match error {
             RdfXmlParseError::Io(error) => io_error(error),
             RdfXmlParseError::Syntax(error) => {
                 located(&places, reading.buffer_position(), error.to_string())
             }
         })?;
-        if give(
-            triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
-            on_quad,
-        )?
-        .is_break()
-        {
+        xml_literal::mend(&mut triple.object);
+        if give_triple(&triple, on_quad)?.is_break() {
             break;
         }
     }
@@ -253,6 +245,13 @@ fn read_json_ld(
         }
     }
     Ok(())
+}
+
+fn give_triple(triple: &Triple, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<()>, ReadError> {
+    give(
+        triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
+        on_quad,
+    )
 }
 
 fn give(quad: QuadRef<'_>, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<()>, ReadError> {

@@ -229,7 +229,10 @@ const LOCALS: [&str; 6] = [
 /// More with `PROPTEST_CASES`.
 fn at_least(cases: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases.max(cases), ..config }
+    ProptestConfig {
+        cases: config.cases.max(cases),
+        ..config
+    }
 }
 
 proptest! {
