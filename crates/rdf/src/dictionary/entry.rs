@@ -2,7 +2,7 @@
 //!
 //! A key shares its beginning with the key before it (IRIs of one department), its end (mail
 //! addresses of one department), or is the same but for a number that grew by one (students,
-//! publications, rows of a table: most data is numbered by whoever made it). So an entry is
+//! publications, rows of a table: much data is numbered by whoever made it). So an entry is
 //!
 //! ```text
 //! code 0..8     the key before with its code-th run of decimal digits, counted from the end,
@@ -24,6 +24,7 @@
 //! helps nothing but generated data.
 
 use super::format::{push_count, take_bytes, take_count};
+use std::ops::Range;
 
 /// Runs of digits that an entry can count up: those nearest the end.
 const RUNS: usize = 8;
@@ -108,9 +109,22 @@ fn apply_middle(key: &mut Vec<u8>, bytes: &mut &[u8], code: usize) -> Option<()>
         key.truncate(start);
         key.extend_from_slice(middle);
     } else {
-        key.splice(start..end_from, middle.iter().copied());
+        replace(key, start..end_from, middle);
     }
     Some(())
+}
+
+/// Puts `middle`, of another length, in place of a range of the key.
+fn replace(key: &mut Vec<u8>, range: Range<usize>, middle: &[u8]) {
+    let before = key.len();
+    let after = before - range.len() + middle.len();
+    let end_to = range.start + middle.len();
+    if after > before {
+        key.resize(after, 0);
+    }
+    key.copy_within(range.end..before, end_to);
+    key.truncate(after);
+    key[range.start..end_to].copy_from_slice(middle);
 }
 
 /// Adds `amount` to the number of decimal digits that is the `run`-th from the end, 0 the last.
@@ -178,21 +192,28 @@ fn runs_after(bytes: &[u8]) -> Option<usize> {
     (runs < RUNS).then_some(runs)
 }
 
-/// Number of bytes shared at the beginning.
+/// Number of bytes shared at the beginning; compares 8 at a time.
 fn shared_start(left: &[u8], right: &[u8]) -> usize {
-    left.iter()
-        .zip(right)
-        .take_while(|(left, right)| left == right)
-        .count()
+    let (left_words, _) = left.as_chunks::<8>();
+    let (right_words, _) = right.as_chunks::<8>();
+    let words = left_words
+        .iter()
+        .zip(right_words)
+        .take_while(|(left, right)| left == right);
+    let start = 8 * words.count();
+    let rest = left[start..].iter().zip(&right[start..]);
+    start + rest.take_while(|(left, right)| left == right).count()
 }
 
-/// Number of bytes shared at the end.
+/// Number of bytes shared at the end; compares 8 at a time.
 fn shared_end(left: &[u8], right: &[u8]) -> usize {
-    left.iter()
-        .rev()
-        .zip(right.iter().rev())
-        .take_while(|(left, right)| left == right)
-        .count()
+    let (_, left_words) = left.as_rchunks::<8>();
+    let (_, right_words) = right.as_rchunks::<8>();
+    let words = left_words.iter().rev().zip(right_words.iter().rev());
+    let end = 8 * words.take_while(|(left, right)| left == right).count();
+    let left = left[..left.len() - end].iter().rev();
+    let rest = left.zip(right[..right.len() - end].iter().rev());
+    end + rest.take_while(|(left, right)| left == right).count()
 }
 
 #[cfg(test)]

@@ -101,11 +101,11 @@ pub(super) fn read_u64(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// A number of `bytes.len()` bytes, at most 8.
+/// An offset of [`OFFSET_BYTES`].
 #[inline]
-pub(super) fn read_packed(bytes: &[u8]) -> u64 {
+pub(super) fn read_offset(bytes: [u8; OFFSET_BYTES]) -> u64 {
     let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
+    word[..OFFSET_BYTES].copy_from_slice(&bytes);
     u64::from_le_bytes(word)
 }
 

@@ -22,7 +22,7 @@
 //! on purpose would make lookups of its own terms slow, and nothing else.
 
 use super::error::{FormatProblem, OpenError, WriteError, damaged};
-use super::format::{HEADER_BYTES, Header, Part, read_packed};
+use super::format::{HEADER_BYTES, Header, Part, read_u64};
 use crate::id::Tag;
 use crate::lexicon::LexiconError;
 use memory::{CheckedRegion, prefetch};
@@ -34,7 +34,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const LINE_BYTES: usize = 64;
 /// Of the slots of the homes, this share is filled: 7 of 8.
 const FILL: (u64, u64) = (7, 8);
-/// Lines are looked at in pieces of this many fingerprints at most.
+/// The most slots that a line has.
 const SLOTS_MAX: usize = 32;
 
 /// The hash of a key, by which an [`IndexWriter`] wants its pairs sorted.
@@ -217,7 +217,7 @@ impl HashIndex {
             index: self,
             fingerprint: fingerprint(hash),
             next_line: self.shape.home(hash),
-            line: &[],
+            line: &[0; LINE_BYTES],
             matches: 0,
             full: self.count > 0,
         }
@@ -233,7 +233,7 @@ pub(super) struct Candidates<'a> {
     index: &'a HashIndex,
     fingerprint: u8,
     next_line: u64,
-    line: &'a [u8],
+    line: &'a [u8; LINE_BYTES],
     /// A bit for each slot of `line` that has the fingerprint and was not given yet.
     matches: u32,
     /// Whether `line` was full, so that the next one may hold the key too.
@@ -250,7 +250,7 @@ impl Candidates<'_> {
                 self.matches &= self.matches - 1;
                 let Shape { width, slots, .. } = self.index.shape;
                 let at = slots + slot * width;
-                let ordinal = read_packed(&self.line[at..at + width]);
+                let ordinal = number_at(self.line, at, width);
                 if ordinal < self.index.count {
                     return Ok(Some(ordinal));
                 }
@@ -265,23 +265,42 @@ impl Candidates<'_> {
 
     #[inline]
     fn load(&mut self, start: u64) -> Result<(), LexiconError> {
-        let file = &self.index.file;
-        self.line = file
-            .bytes(start..start + LINE_BYTES as u64)
-            .map_err(|block| damaged(&block))?;
+        let bytes = self.index.file.bytes(start..start + LINE_BYTES as u64);
+        let (lines, _) = bytes.map_err(|block| damaged(&block))?.as_chunks();
+        self.line = lines.first().expect("a line was asked for");
         self.next_line += 1;
-        let mut fingerprints = [0; SLOTS_MAX];
         let slots = self.index.shape.slots;
-        fingerprints[..slots].copy_from_slice(&self.line[..slots]);
-        self.full = fingerprints[slots - 1] != 0;
-        self.matches = fingerprints
-            .iter()
-            .enumerate()
-            .fold(0, |bits, (slot, &print)| {
-                bits | u32::from(print == self.fingerprint) << slot
-            });
+        self.full = self.line[slots - 1] != 0;
+        self.matches = slots_with(self.line, self.fingerprint) & (u32::MAX >> (32 - slots));
         Ok(())
     }
+}
+
+/// A bit for each of the first 32 bytes of a line that is `fingerprint`: 8 bytes at a time, so
+/// that no loop over slots is left. Those behind the last slot say nothing.
+#[inline]
+fn slots_with(line: &[u8; LINE_BYTES], fingerprint: u8) -> u32 {
+    const LOW_BITS: u64 = u64::MAX / 0xff;
+    const HIGH_BITS: u64 = LOW_BITS << 7;
+    let (words, _) = line[..SLOTS_MAX].as_chunks();
+    let mut bits = 0;
+    for (place, &word) in words.iter().enumerate() {
+        let unlike = u64::from_le_bytes(word) ^ (LOW_BITS * u64::from(fingerprint));
+        // The high bit of each byte that is 0 in `unlike`; no carry leaves a byte.
+        let like = !(((unlike & !HIGH_BITS) + !HIGH_BITS) | unlike) & HIGH_BITS;
+        // Gathers the 8 high bits into the top byte.
+        let gathered = (like >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= (gathered as u32) << (8 * place);
+    }
+    bits
+}
+
+/// The number of `width` bytes at `at` of a line, which they must not exceed.
+#[inline]
+fn number_at(line: &[u8; LINE_BYTES], at: usize, width: usize) -> u64 {
+    let start = at.min(LINE_BYTES - 8);
+    let word = read_u64(&line[start..]) >> (8 * (at - start));
+    word & (u64::MAX >> (64 - 8 * width))
 }
 
 #[cfg(test)]
@@ -331,6 +350,22 @@ mod tests {
                 "{given} candidates for {count} keys"
             );
         }
+    }
+
+    #[test]
+    fn all_slots_of_a_fingerprint_are_seen() {
+        let line: [u8; LINE_BYTES] = std::array::from_fn(|at| [1, 2, 128, 129, 255, 0][at % 6]);
+        for fingerprint in [1, 2, 3, 127, 128, 129, 254, 255] {
+            let expected = (0..32).fold(0, |bits, at| {
+                bits | u32::from(line[at] == fingerprint) << at
+            });
+            assert_eq!(slots_with(&line, fingerprint), expected);
+        }
+        assert_eq!(number_at(&line, 0, 3), 0x80_02_01);
+        assert_eq!(
+            number_at(&line, 61, 3),
+            u64::from_le_bytes([2, 128, 129, 0, 0, 0, 0, 0])
+        );
     }
 
     #[test]

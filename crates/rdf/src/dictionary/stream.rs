@@ -19,13 +19,13 @@ use super::KEY_BYTES_MAX;
 use super::entry::{apply_entries, push_entry};
 use super::error::{FormatProblem, OpenError, WriteError, damaged, nonsense};
 use super::format::{
-    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_packed, read_u64,
+    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_offset, read_u64,
     take_bytes, take_count,
 };
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
 use crate::lexicon::LexiconError;
-use memory::{CheckedRegion, prefetch};
+use memory::{CheckedRegion, DamagedBlock, prefetch};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -67,7 +67,8 @@ impl<W: Write> StreamWriter<W> {
         StreamWriter::with_block_log2(kind, keys, offsets, BLOCK_LOG2)
     }
 
-    pub(super) fn with_block_log2(
+    /// The same with blocks of 2^`block_log2` keys, at most 256, for measurements: readers take any.
+    pub fn with_block_log2(
         kind: Tag,
         mut keys: W,
         mut offsets: W,
@@ -236,31 +237,28 @@ impl KeyStream {
         if self.count == 0 {
             return Ok(HEADER_BYTES as u64);
         }
-        let at = KeyStream::offset_at(self.count.div_ceil(1 << self.block_log2));
-        Ok(read_packed(
-            self.offsets.bytes(at..at + OFFSET_BYTES as u64)?,
-        ))
+        let [end] = self.offsets_from(self.count.div_ceil(1 << self.block_log2))?;
+        Ok(end)
+    }
+
+    /// The offsets of `N` blocks, or the end of the last one.
+    #[inline]
+    fn offsets_from<const N: usize>(&self, block: u64) -> Result<[u64; N], DamagedBlock> {
+        let at = KeyStream::offset_at(block);
+        let bytes = self.offsets.bytes(at..at + (N * OFFSET_BYTES) as u64)?;
+        let (offsets, _) = bytes.as_chunks();
+        Ok(std::array::from_fn(|number| read_offset(offsets[number])))
     }
 
     /// The bytes of a block that exists, and where they begin.
     #[inline]
     fn block(&self, block: u64) -> Result<(&[u8], u64), LexiconError> {
-        let at = KeyStream::offset_at(block);
-        let pair = self
-            .offsets
-            .bytes(at..at + 2 * OFFSET_BYTES as u64)
-            .map_err(|b| damaged(&b))?;
-        let (start, end) = pair.split_at(OFFSET_BYTES);
-        let (start, end) = (read_packed(start), read_packed(end));
+        let [start, end] = self.offsets_from(block).map_err(|block| damaged(&block))?;
         if start >= end || end > self.keys.len() {
-            return Err(nonsense(&self.offsets, at));
+            return Err(nonsense(&self.offsets, KeyStream::offset_at(block)));
         }
-        Ok((
-            self.keys
-                .bytes(start..end)
-                .map_err(|block| damaged(&block))?,
-            start,
-        ))
+        let bytes = self.keys.bytes(start..end);
+        Ok((bytes.map_err(|block| damaged(&block))?, start))
     }
 }
 
@@ -290,15 +288,13 @@ impl Keys for KeyStream {
     /// Asks for the first two cache lines of a key's block, if the offsets were verified already.
     #[inline]
     fn prefetch_key(&self, ordinal: u64) {
-        let at = KeyStream::offset_at(ordinal >> self.block_log2) as usize;
-        let offset = self
-            .offsets
-            .trusted()
-            .and_then(|bytes| bytes.get(at..at + OFFSET_BYTES));
-        if let Some(offset) = offset {
-            let offset = read_packed(offset) as usize;
-            prefetch(self.keys.region().bytes(), offset);
-            prefetch(self.keys.region().bytes(), offset + 64);
+        if self.offsets.trusted().is_none() {
+            return;
+        }
+        if let Ok([offset]) = self.offsets_from(ordinal >> self.block_log2) {
+            let keys = self.keys.region().bytes();
+            prefetch(keys, offset as usize);
+            prefetch(keys, offset as usize + 64);
         }
     }
 
