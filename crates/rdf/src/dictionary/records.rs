@@ -82,14 +82,18 @@ impl Records {
         HEADER_BYTES as u64 + ordinal * RECORD_BYTES
     }
 
-    /// The components of a triple term that exists (asserted), each with a smaller ordinal if it
-    /// is a triple term.
+    /// The components of a triple term that exists (asserted): an IRI or blank node, an IRI, and
+    /// anything, with a smaller ordinal if it is a triple term. So following them is a list and
+    /// never a tree, whatever the file says.
     pub(super) fn components(&self, ordinal: u64) -> Result<[VertexId; 3], LexiconError> {
-        let wrong = || nonsense(&self.file, Records::offset_of(ordinal));
-        let components = decode_triple(self.record(ordinal)?).map_err(|_| wrong())?;
-        let in_order = |id: &VertexId| !id.has_tag(Tag::TripleTerm) || id.payload() < ordinal;
-        if !components.iter().all(in_order) {
-            return Err(wrong());
+        let components =
+            decode_triple(self.record(ordinal)?).map_err(|_| self.nonsense(ordinal))?;
+        let [subject, predicate, object] = components;
+        let is_triple_term = matches!(subject.tag(), Some(Tag::Iri | Tag::Blank))
+            && predicate.has_tag(Tag::Iri)
+            && (!object.has_tag(Tag::TripleTerm) || object.payload() < ordinal);
+        if !is_triple_term {
+            return Err(self.nonsense(ordinal));
         }
         Ok(components)
     }

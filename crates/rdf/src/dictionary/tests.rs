@@ -281,6 +281,40 @@ fn triple_terms_are_followed_to_a_bounded_depth() {
 }
 
 #[test]
+fn records_that_hold_themselves_are_refused() {
+    let nested = |object| {
+        Triple::new(
+            NamedNode::new_unchecked("s"),
+            NamedNode::new_unchecked("p"),
+            object,
+        )
+        .into()
+    };
+    let (files, ids) = build(&[nested(iri("o")), nested(nested(iri("o")))]);
+    let (own, earlier) = (
+        VertexId::new(Tag::TripleTerm, 1),
+        VertexId::new(Tag::TripleTerm, 0),
+    );
+    for (component, id) in [(0, earlier), (1, earlier), (2, own), (2, VertexId::UNBOUND)] {
+        let mut bytes = files.triple_terms.records.all().unwrap().to_vec();
+        let at = format::HEADER_BYTES + 24 + 8 * component;
+        bytes[at..at + 8].copy_from_slice(&id.bits().to_le_bytes());
+        let mut changed = files.clone();
+        changed.triple_terms.records =
+            Arc::new(CheckedRegion::unchecked("f", Region::heap(&bytes).unwrap()));
+        let dictionary = Dictionary::open(changed).unwrap();
+        assert!(dictionary.terms(&ids[..1], &mut TermBuffer::new()).is_ok());
+        let error = dictionary
+            .terms(&ids[1..], &mut TermBuffer::new())
+            .unwrap_err();
+        assert!(
+            matches!(error, LexiconError::Damaged { .. }),
+            "{component}: {error}"
+        );
+    }
+}
+
+#[test]
 fn a_damaged_block_is_named_and_others_are_served() {
     // Keys that share nothing, so that the file of keys has several blocks of a checksum.
     let terms: Vec<Term> = (0..9000_u64)
