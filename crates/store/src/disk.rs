@@ -24,7 +24,7 @@ use std::io;
 use std::path::Path;
 
 /// Holds a lock until it is dropped.
-pub trait DiskLock: Send {}
+pub trait DiskLock: Send + Sync {}
 
 /// Stable storage. Paths are used as they are given. Errors are the system's; a missing file is
 /// [`io::ErrorKind::NotFound`], a full disk [`io::ErrorKind::StorageFull`].

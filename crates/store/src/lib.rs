@@ -10,6 +10,7 @@
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
 //! - [`testing`]: graphs for tests.
 
+pub mod directory;
 pub mod disk;
 pub mod format;
 mod graph_index;

@@ -152,3 +152,39 @@ pub fn key_of(
         direction,
     }
 }
+
+/// Every quad of a snapshot, read along one direction.
+pub fn dump(
+    view: &impl store::GraphView,
+    direction: Direction,
+) -> Result<BTreeSet<IdQuad>, store::ViewError> {
+    let mut quads = BTreeSet::new();
+    for predicate in view.predicates() {
+        let segment = SegmentKey {
+            predicate,
+            direction,
+        };
+        let mut keys = Vec::new();
+        view.keys(segment)?.decode(0, u64::MAX, &mut keys)?;
+        for scope in [GraphScope::Default, GraphScope::EachNamed] {
+            let mut lists = store::Lists::new();
+            let _ = view.lists(segment, &keys, scope, &mut lists)?;
+            let (mut rows, mut neighbours, mut graphs) = (vec![], vec![], vec![]);
+            let wanted = scope.binds_graph().then_some(&mut graphs);
+            let mut cursor = store::ListCursor::default();
+            assert!(lists.expand(&mut cursor, usize::MAX, &mut rows, &mut neighbours, wanted)?);
+            for (place, (&row, &neighbour)) in rows.iter().zip(&neighbours).enumerate() {
+                let graph = graphs
+                    .get(place)
+                    .copied()
+                    .unwrap_or(GraphScope::DEFAULT_GRAPH);
+                let vertex = view.predicate_vertex(predicate);
+                quads.insert(match direction {
+                    Direction::Out => (keys[row as usize], vertex, neighbour, graph),
+                    Direction::In => (neighbour, vertex, keys[row as usize], graph),
+                });
+            }
+        }
+    }
+    Ok(quads)
+}

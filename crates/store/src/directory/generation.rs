@@ -1,0 +1,252 @@
+//! Writing a generation, and making it current.
+//!
+//! The order of steps is the whole point: files and their names are synced before the manifest,
+//! the manifest before CURRENT names it, CURRENT's rename before anything old is removed.
+//!
+//! | step | a crash before it leaves |
+//! |---|---|
+//! | lock; make `g-N`; write and sync its files | the old store, and an unnamed `g-N` |
+//! | write and sync MANIFEST; sync `g-N` and the store directory | the same |
+//! | write and sync `CURRENT.next`; rename it to CURRENT | the same, perhaps with `CURRENT.next` |
+//! | sync the store directory | the old store or the new one |
+//! | remove older generations | the new store, and older generations |
+//!
+//! One writer at a time holds the lock. The number of a new generation is above every number found,
+//! named or not, so leftovers are never written into.
+
+use super::manifest::{FileHead, KIND_CURRENT, Manifest};
+use super::open::{OpenError, is_ours, read_current};
+use super::{CURRENT, CURRENT_NEXT, LOCK, MANIFEST, generation_name, generation_number};
+use crate::disk::{AppendFile, Disk, DiskLock};
+use crate::parts::{PartFiles, PartSummary};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why no new generation could be begun or completed. The store is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// Another process is loading into this store.
+    #[error("{path}: another load into this store is running")]
+    Locked {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The directory is not a store, or its store is damaged.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The disk refused.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file or directory.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A generation that is being written. Dropped without [`NewGeneration::commit`], it removes what
+/// it wrote, as far as the disk lets it.
+pub struct NewGeneration<'d> {
+    disk: &'d dyn Disk,
+    store: PathBuf,
+    directory: PathBuf,
+    number: u64,
+    previous: Option<u64>,
+    /// What will stand in the manifest.
+    files: Mutex<Vec<PartSummary>>,
+    is_committed: bool,
+    _lock: Box<dyn DiskLock>,
+}
+
+/// Begins a new generation of the store at `path`, making the directory where it is missing (in
+/// one that exists). Takes the writers' lock.
+pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, BeginError> {
+    let at = |file: &Path| {
+        let file = file.to_owned();
+        move |source| BeginError::Io { file, source }
+    };
+    match disk.create_dir(path) {
+        Ok(()) => {
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            let above = above.unwrap_or(Path::new("."));
+            disk.sync_dir(above).map_err(at(above))?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(at(path)(error)),
+    }
+    refuse_foreign(disk, path)?;
+    let lock = disk
+        .lock(&path.join(LOCK))
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::WouldBlock => BeginError::Locked {
+                path: path.to_owned(),
+            },
+            _ => at(&path.join(LOCK))(source),
+        })?;
+    let previous = match read_current(disk, path) {
+        Ok(current) => Some(current.generation),
+        Err(OpenError::Missing { .. } | OpenError::Empty { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let names = disk.list(path).map_err(at(path))?;
+    let highest = names
+        .iter()
+        .filter_map(|name| generation_number(name))
+        .chain(previous)
+        .max();
+    let number = highest.map_or(1, |highest| highest + 1);
+    let directory = path.join(generation_name(number));
+    disk.create_dir(&directory).map_err(at(&directory))?;
+    Ok(NewGeneration {
+        disk,
+        store: path.to_owned(),
+        directory,
+        number,
+        previous,
+        files: Mutex::default(),
+        is_committed: false,
+        _lock: lock,
+    })
+}
+
+/// A directory that holds other things and no store is left alone.
+fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), BeginError> {
+    let names = disk.list(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotADirectory => {
+            let what = "it is a file".to_owned();
+            BeginError::Store(OpenError::NotAStore {
+                path: path.to_owned(),
+                what,
+            })
+        }
+        _ => BeginError::Io {
+            file: path.to_owned(),
+            source,
+        },
+    })?;
+    if names.iter().any(|name| name == CURRENT) {
+        return Ok(());
+    }
+    match names.iter().find(|name| !is_ours(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let what = format!("it has no {CURRENT}, but other things such as {name}");
+            Err(BeginError::Store(OpenError::NotAStore {
+                path: path.to_owned(),
+                what,
+            }))
+        }
+    }
+}
+
+impl NewGeneration<'_> {
+    /// The generation that was current when this one was begun.
+    pub fn previous(&self) -> Option<u64> {
+        self.previous
+    }
+
+    /// The directory of this generation, for temporary files of the load: whatever is neither
+    /// completed nor removed goes with the next load.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes this generation current: the whole of it or nothing. Older ones are removed as far as
+    /// the disk lets it. An error leaves the old store, except that after a failed last sync either
+    /// may be found after a power cut.
+    pub fn commit(mut self, counts: BTreeMap<String, u64>) -> Result<Manifest, BeginError> {
+        let mut files = self.lock_files().clone();
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        let manifest = Manifest {
+            generation: self.number,
+            counts,
+            files,
+        };
+        let bytes = manifest.to_bytes();
+        self.write(&self.directory.join(MANIFEST), &bytes)?;
+        self.sync_dir(&self.directory)?;
+        self.sync_dir(&self.store)?;
+        let next = self.store.join(CURRENT_NEXT);
+        match self.disk.remove_file(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BeginError::Io {
+                    file: next,
+                    source: error,
+                });
+            }
+            _ => {}
+        }
+        let head = FileHead::new(KIND_CURRENT, self.number, &bytes);
+        self.write(&next, bytemuck::bytes_of(&head))?;
+        let current = self.store.join(CURRENT);
+        // From the rename on the new generation may be found, so it must stay.
+        self.is_committed = true;
+        let renamed = self.disk.rename(&next, &current);
+        renamed.map_err(|source| BeginError::Io {
+            file: current,
+            source,
+        })?;
+        self.sync_dir(&self.store)?;
+        self.remove_older();
+        Ok(manifest)
+    }
+
+    fn lock_files(&self) -> MutexGuard<'_, Vec<PartSummary>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), BeginError> {
+        let written = self.disk.create(path).and_then(|mut file| {
+            file.append(bytes)?;
+            file.sync()
+        });
+        written.map_err(|source| BeginError::Io {
+            file: path.to_owned(),
+            source,
+        })
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<(), BeginError> {
+        let synced = self.disk.sync_dir(path);
+        synced.map_err(|source| BeginError::Io {
+            file: path.to_owned(),
+            source,
+        })
+    }
+
+    /// Removes every other generation. What cannot be removed is left for the next load.
+    fn remove_older(&self) {
+        for name in self.disk.list(&self.store).unwrap_or_default() {
+            if generation_number(&name).is_some_and(|number| number != self.number) {
+                self.remove_directory(&self.store.join(name));
+            }
+        }
+    }
+
+    fn remove_directory(&self, directory: &Path) {
+        for name in self.disk.list(directory).unwrap_or_default() {
+            let _ = self.disk.remove_file(&directory.join(name));
+        }
+        let _ = self.disk.remove_dir(directory);
+    }
+}
+
+impl Drop for NewGeneration<'_> {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            self.remove_directory(&self.directory);
+        }
+    }
+}
+
+impl PartFiles for NewGeneration<'_> {
+    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
+        self.disk.create(&self.directory.join(name))
+    }
+
+    fn completed(&self, part: PartSummary) {
+        self.lock_files().push(part);
+    }
+}
