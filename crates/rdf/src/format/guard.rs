@@ -5,7 +5,9 @@
 //! The reader also remembers where lines begin in the bytes that it handed out lately, so that a
 //! byte offset becomes a line and a column for parsers that report no more than an offset.
 //!
-//! Cost: one pass over bytes that are in the cache; measured below a tenth of the parsers' time.
+//! Cost: one pass over bytes that are in the cache. Measured with `examples/format_speed.rs` on
+//! 2026-11-21, one core: Turtle and TriG 7 %, JSON-LD 8 %, RDF/XML 21 % of the throughput
+//! (137, 140, 80 and 157 MB/s without the guard).
 
 use memchr::memrchr;
 use std::cell::RefCell;

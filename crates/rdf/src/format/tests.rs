@@ -4,6 +4,7 @@ use super::*;
 use oxrdf::{
     BaseDirection, BlankNode, Dataset, GraphName, Literal, NamedNode, Quad, QuadRef, Term, Triple,
 };
+use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::thread;
 
@@ -289,5 +290,52 @@ fn reading_stops_where_it_is_told() {
         })
         .unwrap();
         assert_eq!(count, 3, "{format}");
+    }
+}
+
+fn sample_text(format: Format) -> Vec<u8> {
+    let mut output = writer(format, Vec::new());
+    for quad in &sample(format) {
+        output.quad(quad.as_ref()).unwrap();
+    }
+    output.finish().unwrap()
+}
+
+/// Feeds a scanner in pieces of this size; gives the offset of its objection.
+fn scan_in_pieces(mut scan: impl guard::Scan, bytes: &[u8], size: usize) -> Option<usize> {
+    bytes.chunks(size).enumerate().find_map(|(number, piece)| {
+        scan.feed(piece)
+            .err()
+            .map(|objection| number * size + objection.offset)
+    })
+}
+
+/// Bytes that structure one format or another.
+const COMMON: &[u8] = b"<>\"'\\.{}[]()#&;\n@^_:%!-?";
+
+proptest! {
+    #[test]
+    fn damaged_documents_never_panic(
+        format in prop::sample::select(&Format::ALL),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..6),
+        piece in 1..200_usize,
+    ) {
+        let mut bytes = sample_text(format);
+        for (place, byte, kind) in edits {
+            let place = place.index(bytes.len().max(1)).min(bytes.len());
+            match kind {
+                0 if place < bytes.len() => bytes[place] = byte,
+                1 => bytes.insert(place, COMMON[usize::from(byte) % COMMON.len()]),
+                _ => drop(bytes.drain(place..(place + usize::from(byte)).min(bytes.len()))),
+            }
+        }
+        let _ = read_quads(format, &bytes[..], None, &mut |_| ControlFlow::Continue(()));
+        let whole = bytes.len().max(1);
+        for size in [piece, whole] {
+            let scan = || turtle::TurtleScan::new(turtle::NoSink);
+            prop_assert_eq!(scan_in_pieces(scan(), &bytes, size), scan_in_pieces(scan(), &bytes, 1));
+            let scan = xml::XmlScan::default;
+            prop_assert_eq!(scan_in_pieces(scan(), &bytes, size), scan_in_pieces(scan(), &bytes, 1));
+        }
     }
 }

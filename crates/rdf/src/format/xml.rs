@@ -15,6 +15,7 @@
 //! so the two cannot be made to disagree about what is markup.
 
 use super::guard::{Objection, Scan};
+use memchr::memchr2;
 use std::collections::HashMap;
 
 /// How deep elements may nest.
@@ -67,16 +68,36 @@ enum State {
 
 impl Scan for XmlScan {
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Objection> {
-        for (offset, &byte) in bytes.iter().enumerate() {
-            self.read_bytes += 1;
+        let start = self.read_bytes;
+        let mut offset = 0;
+        while offset < bytes.len() {
+            offset += self.uninteresting(&bytes[offset..]);
+            let Some(&byte) = bytes.get(offset) else {
+                break;
+            };
+            self.read_bytes = start + offset as u64 + 1;
             self.step(byte)
                 .map_err(|message| Objection { offset, message })?;
+            offset += 1;
         }
+        self.read_bytes = start + bytes.len() as u64;
         Ok(())
     }
 }
 
 impl XmlScan {
+    /// How many bytes from here cannot change the state.
+    fn uninteresting(&self, bytes: &[u8]) -> usize {
+        let found = match self.state {
+            State::Text if self.reference.is_none() => memchr2(b'<', b'&', bytes),
+            State::Tag {
+                quote: Some(quote), ..
+            } if self.reference.is_none() => memchr2(quote, b'&', bytes),
+            _ => return 0,
+        };
+        found.unwrap_or(bytes.len())
+    }
+
     fn step(&mut self, byte: u8) -> Result<(), String> {
         self.state = match self.state {
             State::Text => {

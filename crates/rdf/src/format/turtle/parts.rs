@@ -6,7 +6,8 @@
 //! certain, and each part begins with the prefixes and base in force at its place. Blank node
 //! labels are the document's; anonymous ones are unique.
 //!
-//! Cost: the scan is one pass of about the speed of memory per core that parses ten times slower.
+//! Cost: the scan goes at 2.0 GB/s on one core where the parser goes at 0.13
+//! (`examples/format_speed.rs`, 2026-11-21).
 
 use super::super::guard::{Objection, Place, Refusal, Scan};
 use super::super::read::{ReadError, check_depth, turtle_error};
