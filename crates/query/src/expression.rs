@@ -35,10 +35,49 @@ pub enum Expression {
     Minus(Box<Expression>),
     /// `IF(condition, then, else)`.
     If(Box<Expression>, Box<Expression>, Box<Expression>),
-    /// `COALESCE(a, ...)`.
+    /// `COALESCE(a, ...)`: the first that is no error. Of nothing it is an error, which is how the
+    /// translator writes a variable that its group does not bind.
     Coalesce(Vec<Expression>),
     /// A builtin function.
     Call(Function, Vec<Expression>),
+}
+
+impl Expression {
+    /// Calls back for each column that is read, once for each place.
+    pub fn for_each_slot(&self, each: &mut impl FnMut(Slot)) {
+        match self {
+            Expression::Slot(slot) | Expression::Bound(slot) => each(*slot),
+            Expression::Constant(_) => {}
+            _ => self.for_each_operand(&mut |operand| operand.for_each_slot(each)),
+        }
+    }
+
+    /// Calls back for each direct operand, in order.
+    pub fn for_each_operand<'e>(&'e self, each: &mut dyn FnMut(&'e Expression)) {
+        match self {
+            Expression::Slot(_) | Expression::Constant(_) | Expression::Bound(_) => {}
+            Expression::Or(list)
+            | Expression::And(list)
+            | Expression::Coalesce(list)
+            | Expression::Call(_, list) => list.iter().for_each(each),
+            Expression::Not(a) | Expression::Plus(a) | Expression::Minus(a) => each(a),
+            Expression::Compare(_, a, b)
+            | Expression::SameTerm(a, b)
+            | Expression::Arithmetic(_, a, b) => {
+                each(a);
+                each(b);
+            }
+            Expression::In(a, list) => {
+                each(a);
+                list.iter().for_each(each);
+            }
+            Expression::If(a, b, c) => {
+                each(a);
+                each(b);
+                each(c);
+            }
+        }
+    }
 }
 
 /// A comparison operator.

@@ -82,9 +82,9 @@ pub enum Action {
     /// One row out for each vertex that has the predicate in this direction (the papers' predicate
     /// index): subjects for [`Direction::Out`], objects for [`Direction::In`]. Each vertex once,
     /// so an [`Action::Expand`] of the same pattern follows unless only existence matters.
-    /// The scope is [`Scope::Default`] or [`Scope::Named`]; under `Bind` the expand that follows
-    /// binds the graph, and this step is asked with the union of all graphs, so it may give keys
-    /// that the expand then drops.
+    /// The scope is [`Scope::Default`] or [`Scope::Named`]; under `Bind` this step is asked with
+    /// the union of all graphs and binds no graph: the expand or check that follows does, and
+    /// drops keys that have no such edge.
     ExpandKeys {
         /// The known predicate.
         predicate: Node,
@@ -165,6 +165,94 @@ pub enum Action {
         /// The new, only column.
         into: Slot,
     },
+}
+
+impl Action {
+    /// Calls back for each column that the action reads.
+    pub fn for_each_read(&self, each: &mut impl FnMut(Slot)) {
+        let mut node = |node: &Node| {
+            if let Node::Slot(slot) = node {
+                each(*slot);
+            }
+        };
+        let named = |scope: &Scope| match scope {
+            Scope::Named(node) => Some(*node),
+            Scope::Default | Scope::Bind(_) => None,
+        };
+        match self {
+            Action::Expand {
+                from,
+                predicate,
+                scope,
+                ..
+            } => {
+                [Some(*from), Some(*predicate), named(scope)]
+                    .iter()
+                    .flatten()
+                    .for_each(node);
+            }
+            Action::ExpandKeys {
+                predicate, scope, ..
+            } => {
+                [Some(*predicate), named(scope)]
+                    .iter()
+                    .flatten()
+                    .for_each(node);
+            }
+            Action::ExpandPredicates { from, .. } => node(from),
+            Action::AllPredicates { .. } | Action::AllGraphs { .. } | Action::Slice { .. } => {}
+            Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+            } => {
+                let nodes = [
+                    Some(*subject),
+                    Some(*predicate),
+                    Some(*object),
+                    named(scope),
+                ];
+                nodes.iter().flatten().for_each(node);
+            }
+            Action::Same { left, right } => [*left, *right].into_iter().for_each(each),
+            Action::Filter(expression) => expression.for_each_slot(each),
+            Action::Distinct { columns } => columns.iter().copied().for_each(each),
+            Action::Order { keys, .. } => {
+                for key in keys {
+                    key.expression.for_each_slot(each);
+                }
+            }
+            Action::Count { distinct, .. } => distinct.iter().flatten().copied().for_each(each),
+        }
+    }
+
+    /// Calls back for each column that the action makes.
+    pub fn for_each_write(&self, each: &mut impl FnMut(Slot)) {
+        match self {
+            Action::Expand { scope, into, .. } => {
+                each(*into);
+                if let Scope::Bind(graph) = scope {
+                    each(*graph);
+                }
+            }
+            Action::ExpandKeys { into, .. }
+            | Action::ExpandPredicates { into, .. }
+            | Action::AllPredicates { into }
+            | Action::AllGraphs { into }
+            | Action::Count { into, .. } => each(*into),
+            Action::Check {
+                scope: Scope::Bind(graph),
+                ..
+            } => each(*graph),
+            Action::Check { .. }
+            | Action::Same { .. }
+            | Action::Filter(_)
+            | Action::Distinct { .. }
+            | Action::Order { .. }
+            | Action::Slice { .. } => {}
+        }
+    }
 }
 
 /// One sort key.

@@ -1,0 +1,327 @@
+//! A plan as text, for people: one line a step, with what the planner expects and, after a run, what
+//! was found.
+//!
+//! ```text
+//! light plan, about 1.2 us
+//!   rows expected    time expected
+//!              35           0.3 us   ?X <-ub:worksFor- <http://www.Department0.University0.edu>
+//!              12           0.1 us   check ?X -rdf:type-> ub:FullProfessor          keep ?X
+//! ```
+//!
+//! An arrow points along the edge, and the known end stands where the step starts from. Pure
+//! functions; costs time linear in the plan.
+
+use crate::expression::{Arithmetic, Comparison, Expression};
+use crate::plan::{Action, ConstantId, Form, Node, Plan, Scope, Slot, Weight};
+use oxrdf::Term;
+use rdf::Direction;
+use std::fmt::Write;
+
+/// What a step did in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepProfile {
+    /// Rows that left it.
+    pub rows: u64,
+    /// Nanoseconds spent in it, over all threads.
+    pub nanos: u64,
+}
+
+impl Plan {
+    /// The plan with its estimates.
+    pub fn explain(&self) -> String {
+        self.explain_with(&[], None)
+    }
+
+    /// The plan with its estimates, IRIs shortened by these prefixes (prefix without colon, IRI), and
+    /// with what each step did where a profile is given (in the order of the steps).
+    pub fn explain_with(
+        &self,
+        prefixes: &[(String, String)],
+        profile: Option<&[StepProfile]>,
+    ) -> String {
+        let printer = Printer {
+            plan: self,
+            prefixes,
+        };
+        printer.print(profile)
+    }
+}
+
+struct Printer<'p> {
+    plan: &'p Plan,
+    prefixes: &'p [(String, String)],
+}
+
+impl Printer<'_> {
+    fn print(&self, profile: Option<&[StepProfile]>) -> String {
+        let mut text = String::new();
+        let expected: f64 = self.plan.steps.iter().map(|s| s.estimate.cost_ns).sum();
+        let weight = match self.plan.weight {
+            Weight::Light => "light",
+            Weight::Heavy => "heavy",
+        };
+        let _ = writeln!(text, "{weight} plan, about {}", time(expected));
+        let _ = write!(text, "{:>14} {:>10}", "rows expected", "time");
+        if profile.is_some() {
+            let _ = write!(text, " {:>12} {:>10}", "rows found", "time");
+        }
+        text.push_str("  step\n");
+        for (number, step) in self.plan.steps.iter().enumerate() {
+            let estimate = step.estimate;
+            let _ = write!(
+                text,
+                "{:>14} {:>10}",
+                rows(estimate.rows),
+                time(estimate.cost_ns)
+            );
+            if let Some(profile) = profile {
+                let found = profile.get(number).copied().unwrap_or_default();
+                let _ = write!(text, " {:>12} {:>10}", found.rows, time(found.nanos as f64));
+            }
+            let _ = writeln!(
+                text,
+                "  {}{}",
+                self.action(&step.action),
+                self.keep(&step.keep)
+            );
+        }
+        text.push_str(&self.form());
+        text
+    }
+
+    fn form(&self) -> String {
+        match &self.plan.form {
+            Form::Ask => "ask\n".to_owned(),
+            Form::Select(slots) => format!("select {}\n", self.slots(slots)),
+        }
+    }
+
+    fn keep(&self, keep: &[Slot]) -> String {
+        if keep.is_empty() {
+            String::new()
+        } else {
+            format!("   [{}]", self.slots(keep))
+        }
+    }
+
+    fn action(&self, action: &Action) -> String {
+        match action {
+            Action::Expand {
+                from,
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.arrow(*predicate, *direction);
+                let (from, into) = (self.node(*from), self.slot(*into));
+                format!("{from} {arrow} {into}{}", self.scope(*scope))
+            }
+            Action::ExpandKeys {
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.arrow(*predicate, *direction);
+                format!("keys {} {arrow}{}", self.slot(*into), self.scope(*scope))
+            }
+            Action::ExpandPredicates {
+                from,
+                direction,
+                into,
+            } => {
+                let arrow = self.arrow(Node::Slot(*into), *direction);
+                format!("predicates {} {arrow}", self.node(*from))
+            }
+            Action::AllPredicates { into } => format!("all predicates {}", self.slot(*into)),
+            Action::AllGraphs { into } => format!("all graphs {}", self.slot(*into)),
+            Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+            } => {
+                let arrow = self.arrow(*predicate, Direction::Out);
+                let (subject, object) = (self.node(*subject), self.node(*object));
+                format!("check {subject} {arrow} {object}{}", self.scope(*scope))
+            }
+            other => self.modifier(other),
+        }
+    }
+
+    fn modifier(&self, action: &Action) -> String {
+        match action {
+            Action::Same { left, right } => {
+                format!("same {} {}", self.slot(*left), self.slot(*right))
+            }
+            Action::Filter(expression) => format!("filter {}", self.expression(expression)),
+            Action::Distinct { columns } => format!("distinct {}", self.slots(columns)),
+            Action::Order { keys, limit } => {
+                let mut text = "order".to_owned();
+                for key in keys {
+                    let direction = if key.descending { "desc " } else { "" };
+                    let _ = write!(text, " {direction}{}", self.expression(&key.expression));
+                }
+                if let Some(limit) = limit {
+                    let _ = write!(text, " first {limit}");
+                }
+                text
+            }
+            Action::Slice { offset, limit } => {
+                let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
+                format!("slice offset {offset} limit {limit}")
+            }
+            Action::Count { distinct, into } => {
+                let counted = distinct.as_ref().map_or_else(
+                    || "rows".to_owned(),
+                    |columns| format!("distinct {}", self.slots(columns)),
+                );
+                format!("count {counted} as {}", self.slot(*into))
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn arrow(&self, predicate: Node, direction: Direction) -> String {
+        let predicate = self.node(predicate);
+        match direction {
+            Direction::Out => format!("-{predicate}->"),
+            Direction::In => format!("<-{predicate}-"),
+        }
+    }
+
+    fn scope(&self, scope: Scope) -> String {
+        match scope {
+            Scope::Default => String::new(),
+            Scope::Named(node) => format!(" in graph {}", self.node(node)),
+            Scope::Bind(slot) => format!(" in each graph {}", self.slot(slot)),
+        }
+    }
+
+    fn node(&self, node: Node) -> String {
+        match node {
+            Node::Slot(slot) => self.slot(slot),
+            Node::Constant(constant) => self.constant(constant),
+        }
+    }
+
+    fn slot(&self, slot: Slot) -> String {
+        match self.plan.variables.get(slot.0 as usize) {
+            Some(name) => format!("?{name}"),
+            None => format!("?.{}", slot.0),
+        }
+    }
+
+    fn slots(&self, slots: &[Slot]) -> String {
+        let names: Vec<String> = slots.iter().map(|slot| self.slot(*slot)).collect();
+        names.join(" ")
+    }
+
+    fn constant(&self, constant: ConstantId) -> String {
+        const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+        match self.plan.constants.get(constant.0 as usize) {
+            Some(Term::NamedNode(node)) if node.as_str() == RDF_TYPE => "a".to_owned(),
+            Some(Term::NamedNode(node)) => self.iri(node.as_str()),
+            Some(term) => term.to_string(),
+            None => format!("constant {}", constant.0),
+        }
+    }
+
+    /// An IRI, by the longest prefix that leaves a plain local name.
+    fn iri(&self, iri: &str) -> String {
+        let is_plain = |local: &str| {
+            let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            local.chars().all(plain) && !local.starts_with('-')
+        };
+        let fitting = self.prefixes.iter().filter_map(|(prefix, start)| {
+            let local = iri.strip_prefix(start.as_str())?;
+            is_plain(local).then(|| (start.len(), format!("{prefix}:{local}")))
+        });
+        let best = fitting.max_by_key(|(length, _)| *length);
+        best.map_or_else(|| format!("<{iri}>"), |(_, short)| short)
+    }
+
+    fn expression(&self, expression: &Expression) -> String {
+        let list = |list: &[Expression], by: &str| {
+            let parts: Vec<String> = list.iter().map(|e| self.expression(e)).collect();
+            parts.join(by)
+        };
+        match expression {
+            Expression::Slot(slot) => self.slot(*slot),
+            Expression::Constant(constant) => self.constant(*constant),
+            Expression::Bound(slot) => format!("BOUND({})", self.slot(*slot)),
+            Expression::Or(parts) => format!("({})", list(parts, " || ")),
+            Expression::And(parts) => format!("({})", list(parts, " && ")),
+            Expression::Not(inner) => format!("!{}", self.expression(inner)),
+            Expression::Compare(operator, a, b) => self.binary(comparison(*operator), a, b),
+            Expression::SameTerm(a, b) => {
+                format!("sameTerm({}, {})", self.expression(a), self.expression(b))
+            }
+            Expression::In(value, parts) => {
+                format!("({} IN ({}))", self.expression(value), list(parts, ", "))
+            }
+            Expression::Arithmetic(operator, a, b) => self.binary(arithmetic(*operator), a, b),
+            Expression::Plus(inner) => format!("+{}", self.expression(inner)),
+            Expression::Minus(inner) => format!("-{}", self.expression(inner)),
+            Expression::If(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|e| self.expression(e));
+                format!("IF({a}, {b}, {c})")
+            }
+            Expression::Coalesce(parts) if parts.is_empty() => "error".to_owned(),
+            Expression::Coalesce(parts) => format!("COALESCE({})", list(parts, ", ")),
+            Expression::Call(function, parts) => {
+                let name = format!("{function:?}").to_uppercase();
+                format!("{name}({})", list(parts, ", "))
+            }
+        }
+    }
+
+    fn binary(&self, operator: &str, a: &Expression, b: &Expression) -> String {
+        format!("({} {operator} {})", self.expression(a), self.expression(b))
+    }
+}
+
+fn comparison(operator: Comparison) -> &'static str {
+    match operator {
+        Comparison::Equal => "=",
+        Comparison::NotEqual => "!=",
+        Comparison::Less => "<",
+        Comparison::LessOrEqual => "<=",
+        Comparison::Greater => ">",
+        Comparison::GreaterOrEqual => ">=",
+    }
+}
+
+fn arithmetic(operator: Arithmetic) -> &'static str {
+    match operator {
+        Arithmetic::Add => "+",
+        Arithmetic::Subtract => "-",
+        Arithmetic::Multiply => "*",
+        Arithmetic::Divide => "/",
+    }
+}
+
+/// Rows, rounded for reading.
+fn rows(rows: f64) -> String {
+    if rows >= 1e7 {
+        format!("{rows:.2e}")
+    } else if rows >= 10.0 || rows == 0.0 {
+        format!("{rows:.0}")
+    } else {
+        format!("{rows:.1}")
+    }
+}
+
+/// A time, with a unit that people read.
+fn time(nanos: f64) -> String {
+    if nanos < 1e3 {
+        format!("{nanos:.0} ns")
+    } else if nanos < 1e6 {
+        format!("{:.1} us", nanos / 1e3)
+    } else if nanos < 1e9 {
+        format!("{:.1} ms", nanos / 1e6)
+    } else {
+        format!("{:.1} s", nanos / 1e9)
+    }
+}

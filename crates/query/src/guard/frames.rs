@@ -1,0 +1,588 @@
+//! The stack of open brackets, and what is counted in each.
+//!
+//! **How a bracket is read** depends on what stands before it, as in the grammar:
+//!
+//! | bracket | is | when |
+//! |---|---|---|
+//! | `(` | expression | within one; after FILTER; after a builtin's name or another keyword; in the head of a SELECT and after its WHERE |
+//! | `(` | data: a collection, a path, a list of VALUES | otherwise |
+//! | `{` | values | after VALUES |
+//! | `{` | group | otherwise |
+//! | `[`, `<<`, `<<(`, `{\|` | as written | |
+//!
+//! Only within expressions does `<` compare and `/` divide, so this decides how text is cut into
+//! tokens; it follows the grammar on every prefix that the parser accepts, and beyond the first
+//! syntax error the parser reads nothing.
+
+use super::lexer::{Lexer, Place, Unclosed};
+use super::limits::{Limit, Limits};
+use super::token::{Token, TokenKind, Tokens};
+use super::{GuardError, Problem};
+use crate::position::Position;
+
+/// What an open bracket is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Outside of all brackets.
+    Root,
+    /// `{ ... }` of patterns.
+    Group,
+    /// `( ... )` of an expression.
+    Expression,
+    /// `( ... )` of terms: a collection, a path, a list.
+    Data,
+    /// `{ ... }` of VALUES.
+    Values,
+    /// `[ ... ]`.
+    Bracket,
+    /// `{| ... |}`.
+    Annotation,
+    /// `<< ... >>` and `<<( ... )>>`.
+    Triple,
+}
+
+/// One open bracket.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about what was read, not states of one machine"
+)]
+struct Frame {
+    kind: Kind,
+    /// The bracket as written, and where.
+    opened: &'static str,
+    offset: u32,
+    /// Links of the chain that this frame's elements form in the algebra.
+    chain: u64,
+    /// The longest chain below it.
+    below: u64,
+    /// `!` before the operand that is being read.
+    bangs: u64,
+    /// How often the parser may read what is within: 2 to the power of this.
+    doublings: u32,
+    /// The nearest frame that holds statements.
+    statements: usize,
+    /// Within a statement (subject or verb read).
+    in_statement: bool,
+    /// Operators of the path being read, and the steps of its sequence.
+    path_operators: u64,
+    path_steps: u64,
+    /// Patterns counted for the items of a collection; taken back when it turns out a path.
+    collected: u64,
+    is_collection: bool,
+    /// After FILTER, before its bracket.
+    constraint: bool,
+    /// After VALUES, before its block.
+    values: bool,
+    /// After GRAPH or SERVICE, before its name.
+    name_follows: bool,
+    /// A group that began with SELECT.
+    select: bool,
+}
+
+impl Frame {
+    fn new(kind: Kind, opened: &'static str, offset: u32) -> Frame {
+        Frame {
+            kind,
+            opened,
+            offset,
+            chain: 0,
+            below: 0,
+            bangs: 0,
+            doublings: 0,
+            statements: 0,
+            in_statement: false,
+            path_operators: 0,
+            path_steps: 0,
+            collected: 0,
+            is_collection: false,
+            constraint: false,
+            values: false,
+            name_follows: false,
+            select: kind == Kind::Root,
+        }
+    }
+
+    /// Whether the frame holds statements: subject, verb, objects.
+    fn has_statements(&self) -> bool {
+        matches!(self.kind, Kind::Group | Kind::Bracket | Kind::Annotation) && !self.select
+    }
+
+    fn end_verb(&mut self) {
+        self.in_statement = false;
+        self.path_operators = 0;
+        self.path_steps = 0;
+    }
+}
+
+/// The scan of one text.
+pub(super) struct Scanner<'t> {
+    text: &'t str,
+    limits: Limits,
+    tokens: Vec<Token>,
+    frames: Vec<Frame>,
+    /// Open brackets and `!` before them.
+    live: u64,
+    patterns: u64,
+    rereads: u64,
+    aggregates: u64,
+    names: u64,
+}
+
+impl<'t> Scanner<'t> {
+    pub(super) fn new(text: &'t str, limits: Limits) -> Scanner<'t> {
+        Scanner {
+            text,
+            limits,
+            tokens: Vec::with_capacity(text.len() / 5),
+            frames: vec![Frame::new(Kind::Root, "", 0)],
+            live: 0,
+            patterns: 0,
+            rereads: 0,
+            aggregates: 0,
+            names: 0,
+        }
+    }
+
+    pub(super) fn scan(mut self) -> Result<Tokens<'t>, GuardError> {
+        let mut lexer = Lexer::new(self.text);
+        loop {
+            let place = self.place();
+            let token = lexer
+                .next(place)
+                .map_err(|Unclosed(at)| self.error(at, Problem::NotClosed(quote(self.text, at))))?;
+            let Some(token) = token else { break };
+            self.take(token)?;
+            self.tokens.push(token);
+        }
+        match self.frames.last() {
+            Some(frame) if frame.kind != Kind::Root => {
+                Err(self.error(frame.offset as usize, Problem::NotClosed(frame.opened)))
+            }
+            _ => {
+                self.check_depth(0, self.text.len())?;
+                Ok(Tokens {
+                    text: self.text,
+                    tokens: self.tokens,
+                })
+            }
+        }
+    }
+
+    /// What may stand at the next token.
+    fn place(&self) -> Place {
+        let frame = self.top();
+        let in_expression = frame.kind == Kind::Expression;
+        Place {
+            after_operand: in_expression && self.tokens.last().is_some_and(|t| self.is_operand(*t)),
+            in_expression,
+            innermost: frame.opened,
+        }
+    }
+
+    /// Whether an operand ends with this token.
+    fn is_operand(&self, token: Token) -> bool {
+        let slice = self.slice(token);
+        match token.kind {
+            TokenKind::Word => slice.ends_with("true") || slice.ends_with("false"),
+            TokenKind::Operator => matches!(slice, ")" | "]" | "}" | ")>>" | ">>"),
+            _ => true,
+        }
+    }
+
+    fn take(&mut self, token: Token) -> Result<(), GuardError> {
+        let slice = self.slice(token);
+        match (token.kind, slice) {
+            (TokenKind::Operator, "(") => self.open(token, self.parenthesis(), "("),
+            (TokenKind::Operator, "{") => self.open(token, self.brace(), "{"),
+            (TokenKind::Operator, "[") => self.open(token, Kind::Bracket, "["),
+            (TokenKind::Operator, "{|") => self.open(token, Kind::Annotation, "{|"),
+            (TokenKind::Operator, "<<") => self.open(token, Kind::Triple, "<<"),
+            (TokenKind::Operator, "<<(") => self.open(token, Kind::Triple, "<<("),
+            (TokenKind::Operator, ")" | "}" | "]" | "|}" | ">>" | ")>>") => self.close(token),
+            (TokenKind::Operator, _) => self.operator(token, slice),
+            (TokenKind::Word, _) => self.word(token, slice),
+            _ => self.term(token),
+        }?;
+        self.count_rereads(token)
+    }
+
+    /// How a parenthesis is to be read.
+    fn parenthesis(&self) -> Kind {
+        let frame = self.top();
+        let after_keyword = self.tokens.last().is_some_and(|&token| {
+            token.kind == TokenKind::Word && !matches!(self.slice(token), "a")
+        });
+        match frame.kind {
+            Kind::Expression => Kind::Expression,
+            Kind::Root | Kind::Group if frame.values => Kind::Data,
+            Kind::Root | Kind::Group if frame.constraint || frame.select || after_keyword => {
+                Kind::Expression
+            }
+            _ => Kind::Data,
+        }
+    }
+
+    /// How a brace is to be read.
+    fn brace(&self) -> Kind {
+        if self.top().values {
+            Kind::Values
+        } else {
+            Kind::Group
+        }
+    }
+
+    fn open(&mut self, token: Token, kind: Kind, opened: &'static str) -> Result<(), GuardError> {
+        let mut frame = Frame::new(kind, opened, token.start);
+        frame.doublings = self.top().doublings + u32::from(self.doubles(kind));
+        frame.is_collection = kind == Kind::Data && self.counts_terms();
+        frame.statements = if frame.has_statements() {
+            self.frames.len()
+        } else {
+            self.top().statements
+        };
+        self.link(kind);
+        match kind {
+            Kind::Data | Kind::Bracket => self.item(token)?,
+            Kind::Triple => {
+                self.item(token)?;
+                self.count_patterns(1, token)?;
+            }
+            Kind::Annotation => self.count_patterns(1, token)?,
+            Kind::Group | Kind::Values | Kind::Expression | Kind::Root => {}
+        }
+        self.frames.push(frame);
+        self.nest(1, token)
+    }
+
+    /// Whether the parser may read what is in this bracket twice.
+    fn doubles(&self, kind: Kind) -> bool {
+        const TWICE: [&str; 4] = ["REGEX", "SUBSTR", "REPLACE", "GROUP_CONCAT"];
+        let Some(&before) = self.tokens.last() else {
+            return false;
+        };
+        let slice = self.slice(before);
+        kind == Kind::Expression
+            && match before.kind {
+                TokenKind::Operator => slice == "!",
+                TokenKind::Word => TWICE.iter().any(|name| ends_with(slice, name)),
+                _ => false,
+            }
+    }
+
+    /// Whether terms here are items of a collection or begin a statement.
+    fn counts_terms(&self) -> bool {
+        let frame = self.top();
+        match frame.kind {
+            Kind::Data => frame.is_collection,
+            Kind::Group | Kind::Bracket | Kind::Annotation => !frame.values,
+            _ => false,
+        }
+    }
+
+    /// What an opening bracket adds to the chain of the frame around it.
+    fn link(&mut self, kind: Kind) {
+        let frame = self.top_mut();
+        match kind {
+            Kind::Group | Kind::Values => {
+                frame.chain += 2;
+                frame.constraint = false;
+                frame.values = false;
+                frame.name_follows = false;
+                frame.end_verb();
+            }
+            Kind::Expression => {
+                frame.chain += u64::from(frame.kind != Kind::Expression);
+                frame.constraint = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, token: Token) -> Result<(), GuardError> {
+        let frame = self.top();
+        let expected = closing(frame.opened);
+        let found = closing_bracket(self.slice(token));
+        if expected != Some(found) {
+            let problem = Problem::Unexpected { found, expected };
+            return Err(self.error(token.start as usize, problem));
+        }
+        self.check_depth(self.frames.len() - 1, token.start as usize)?;
+        let frame = self.frames.pop().expect("the frame that was looked at");
+        let below = frame.chain + frame.below + 1;
+        self.live -= 1 + frame.bangs;
+        let kind = frame.kind;
+        let parent = self.top_mut();
+        parent.below = parent.below.max(below);
+        if matches!(kind, Kind::Group | Kind::Values | Kind::Expression) {
+            parent.end_verb();
+        }
+        self.operand_ends();
+        Ok(())
+    }
+
+    /// An operand is complete: its `!` are no longer open.
+    fn operand_ends(&mut self) {
+        let bangs = std::mem::take(&mut self.top_mut().bangs);
+        self.live -= bangs;
+    }
+
+    fn operator(&mut self, token: Token, slice: &str) -> Result<(), GuardError> {
+        let kind = self.top().kind;
+        if slice == "!" {
+            self.top_mut().bangs += 1;
+            self.nest(1, token)?;
+        }
+        match kind {
+            Kind::Expression | Kind::Root => {
+                self.top_mut().chain += u64::from(slice != ",");
+                self.check_depth(self.frames.len() - 1, token.start as usize)
+            }
+            Kind::Group | Kind::Bracket | Kind::Annotation | Kind::Data => {
+                self.statement_operator(token, slice)
+            }
+            Kind::Values | Kind::Triple => Ok(()),
+        }
+    }
+
+    /// Separators of statements, and the operators of paths.
+    fn statement_operator(&mut self, token: Token, slice: &str) -> Result<(), GuardError> {
+        // `ex:p+` repeats a step; in `?p +1` the sign belongs to the number.
+        let adjacent = self
+            .tokens
+            .last()
+            .is_some_and(|&before| self.is_operand(before) && before.end == token.start);
+        let nearest = self.top().statements;
+        let statements = &mut self.frames[nearest];
+        match slice {
+            "." | ";" => {
+                self.top_mut().end_verb();
+                Ok(())
+            }
+            "," => {
+                let steps = statements.path_steps;
+                self.count_patterns(1 + steps, token)
+            }
+            "~" => self.count_patterns(1, token),
+            "*" | "+" | "?" if !adjacent => Ok(()),
+            "/" | "|" | "^" | "*" | "+" | "?" | "!" => {
+                statements.path_operators += 1;
+                statements.path_steps += u64::from(slice == "/");
+                let used = statements.path_operators;
+                self.not_a_collection();
+                self.check(
+                    Limit::PathOperators,
+                    used,
+                    self.limits.path_operators,
+                    token,
+                )?;
+                self.count_patterns(u64::from(slice == "/"), token)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The innermost parenthesis is a path: its items are no collection's.
+    fn not_a_collection(&mut self) {
+        let frame = self.top_mut();
+        frame.is_collection = false;
+        let collected = std::mem::take(&mut frame.collected);
+        self.patterns -= collected;
+    }
+
+    fn word(&mut self, token: Token, slice: &str) -> Result<(), GuardError> {
+        if matches!(slice, "a" | "true" | "false") {
+            return self.term(token);
+        }
+        const AGGREGATES: [&str; 7] = [
+            "COUNT",
+            "SUM",
+            "MIN",
+            "MAX",
+            "AVG",
+            "SAMPLE",
+            "GROUP_CONCAT",
+        ];
+        if AGGREGATES.iter().any(|name| ends_with(slice, name)) {
+            self.aggregates += 1;
+            let used = self.aggregates;
+            self.check(Limit::Aggregates, used, self.limits.aggregates, token)?;
+        }
+        if ends_with(slice, "SELECT") {
+            self.top_mut().select = true;
+            self.names += if self.frames.len() > 1 {
+                Limits::NAMES_PER_SELECT
+            } else {
+                0
+            };
+        }
+        let frame = self.top_mut();
+        match frame.kind {
+            Kind::Group | Kind::Root => {
+                frame.end_verb();
+                frame.constraint |= ends_with(slice, "FILTER");
+                frame.values |= ends_with(slice, "VALUES");
+                frame.name_follows = ["GRAPH", "SERVICE", "SILENT"]
+                    .iter()
+                    .any(|keyword| ends_with(slice, keyword));
+                frame.chain += u64::from(ends_with(slice, "FILTER") || ends_with(slice, "BIND"));
+            }
+            // IN and NOT link operands as operators do.
+            Kind::Expression => frame.chain += 1,
+            _ => {}
+        }
+        self.check_depth(self.frames.len() - 1, token.start as usize)
+    }
+
+    fn term(&mut self, token: Token) -> Result<(), GuardError> {
+        self.operand_ends();
+        let after_datatype = self.tokens.last().is_some_and(|&t| self.slice(t) == "^^");
+        if token.kind == TokenKind::Language || after_datatype {
+            return Ok(());
+        }
+        let frame = self.top();
+        let listed = (frame.kind == Kind::Data && !frame.is_collection) || frame.select;
+        if listed && token.kind == TokenKind::Variable {
+            self.names += 1;
+            let used = self.names;
+            self.check(Limit::ListedNames, used, self.limits.listed_names, token)?;
+        }
+        self.item(token)
+    }
+
+    /// A term or a bracket that stands for one: an item of a collection, or part of a statement.
+    fn item(&mut self, token: Token) -> Result<(), GuardError> {
+        let counts = self.counts_terms();
+        let has_statements = self.top().has_statements();
+        let frame = self.top_mut();
+        if std::mem::take(&mut frame.name_follows) || frame.constraint || !counts {
+            return Ok(());
+        }
+        if frame.kind == Kind::Data {
+            frame.collected += 2;
+            return self.count_patterns(2, token);
+        }
+        if has_statements && !frame.in_statement {
+            frame.in_statement = true;
+            return self.count_patterns(1, token);
+        }
+        Ok(())
+    }
+
+    fn count_patterns(&mut self, more: u64, token: Token) -> Result<(), GuardError> {
+        self.patterns += more;
+        let used = self.patterns;
+        self.check(
+            Limit::TriplePatterns,
+            used,
+            self.limits.triple_patterns,
+            token,
+        )
+    }
+
+    fn nest(&mut self, more: u64, token: Token) -> Result<(), GuardError> {
+        self.live += more;
+        let used = self.live;
+        self.check(Limit::Nesting, used, self.limits.nesting, token)
+    }
+
+    fn count_rereads(&mut self, token: Token) -> Result<(), GuardError> {
+        let doublings = self.top().doublings;
+        if doublings > 0 {
+            self.rereads = self
+                .rereads
+                .saturating_add(1_u64.checked_shl(doublings).unwrap_or(u64::MAX));
+        }
+        let used = self.rereads;
+        self.check(Limit::Rereads, used, self.limits.rereads, token)
+    }
+
+    /// The chain through a frame and all that was closed in it.
+    fn check_depth(&self, frame: usize, offset: usize) -> Result<(), GuardError> {
+        let frame = &self.frames[frame];
+        let used = frame.chain + frame.below;
+        if used <= self.limits.depth {
+            return Ok(());
+        }
+        let problem = Problem::Limit {
+            limit: Limit::Depth,
+            used,
+            max: self.limits.depth,
+        };
+        Err(self.error(offset, problem))
+    }
+
+    fn check(&self, limit: Limit, used: u64, max: u64, token: Token) -> Result<(), GuardError> {
+        if used <= max {
+            return Ok(());
+        }
+        Err(self.error(token.start as usize, Problem::Limit { limit, used, max }))
+    }
+
+    fn error(&self, offset: usize, problem: Problem) -> GuardError {
+        GuardError {
+            position: Position::of_offset(self.text, offset),
+            problem,
+        }
+    }
+
+    fn slice(&self, token: Token) -> &'t str {
+        &self.text[token.start as usize..token.end as usize]
+    }
+
+    fn top(&self) -> &Frame {
+        self.frames.last().expect("the root frame is never closed")
+    }
+
+    fn top_mut(&mut self) -> &mut Frame {
+        self.frames
+            .last_mut()
+            .expect("the root frame is never closed")
+    }
+}
+
+/// Whether a word ends with a keyword: the parser after the guard reads keywords without looking
+/// for a blank between them.
+fn ends_with(word: &str, keyword: &str) -> bool {
+    let (word, keyword) = (word.as_bytes(), keyword.as_bytes());
+    word.len() >= keyword.len() && word[word.len() - keyword.len()..].eq_ignore_ascii_case(keyword)
+}
+
+/// What closes a bracket.
+fn closing(opened: &str) -> Option<&'static str> {
+    Some(match opened {
+        "(" => ")",
+        "{" => "}",
+        "[" => "]",
+        "{|" => "|}",
+        "<<" => ">>",
+        "<<(" => ")>>",
+        _ => return None,
+    })
+}
+
+/// A closing bracket, as a constant.
+fn closing_bracket(slice: &str) -> &'static str {
+    match slice {
+        ")" => ")",
+        "}" => "}",
+        "]" => "]",
+        "|}" => "|}",
+        ">>" => ">>",
+        _ => ")>>",
+    }
+}
+
+/// The quotes that begin a string.
+fn quote(text: &str, at: usize) -> &'static str {
+    let rest = &text[at..];
+    if rest.starts_with("\"\"\"") {
+        "\"\"\""
+    } else if rest.starts_with("'''") {
+        "'''"
+    } else if rest.starts_with('"') {
+        "\""
+    } else {
+        "'"
+    }
+}

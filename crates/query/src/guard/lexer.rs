@@ -1,0 +1,297 @@
+//! Cuts SPARQL text into tokens: no recursion, one pass, linear time.
+//!
+//! Tokens of SPARQL depend on where they stand: `<` begins an IRI where a term may stand and
+//! compares after an operand; `>>` closes a reified triple or compares. So the caller, who knows the
+//! open brackets, says for each token what may stand there ([`Place`]). The rules are those of
+//! SPARQL 1.2 section 19.8 as the parser after the guard reads them; what is no token at all becomes
+//! an operator of one character, and that parser then refuses it. What matters here is that nothing
+//! which the parser reads as a bracket can hide in a string, an IRI or a comment.
+//!
+//! **Linear time.** An IRI attempt ends at the next `<`; a run of name characters that is not
+//! followed by a colon is remembered, so that `a-b-c...` is scanned once; a string that does not
+//! end is an error at once.
+
+use super::token::{Token, TokenKind};
+
+/// What may stand at the next token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Within an expression and after an operand: `<` compares.
+    pub after_operand: bool,
+    /// Within an expression.
+    pub in_expression: bool,
+    /// The innermost open bracket, as it was written; empty outside of all.
+    pub innermost: &'static str,
+}
+
+/// A string that does not end; its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unclosed(pub usize);
+
+/// The lexer: a text and a place in it.
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    /// No run of name characters before this byte is followed by a colon.
+    no_prefix_before: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Lexer<'t> {
+        Lexer {
+            text,
+            at: 0,
+            no_prefix_before: 0,
+        }
+    }
+
+    /// The next token, or `None` at the end of the text.
+    pub(super) fn next(&mut self, place: Place) -> Result<Option<Token>, Unclosed> {
+        self.skip_blanks();
+        let start = self.at;
+        let Some(first) = self.rest().chars().next() else {
+            return Ok(None);
+        };
+        let kind = match first {
+            '"' | '\'' => self.string(first as u8)?,
+            '?' | '$' => self.variable(),
+            '<' => self.angle(place),
+            '_' if self.rest().starts_with("_:") => self.blank_node(),
+            '@' => self.language(),
+            '0'..='9' => self.number(),
+            '.' if self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
+            ':' => self.local_name(),
+            _ if is_name_start(first) => self.word_or_name(),
+            _ => self.operator(first, place),
+        };
+        debug_assert!(self.at > start, "a token has at least one byte");
+        Ok(Some(Token {
+            kind,
+            in_expression: place.in_expression,
+            start: start as u32,
+            end: self.at as u32,
+        }))
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    /// White space and comments.
+    fn skip_blanks(&mut self) {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
+                b'#' => {
+                    let line = bytes[self.at..]
+                        .iter()
+                        .position(|&b| b == b'\n' || b == b'\r');
+                    self.at = line.map_or(bytes.len(), |length| self.at + length);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A string in one or three quotes; escapes are skipped, not checked.
+    fn string(&mut self, quote: u8) -> Result<TokenKind, Unclosed> {
+        let bytes = self.text.as_bytes();
+        let long = self.byte(1) == Some(quote) && self.byte(2) == Some(quote);
+        let start = self.at;
+        let mut at = start + if long { 3 } else { 1 };
+        while let Some(&byte) = bytes.get(at) {
+            if byte == b'\\' {
+                at += 2;
+            } else if byte == quote && !long {
+                self.at = at + 1;
+                return Ok(TokenKind::String);
+            } else if byte == quote && bytes[at..].starts_with(&[quote; 3]) {
+                self.at = at + 3;
+                return Ok(TokenKind::String);
+            } else if !long && (byte == b'\n' || byte == b'\r') {
+                break;
+            } else {
+                at += 1;
+            }
+        }
+        Err(Unclosed(start))
+    }
+
+    fn variable(&mut self) -> TokenKind {
+        let name = self.run(1, |c| is_name_start(c) || is_variable_tail(c));
+        let starts = self.rest()[1..]
+            .chars()
+            .next()
+            .is_some_and(|c| is_name_start(c) || c == '_' || c.is_ascii_digit());
+        if starts {
+            self.at += 1 + name;
+            TokenKind::Variable
+        } else {
+            self.at += 1;
+            TokenKind::Operator
+        }
+    }
+
+    /// `<`: a comparison after an operand, else `<<(`, `<<` or an IRI.
+    fn angle(&mut self, place: Place) -> TokenKind {
+        let rest = self.rest();
+        let operator = if place.after_operand {
+            if rest.starts_with("<=") { 2 } else { 1 }
+        } else if rest.starts_with("<<(") {
+            3
+        } else if rest.starts_with("<<") {
+            2
+        } else if let Some(length) = iri_length(rest) {
+            self.at += length;
+            return TokenKind::Iri;
+        } else {
+            1
+        };
+        self.at += operator;
+        TokenKind::Operator
+    }
+
+    fn blank_node(&mut self) -> TokenKind {
+        let name = self.run(2, |c| is_name_tail(c) || c == '.');
+        self.at += 2 + name;
+        self.give_back_dots();
+        TokenKind::BlankNode
+    }
+
+    fn language(&mut self) -> TokenKind {
+        let tag = self.run(1, |c| c.is_ascii_alphanumeric() || c == '-');
+        self.at += 1 + tag;
+        TokenKind::Language
+    }
+
+    /// Digits, a fraction (the dot belongs to it before a digit or an exponent), an exponent.
+    fn number(&mut self) -> TokenKind {
+        self.digits();
+        if self.byte(0) == Some(b'.') {
+            let next = self.byte(1).unwrap_or(b' ');
+            if next.is_ascii_digit() || (matches!(next, b'e' | b'E') && self.is_exponent(1)) {
+                self.at += 1;
+                self.digits();
+            }
+        }
+        if self.is_exponent(0) {
+            self.at += 2;
+            self.digits();
+        }
+        TokenKind::Number
+    }
+
+    fn digits(&mut self) {
+        while self.byte(0).is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+    }
+
+    fn is_exponent(&self, ahead: usize) -> bool {
+        let digit = |at| self.byte(at).is_some_and(|byte: u8| byte.is_ascii_digit());
+        matches!(self.byte(ahead), Some(b'e' | b'E'))
+            && (digit(ahead + 1)
+                || (matches!(self.byte(ahead + 1), Some(b'+' | b'-')) && digit(ahead + 2)))
+    }
+
+    /// A prefix with its colon and local name, or else a word.
+    fn word_or_name(&mut self) -> TokenKind {
+        if self.at >= self.no_prefix_before {
+            let prefix = self.run(0, |c| is_name_tail(c) || c == '.');
+            let end = self.at + prefix;
+            if self.text[end..].starts_with(':') && !self.text[..end].ends_with('.') {
+                self.at = end;
+                return self.local_name();
+            }
+            self.no_prefix_before = end;
+        }
+        let word = self.run(0, |c| c.is_ascii_alphanumeric() || c == '_');
+        self.at += word.max(self.rest().chars().next().map_or(1, char::len_utf8));
+        TokenKind::Word
+    }
+
+    /// From the colon: the local name with its escapes.
+    fn local_name(&mut self) -> TokenKind {
+        self.at += 1;
+        loop {
+            let run = self.run(0, |c| is_name_tail(c) || matches!(c, ':' | '.' | '%'));
+            self.at += run;
+            if self.byte(0) == Some(b'\\') && self.byte(1).is_some_and(is_local_escape) {
+                self.at += 2;
+            } else {
+                break;
+            }
+        }
+        self.give_back_dots();
+        TokenKind::PrefixedName
+    }
+
+    /// A name does not end with dots: they are separators.
+    fn give_back_dots(&mut self) {
+        let bytes = self.text.as_bytes();
+        while bytes[self.at - 1] == b'.' && bytes.get(self.at - 2) != Some(&b'\\') {
+            self.at -= 1;
+        }
+    }
+
+    fn operator(&mut self, first: char, place: Place) -> TokenKind {
+        const PAIRS: [&str; 7] = ["||", "&&", "^^", "!=", ">=", "{|", "<="];
+        let rest = self.rest();
+        let closes = match place.innermost {
+            "<<(" => Some(")>>"),
+            "<<" => Some(">>"),
+            "{|" => Some("|}"),
+            _ => None,
+        };
+        self.at += match closes {
+            Some(close) if rest.starts_with(close) => close.len(),
+            _ if PAIRS.iter().any(|pair| rest.starts_with(pair)) => 2,
+            _ => first.len_utf8(),
+        };
+        TokenKind::Operator
+    }
+
+    /// Bytes of the longest run of such characters, from `ahead` bytes on.
+    fn run(&self, ahead: usize, test: impl Fn(char) -> bool) -> usize {
+        let rest = &self.rest()[ahead..];
+        rest.find(|c| !test(c)).unwrap_or(rest.len())
+    }
+}
+
+/// The length of an IRI in angle brackets (IRIREF), if there is one.
+fn iri_length(rest: &str) -> Option<usize> {
+    let end = rest[1..].bytes().position(|byte| {
+        byte <= b' ' || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' | b'`')
+    })?;
+    rest[1 + end..].starts_with('>').then_some(end + 2)
+}
+
+/// PN_CHARS_BASE.
+fn is_name_start(c: char) -> bool {
+    matches!(c,
+        'A'..='Z' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
+        | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}'
+        | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}'
+        | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}')
+}
+
+/// What VARNAME has besides PN_CHARS_BASE.
+fn is_variable_tail(c: char) -> bool {
+    matches!(c,
+        '_' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
+}
+
+/// PN_CHARS.
+fn is_name_tail(c: char) -> bool {
+    is_name_start(c) || is_variable_tail(c) || c == '-'
+}
+
+/// The characters that PN_LOCAL_ESC escapes.
+fn is_local_escape(byte: u8) -> bool {
+    b"_~.-!$&'()*+,;=/?#@%".contains(&byte)
+}

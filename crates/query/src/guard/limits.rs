@@ -1,0 +1,98 @@
+//! The limits that a query text is held to before it is parsed, with their defaults.
+//!
+//! Measured with `spargebra` 0.4.8 in the development profile on a thread with a stack of 2 MiB
+//! (2026-11-21), bytes of stack per open bracket: 700 to 3,100 for parentheses of paths, groups and
+//! calls, 4,100 for `[`, 5,700 at worst (`FILTER EXISTS {`); per `!` 430; per step of a path 480;
+//! dropping a chain of UNION or OPTIONAL 130 a link, of `&&` 33. So 256 brackets (1.5 MiB), 256 path
+//! operators (0.12 MiB) and 1,024 links (0.13 MiB) fit a stack of [`STACK_BYTES_MIN`] together, in
+//! the development profile as in release.
+//!
+//! The parser is a backtracking one without memory: the arguments of `REGEX`, `SUBSTR`, `REPLACE`
+//! and `GROUP_CONCAT` are read up to twice by each call, and so is a parenthesis after `!`. Nested,
+//! that doubles with each level: 200 bytes of text took 2 to 10 s at 20 levels. [`Limits::rereads`]
+//! bounds it.
+
+/// The stack that [`crate::parse`] and [`crate::Planner::plan`] need of their thread, in bytes, for
+/// any text within the default [`Limits`].
+pub const STACK_BYTES_MIN: usize = 2 << 20;
+
+/// What a query text may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of text.
+    pub text_bytes: u64,
+    /// Open brackets of all kinds at once, and `!` before them.
+    pub nesting: u64,
+    /// Links of the longest chain through the algebra: operators, groups, filters.
+    pub depth: u64,
+    /// Operators in one property path.
+    pub path_operators: u64,
+    /// Triple patterns, after lists, collections and sequences of steps are written out.
+    pub triple_patterns: u64,
+    /// Tokens that a backtracking parser reads again, at worst.
+    pub rereads: u64,
+    /// Calls of aggregates.
+    pub aggregates: u64,
+    /// Variables listed after SELECT and VALUES; each sub-SELECT counts as
+    /// [`Limits::NAMES_PER_SELECT`] more.
+    pub listed_names: u64,
+}
+
+impl Limits {
+    /// What a sub-SELECT counts in [`Limits::listed_names`], as it lists its variables once more.
+    pub const NAMES_PER_SELECT: u64 = 64;
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            text_bytes: 1 << 20,
+            nesting: 256,
+            depth: 1024,
+            path_operators: 256,
+            triple_patterns: 1000,
+            rereads: 1 << 17,
+            aggregates: 100,
+            listed_names: 4096,
+        }
+    }
+}
+
+/// Which of the [`Limits`] was exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// [`Limits::text_bytes`].
+    TextBytes,
+    /// [`Limits::nesting`].
+    Nesting,
+    /// [`Limits::depth`].
+    Depth,
+    /// [`Limits::path_operators`].
+    PathOperators,
+    /// [`Limits::triple_patterns`].
+    TriplePatterns,
+    /// [`Limits::rereads`].
+    Rereads,
+    /// [`Limits::aggregates`].
+    Aggregates,
+    /// [`Limits::listed_names`].
+    ListedNames,
+}
+
+impl Limit {
+    /// The limit in words, to follow a number.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Limit::TextBytes => "bytes of query text",
+            Limit::Nesting => "nested brackets",
+            Limit::Depth => "chained operators or groups",
+            Limit::PathOperators => "operators in one path",
+            Limit::TriplePatterns => "triple patterns",
+            Limit::Rereads => {
+                "tokens to read again (nested REGEX, SUBSTR, REPLACE, GROUP_CONCAT or !)"
+            }
+            Limit::Aggregates => "aggregates",
+            Limit::ListedNames => "variables listed by SELECT and VALUES",
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The tokens of SPARQL as the guard sees them: a kind and a range of bytes.
+//!
+//! They are kept after the check, for two readers: the translator, which looks up where a refused
+//! feature stands (the algebra has no positions), and later the plan cache, for which a text is its
+//! *shape* (the tokens with [`TokenKind::is_constant`] left out) and its constants.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A keyword, a builtin's name, `a`, `true` or `false`.
+    Word,
+    /// `?x` or `$x`.
+    Variable,
+    /// `<...>`.
+    Iri,
+    /// `ex:name`, `ex:` or `:name`.
+    PrefixedName,
+    /// `_:label`.
+    BlankNode,
+    /// A string in any of the four kinds of quotes.
+    String,
+    /// Digits, with fraction and exponent, without sign.
+    Number,
+    /// `@en` or `@en--ltr`.
+    Language,
+    /// Brackets, separators and operators.
+    Operator,
+}
+
+impl TokenKind {
+    /// Whether the token stands for a term, so that texts that differ in it only have one shape.
+    pub const fn is_constant(self) -> bool {
+        matches!(
+            self,
+            TokenKind::Iri
+                | TokenKind::PrefixedName
+                | TokenKind::String
+                | TokenKind::Number
+                | TokenKind::Language
+        )
+    }
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Whether it stands within an expression, where `/` divides and `<` compares.
+    pub in_expression: bool,
+    /// Its first byte.
+    pub start: u32,
+    /// The byte after it.
+    pub end: u32,
+}
+
+/// The tokens of a text, in order, with the text.
+#[derive(Clone, Debug)]
+pub struct Tokens<'t> {
+    /// The text they were cut from.
+    pub text: &'t str,
+    /// The tokens, without white space and comments.
+    pub tokens: Vec<Token>,
+}
+
+impl<'t> Tokens<'t> {
+    /// The text of a token.
+    pub fn slice(&self, token: Token) -> &'t str {
+        &self.text[token.start as usize..token.end as usize]
+    }
+
+    /// The first word that is one of these keywords, whatever its case.
+    pub fn find_word(&self, keywords: &[&str]) -> Option<Token> {
+        self.find(|kind, slice| {
+            kind == TokenKind::Word
+                && keywords
+                    .iter()
+                    .any(|keyword| keyword.eq_ignore_ascii_case(slice))
+        })
+    }
+
+    /// The first token for which the test of kind and text holds.
+    pub fn find(&self, test: impl Fn(TokenKind, &str) -> bool) -> Option<Token> {
+        self.tokens
+            .iter()
+            .copied()
+            .find(|&token| test(token.kind, self.slice(token)))
+    }
+}

@@ -1,0 +1,186 @@
+//! Text to [`Query`]: guard, parser, translation; and the one error type of all three.
+//!
+//! The grammar is `spargebra`'s. Its syntax errors carry a line and a column; its algebra does not,
+//! so a refused feature is looked up among the guard's tokens. Every error has a place.
+
+use crate::guard::token::{TokenKind, Tokens};
+use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
+use crate::position::Position;
+use crate::query::Query;
+use crate::translate;
+use spargebra::SparqlParser;
+
+/// How a text is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct ParseOptions {
+    /// What relative IRIs are resolved against; a BASE in the text replaces it.
+    pub base: Option<String>,
+    /// Prefixes (without the colon) that are declared beforehand, with their IRIs.
+    pub prefixes: Vec<(String, String)>,
+    /// What the text may hold.
+    pub limits: Limits,
+}
+
+/// Why a text gave no query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at {position}")]
+pub struct ParseError {
+    /// What kind of failure it is; decides the HTTP status.
+    pub kind: ParseErrorKind,
+    /// Where in the text.
+    pub position: Position,
+    /// What is wrong, without the place.
+    pub message: String,
+}
+
+/// Kinds of [`ParseError`], with the HTTP status that the interface page gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// Not SPARQL (400).
+    Syntax,
+    /// SPARQL that this release does not evaluate (400).
+    Unsupported,
+    /// An update where a query is expected (400).
+    Update,
+    /// A base or a prefix of the [`ParseOptions`] is no IRI (400).
+    Option,
+    /// A limit (413 for [`Limit::TextBytes`], else 422).
+    Limit {
+        /// Which one.
+        limit: Limit,
+        /// What the text has.
+        used: u64,
+        /// What is allowed.
+        max: u64,
+    },
+}
+
+impl From<GuardError> for ParseError {
+    fn from(error: GuardError) -> ParseError {
+        let kind = match error.problem {
+            Problem::Limit { limit, used, max } => ParseErrorKind::Limit { limit, used, max },
+            Problem::NotClosed(_) | Problem::Unexpected { .. } => ParseErrorKind::Syntax,
+        };
+        ParseError {
+            kind,
+            position: error.position,
+            message: error.problem.to_string(),
+        }
+    }
+}
+
+/// Reads a query. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
+pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
+    let tokens = guard::scan(text, &options.limits)?;
+    refuse_update(&tokens)?;
+    let algebra = parser(options)?
+        .parse_query(text)
+        .map_err(|error| syntax_error(&tokens, &error.to_string()))?;
+    translate::translate(&algebra, &tokens, options)
+}
+
+/// The library's parser with base and prefixes.
+fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
+    let refused = |what: &str, iri: &str, error: &dyn std::fmt::Display| ParseError {
+        kind: ParseErrorKind::Option,
+        position: Position::START,
+        message: format!("{what} <{iri}> is not an IRI: {error}"),
+    };
+    let mut parser = SparqlParser::new();
+    if let Some(base) = &options.base {
+        parser = parser
+            .with_base_iri(base)
+            .map_err(|error| refused("base", base, &error))?;
+    }
+    for (prefix, iri) in &options.prefixes {
+        parser = parser
+            .with_prefix(prefix, iri)
+            .map_err(|error| refused(&format!("prefix {prefix}:"), iri, &error))?;
+    }
+    Ok(parser)
+}
+
+/// An update begins, after its prologue, with one of its own keywords.
+fn refuse_update(tokens: &Tokens<'_>) -> Result<(), ParseError> {
+    const UPDATES: [&str; 11] = [
+        "INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH",
+        "USING",
+    ];
+    const PROLOGUE: [&str; 3] = ["PREFIX", "BASE", "VERSION"];
+    let is_one = |words: &[&str], slice: &str| words.iter().any(|w| w.eq_ignore_ascii_case(slice));
+    let first = tokens.find(|kind, slice| kind == TokenKind::Word && !is_one(&PROLOGUE, slice));
+    match first {
+        Some(token) if is_one(&UPDATES, tokens.slice(token)) => Err(ParseError {
+            kind: ParseErrorKind::Update,
+            position: Position::of_offset(tokens.text, token.start as usize),
+            message: format!(
+                "{} is an update, not a query",
+                tokens.slice(token).to_ascii_uppercase()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The parser's message, `error at LINE:COLUMN: expected ...`, with what was found there.
+fn syntax_error(tokens: &Tokens<'_>, message: &str) -> ParseError {
+    let (place, expected) = message
+        .strip_prefix("error at ")
+        .and_then(|rest| rest.split_once(": "))
+        .unwrap_or(("1:1", message));
+    let position = place
+        .split_once(':')
+        .and_then(|(line, column)| Some((line.parse().ok()?, column.parse().ok()?)))
+        .map_or(Position::START, |(line, column)| {
+            Position::of_line_and_column(tokens.text, line, column)
+        });
+    // The parser skips blanks before it fails: point at the token that it could not read.
+    let found = tokens
+        .tokens
+        .iter()
+        .copied()
+        .find(|token| token.end > position.offset);
+    let (position, found) = match found {
+        Some(token) if token.start > position.offset => (
+            Position::of_offset(tokens.text, token.start as usize),
+            describe(tokens.slice(token)),
+        ),
+        Some(token) => (position, describe(tokens.slice(token))),
+        None => (position, "the end of the query".to_owned()),
+    };
+    ParseError {
+        kind: ParseErrorKind::Syntax,
+        position,
+        message: format!("unexpected {found}{}", expectation(expected)),
+    }
+}
+
+/// A token for a message, shortened.
+fn describe(slice: &str) -> String {
+    const CHARACTERS_MAX: usize = 40;
+    if slice.chars().count() <= CHARACTERS_MAX {
+        return format!("`{slice}`");
+    }
+    let start: String = slice.chars().take(CHARACTERS_MAX).collect();
+    format!("`{start}...`")
+}
+
+/// What the parser would have read instead, where it says so in a few words.
+fn expectation(expected: &str) -> String {
+    const WORDS_MAX: usize = 6;
+    let list = expected.strip_prefix("expected ").unwrap_or(expected);
+    let list = list.strip_prefix("one of ").unwrap_or(list);
+    let phrases: Vec<&str> = list
+        .split(", ")
+        .filter(|phrase| phrase.contains(' ') && !phrase.starts_with('"'))
+        .collect();
+    if !phrases.is_empty() {
+        return format!(": {}", phrases.join(", ").to_lowercase());
+    }
+    let words: Vec<&str> = list.split(", ").filter(|word| *word != "[_]").collect();
+    if words.is_empty() || words.len() > WORDS_MAX {
+        String::new()
+    } else {
+        format!(", expected {}", words.join(" or "))
+    }
+}

@@ -1,0 +1,159 @@
+//! Statistics turned around for the planner: by predicate, by class, by set of types.
+//!
+//! Built once per snapshot ([`crate::Planner::new`]), in time linear in the statistics, so that
+//! planning a light query looks only at the sets that hold its predicates.
+//!
+//! A **block** is all vertices with one set of types. Out-sets and in-sets of the same vertices are
+//! known only apart; within a block they are taken as independent. That is what links the two ends
+//! of a walk: whoever is reached as an `advisor` is a professor, and all professors teach.
+
+use crate::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
+use rdf::{Direction, VertexId};
+use std::collections::HashMap;
+
+/// The sets of one direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    pub sets: Vec<SetSummary>,
+    /// The sets that have a predicate, ascending, each with its edges of it.
+    pub by_predicate: HashMap<VertexId, Vec<(u32, f64)>>,
+}
+
+/// One set, without its predicates.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SetSummary {
+    pub block: u32,
+    pub vertices: f64,
+    /// Edges over all its predicates.
+    pub edges: f64,
+}
+
+/// All vertices with one set of types.
+#[derive(Clone, Debug)]
+pub(super) struct TypeBlock {
+    /// Ascending.
+    pub types: Vec<VertexId>,
+    pub vertices: f64,
+}
+
+/// The statistics, indexed.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    pub statistics: Statistics,
+    pub blocks: Vec<TypeBlock>,
+    pub out: Side,
+    pub into: Side,
+    /// Whether the sets record types.
+    pub has_types: bool,
+}
+
+impl Index {
+    pub(super) fn new(statistics: Statistics) -> Index {
+        let mut index = Index {
+            has_types: statistics.out_sets.iter().any(|set| !set.types.is_empty()),
+            blocks: Vec::new(),
+            out: Side::default(),
+            into: Side::default(),
+            statistics: Statistics::default(),
+        };
+        let mut numbers = HashMap::new();
+        index.out = index.side(
+            &statistics.out_sets,
+            &statistics.predicates,
+            Direction::Out,
+            &mut numbers,
+        );
+        index.into = index.side(
+            &statistics.in_sets,
+            &statistics.predicates,
+            Direction::In,
+            &mut numbers,
+        );
+        index.statistics = statistics;
+        index.count_blocks();
+        index
+    }
+
+    /// The sets of a direction; where none are recorded, one that has every predicate.
+    fn side(
+        &mut self,
+        sets: &[CharacteristicSet],
+        predicates: &[PredicateStatistics],
+        direction: Direction,
+        numbers: &mut HashMap<Vec<VertexId>, u32>,
+    ) -> Side {
+        let assumed;
+        let sets = if sets.is_empty() {
+            assumed = [assumed_set(predicates, direction)];
+            &assumed[..]
+        } else {
+            sets
+        };
+        let mut side = Side::default();
+        for (number, set) in sets.iter().enumerate() {
+            let block = *numbers.entry(set.types.clone()).or_insert_with(|| {
+                self.blocks.push(TypeBlock {
+                    types: set.types.clone(),
+                    vertices: 0.0,
+                });
+                self.blocks.len() as u32 - 1
+            });
+            for &(predicate, edges) in &set.predicates {
+                let list = side.by_predicate.entry(predicate).or_default();
+                list.push((number as u32, edges as f64));
+            }
+            side.sets.push(SetSummary {
+                block,
+                vertices: set.vertices as f64,
+                edges: set.predicates.iter().map(|&(_, edges)| edges as f64).sum(),
+            });
+        }
+        side
+    }
+
+    /// A block has the vertices of the side that knows more of them.
+    fn count_blocks(&mut self) {
+        let mut vertices = [vec![0.0; self.blocks.len()], vec![0.0; self.blocks.len()]];
+        for (side, counts) in [&self.out, &self.into].into_iter().zip(&mut vertices) {
+            for set in &side.sets {
+                counts[set.block as usize] += set.vertices;
+            }
+        }
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            block.vertices = f64::max(vertices[0][number], vertices[1][number]);
+        }
+    }
+
+    pub(super) fn side_of(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::Out => &self.out,
+            Direction::In => &self.into,
+        }
+    }
+
+    /// Sizes of a predicate, if there are edges of it.
+    pub(super) fn predicate(&self, vertex: VertexId) -> Option<&PredicateStatistics> {
+        let predicates = &self.statistics.predicates;
+        predicates
+            .binary_search_by_key(&vertex, |predicate| predicate.vertex)
+            .ok()
+            .map(|at| &predicates[at])
+    }
+
+    pub(super) fn predicates(&self) -> f64 {
+        self.statistics.predicates.len().max(1) as f64
+    }
+}
+
+/// One set that has every predicate, which proves nothing empty.
+fn assumed_set(predicates: &[PredicateStatistics], direction: Direction) -> CharacteristicSet {
+    let keys = |predicate: &PredicateStatistics| match direction {
+        Direction::Out => predicate.subjects,
+        Direction::In => predicate.objects,
+    };
+    CharacteristicSet {
+        predicates: predicates.iter().map(|p| (p.vertex, p.edges)).collect(),
+        types: Vec::new(),
+        vertices: predicates.iter().map(keys).max().unwrap_or(0),
+    }
+}

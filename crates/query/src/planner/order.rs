@@ -1,0 +1,127 @@
+//! The order of exploration: cost-based, by dynamic programming or greedily.
+//!
+//! Cost is the number of paths explored, weighted by the cost of the steps that explore them
+//! (OSDI'16 section 5 explores in the order of the query; the papers' planner weighs likewise). The
+//! join graph falls into components that share no variable. A component of up to
+//! [`DYNAMIC_PATTERNS_MAX`] patterns is ordered by dynamic programming over its connected subsets
+//! (at most 4,096 subsets, 12 extensions each); a larger one greedily, by the pattern that
+//! multiplies the rows least, in time near linear in the patterns. Components follow each other by
+//! cross product, the one that multiplies least for its cost first.
+
+use super::dynamic::dynamic;
+use super::greedy::{Greedy, greedy};
+use super::problem::Problem;
+use rdf::Direction;
+use std::cmp::Ordering;
+
+/// The largest component that is ordered exhaustively.
+const DYNAMIC_PATTERNS_MAX: usize = 12;
+
+/// One pattern of the order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ordered {
+    /// Index into [`Problem::patterns`].
+    pub pattern: usize,
+    /// Rows after it for each row before its component, without filters.
+    pub rows: f64,
+    /// Which end is listed when neither is known.
+    pub keys: Direction,
+    /// Whether it begins a component.
+    pub begins: bool,
+}
+
+/// A component in its order.
+pub(super) struct Component {
+    pub order: Vec<Ordered>,
+    pub cost: f64,
+    pub rows: f64,
+}
+
+/// The order of all patterns.
+pub(super) fn order(problem: &Problem<'_>) -> Vec<Ordered> {
+    let mut components: Vec<Component> = components(problem)
+        .into_iter()
+        .map(|patterns| {
+            let mut component = if patterns.len() <= DYNAMIC_PATTERNS_MAX {
+                dynamic(problem, &patterns)
+            } else {
+                greedy(problem, &patterns)
+            };
+            if let Some(first) = component.order.first_mut() {
+                first.begins = true;
+            }
+            component
+        })
+        .collect();
+    // a before b when a.cost + a.rows * b.cost < b.cost + b.rows * a.cost.
+    let rank = |c: &Component| (c.rows - 1.0) / c.cost.max(1.0);
+    components.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    components.into_iter().flat_map(|c| c.order).collect()
+}
+
+/// The order of the text.
+pub(super) fn as_written(problem: &Problem<'_>) -> Vec<Ordered> {
+    let mut walk = Greedy::new(problem);
+    (0..problem.patterns.len())
+        .map(|pattern| {
+            let candidate = walk.candidate(pattern);
+            let begins = pattern == 0;
+            Ordered {
+                begins,
+                ..walk.take(candidate)
+            }
+        })
+        .collect()
+}
+
+/// Patterns that hang together by variables, each list ascending.
+fn components(problem: &Problem<'_>) -> Vec<Vec<usize>> {
+    let mut of_variable: Vec<Vec<usize>> = vec![Vec::new(); problem.slots.len()];
+    for (number, sized) in problem.patterns.iter().enumerate() {
+        for &variable in &sized.variables {
+            of_variable[variable].push(number);
+        }
+    }
+    let mut seen = vec![false; problem.patterns.len()];
+    let mut components = Vec::new();
+    for start in 0..problem.patterns.len() {
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        let mut component = vec![start];
+        let mut at = 0;
+        while let Some(&pattern) = component.get(at) {
+            at += 1;
+            for &variable in &problem.patterns[pattern].variables {
+                for next in std::mem::take(&mut of_variable[variable]) {
+                    if !std::mem::replace(&mut seen[next], true) {
+                        component.push(next);
+                    }
+                }
+            }
+        }
+        component.sort_unstable();
+        components.push(component);
+    }
+    components
+}
+
+/// Which end of a pattern to list when neither is known: the one with the larger star, as the first
+/// column is sorted and later lookups by it are cheap; else the one with fewer keys.
+pub(super) fn keys(problem: &Problem<'_>, pattern: usize) -> Direction {
+    let sized = &problem.patterns[pattern];
+    let uses = |node| match node {
+        crate::plan::Node::Slot(slot) => sized
+            .variables
+            .iter()
+            .find(|&&variable| problem.slots[variable] == slot)
+            .map_or(0, |&variable| problem.stars[variable].incident.len()),
+        crate::plan::Node::Constant(_) => 0,
+    };
+    let (subject, object) = (uses(sized.pattern.subject), uses(sized.pattern.object));
+    match subject.cmp(&object) {
+        Ordering::Less => Direction::In,
+        Ordering::Equal if sized.keys[1] < sized.keys[0] => Direction::In,
+        Ordering::Greater | Ordering::Equal => Direction::Out,
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the whole crate as text in, text out.
+
+mod abuse;
+mod lubm;
+mod plans;
+mod refusals;
