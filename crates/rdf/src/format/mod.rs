@@ -18,7 +18,7 @@ mod xml_literal;
 
 pub use read::{ReadError, read_quads};
 pub use turtle::parts::{TurtlePart, split_turtle};
-pub use write::{Writer, writer};
+pub use write::{Writer, writer, writer_with_prefixes};
 
 use std::fmt;
 
