@@ -1,1 +1,48 @@
-//! Naive oracle evaluator, graph fixtures, random graphs and queries, case files.
+//! What the engine is checked against, without knowing it: graphs as text, random graphs and
+//! queries, two oracles, a comparison of answers, and case files.
+//!
+//! ```text
+//! random_graph ── graph (text) ──> engine ──┐
+//!      │                                    ├─> compare
+//! random_query ──> naive, spareval_oracle ──┘
+//! ```
+//!
+//! Deliberately does not know the engine: whoever tests it passes a function from graph and query
+//! to an [`Answer`]. The naive oracle follows the definitions of SPARQL 1.1 Query section 18 to the
+//! letter and is as slow as they are; `spareval` is a second opinion by other people. Where the two
+//! are known to differ, the naive one notes it ([`naive::Expected::spareval_differs`]).
+
+pub mod cases;
+pub mod compare;
+pub mod graph;
+pub mod naive;
+pub mod random;
+pub mod random_graph;
+pub mod random_query;
+pub mod seeds;
+pub mod spareval_oracle;
+
+use oxrdf::Term;
+
+/// The namespace of everything in random graphs.
+pub const NAMESPACE: &str = "http://example.org/";
+
+/// The predicate by which each blank node of a random graph is told from all others.
+pub const MARKER: &str = "http://example.org/marker";
+
+/// A solution, projected: a cell for each variable, `None` where it is unbound.
+pub type Row = Vec<Option<Term>>;
+
+/// What an engine or an oracle answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Of a `SELECT`.
+    Rows {
+        /// The projected variables, without question marks.
+        variables: Vec<String>,
+        /// The rows, a cell for each variable.
+        rows: Vec<Row>,
+    },
+    /// Of an `ASK`.
+    Boolean(bool),
+}

@@ -1,0 +1,239 @@
+//! Expressions, evaluated by definition (SPARQL 1.1 Query section 17): a term or an error.
+//!
+//! Terms stay terms between operators, so what `STR` and `DATATYPE` see is what was written.
+//! `None` is the error of the specification. No compilation, no columns: one row at a time.
+
+use super::function;
+use super::notes::Notes;
+use super::value::{self, Number, Order, Value};
+use oxrdf::{Literal, Term, Variable};
+use spargebra::algebra::Expression;
+use std::cmp::Ordering;
+
+/// Where the variables of an expression get their values.
+pub(super) struct Scope<'a> {
+    /// The value of a variable in the solution; `None` where it is unbound.
+    pub(super) lookup: &'a dyn Fn(&Variable) -> Option<Term>,
+    /// Where remarkable things are noted.
+    pub(super) notes: &'a Notes,
+}
+
+/// A boolean as a term.
+pub(super) fn boolean(value: bool) -> Term {
+    Literal::from(value).into()
+}
+
+impl Scope<'_> {
+    /// The value of an expression; `None` is an error.
+    pub(super) fn evaluate(&self, expression: &Expression) -> Option<Term> {
+        use Expression as E;
+        Some(match expression {
+            E::NamedNode(iri) => iri.clone().into(),
+            E::Literal(literal) => literal.clone().into(),
+            E::Variable(variable) => (self.lookup)(variable)?,
+            E::Bound(variable) => boolean((self.lookup)(variable).is_some()),
+            E::Or(left, right) => boolean(self.or(left, right)?),
+            E::And(left, right) => boolean(self.and(left, right)?),
+            E::Not(inner) => boolean(!self.truth(inner)?),
+            E::Equal(left, right) => {
+                boolean(value::equal(&self.evaluate(left)?, &self.evaluate(right)?)?)
+            }
+            E::SameTerm(left, right) => self.same_term(left, right)?,
+            E::Less(left, right) => boolean(self.compare(left, right, Ordering::is_lt)?),
+            E::LessOrEqual(left, right) => boolean(self.compare(left, right, Ordering::is_le)?),
+            E::Greater(left, right) => boolean(self.compare(left, right, Ordering::is_gt)?),
+            E::GreaterOrEqual(left, right) => {
+                boolean(self.compare(left, right, Ordering::is_ge)?)
+            }
+            E::In(left, list) => boolean(self.is_in(left, list)?),
+            E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) => {
+                self.arithmetic(expression)?
+            }
+            E::UnaryPlus(inner) => self.signed(inner, Some)?,
+            E::UnaryMinus(inner) => self.signed(inner, negated)?,
+            E::If(condition, then, other) => {
+                self.evaluate(if self.truth(condition)? { then } else { other })?
+            }
+            E::Coalesce(list) => list.iter().find_map(|each| self.evaluate(each))?,
+            E::FunctionCall(name, arguments) => {
+                let arguments: Option<Vec<Term>> = arguments
+                    .iter()
+                    .map(|argument| self.evaluate(argument))
+                    .collect();
+                function::call(name, &arguments?, self.notes)?
+            }
+            E::Exists(_) => {
+                self.notes.unsupported("EXISTS");
+                return None;
+            }
+        })
+    }
+
+    /// The effective boolean value of an expression; `None` is an error.
+    pub(super) fn truth(&self, expression: &Expression) -> Option<bool> {
+        value::truth(&self.evaluate(expression)?, self.notes)
+    }
+
+    /// The truth table of section 17.2.
+    fn or(&self, left: &Expression, right: &Expression) -> Option<bool> {
+        match (self.truth(left), self.truth(right)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn and(&self, left: &Expression, right: &Expression) -> Option<bool> {
+        match (self.truth(left), self.truth(right)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
+
+    fn same_term(&self, left: &Expression, right: &Expression) -> Option<Term> {
+        let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+        if !value::is_canonical(&left) || !value::is_canonical(&right) {
+            self.notes
+                .spareval_differs("it forgets how a value was written");
+        }
+        Some(boolean(left == right))
+    }
+
+    fn compare(
+        &self,
+        left: &Expression,
+        right: &Expression,
+        holds: fn(Ordering) -> bool,
+    ) -> Option<bool> {
+        match value::order(&self.evaluate(left)?, &self.evaluate(right)?, self.notes) {
+            Order::Is(ordering) => Some(holds(ordering)),
+            Order::Neither => Some(false),
+            Order::Error => None,
+        }
+    }
+
+    /// `a IN (b, c)` is `a = b || a = c` (section 17.4.1.9).
+    fn is_in(&self, left: &Expression, list: &[Expression]) -> Option<bool> {
+        let left = self.evaluate(left);
+        let mut outcome = Some(false);
+        for each in list {
+            let right = self.evaluate(each);
+            match left
+                .as_ref()
+                .zip(right)
+                .and_then(|(left, right)| value::equal(left, &right))
+            {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => outcome = None,
+            }
+        }
+        outcome
+    }
+
+    fn number(&self, expression: &Expression) -> Option<Number> {
+        match Value::of(&self.evaluate(expression)?) {
+            Value::Number(number) => Some(number),
+            Value::DayTime(_) => {
+                self.notes.unsupported("arithmetic on durations");
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn signed(&self, inner: &Expression, sign: fn(Number) -> Option<Number>) -> Option<Term> {
+        Some(sign(self.number(inner)?)?.literal().into())
+    }
+
+    fn arithmetic(&self, expression: &Expression) -> Option<Term> {
+        use Expression as E;
+        if let E::Subtract(left, right) = expression
+            && let Some(duration) = self.between(left, right)
+        {
+            return Some(duration);
+        }
+        let (E::Add(left, right)
+        | E::Subtract(left, right)
+        | E::Multiply(left, right)
+        | E::Divide(left, right)) = expression
+        else {
+            return None;
+        };
+        let (left, right) = Number::promoted(self.number(left)?, self.number(right)?);
+        let result = match expression {
+            E::Add(..) => add(left, right),
+            E::Subtract(..) => subtract(left, right),
+            E::Multiply(..) => multiply(left, right),
+            _ => divide(left, right),
+        };
+        Some(result?.literal().into())
+    }
+
+    /// The difference of two points in time, an extension that the engine has from `oxsdatatypes`.
+    fn between(&self, left: &Expression, right: &Expression) -> Option<Term> {
+        let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+        let duration = match (Value::of(&left), Value::of(&right)) {
+            (Value::DateTime(left), Value::DateTime(right)) => left.checked_sub(right)?,
+            (Value::Date(left), Value::Date(right)) => left.checked_sub(right)?,
+            (Value::Time(left), Value::Time(right)) => left.checked_sub(right)?,
+            _ => return None,
+        };
+        Some(Literal::from(duration).into())
+    }
+}
+
+use Number as N;
+
+fn negated(number: Number) -> Option<Number> {
+    Some(match number {
+        N::Integer(value) => N::Integer(value.checked_neg()?),
+        N::Decimal(value) => N::Decimal(value.checked_neg()?),
+        N::Float(value) => N::Float(-value),
+        N::Double(value) => N::Double(-value),
+    })
+}
+
+fn add(left: Number, right: Number) -> Option<Number> {
+    Some(match (left, right) {
+        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_add(right)?),
+        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_add(right)?),
+        (N::Float(left), N::Float(right)) => N::Float(left + right),
+        (N::Double(left), N::Double(right)) => N::Double(left + right),
+        _ => return None,
+    })
+}
+
+fn subtract(left: Number, right: Number) -> Option<Number> {
+    Some(match (left, right) {
+        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_sub(right)?),
+        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_sub(right)?),
+        (N::Float(left), N::Float(right)) => N::Float(left - right),
+        (N::Double(left), N::Double(right)) => N::Double(left - right),
+        _ => return None,
+    })
+}
+
+fn multiply(left: Number, right: Number) -> Option<Number> {
+    Some(match (left, right) {
+        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_mul(right)?),
+        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_mul(right)?),
+        (N::Float(left), N::Float(right)) => N::Float(left * right),
+        (N::Double(left), N::Double(right)) => N::Double(left * right),
+        _ => return None,
+    })
+}
+
+/// Integers divide to a decimal; only decimals know a division by zero as an error.
+fn divide(left: Number, right: Number) -> Option<Number> {
+    Some(match (left, right) {
+        (N::Integer(left), N::Integer(right)) => {
+            N::Decimal(oxsdatatypes::Decimal::from(left).checked_div(right)?)
+        }
+        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_div(right)?),
+        (N::Float(left), N::Float(right)) => N::Float(left / right),
+        (N::Double(left), N::Double(right)) => N::Double(left / right),
+        _ => return None,
+    })
+}

@@ -1,0 +1,345 @@
+//! The values of terms, as the operators of SPARQL 1.1 Query section 17 see them.
+//!
+//! Arithmetic and lexical forms of the datatypes are `oxsdatatypes`'; which operator applies to
+//! which types, and when the outcome is an error, is decided here from the specification's tables.
+//! Three choices that section 17.3.1 leaves open are made as the engine documents them: values of
+//! two known datatypes without a common value are unequal (not an error), strings of one language
+//! are ordered, and identical terms are `<=` and `>=` each other.
+
+use super::notes::Notes;
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNodeRef, Term, Triple};
+use oxsdatatypes::{
+    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Float, Integer, Time,
+};
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+/// A number.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    Integer(Integer),
+    Decimal(Decimal),
+    Float(Float),
+    Double(Double),
+}
+
+/// The value of a term.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'a> {
+    /// An IRI or a blank node: nothing but itself.
+    Resource,
+    Triple(&'a Triple),
+    Text(&'a str),
+    /// A string with language tag.
+    Language(&'a str, &'a str),
+    Boolean(bool),
+    Number(Number),
+    DateTime(DateTime),
+    Date(Date),
+    Time(Time),
+    DayTime(DayTimeDuration),
+    /// A literal of an unknown datatype, or one whose lexical form is not of its datatype.
+    Unknown,
+}
+
+fn read<T: FromStr>(lexical: &str) -> Option<T> {
+    lexical.parse().ok()
+}
+
+impl<'a> Value<'a> {
+    /// The value of a term.
+    pub(super) fn of(term: &'a Term) -> Value<'a> {
+        match term {
+            Term::NamedNode(_) | Term::BlankNode(_) => Value::Resource,
+            Term::Triple(triple) => Value::Triple(triple),
+            Term::Literal(literal) => Value::of_literal(literal),
+        }
+    }
+
+    fn of_literal(literal: &'a Literal) -> Value<'a> {
+        if let Some(language) = literal.language() {
+            return Value::Language(literal.value(), language);
+        }
+        let lexical = literal.value();
+        if literal.datatype() == xsd::STRING {
+            return Value::Text(lexical);
+        }
+        Value::of_typed(lexical, literal.datatype()).unwrap_or(Value::Unknown)
+    }
+
+    fn of_typed(lexical: &str, datatype: NamedNodeRef<'_>) -> Option<Value<'a>> {
+        Some(match datatype {
+            xsd::BOOLEAN => Value::Boolean(read::<Boolean>(lexical)?.into()),
+            xsd::DECIMAL => Value::Number(Number::Decimal(read(lexical)?)),
+            xsd::FLOAT => Value::Number(Number::Float(read(lexical)?)),
+            xsd::DOUBLE => Value::Number(Number::Double(read(lexical)?)),
+            xsd::DATE_TIME => Value::DateTime(read(lexical)?),
+            xsd::DATE => Value::Date(read(lexical)?),
+            xsd::TIME => Value::Time(read(lexical)?),
+            xsd::DAY_TIME_DURATION => Value::DayTime(read(lexical)?),
+            _ if is_integer(datatype) => Value::Number(Number::Integer(read(lexical)?)),
+            _ => return None,
+        })
+    }
+
+    /// Whether it is text, with or without language.
+    pub(super) fn string(self) -> Option<(&'a str, Option<&'a str>)> {
+        match self {
+            Value::Text(text) => Some((text, None)),
+            Value::Language(text, language) => Some((text, Some(language))),
+            _ => None,
+        }
+    }
+}
+
+impl Number {
+    /// As a literal in canonical form.
+    pub(super) fn literal(self) -> Literal {
+        match self {
+            Number::Integer(value) => value.into(),
+            Number::Decimal(value) => value.into(),
+            Number::Float(value) => value.into(),
+            Number::Double(value) => value.into(),
+        }
+    }
+
+    fn is_nan(self) -> bool {
+        match self {
+            Number::Float(value) => value.is_nan(),
+            Number::Double(value) => value.is_nan(),
+            Number::Integer(_) | Number::Decimal(_) => false,
+        }
+    }
+
+    fn is_zero(self) -> bool {
+        match self {
+            Number::Integer(value) => value == 0.into(),
+            Number::Decimal(value) => value == 0.into(),
+            Number::Float(value) => value == 0.0.into(),
+            Number::Double(value) => value == 0.0.into(),
+        }
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Number::Integer(_) => 0,
+            Number::Decimal(_) => 1,
+            Number::Float(_) => 2,
+            Number::Double(_) => 3,
+        }
+    }
+
+    fn raised(self, rank: u8) -> Number {
+        match (self, rank) {
+            (Number::Integer(value), 1) => Number::Decimal(value.into()),
+            (Number::Integer(value), 2) => Number::Float(value.into()),
+            (Number::Integer(value), 3) => Number::Double(value.into()),
+            (Number::Decimal(value), 2) => Number::Float(value.into()),
+            (Number::Decimal(value), 3) => Number::Double(value.into()),
+            (Number::Float(value), 3) => Number::Double(value.into()),
+            (number, _) => number,
+        }
+    }
+
+    /// Both in the smallest type of integer, decimal, float, double that holds both.
+    pub(super) fn promoted(left: Number, right: Number) -> (Number, Number) {
+        let rank = left.rank().max(right.rank());
+        (left.raised(rank), right.raised(rank))
+    }
+
+    /// The order; `None` with a NaN.
+    pub(super) fn order(left: Number, right: Number) -> Option<Ordering> {
+        match Number::promoted(left, right) {
+            (Number::Integer(left), Number::Integer(right)) => left.partial_cmp(&right),
+            (Number::Decimal(left), Number::Decimal(right)) => left.partial_cmp(&right),
+            (Number::Float(left), Number::Float(right)) => left.partial_cmp(&right),
+            (Number::Double(left), Number::Double(right)) => left.partial_cmp(&right),
+            _ => unreachable!("promoted numbers have one type"),
+        }
+    }
+}
+
+fn is_integer(datatype: NamedNodeRef<'_>) -> bool {
+    [
+        xsd::INTEGER,
+        xsd::BYTE,
+        xsd::SHORT,
+        xsd::INT,
+        xsd::LONG,
+        xsd::UNSIGNED_BYTE,
+        xsd::UNSIGNED_SHORT,
+        xsd::UNSIGNED_INT,
+        xsd::UNSIGNED_LONG,
+        xsd::POSITIVE_INTEGER,
+        xsd::NEGATIVE_INTEGER,
+        xsd::NON_POSITIVE_INTEGER,
+        xsd::NON_NEGATIVE_INTEGER,
+    ]
+    .contains(&datatype)
+}
+
+/// The effective boolean value (section 17.2.2); `None` is a type error.
+pub(super) fn truth(term: &Term, notes: &Notes) -> Option<bool> {
+    match Value::of(term) {
+        Value::Boolean(value) => Some(value),
+        Value::Text(text) => Some(!text.is_empty()),
+        Value::Number(number) => Some(!number.is_nan() && !number.is_zero()),
+        Value::Language(text, _) => {
+            notes.spareval_differs("it has no truth value for strings with a language");
+            Some(!text.is_empty())
+        }
+        Value::Unknown => {
+            let Term::Literal(literal) = term else {
+                return None;
+            };
+            let datatype = literal.datatype();
+            let numeric = [xsd::BOOLEAN, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE];
+            if numeric.contains(&datatype) || is_integer(datatype) {
+                notes
+                    .spareval_differs("ill-typed booleans and numbers are errors there, not false");
+                return Some(false);
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The operator `=`; `None` is a type error.
+pub(super) fn equal(left: &Term, right: &Term) -> Option<bool> {
+    match (Value::of(left), Value::of(right)) {
+        (Value::Number(left), Value::Number(right)) => {
+            Some(Number::order(left, right) == Some(Ordering::Equal))
+        }
+        (Value::Boolean(left), Value::Boolean(right)) => Some(left == right),
+        (Value::DateTime(left), Value::DateTime(right)) => Some(left == right),
+        (Value::Date(left), Value::Date(right)) => Some(left == right),
+        (Value::Time(left), Value::Time(right)) => Some(left == right),
+        (Value::DayTime(left), Value::DayTime(right)) => Some(left == right),
+        (Value::Triple(left), Value::Triple(right)) => {
+            let same = left.subject == right.subject && left.predicate == right.predicate;
+            if same {
+                equal(&left.object, &right.object)
+            } else {
+                Some(false)
+            }
+        }
+        (Value::Resource | Value::Triple(_) | Value::Language(..), _)
+        | (_, Value::Resource | Value::Triple(_) | Value::Language(..)) => Some(left == right),
+        (Value::Unknown, _) | (_, Value::Unknown) => (left == right).then_some(true),
+        _ => Some(left == right),
+    }
+}
+
+/// What the operators `<`, `<=`, `>` and `>=` make of two terms.
+pub(super) enum Order {
+    /// One of less, equal, greater.
+    Is(Ordering),
+    /// Comparable types, but none of the three (NaN): each operator is false.
+    Neither,
+    /// A type error.
+    Error,
+}
+
+/// The order of two terms' values.
+pub(super) fn order(left: &Term, right: &Term, notes: &Notes) -> Order {
+    let of = |ordering: Option<Ordering>| ordering.map_or(Order::Error, Order::Is);
+    match (Value::of(left), Value::of(right)) {
+        (Value::Number(one), Value::Number(other)) => {
+            let ordering = Number::order(one, other);
+            if ordering.is_none() {
+                notes.spareval_differs("a NaN is <= itself there, and an error with others");
+            }
+            ordering.map_or(Order::Neither, Order::Is)
+        }
+        (Value::Boolean(left), Value::Boolean(right)) => {
+            notes.spareval_differs("booleans are not ordered there");
+            Order::Is(left.cmp(&right))
+        }
+        (Value::Text(left), Value::Text(right)) => Order::Is(left.cmp(right)),
+        (Value::DateTime(left), Value::DateTime(right)) => of(left.partial_cmp(&right)),
+        (Value::Date(left), Value::Date(right)) => of(left.partial_cmp(&right)),
+        (Value::Time(left), Value::Time(right)) => of(left.partial_cmp(&right)),
+        (Value::DayTime(left), Value::DayTime(right)) => of(left.partial_cmp(&right)),
+        (Value::Language(one, language), Value::Language(other, of_other)) => {
+            if language == of_other {
+                Order::Is(one.cmp(other))
+            } else {
+                Order::Error
+            }
+        }
+        (Value::Triple(one), Value::Triple(other)) => {
+            let same = one.subject == other.subject && one.predicate == other.predicate;
+            if same {
+                order(&one.object, &other.object, notes)
+            } else {
+                Order::Error
+            }
+        }
+        _ => of((left == right).then_some(Ordering::Equal)),
+    }
+}
+
+/// Whether a literal is written in the canonical form of its value, in the datatype that results
+/// of operators have; anything that is no typed value is.
+pub(super) fn is_canonical(term: &Term) -> bool {
+    let canonical: Literal = match Value::of(term) {
+        Value::Boolean(value) => value.into(),
+        Value::Number(number) => number.literal(),
+        Value::DateTime(value) => value.into(),
+        Value::Date(value) => value.into(),
+        Value::Time(value) => value.into(),
+        Value::DayTime(value) => value.into(),
+        Value::Triple(triple) => return is_canonical(&triple.object),
+        _ => return true,
+    };
+    *term == Term::Literal(canonical)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(lexical: &str, datatype: NamedNodeRef<'_>) -> Term {
+        Literal::new_typed_literal(lexical, datatype).into()
+    }
+
+    #[test]
+    fn equality_is_of_values_and_knows_what_it_does_not_know() {
+        let one = typed("1", xsd::INTEGER);
+        assert_eq!(equal(&one, &typed("01.0", xsd::DECIMAL)), Some(true));
+        assert_eq!(equal(&one, &typed("1", xsd::STRING)), Some(false));
+        assert_eq!(equal(&one, &typed("x", xsd::INTEGER)), None);
+        assert_eq!(
+            equal(&typed("x", xsd::INTEGER), &typed("x", xsd::INTEGER)),
+            Some(true)
+        );
+        assert_eq!(
+            equal(&typed("NaN", xsd::DOUBLE), &typed("NaN", xsd::DOUBLE)),
+            Some(false)
+        );
+        assert_eq!(
+            equal(&one, &oxrdf::BlankNode::new_unchecked("b").into()),
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn truth_of_ill_typed_numbers_is_false_and_noted() {
+        let notes = Notes::default();
+        assert_eq!(truth(&typed("0.0", xsd::DECIMAL), &notes), Some(false));
+        assert!(!notes.differs());
+        assert_eq!(truth(&typed("x", xsd::INTEGER), &notes), Some(false));
+        assert!(notes.differs());
+        assert_eq!(truth(&typed("2026-11-21", xsd::DATE), &notes), None);
+    }
+
+    #[test]
+    fn knows_canonical_forms() {
+        assert!(is_canonical(&typed("5", xsd::INTEGER)));
+        assert!(!is_canonical(&typed("05", xsd::INTEGER)));
+        assert!(!is_canonical(&typed("5", xsd::INT)));
+        assert!(is_canonical(&typed("x", xsd::INTEGER)));
+    }
+}
