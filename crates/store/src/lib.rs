@@ -10,16 +10,19 @@
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
 //! - [`testing`]: graphs for tests.
 
+pub mod check;
 pub mod directory;
 pub mod disk;
 pub mod format;
 mod graph_index;
 mod lists;
+pub mod load;
 pub mod parts;
 mod segment;
 mod signature;
 mod snapshot;
 mod source;
+pub mod statistics;
 pub mod testing;
 mod varint;
 mod vertex_set;
@@ -30,5 +33,6 @@ pub use lists::{ListCursor, Lists};
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 pub use snapshot::{Snapshot, SnapshotError};
+pub use statistics::SnapshotStatistics;
 pub use vertex_set::VertexSet;
 pub use view::{GraphScope, GraphView, Progress, SegmentKey, Ticket, ViewError};

@@ -8,7 +8,7 @@ use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flag
 use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
-use crate::segment::index::{ABSENT, Index};
+use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
 use crate::source::{Fault, Source, damaged, inconsistent, with_source};

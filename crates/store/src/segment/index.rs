@@ -18,8 +18,8 @@ pub(crate) const ABSENT: u64 = u64::MAX;
 /// Keys whose cache lines are asked for together.
 pub(crate) const GROUP: usize = 32;
 
-/// Keys of a chunk that are compared when a list is read.
-const LIST_STRIDE: u64 = 64;
+/// Keys that are read together by a verification.
+const VERIFY_KEYS: u64 = 4096;
 
 /// An index as it stands in a part.
 #[derive(Clone, Copy)]
@@ -81,25 +81,10 @@ impl<'v> Index<'v> {
         })
     }
 
-    /// An index without keys.
-    pub(crate) fn empty(region: &'v CheckedRegion) -> Index<'v> {
-        Index {
-            region,
-            chunks: &[],
-            jump: &[],
-            keys: 0,
-        }
-    }
-
     /// Number of keys.
     #[inline]
     pub(crate) fn keys(&self) -> u64 {
         self.keys
-    }
-
-    /// Its chunks.
-    pub(crate) fn chunks(&self) -> &'v [ChunkEntry] {
-        self.chunks
     }
 
     /// Whether most keys are in rank blocks.
@@ -370,7 +355,7 @@ impl<'v> Index<'v> {
         let mut from = 0;
         while from < self.keys {
             keys.clear();
-            self.decode(from, from + LIST_STRIDE * LIST_STRIDE, &mut keys)?;
+            self.decode(from, from + VERIFY_KEYS, &mut keys)?;
             self.ordinals(&keys, &mut ordinals)?;
             for (place, (&key, &ordinal)) in (from..).zip(keys.iter().zip(&ordinals)) {
                 if last.is_some_and(|last| last >= key) {

@@ -114,7 +114,6 @@ impl<'v> Segment<'v> {
             return Ok(Column {
                 region,
                 at,
-                rows: descriptor.rows,
                 kind: ColumnKind::Ids,
             });
         }
@@ -131,7 +130,6 @@ impl<'v> Segment<'v> {
         Ok(Column {
             region,
             at: at + 8 * planes,
-            rows: descriptor.rows,
             kind,
         })
     }
@@ -312,7 +310,6 @@ offsets!(u8, u16, u32, u64);
 pub(crate) struct Column<'v> {
     pub region: &'v CheckedRegion,
     at: u64,
-    pub rows: u64,
     pub kind: ColumnKind<'v>,
 }
 

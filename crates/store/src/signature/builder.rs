@@ -105,11 +105,6 @@ impl SignatureBuilder {
         }
     }
 
-    /// Whether the types of vertices are wanted by [`SignatureBuilder::push_types`].
-    pub(crate) fn wants_types(&self) -> bool {
-        self.types_recorded
-    }
-
     /// The vertex has this many edges of the predicate. Predicates ascend over all calls, vertices
     /// within a predicate.
     #[inline]

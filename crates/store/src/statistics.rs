@@ -1,0 +1,189 @@
+//! What a snapshot knows about itself, as plain values: sizes of predicates and classes, and
+//! characteristic sets. The façade turns it into the planner's statistics; `query` and `store`
+//! never meet.
+//!
+//! Cost: O(predicates + classes + sets); no neighbour is read, except to count the members of
+//! classes where edges are in named graphs. Graphs without structure have nearly a set per vertex,
+//! so the caller says how many sets are worth having.
+
+use crate::segment::reader::Segment;
+use crate::signature::sets::{SetRecord, Sets};
+use crate::snapshot::Snapshot;
+use crate::source::Fault;
+use crate::view::{GraphView, ViewError};
+use rdf::{Direction, PredicateId, VertexId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Statistics of one snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotStatistics {
+    /// Distinct quads.
+    pub quads: u64,
+    /// Number of named graphs that hold a quad.
+    pub named_graphs: u64,
+    /// The vertex of `rdf:type`, where the graph has an edge of it.
+    pub type_vertex: Option<VertexId>,
+    /// Distinct subjects.
+    pub subjects: u64,
+    /// Distinct objects.
+    pub objects: u64,
+    /// Every predicate, ascending by vertex.
+    pub predicates: Vec<PredicateSizes>,
+    /// Every class with its number of members over all graphs, ascending.
+    pub classes: Vec<(VertexId, u64)>,
+    /// Sets of out-predicates and types.
+    pub out_sets: SetSizes,
+    /// Sets of in-predicates.
+    pub in_sets: SetSizes,
+}
+
+/// Sizes of one predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PredicateSizes {
+    /// The predicate as a vertex.
+    pub vertex: VertexId,
+    /// Distinct subjects.
+    pub subjects: u64,
+    /// Distinct objects.
+    pub objects: u64,
+    /// Distinct quads.
+    pub edges: u64,
+}
+
+/// Characteristic sets of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetSizes {
+    /// The sets asked for, those of most vertices where not all; otherwise in the order of their
+    /// first vertices.
+    pub sets: Vec<SetSize>,
+    /// Whether these are all sets and each one's predicates are known: only then does a predicate
+    /// that no set has prove anything.
+    pub is_complete: bool,
+    /// Whether sets name the types of their vertices.
+    pub has_types: bool,
+}
+
+/// One characteristic set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetSize {
+    /// Its predicates as vertices, ascending by their numbers, each with the edges that the set's
+    /// vertices have of it: an estimate (see `store::signature`), at least one a vertex.
+    pub predicates: Vec<(VertexId, u64)>,
+    /// The types of its vertices, ascending; empty where types are not recorded.
+    pub types: Vec<VertexId>,
+    /// Vertices that have exactly this set.
+    pub vertices: u64,
+}
+
+impl Snapshot {
+    /// The snapshot's statistics, with at most `sets_max` sets a direction.
+    pub fn statistics(&self, sets_max: usize) -> Result<SnapshotStatistics, ViewError> {
+        self.collect_statistics(sets_max).map_err(|fault| *fault)
+    }
+
+    fn collect_statistics(&self, sets_max: usize) -> Result<SnapshotStatistics, Fault> {
+        let mut statistics = SnapshotStatistics {
+            named_graphs: self.graphs()?.count(),
+            type_vertex: self.type_vertex(),
+            subjects: self.vertices(Direction::Out)?.len(),
+            objects: self.vertices(Direction::In)?.len(),
+            out_sets: self.set_sizes(Direction::Out, sets_max)?,
+            in_sets: self.set_sizes(Direction::In, sets_max)?,
+            ..SnapshotStatistics::default()
+        };
+        for predicate in self.predicates() {
+            let out = self.side(Direction::Out).segment(predicate)?;
+            let into = self.side(Direction::In).segment(predicate)?;
+            let edges = out.map_or(0, |segment| segment.descriptor.rows);
+            statistics.quads += edges;
+            statistics.predicates.push(PredicateSizes {
+                vertex: self.predicate_vertex(predicate),
+                subjects: out.map_or(0, |segment| segment.descriptor.keys),
+                objects: into.map_or(0, |segment| segment.descriptor.keys),
+                edges,
+            });
+        }
+        statistics
+            .predicates
+            .sort_unstable_by_key(|sizes| sizes.vertex);
+        if let Some(segment) = self.side(Direction::In).segment(PredicateId::TYPE)? {
+            statistics.classes = class_sizes(&segment)?;
+        }
+        Ok(statistics)
+    }
+
+    fn set_sizes(&self, direction: Direction, sets_max: usize) -> Result<SetSizes, Fault> {
+        let sets = Sets::open(&self.side(direction).sets)?;
+        let mut is_complete = true;
+        // The smallest of the largest is on top, the later one among equals.
+        let mut largest = BinaryHeap::new();
+        let mut number = 0u64;
+        sets.each(|record| {
+            is_complete &= !record.is_unknown;
+            if !record.is_unknown {
+                largest.push(Reverse((record.vertices, Reverse(number))));
+                if largest.len() > sets_max {
+                    largest.pop();
+                    is_complete = false;
+                }
+            }
+            number += 1;
+        })?;
+        let mut numbers: Vec<u64> = largest
+            .into_iter()
+            .map(|Reverse((_, Reverse(set)))| set)
+            .collect();
+        numbers.sort_unstable();
+        let mut sizes = SetSizes {
+            is_complete,
+            has_types: sets.have_types(),
+            sets: Vec::new(),
+        };
+        let mut record = SetRecord::default();
+        for number in numbers {
+            sets.read(number, &mut record)?;
+            sizes.sets.push(self.set_size(&record));
+        }
+        Ok(sizes)
+    }
+
+    fn set_size(&self, record: &SetRecord) -> SetSize {
+        let vertex = |predicate: &PredicateId| {
+            let vertex = self.predicate_table().get(predicate.0 as usize);
+            vertex.copied().unwrap_or(VertexId::UNBOUND)
+        };
+        SetSize {
+            predicates: record
+                .predicates
+                .iter()
+                .map(vertex)
+                .zip(record.edges.iter().copied())
+                .collect(),
+            types: record.types.clone(),
+            vertices: record.vertices,
+        }
+    }
+}
+
+/// Members of each class. Where edges are in named graphs a member may come several times, side by
+/// side.
+fn class_sizes(segment: &Segment<'_>) -> Result<Vec<(VertexId, u64)>, Fault> {
+    let mut classes = Vec::new();
+    segment.index()?.decode(0, u64::MAX, &mut classes)?;
+    let column = segment.column()?;
+    let mut members = Vec::new();
+    let mut sizes = Vec::with_capacity(classes.len());
+    for (ordinal, &class) in (0..).zip(&classes) {
+        let rows = segment.rows_of_ordinal(ordinal)?;
+        let mut count = rows.end - rows.start;
+        if segment.has_graphs() {
+            members.clear();
+            column.decode(rows, &mut members)?;
+            members.dedup();
+            count = members.len() as u64;
+        }
+        sizes.push((class, count));
+    }
+    Ok(sizes)
+}
