@@ -1,1 +1,32 @@
 //! Runs a plan over any graph view, growing columnar binding tables.
+//!
+//! Deliberately does not know: where the graph lives, how a query was written, threads, clocks.
+//!
+//! ```text
+//!  Plan + ids of its constants --prepare--> Prepared --Walk--> chunks of ids
+//! ```
+//!
+//! [`prepare::prepare`] resolves a plan against a [`store::view::GraphView`] once;
+//! [`walk::Walk::next`] then gives chunk after chunk. [`walk::Walk::over`] and
+//! [`walk::Walk::tail`] let many workers share one query: each walks parts of the seed up to the
+//! first step that looks at rows together, one walks the rest over their rows.
+
+pub mod chunk;
+pub mod error;
+mod expression;
+pub mod limits;
+pub mod local;
+pub mod prepare;
+pub mod profile;
+pub mod run;
+mod scope;
+mod step;
+pub mod walk;
+
+pub use chunk::Chunk;
+pub use error::WalkError;
+pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
+pub use prepare::{Prepared, prepare};
+pub use profile::StepProfile;
+pub use run::{Checksum, run_to_end};
+pub use walk::{Options, Status, Walk};

@@ -1,0 +1,221 @@
+//! A chunk of a binding table: columns of ids, one per live slot.
+//!
+//! ```text
+//!            slot 0     slot 1     slot 2
+//!          +----------+----------+----------+
+//!  rows 3  | Iri:17   |   dead   | Literal:4|
+//!          | Iri:17   |          | Literal:5|
+//!          | Iri:23   |          | Literal:4|
+//!          +----------+----------+----------+
+//! ```
+//!
+//! Invariant: every live column has exactly [`Chunk::rows`] cells; dead columns have none. A chunk
+//! without live columns is a mere count, so it may stand for any number of rows: that is how a last
+//! expansion that only feeds a count becomes a sum of degrees.
+//!
+//! A chunk is refilled, never reallocated in steady state: about [`ROWS`] rows keep the columns of
+//! a step (8 KiB each) within the first two cache levels.
+
+use crate::error::WalkError;
+use query::plan::Slot;
+use rdf::VertexId;
+
+/// Rows of a full chunk, unless a walk is told otherwise.
+pub const ROWS: usize = 1024;
+
+/// No table is larger: a count must fit an inline integer.
+pub const ROWS_MAX: u64 = 1 << 59;
+
+/// Some rows of a binding table.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    rows: u64,
+    columns: Vec<Column>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Column {
+    live: bool,
+    cells: Vec<VertexId>,
+}
+
+impl Chunk {
+    /// A chunk without columns or rows: what is given to a walk to fill.
+    pub fn new() -> Chunk {
+        Chunk::default()
+    }
+
+    /// An empty chunk with these columns, of `width` slots in all.
+    pub(crate) fn with_columns(width: usize, live: &[Slot]) -> Chunk {
+        let mut chunk = Chunk::new();
+        chunk.shape(width, live);
+        chunk
+    }
+
+    /// The table a walk starts with: one row, no columns.
+    pub(crate) fn unit(width: usize) -> Chunk {
+        Chunk {
+            rows: 1,
+            columns: vec![Column::default(); width],
+        }
+    }
+
+    /// Empties the chunk and gives it exactly these columns. Keeps memory.
+    pub(crate) fn shape(&mut self, width: usize, live: &[Slot]) {
+        self.clear();
+        self.columns.resize_with(width, Column::default);
+        for column in &mut self.columns {
+            column.live = false;
+        }
+        for slot in live {
+            self.columns[usize::from(slot.0)].live = true;
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Rows as an index bound of the live columns. Asserts that there is a column or few rows.
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.rows).expect("rows with columns are in memory")
+    }
+
+    /// The cells of a column, one per row; `None` where the slot is unbound in every row.
+    pub fn column(&self, slot: Slot) -> Option<&[VertexId]> {
+        let column = self.columns.get(usize::from(slot.0))?;
+        column.live.then_some(column.cells.as_slice())
+    }
+
+    /// The cells of a column that the plan says is alive here.
+    pub(crate) fn live(&self, slot: Slot) -> &[VertexId] {
+        let column = &self.columns[usize::from(slot.0)];
+        assert!(
+            column.live,
+            "a plan uses slot {} before it is bound or after it is dropped",
+            slot.0
+        );
+        &column.cells
+    }
+
+    /// The slots of the live columns, ascending.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        let live = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.live);
+        live.map(|(index, _)| Slot(u16::try_from(index).expect("slots are 16 bits")))
+    }
+
+    /// Forgets the rows, keeps columns and memory.
+    pub(crate) fn clear(&mut self) {
+        self.rows = 0;
+        for column in &mut self.columns {
+            column.cells.clear();
+        }
+    }
+
+    /// Takes a column's cells out to be appended to; [`Chunk::put`] brings them back.
+    pub(crate) fn take(&mut self, slot: Slot) -> Vec<VertexId> {
+        let column = &mut self.columns[usize::from(slot.0)];
+        assert!(column.live, "only a live column is filled");
+        std::mem::take(&mut column.cells)
+    }
+
+    /// Brings back what [`Chunk::take`] gave.
+    pub(crate) fn put(&mut self, slot: Slot, cells: Vec<VertexId>) {
+        self.columns[usize::from(slot.0)].cells = cells;
+    }
+
+    /// A live column's cells, to be appended to.
+    pub(crate) fn cells_mut(&mut self, slot: Slot) -> &mut Vec<VertexId> {
+        let column = &mut self.columns[usize::from(slot.0)];
+        debug_assert!(column.live);
+        &mut column.cells
+    }
+
+    /// Says that `rows` more rows have been appended to every live column.
+    pub(crate) fn add_rows(&mut self, rows: u64) -> Result<(), WalkError> {
+        self.rows = self
+            .rows
+            .checked_add(rows)
+            .filter(|&rows| rows <= ROWS_MAX)
+            .ok_or(WalkError::TooManyRows)?;
+        debug_assert!(self.is_consistent(), "a live column misses cells");
+        Ok(())
+    }
+
+    /// Appends to each of `slots` the cells of `from` at these positions.
+    pub(crate) fn gather(&mut self, from: &Chunk, slots: &[Slot], positions: &[u32]) {
+        for &slot in slots {
+            let cells = from.live(slot);
+            self.cells_mut(slot)
+                .extend(positions.iter().map(|&row| cells[row as usize]));
+        }
+    }
+
+    /// Appends to each of `slots` the cell of one row, `times` times.
+    pub(crate) fn repeat(&mut self, from: &Chunk, slots: &[Slot], row: u64, times: usize) {
+        for &slot in slots {
+            let cell = from.live(slot)[row as usize];
+            self.cells_mut(slot)
+                .extend(std::iter::repeat_n(cell, times));
+        }
+    }
+
+    /// Appends whole columns of `from`, swapping where this chunk is empty.
+    pub(crate) fn absorb(&mut self, from: &mut Chunk, slots: &[Slot]) -> Result<(), WalkError> {
+        let rows = from.rows;
+        for &slot in slots {
+            let index = usize::from(slot.0);
+            assert!(from.columns[index].live, "a kept column is alive before");
+            let source = &mut from.columns[index].cells;
+            let target = &mut self.columns[index].cells;
+            if target.is_empty() {
+                std::mem::swap(source, target);
+            } else {
+                target.extend_from_slice(source);
+            }
+        }
+        from.clear();
+        self.add_rows(rows)
+    }
+
+    /// Keeps the first `rows` rows.
+    pub(crate) fn truncate(&mut self, rows: u64) {
+        self.rows = self.rows.min(rows);
+        for column in &mut self.columns {
+            column
+                .cells
+                .truncate(usize::try_from(rows).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// Drops the first `rows` rows.
+    pub(crate) fn skip(&mut self, rows: u64) {
+        let rows = rows.min(self.rows);
+        self.rows -= rows;
+        for column in self.columns.iter_mut().filter(|column| column.live) {
+            column
+                .cells
+                .drain(..usize::try_from(rows).expect("rows with columns are in memory"));
+        }
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.columns.iter().all(|column| {
+            if column.live {
+                column.cells.len() as u64 == self.rows
+            } else {
+                column.cells.is_empty()
+            }
+        })
+    }
+}

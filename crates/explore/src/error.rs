@@ -1,0 +1,42 @@
+//! Why a walk ended before its last row.
+//!
+//! Every variant ends the query that caused it and nothing else: the walk is dropped, and with it
+//! every reservation of its memory budget. An error *value* of an expression (SPARQL 1.1 Query
+//! section 17.2) is no [`WalkError`]; it is data.
+
+use crate::limits::StopReason;
+use rdf::LexiconError;
+use store::view::ViewError;
+
+/// Why a walk could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    /// The graph could not be read.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// A term could not be read.
+    #[error(transparent)]
+    Lexicon(#[from] LexiconError),
+    /// Sorting, `DISTINCT`, a graph's key list or computed strings need more than the query may use.
+    #[error(
+        "the query needs more memory than its budget of {limit_bytes} bytes ({used_bytes} bytes are in use)"
+    )]
+    OutOfMemory {
+        /// The budget.
+        limit_bytes: u64,
+        /// What was in use when the reservation was refused.
+        used_bytes: u64,
+    },
+    /// The deadline passed, or the query was cancelled.
+    #[error("the query was stopped: {0}")]
+    Stopped(StopReason),
+    /// A computed string exceeds [`crate::limits::STRING_BYTES_MAX`].
+    #[error("an expression computes a string of more than {limit_bytes} bytes")]
+    StringTooLong {
+        /// The cap.
+        limit_bytes: u64,
+    },
+    /// A table has more rows than can be counted: a product of large patterns.
+    #[error("the query has more than 2^59 rows in one table")]
+    TooManyRows,
+}

@@ -1,0 +1,224 @@
+//! The rows that an expression is evaluated over, and the text of their terms.
+//!
+//! Evaluation looks at ids and inline values first. The text of a column is fetched from the
+//! lexicon when an operator first needs it, once for all rows of the batch, in one call. A run of
+//! equal ids is fetched once.
+//!
+//! ```text
+//!  chunk column   C7 C7 C9 I:5 ...      ids
+//!  rows           0  1  2  3            the rows of the batch, positions in the chunk
+//!  cells          0  0  1  -            where the text is, if it was needed
+//! ```
+//!
+//! Text that an evaluation computes draws on the memory budget until the batch is dropped.
+
+use super::pattern::PatternCache;
+use super::value::Value;
+use crate::chunk::Chunk;
+use crate::error::WalkError;
+use crate::limits::{Effort, Limits, Reservation, STRING_BYTES_MAX};
+use crate::local::LocalTerms;
+use oxrdf::{Term, TermRef};
+use query::plan::{ConstantId, Slot};
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
+use std::cell::{OnceCell, RefCell};
+
+/// A column of values; `None` is an error (section 17.2), which an unbound cell is too.
+pub(crate) type Column<'b> = Vec<Option<Value<'b>>>;
+
+/// What stands beside a table: terms that are not in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// The constants of the query.
+    pub(crate) constants: &'a [Term],
+    /// The id of each constant.
+    pub(crate) ids: &'a [VertexId],
+    /// The terms of query-local ids.
+    pub(crate) locals: &'a LocalTerms<'a>,
+    /// The terms of all other ids.
+    pub(crate) lexicon: &'a dyn Lexicon,
+}
+
+/// Memory that evaluations reuse, one for each step of a walk.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    texts: Vec<OnceCell<Texts>>,
+    spare: RefCell<Vec<Texts>>,
+    patterns: RefCell<PatternCache>,
+    effort: RefCell<Effort>,
+}
+
+/// The text of one column of a batch.
+#[derive(Default)]
+struct Texts {
+    buffer: TermBuffer,
+    /// The cell of each row of the batch; [`NO_CELL`] where the id needs none.
+    cells: Vec<u32>,
+    ids: Vec<VertexId>,
+}
+
+const NO_CELL: u32 = u32::MAX;
+
+impl Scratch {
+    /// Makes room for `width` slots and forgets the last batch.
+    pub(crate) fn reset(&mut self, width: usize) {
+        for texts in &mut self.texts {
+            if let Some(mut texts) = texts.take() {
+                texts.buffer.clear();
+                texts.cells.clear();
+                texts.ids.clear();
+                self.spare.get_mut().push(texts);
+            }
+        }
+        self.texts.resize_with(width, OnceCell::new);
+    }
+}
+
+/// Some rows of a chunk, ready to be evaluated over.
+pub(crate) struct Batch<'b> {
+    chunk: &'b Chunk,
+    rows: &'b [u32],
+    terms: Terms<'b>,
+    scratch: &'b Scratch,
+    limits: Limits<'b>,
+    reserved: RefCell<(Reservation<'b>, u64)>,
+}
+
+impl<'b> Batch<'b> {
+    /// These rows of `chunk`. The scratch has been reset for the chunk's width.
+    pub(crate) fn new(
+        chunk: &'b Chunk,
+        rows: &'b [u32],
+        terms: Terms<'b>,
+        scratch: &'b Scratch,
+        limits: Limits<'b>,
+    ) -> Batch<'b> {
+        let reserved = RefCell::new((Reservation::new(limits), 0));
+        Batch {
+            chunk,
+            rows,
+            terms,
+            scratch,
+            limits,
+            reserved,
+        }
+    }
+
+    /// The id of a slot in the row `at` of the batch.
+    pub(crate) fn id(&self, slot: Slot, at: u32) -> VertexId {
+        self.chunk.column(slot).map_or(VertexId::UNBOUND, |column| {
+            column[self.rows[at as usize] as usize]
+        })
+    }
+
+    /// The value of a constant.
+    pub(crate) fn constant(&self, constant: ConstantId) -> Value<'b> {
+        let at = constant.0 as usize;
+        let inline = Value::of_inline(self.terms.ids[at]);
+        inline.unwrap_or_else(|| Value::of_term(self.terms.constants[at].as_ref()))
+    }
+
+    /// The term of a query-local id.
+    pub(crate) fn local_term(&self, id: VertexId) -> Option<TermRef<'b>> {
+        self.terms.locals.term(id).map(Term::as_ref)
+    }
+
+    /// The values of a slot in these rows of the batch.
+    pub(crate) fn values(&self, slot: Slot, at: &[u32]) -> Result<Column<'b>, WalkError> {
+        let Some(column) = self.chunk.column(slot) else {
+            return Ok(vec![None; at.len()]);
+        };
+        let mut values = Vec::with_capacity(at.len());
+        for &row in at {
+            let id = column[self.rows[row as usize] as usize];
+            values.push(match id.tag() {
+                Some(Tag::Unbound) => None,
+                Some(Tag::QueryLocal) => {
+                    let term = self.local_term(id).ok_or(LexiconError::UnknownId(id))?;
+                    Some(Value::of_term(term))
+                }
+                Some(tag) if tag.is_inline() => {
+                    Some(Value::of_inline(id).ok_or(LexiconError::UnknownId(id))?)
+                }
+                _ => self.texts(slot, column)?.value(row),
+            });
+        }
+        Ok(values)
+    }
+
+    /// The text of a column, fetched at the first call.
+    fn texts(&self, slot: Slot, column: &[VertexId]) -> Result<&'b Texts, WalkError> {
+        let cell = &self.scratch.texts[usize::from(slot.0)];
+        if let Some(texts) = cell.get() {
+            return Ok(texts);
+        }
+        let mut texts = self.scratch.spare.borrow_mut().pop().unwrap_or_default();
+        texts.fetch(
+            self.rows.iter().map(|&row| column[row as usize]),
+            self.terms.lexicon,
+        )?;
+        Ok(cell.get_or_init(|| texts))
+    }
+
+    /// Says that a string of so many bytes was computed.
+    pub(crate) fn computed(&self, bytes: usize) -> Result<(), WalkError> {
+        if bytes > STRING_BYTES_MAX {
+            return Err(WalkError::StringTooLong {
+                limit_bytes: STRING_BYTES_MAX as u64,
+            });
+        }
+        let (reservation, used) = &mut *self.reserved.borrow_mut();
+        *used += bytes as u64;
+        reservation.cover(*used)?;
+        self.spend(bytes as u64)
+    }
+
+    /// Says that work of about `units` nanoseconds is done.
+    pub(crate) fn spend(&self, units: u64) -> Result<(), WalkError> {
+        self.scratch.effort.borrow_mut().spend(units, &self.limits)
+    }
+
+    /// Patterns that are not constant.
+    pub(crate) fn patterns(&self) -> &RefCell<PatternCache> {
+        &self.scratch.patterns
+    }
+}
+
+impl Texts {
+    fn fetch(
+        &mut self,
+        ids: impl Iterator<Item = VertexId>,
+        lexicon: &dyn Lexicon,
+    ) -> Result<(), WalkError> {
+        let mut last = VertexId::UNBOUND;
+        for id in ids {
+            if needs_no_text(id) {
+                self.cells.push(NO_CELL);
+                continue;
+            }
+            if id != last || self.ids.is_empty() {
+                self.ids.push(id);
+                last = id;
+            }
+            self.cells
+                .push(u32::try_from(self.ids.len() - 1).expect("a batch is small"));
+        }
+        lexicon.terms(&self.ids, &mut self.buffer)?;
+        Ok(())
+    }
+
+    fn value(&self, row: u32) -> Option<Value<'_>> {
+        let cell = self.cells[row as usize];
+        assert!(cell != NO_CELL, "the term of this row was fetched");
+        self.buffer.get(cell as usize).map(Value::of_term)
+    }
+}
+
+/// Ids that are answered without the lexicon.
+fn needs_no_text(id: VertexId) -> bool {
+    match id.tag() {
+        Some(Tag::Unbound | Tag::QueryLocal) => true,
+        Some(tag) => tag.is_inline(),
+        None => false,
+    }
+}

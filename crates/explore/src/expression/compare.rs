@@ -1,0 +1,179 @@
+//! `=`, `<` and their kin on values (SPARQL 1.1 Query section 17.3, operator mapping).
+//!
+//! Numbers are promoted integer -> decimal -> float -> double. `=` is an error where a literal of an
+//! unknown datatype meets a different literal, because they might denote the same value
+//! (RDFterm-equal, section 17.4.1.7); two known datatypes without a common value are simply unequal.
+//! Two extensions that only replace errors (section 17.3.1): strings of one language are ordered,
+//! and a term is `<=` and `>=` itself.
+
+use super::value::{Scalar, Value};
+use oxsdatatypes::{Decimal, Double, Float, Integer};
+use query::expression::Comparison;
+use std::cmp::Ordering;
+
+/// Two numbers of one type.
+pub(crate) enum Numbers {
+    Integer(Integer, Integer),
+    Decimal(Decimal, Decimal),
+    Float(Float, Float),
+    Double(Double, Double),
+}
+
+impl Numbers {
+    /// Promotes two scalars to their least common type; `None` where one is no number.
+    pub(crate) fn promote(left: Scalar, right: Scalar) -> Option<Numbers> {
+        use Scalar as S;
+        Some(match (left, right) {
+            (S::Integer(left), S::Integer(right)) => Numbers::Integer(left, right),
+            (S::Integer(left), S::Decimal(right)) => Numbers::Decimal(left.into(), right),
+            (S::Decimal(left), S::Integer(right)) => Numbers::Decimal(left, right.into()),
+            (S::Decimal(left), S::Decimal(right)) => Numbers::Decimal(left, right),
+            (S::Double(left), _) => Numbers::Double(left, double(right)?),
+            (_, S::Double(right)) => Numbers::Double(double(left)?, right),
+            (S::Float(left), _) => Numbers::Float(left, float(right)?),
+            (_, S::Float(right)) => Numbers::Float(float(left)?, right),
+            _ => return None,
+        })
+    }
+
+    fn order(&self) -> Option<Ordering> {
+        match self {
+            Numbers::Integer(left, right) => left.partial_cmp(right),
+            Numbers::Decimal(left, right) => left.partial_cmp(right),
+            Numbers::Float(left, right) => left.partial_cmp(right),
+            Numbers::Double(left, right) => left.partial_cmp(right),
+        }
+    }
+}
+
+fn double(scalar: Scalar) -> Option<Double> {
+    Some(match scalar {
+        Scalar::Integer(value) => value.into(),
+        Scalar::Decimal(value) => value.into(),
+        Scalar::Float(value) => value.into(),
+        Scalar::Double(value) => value,
+        _ => return None,
+    })
+}
+
+fn float(scalar: Scalar) -> Option<Float> {
+    Some(match scalar {
+        Scalar::Integer(value) => value.into(),
+        Scalar::Decimal(value) => value.into(),
+        Scalar::Float(value) => value,
+        _ => return None,
+    })
+}
+
+/// The comparison of two values; `None` is an error.
+pub(crate) fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+    Some(match comparison {
+        Comparison::Equal => equals(left, right)?,
+        Comparison::NotEqual => !equals(left, right)?,
+        Comparison::Less => order(left, right)?.is_some_and(Ordering::is_lt),
+        Comparison::LessOrEqual => order(left, right)?.is_some_and(Ordering::is_le),
+        Comparison::Greater => order(left, right)?.is_some_and(Ordering::is_gt),
+        Comparison::GreaterOrEqual => order(left, right)?.is_some_and(Ordering::is_ge),
+    })
+}
+
+/// The `=` operator; `None` is an error.
+pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+    match (left, right) {
+        (Value::Scalar(left, _), Value::Scalar(right, _)) => Some(equal_scalars(*left, *right)),
+        (Value::Other(..), Value::Other(..)) => left.is_same_term(right).then_some(true),
+        (Value::Other(..), Value::Text(_) | Value::Scalar(..))
+        | (Value::Text(_) | Value::Scalar(..), Value::Other(..)) => None,
+        (Value::Triple(left), Value::Triple(right)) => {
+            let objects = || {
+                let [left, right] = [&left.object, &right.object];
+                equals(
+                    &Value::of_term(left.as_ref()),
+                    &Value::of_term(right.as_ref()),
+                )
+            };
+            let same = left.subject == right.subject && left.predicate == right.predicate;
+            if same { objects() } else { Some(false) }
+        }
+        _ => Some(left.is_same_term(right)),
+    }
+}
+
+fn equal_scalars(left: Scalar, right: Scalar) -> bool {
+    use Scalar as S;
+    match (left, right) {
+        (S::Boolean(left), S::Boolean(right)) => left == right,
+        (S::DateTime(left), S::DateTime(right)) => left == right,
+        (S::Date(left), S::Date(right)) => left == right,
+        (S::Time(left), S::Time(right)) => left == right,
+        _ => match Numbers::promote(left, right) {
+            Some(numbers) => numbers.order() == Some(Ordering::Equal),
+            None => duration(left).is_some_and(|left| duration(right) == Some(left)),
+        },
+    }
+}
+
+/// The order of two values: the outer `None` is an error, the inner one an order that both types
+/// have but not these values (NaN).
+#[expect(
+    clippy::option_option,
+    reason = "an error differs from being unordered"
+)]
+fn order(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
+    match (left, right) {
+        (Value::Scalar(left, _), Value::Scalar(right, _)) => order_scalars(*left, *right),
+        (Value::Text(left), Value::Text(right)) => Some(Some(left.cmp(right))),
+        (Value::Language(left, language), Value::Language(right, other)) => {
+            (language == other).then(|| Some(left.cmp(right)))
+        }
+        (Value::Triple(left), Value::Triple(right)) => {
+            if left.subject != right.subject || left.predicate != right.predicate {
+                return None;
+            }
+            order(
+                &Value::of_term(left.object.as_ref()),
+                &Value::of_term(right.object.as_ref()),
+            )
+        }
+        _ => left.is_same_term(right).then_some(Some(Ordering::Equal)),
+    }
+}
+
+#[expect(
+    clippy::option_option,
+    reason = "an error differs from being unordered"
+)]
+fn order_scalars(left: Scalar, right: Scalar) -> Option<Option<Ordering>> {
+    use Scalar as S;
+    let order = match (left, right) {
+        (S::Boolean(left), S::Boolean(right)) => Some(left.cmp(&right)),
+        (S::DateTime(left), S::DateTime(right)) => left.partial_cmp(&right),
+        (S::Date(left), S::Date(right)) => left.partial_cmp(&right),
+        (S::Time(left), S::Time(right)) => left.partial_cmp(&right),
+        _ => match Numbers::promote(left, right) {
+            Some(numbers) => return Some(numbers.order()),
+            None => order_durations(left, right),
+        },
+    };
+    order.map(Some)
+}
+
+fn order_durations(left: Scalar, right: Scalar) -> Option<Ordering> {
+    use Scalar as S;
+    match (left, right) {
+        (S::YearMonth(left), S::YearMonth(right)) => Some(left.cmp(&right)),
+        (S::DayTime(left), S::DayTime(right)) => Some(left.cmp(&right)),
+        (S::Duration(left), S::Duration(right)) if left == right => Some(Ordering::Equal),
+        _ => duration(left)?.partial_cmp(&duration(right)?),
+    }
+}
+
+/// Any duration as the general one.
+pub(crate) fn duration(scalar: Scalar) -> Option<oxsdatatypes::Duration> {
+    Some(match scalar {
+        Scalar::Duration(value) => value,
+        Scalar::YearMonth(value) => value.into(),
+        Scalar::DayTime(value) => value.into(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,325 @@
+//! From the plan's expressions to conditions and computations, once per plan.
+//!
+//! Here is decided which form is cheap: identity of ids where `=` can be nothing else, inline
+//! integers by their ids, kinds by their tags, constant patterns compiled. Everything else becomes
+//! the general form over values.
+//!
+//! **When is `=` identity?** An IRI equals only itself, and `=` with one is never an error. A string
+//! constant also equals only itself, but with an unknown datatype `=` is an error rather than
+//! false; where nobody looks at the difference (a filter drops the row for both, `&&` and `||` pass
+//! it on, `!` does not) identity serves as well. `lenient` says that nobody looks.
+
+use super::computation::Computation;
+use super::condition::{Condition, Kind, Matcher};
+use super::pattern::Pattern;
+use oxrdf::{Term, TermRef, vocab::xsd};
+use query::expression::{Comparison, Expression, Function};
+use query::plan::{ConstantId, Slot};
+use rdf::{Tag, VertexId};
+
+/// The constants that expressions name.
+#[derive(Clone, Copy)]
+pub(crate) struct Constants<'a> {
+    /// The term of each.
+    pub(crate) terms: &'a [Term],
+    /// The id of each.
+    pub(crate) ids: &'a [VertexId],
+}
+
+impl Constants<'_> {
+    fn id(&self, constant: ConstantId) -> VertexId {
+        self.ids[constant.0 as usize]
+    }
+
+    fn term(&self, constant: ConstantId) -> TermRef<'_> {
+        self.terms[constant.0 as usize].as_ref()
+    }
+
+    /// The text of an `xsd:string` constant.
+    fn text(&self, expression: &Expression) -> Option<&str> {
+        let Expression::Constant(constant) = expression else {
+            return None;
+        };
+        match &self.terms[constant.0 as usize] {
+            Term::Literal(literal) if literal.datatype() == xsd::STRING => Some(literal.value()),
+            _ => None,
+        }
+    }
+
+    /// Whether `=` with this constant is identity of terms.
+    fn equality_is_identity(&self, constant: ConstantId, lenient: bool) -> bool {
+        match self.term(constant) {
+            TermRef::NamedNode(_) => true,
+            TermRef::Literal(literal) => {
+                lenient && (literal.datatype() == xsd::STRING || literal.language().is_some())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The conjuncts of a filter, cheapest first: each sees only the rows that the earlier ones kept.
+pub(crate) fn filter(expression: &Expression, constants: Constants<'_>) -> Vec<Condition> {
+    let mut conjuncts = Vec::new();
+    gather_conjuncts(expression, constants, &mut conjuncts);
+    conjuncts.sort_by_key(cost);
+    conjuncts
+}
+
+fn gather_conjuncts(expression: &Expression, constants: Constants<'_>, into: &mut Vec<Condition>) {
+    match expression {
+        Expression::And(operands) => {
+            for operand in operands {
+                gather_conjuncts(operand, constants, into);
+            }
+        }
+        single => into.push(condition(single, constants, true)),
+    }
+}
+
+/// A rank for conditions: ids, values, text, patterns.
+fn cost(condition: &Condition) -> u8 {
+    match condition {
+        Condition::Bound(_)
+        | Condition::IsId(..)
+        | Condition::IsOneOf(..)
+        | Condition::SameIds(..)
+        | Condition::Kind(..) => 0,
+        Condition::Integer { .. } => 1,
+        Condition::Or(operands) | Condition::And(operands) => {
+            operands.iter().map(cost).max().unwrap_or(0)
+        }
+        Condition::Not(operand) => cost(operand),
+        Condition::Matches(..) => 4,
+        Condition::Texts(..) => 3,
+        _ => 2,
+    }
+}
+
+/// Compiles an expression whose effective boolean value is wanted. `lenient`: an error may be
+/// reported as false.
+pub(crate) fn condition(
+    expression: &Expression,
+    constants: Constants<'_>,
+    lenient: bool,
+) -> Condition {
+    let all = |operands: &[Expression]| -> Vec<Condition> {
+        operands
+            .iter()
+            .map(|operand| condition(operand, constants, lenient))
+            .collect()
+    };
+    match expression {
+        Expression::Bound(slot) => Condition::Bound(*slot),
+        Expression::Or(operands) => Condition::Or(all(operands)),
+        Expression::And(operands) => Condition::And(all(operands)),
+        Expression::Not(operand) => Condition::Not(Box::new(condition(operand, constants, false))),
+        Expression::Compare(comparison, left, right) => {
+            compare(*comparison, left, right, constants, lenient)
+        }
+        Expression::SameTerm(left, right) => same_term(left, right, constants),
+        Expression::In(needle, candidates) => is_in(needle, candidates, constants, lenient),
+        Expression::Call(function, arguments) => call(*function, arguments, constants)
+            .unwrap_or_else(|| Condition::Truth(computation(expression, constants))),
+        value => Condition::Truth(computation(value, constants)),
+    }
+}
+
+fn compare(
+    comparison: Comparison,
+    left: &Expression,
+    right: &Expression,
+    constants: Constants<'_>,
+    lenient: bool,
+) -> Condition {
+    let (slot, constant, comparison) = match (left, right) {
+        (Expression::Slot(slot), Expression::Constant(constant)) => (*slot, *constant, comparison),
+        (Expression::Constant(constant), Expression::Slot(slot)) => {
+            (*slot, *constant, mirrored(comparison))
+        }
+        _ => return general(comparison, left, right, constants),
+    };
+    // `!=` of a string constant must see errors: its negation would turn false into true.
+    let lenient = lenient && comparison == Comparison::Equal;
+    match comparison {
+        Comparison::Equal if constants.equality_is_identity(constant, lenient) => {
+            Condition::IsId(slot, constants.id(constant))
+        }
+        Comparison::NotEqual if constants.equality_is_identity(constant, lenient) => {
+            Condition::Not(Box::new(Condition::IsId(slot, constants.id(constant))))
+        }
+        _ if constants.id(constant).has_tag(Tag::Integer) => {
+            let bound = constants.id(constant);
+            Condition::Integer {
+                slot,
+                comparison,
+                bound,
+                constant,
+            }
+        }
+        _ => general(comparison, left, right, constants),
+    }
+}
+
+fn general(
+    comparison: Comparison,
+    left: &Expression,
+    right: &Expression,
+    constants: Constants<'_>,
+) -> Condition {
+    Condition::Compare(
+        comparison,
+        computation(left, constants),
+        computation(right, constants),
+    )
+}
+
+fn mirrored(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Equal => Comparison::Equal,
+        Comparison::NotEqual => Comparison::NotEqual,
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+    }
+}
+
+fn same_term(left: &Expression, right: &Expression, constants: Constants<'_>) -> Condition {
+    match (left, right) {
+        (Expression::Slot(left), Expression::Slot(right)) => Condition::SameIds(*left, *right),
+        (Expression::Slot(slot), Expression::Constant(constant))
+        | (Expression::Constant(constant), Expression::Slot(slot)) => {
+            Condition::IsId(*slot, constants.id(*constant))
+        }
+        _ => Condition::SameTerm(computation(left, constants), computation(right, constants)),
+    }
+}
+
+fn is_in(
+    needle: &Expression,
+    candidates: &[Expression],
+    constants: Constants<'_>,
+    lenient: bool,
+) -> Condition {
+    if let Expression::Slot(slot) = needle
+        && let Some(ids) = identities(*slot, candidates, constants, lenient)
+    {
+        return Condition::IsOneOf(*slot, ids);
+    }
+    let candidates = candidates
+        .iter()
+        .map(|candidate| computation(candidate, constants))
+        .collect();
+    Condition::In(computation(needle, constants), candidates)
+}
+
+/// The ids of the candidates where `=` is identity for all of them.
+fn identities(
+    _slot: Slot,
+    candidates: &[Expression],
+    constants: Constants<'_>,
+    lenient: bool,
+) -> Option<Vec<VertexId>> {
+    if candidates.is_empty() {
+        return None;
+    }
+    let id = |candidate: &Expression| match candidate {
+        Expression::Constant(constant) if constants.equality_is_identity(*constant, lenient) => {
+            Some(constants.id(*constant))
+        }
+        _ => None,
+    };
+    let mut ids = candidates
+        .iter()
+        .map(id)
+        .collect::<Option<Vec<VertexId>>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Some(ids)
+}
+
+/// The functions that give a boolean.
+fn call(
+    function: Function,
+    arguments: &[Expression],
+    constants: Constants<'_>,
+) -> Option<Condition> {
+    let argument = |at: usize| computation(&arguments[at], constants);
+    let kind = |kind: Kind| match &arguments[0] {
+        Expression::Slot(slot) => Condition::Kind(*slot, kind),
+        _ => Condition::IsKind(kind, argument(0)),
+    };
+    Some(match function {
+        Function::IsIri => kind(Kind::Iri),
+        Function::IsBlank => kind(Kind::Blank),
+        Function::IsLiteral => kind(Kind::Literal),
+        Function::IsNumeric => Condition::IsNumeric(argument(0)),
+        Function::StrStarts | Function::StrEnds | Function::Contains | Function::LangMatches => {
+            Condition::Texts(function, argument(0), argument(1))
+        }
+        Function::Regex => Condition::Matches(
+            argument(0),
+            matcher(&arguments[1], arguments.get(2), constants),
+        ),
+        _ => return None,
+    })
+}
+
+fn matcher(pattern: &Expression, flags: Option<&Expression>, constants: Constants<'_>) -> Matcher {
+    let constant_flags = match flags {
+        None => Some(""),
+        Some(flags) => constants.text(flags),
+    };
+    match (constants.text(pattern), constant_flags) {
+        (Some(pattern), Some(flags)) => Matcher::Constant(Pattern::compile(pattern, flags)),
+        _ => Matcher::Computed(
+            computation(pattern, constants),
+            flags.map(|flags| computation(flags, constants)),
+        ),
+    }
+}
+
+/// Compiles an expression whose value is wanted.
+pub(crate) fn computation(expression: &Expression, constants: Constants<'_>) -> Computation {
+    let one = |operand: &Expression| Box::new(computation(operand, constants));
+    let all = |operands: &[Expression]| -> Vec<Computation> {
+        operands
+            .iter()
+            .map(|operand| computation(operand, constants))
+            .collect()
+    };
+    match expression {
+        Expression::Slot(slot) => Computation::Slot(*slot),
+        Expression::Constant(constant) => Computation::Constant(*constant),
+        Expression::Arithmetic(operator, left, right) => {
+            Computation::Arithmetic(*operator, one(left), one(right))
+        }
+        Expression::Plus(operand) => Computation::Plus(one(operand)),
+        Expression::Minus(operand) => Computation::Minus(one(operand)),
+        Expression::If(test, yes, no) => Computation::If(
+            Box::new(condition(test, constants, false)),
+            one(yes),
+            one(no),
+        ),
+        Expression::Coalesce(operands) => Computation::Coalesce(all(operands)),
+        Expression::Call(Function::Replace, arguments) => Computation::Replace(
+            one(&arguments[0]),
+            Box::new(matcher(&arguments[1], arguments.get(3), constants)),
+            one(&arguments[2]),
+        ),
+        Expression::Call(function, arguments) => match call(*function, arguments, constants) {
+            Some(condition) => Computation::Condition(Box::new(condition)),
+            None => Computation::Call(*function, all(arguments)),
+        },
+        Expression::Bound(_)
+        | Expression::Or(_)
+        | Expression::And(_)
+        | Expression::Not(_)
+        | Expression::Compare(..)
+        | Expression::SameTerm(..)
+        | Expression::In(..) => {
+            Computation::Condition(Box::new(condition(expression, constants, false)))
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A plan made ready to run over one view: constants resolved, a policy chosen for each step.
+//!
+//! Done once per query and shared by its workers. It costs a few allocations a step and one lookup
+//! for each constant end, so a few microseconds for a light query. Everything that could be tested
+//! per row is decided here instead:
+//!
+//! - a pattern with a term that is not stored is *nothing*, one of constants only is *pass* or
+//!   *nothing*;
+//! - a constant end becomes a set (its neighbours), a seed that workers cut if it stands first;
+//! - a check with one constant end looks in that set if it is dense or small, else in the lists of
+//!   the other end; with two columns, in the lists of the end with more keys;
+//! - the columns that a step passes on are those that `keep` names and that were alive before it.
+//!
+//! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
+
+mod patterns;
+
+use crate::error::WalkError;
+use crate::expression::{Constants, Terms, computation, filter};
+use crate::limits::{Limits, Reservation};
+use crate::local::LocalTerms;
+use crate::scope::Dataset;
+use crate::step::Policy;
+use crate::step::count::CountPolicy;
+use crate::step::filter::FilterPolicy;
+use crate::step::order::OrderPolicy;
+use crate::step::slice::SlicePolicy;
+use query::plan::{Action, Form, Plan, Slot, Step};
+use rdf::{Lexicon, VertexId};
+use store::view::GraphView;
+
+/// A plan that can be walked; see the module's documentation.
+pub struct Prepared<'a> {
+    plan: &'a Plan,
+    ids: Vec<VertexId>,
+    locals: LocalTerms<'a>,
+    dataset: Dataset,
+    steps: Vec<PreparedStep<'a>>,
+    cut: usize,
+    /// Sets that the steps own, not borrow.
+    _reservation: Reservation<'a>,
+}
+
+/// A step's policy and columns.
+pub(crate) struct PreparedStep<'a> {
+    pub(crate) policy: Policy<'a>,
+    /// The columns alive after it.
+    pub(crate) keep: &'a [Slot],
+    /// Those of them that were alive before it.
+    pub(crate) carried: Vec<Slot>,
+}
+
+/// Prepares a plan for a view. `constants` gives for each constant of the plan the id that the
+/// lexicon has for it, `None` where it has none. Asserts that there is one for each.
+pub fn prepare<'a, V: GraphView>(
+    plan: &'a Plan,
+    constants: &[Option<VertexId>],
+    view: &'a V,
+    limits: Limits<'a>,
+) -> Result<Prepared<'a>, WalkError> {
+    assert_eq!(
+        plan.constants.len(),
+        constants.len(),
+        "one id for each constant"
+    );
+    let mut locals = LocalTerms::default();
+    let resolve =
+        |(term, id): (&'a oxrdf::Term, &Option<VertexId>)| id.unwrap_or_else(|| locals.id_of(term));
+    let ids: Vec<VertexId> = plan.constants.iter().zip(constants).map(resolve).collect();
+    let dataset = Dataset::new(&plan.dataset, &ids);
+    let mut builder = Builder {
+        plan,
+        ids: &ids,
+        dataset: &dataset,
+        view,
+        limits,
+        reservation: Reservation::new(limits),
+        owned_bytes: 0,
+    };
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    let mut live: &[Slot] = &[];
+    for step in &plan.steps {
+        let policy = builder.policy(step)?;
+        let carried = step
+            .keep
+            .iter()
+            .copied()
+            .filter(|slot| live.contains(slot))
+            .collect();
+        steps.push(PreparedStep {
+            policy,
+            keep: &step.keep,
+            carried,
+        });
+        live = &step.keep;
+    }
+    let cut = plan.steps.iter().position(is_global).unwrap_or(steps.len());
+    let reservation = builder.reservation;
+    Ok(Prepared {
+        plan,
+        ids,
+        locals,
+        dataset,
+        steps,
+        cut,
+        _reservation: reservation,
+    })
+}
+
+/// Whether a step looks at rows together.
+fn is_global(step: &Step) -> bool {
+    matches!(
+        step.action,
+        Action::Distinct { .. }
+            | Action::Order { .. }
+            | Action::Slice { .. }
+            | Action::Count { .. }
+    )
+}
+
+impl<'a> Prepared<'a> {
+    /// The plan.
+    pub fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    /// The terms of query-local ids in its rows.
+    pub fn locals(&self) -> &LocalTerms<'a> {
+        &self.locals
+    }
+
+    /// What was chosen for each step, in words, for `--profile`.
+    pub fn policies(&self) -> impl Iterator<Item = &'static str> {
+        self.steps.iter().map(|step| step.policy.name())
+    }
+
+    /// The first step that looks at rows together (`DISTINCT`, sorting, slicing, counting), or the
+    /// number of steps. What stands before may be run by many walks, each over a part of the seed.
+    pub fn cut(&self) -> usize {
+        self.cut
+    }
+
+    /// Elements of the set that the walk starts from: what workers cut into ranges. `None`: the walk
+    /// does not start from a set, so only one worker can run it.
+    pub fn seed_len(&self) -> Option<u64> {
+        let seed = self.seed()?;
+        match &self.steps[seed].policy {
+            Policy::Set(policy) => Some(policy.set.len()),
+            _ => None,
+        }
+    }
+
+    /// The step that holds the seed: the first, but for patterns of constants only.
+    pub(crate) fn seed(&self) -> Option<usize> {
+        let seed = self.steps[..self.cut]
+            .iter()
+            .position(|step| !matches!(step.policy, Policy::Pass))?;
+        matches!(self.steps[seed].policy, Policy::Set(_)).then_some(seed)
+    }
+
+    pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
+        &self.steps
+    }
+
+    pub(crate) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Number of slots.
+    pub(crate) fn width(&self) -> usize {
+        self.plan.variables.len()
+    }
+
+    /// Whether one row answers the query.
+    pub(crate) fn is_ask(&self) -> bool {
+        self.plan.form == Form::Ask
+    }
+
+    /// Whether a slice may end the walk early.
+    pub(crate) fn limits_rows(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(&step.policy, Policy::Slice(slice) if slice.limit.is_some()))
+    }
+
+    /// What expressions look terms up in.
+    pub(crate) fn terms<'b, L: Lexicon>(&'b self, lexicon: &'b L) -> Terms<'b> {
+        Terms {
+            constants: &self.plan.constants,
+            ids: &self.ids,
+            locals: &self.locals,
+            lexicon,
+        }
+    }
+}
+
+/// Chooses policies.
+struct Builder<'b, 'a, V> {
+    plan: &'a Plan,
+    ids: &'b [VertexId],
+    dataset: &'b Dataset,
+    view: &'a V,
+    limits: Limits<'a>,
+    reservation: Reservation<'a>,
+    owned_bytes: u64,
+}
+
+impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    fn policy(&mut self, step: &'a Step) -> Result<Policy<'a>, WalkError> {
+        self.limits.check()?;
+        let constants = Constants {
+            terms: &self.plan.constants,
+            ids: self.ids,
+        };
+        Ok(match &step.action {
+            Action::Same { left, right } => Policy::Same(*left, *right),
+            Action::Filter(expression) => Policy::Filter(FilterPolicy {
+                conjuncts: filter(expression, constants),
+            }),
+            Action::Distinct { columns } => Policy::Distinct(columns),
+            Action::Order { keys, limit } if keys.is_empty() => Policy::Slice(SlicePolicy {
+                offset: 0,
+                limit: *limit,
+            }),
+            Action::Order { keys, limit } => {
+                let keys = keys
+                    .iter()
+                    .map(|key| (computation(&key.expression, constants), key.descending))
+                    .collect();
+                Policy::Order(OrderPolicy {
+                    keys,
+                    limit: *limit,
+                })
+            }
+            Action::Slice { offset, limit } => Policy::Slice(SlicePolicy {
+                offset: *offset,
+                limit: *limit,
+            }),
+            Action::Count { distinct, into } => {
+                let into = kept(step, *into);
+                Policy::Count(CountPolicy {
+                    distinct: distinct.as_deref(),
+                    into,
+                })
+            }
+            _ => self.pattern(step)?,
+        })
+    }
+}
+
+/// The slot, if somebody needs it after the step.
+fn kept(step: &Step, slot: Slot) -> Option<Slot> {
+    step.keep.contains(&slot).then_some(slot)
+}

@@ -1,0 +1,445 @@
+//! The choice of policies for patterns: expansions and checks.
+
+use super::{Builder, kept};
+use crate::error::WalkError;
+use crate::scope::{FixedScope, ResolvedScope};
+use crate::step::groups::{GroupBy, GroupsPolicy};
+use crate::step::in_groups::InGroupsPolicy;
+use crate::step::in_lists::InListsPolicy;
+use crate::step::keys::KeysPolicy;
+use crate::step::list::{ListPolicy, Targets};
+use crate::step::one_list::OneListPolicy;
+use crate::step::predicates::PredicatesPolicy;
+use crate::step::set::SetPolicy;
+use crate::step::{Place, Policy};
+use query::plan::{Action, Node, Scope, Slot, Step};
+use rdf::{Direction, PredicateId, Tag, VertexId};
+use store::Lists;
+use store::VertexSet;
+use store::view::{GraphView, Progress, SegmentKey};
+
+/// A set of so many elements is searched within the first two cache levels (8 KiB), so that looking
+/// there is as cheap as looking in a list of each row.
+const SMALL_SET: u64 = 1024;
+
+/// Edges that have to be filtered by graph up to which a set of the survivors is made for a check.
+const FILTERED_SET_EDGES_MAX: u64 = 4096;
+
+/// A predicate as far as it is known.
+enum Predicate {
+    Known(PredicateId),
+    PerRow(Slot),
+    Nothing,
+}
+
+impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    /// The policy of an expansion or a check.
+    pub(super) fn pattern(&mut self, step: &'a Step) -> Result<Policy<'a>, WalkError> {
+        match step.action {
+            Action::Expand {
+                from,
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let targets = targets(step, Some(into), scope);
+                self.expand(from, predicate, direction, scope, targets)
+            }
+            Action::ExpandKeys {
+                predicate,
+                direction,
+                scope,
+                into,
+            } => self.keys(predicate, direction, scope, kept(step, into)),
+            Action::ExpandPredicates {
+                from,
+                direction,
+                into,
+            } => Ok(self.place(from).map_or(Policy::Nothing, |from| {
+                let into = kept(step, into);
+                Policy::Predicates(PredicatesPolicy {
+                    from,
+                    direction,
+                    into,
+                })
+            })),
+            Action::AllPredicates { into } => {
+                let predicates = self.view.predicates();
+                let vertices = predicates
+                    .iter()
+                    .map(|&one| self.view.predicate_vertex(one));
+                self.owned_set(vertices.collect(), kept(step, into))
+            }
+            Action::AllGraphs { into } => {
+                let graphs = match self.dataset.declared() {
+                    Some(declared) => declared.to_vec(),
+                    None => self.view.named_graphs()?,
+                };
+                self.owned_set(graphs, kept(step, into))
+            }
+            Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+            } => {
+                let targets = targets(step, None, scope);
+                self.check(subject, predicate, object, scope, targets)
+            }
+            _ => unreachable!("the caller handles the other actions"),
+        }
+    }
+
+    fn expand(
+        &mut self,
+        from: Node,
+        predicate: Node,
+        direction: Direction,
+        scope: Scope,
+        targets: Targets,
+    ) -> Result<Policy<'a>, WalkError> {
+        let Some(from) = self.place(from) else {
+            return Ok(Policy::Nothing);
+        };
+        let scope = self.dataset.resolve(scope, self.ids);
+        let predicate = match (self.predicate(predicate), scope) {
+            (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
+            (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
+                let segment = SegmentKey {
+                    predicate,
+                    direction,
+                };
+                return match from {
+                    Place::Slot(from) => Ok(Policy::List(ListPolicy {
+                        from,
+                        segment,
+                        scope,
+                        targets,
+                    })),
+                    Place::Constant(from) => self.expand_constant(from, segment, scope, targets),
+                };
+            }
+            (Predicate::Known(predicate), _) => {
+                Place::Constant(self.view.predicate_vertex(predicate))
+            }
+            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+        };
+        let by = GroupBy {
+            predicate,
+            direction,
+            scope,
+        };
+        Ok(Policy::Groups(GroupsPolicy { from, by, targets }))
+    }
+
+    /// The neighbours of a constant: a set, unless graphs are bound.
+    fn expand_constant(
+        &mut self,
+        from: VertexId,
+        segment: SegmentKey,
+        scope: FixedScope,
+        targets: Targets,
+    ) -> Result<Policy<'a>, WalkError> {
+        if targets.binds_graph {
+            return Ok(Policy::OneList(OneListPolicy {
+                from,
+                segment,
+                scope,
+                to: None,
+                targets,
+            }));
+        }
+        let set = self
+            .view
+            .neighbours(segment, from, self.dataset.graphs(scope))?;
+        if !self.needs_no_filter(segment, scope)? {
+            self.own(set.len())?;
+        }
+        Ok(Policy::Set(SetPolicy {
+            set,
+            into: targets.into,
+        }))
+    }
+
+    fn keys(
+        &mut self,
+        predicate: Node,
+        direction: Direction,
+        scope: Scope,
+        into: Option<Slot>,
+    ) -> Result<Policy<'a>, WalkError> {
+        let scope = self.dataset.resolve(scope, self.ids);
+        let predicate = match (self.predicate(predicate), scope) {
+            (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
+            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+            (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
+                let segment = SegmentKey {
+                    predicate,
+                    direction,
+                };
+                if let Some(set) = self.key_set(segment, scope)? {
+                    return Ok(Policy::Set(SetPolicy { set, into }));
+                }
+                Place::Constant(self.view.predicate_vertex(predicate))
+            }
+            (Predicate::Known(predicate), ResolvedScope::PerRow(_)) => {
+                Place::Constant(self.view.predicate_vertex(predicate))
+            }
+        };
+        Ok(Policy::Keys(KeysPolicy {
+            predicate,
+            direction,
+            scope,
+            into,
+        }))
+    }
+
+    /// The keys of a segment as one set, where no key has to be looked at.
+    fn key_set(
+        &mut self,
+        segment: SegmentKey,
+        scope: FixedScope,
+    ) -> Result<Option<VertexSet<'a>>, WalkError> {
+        Ok(match scope {
+            FixedScope::EachNamed | FixedScope::EachOf => Some(self.view.keys(segment)?),
+            FixedScope::Named(graph) => {
+                let mut keys = Vec::new();
+                self.view.keys_of_graph(segment, graph, &mut keys)?;
+                self.own(keys.len() as u64)?;
+                Some(VertexSet::from_sorted(keys))
+            }
+            FixedScope::Default | FixedScope::Merge => self.unfiltered_keys(segment, scope)?,
+        })
+    }
+
+    /// All keys of a segment, or none, where its first key tells that no edge is filtered: a key has
+    /// an edge in some graph, so exact lists hold it or the scope holds nothing of the segment.
+    fn unfiltered_keys(
+        &self,
+        segment: SegmentKey,
+        scope: FixedScope,
+    ) -> Result<Option<VertexSet<'a>>, WalkError> {
+        let keys = self.view.keys(segment)?;
+        let mut first = Vec::new();
+        keys.decode(0, keys.len().min(1), &mut first)?;
+        let mut lists = Lists::new();
+        let graphs = self.dataset.graphs(scope);
+        Ok(
+            match self.view.lists(segment, &first, graphs, &mut lists)? {
+                Progress::Ready if lists.is_exact() && lists.total_edges() == 0 => {
+                    Some(VertexSet::empty())
+                }
+                Progress::Ready if lists.is_exact() => Some(keys),
+                Progress::Ready | Progress::Pending(_) => None,
+            },
+        )
+    }
+
+    fn check(
+        &mut self,
+        subject: Node,
+        predicate: Node,
+        object: Node,
+        scope: Scope,
+        targets: Targets,
+    ) -> Result<Policy<'a>, WalkError> {
+        let (Some(subject), Some(object)) = (self.place(subject), self.place(object)) else {
+            return Ok(Policy::Nothing);
+        };
+        let scope = self.dataset.resolve(scope, self.ids);
+        let predicate = match (self.predicate(predicate), scope) {
+            (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
+            (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
+                let both = (subject, object);
+                if let Some(policy) = self.check_known(both, predicate, scope, targets)? {
+                    return Ok(policy);
+                }
+                Place::Constant(self.view.predicate_vertex(predicate))
+            }
+            (Predicate::Known(predicate), _) => {
+                Place::Constant(self.view.predicate_vertex(predicate))
+            }
+            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+        };
+        Ok(Policy::InGroups(InGroupsPolicy {
+            subject,
+            object,
+            by: GroupBy {
+                predicate,
+                direction: Direction::Out,
+                scope,
+            },
+            binds_graph: targets.binds_graph,
+            graph: targets.graph,
+        }))
+    }
+
+    /// A check by one segment; `None` where graphs are bound for a column.
+    fn check_known(
+        &mut self,
+        (subject, object): (Place, Place),
+        predicate: PredicateId,
+        scope: FixedScope,
+        targets: Targets,
+    ) -> Result<Option<Policy<'a>>, WalkError> {
+        let out = SegmentKey {
+            predicate,
+            direction: Direction::Out,
+        };
+        let in_ = SegmentKey {
+            predicate,
+            direction: Direction::In,
+        };
+        let (keys, targets_place, segment) = match (subject, object) {
+            (Place::Constant(from), Place::Constant(to)) => {
+                return self
+                    .check_constants(from, to, out, scope, targets)
+                    .map(Some);
+            }
+            _ if targets.binds_graph => return Ok(None),
+            (Place::Constant(constant), Place::Slot(slot)) => {
+                if let Some(set) = self.checkable_set(out, constant, scope)? {
+                    return Ok(Some(Policy::InSet(slot, set)));
+                }
+                (object, subject, in_)
+            }
+            (Place::Slot(slot), Place::Constant(constant)) => {
+                if let Some(set) = self.checkable_set(in_, constant, scope)? {
+                    return Ok(Some(Policy::InSet(slot, set)));
+                }
+                (subject, object, out)
+            }
+            (Place::Slot(_), Place::Slot(_)) => {
+                if self.view.keys(in_)?.len() > self.view.keys(out)?.len() {
+                    (object, subject, in_)
+                } else {
+                    (subject, object, out)
+                }
+            }
+        };
+        Ok(Some(Policy::InLists(InListsPolicy {
+            segment,
+            scope,
+            keys,
+            targets: targets_place,
+        })))
+    }
+
+    fn check_constants(
+        &mut self,
+        from: VertexId,
+        to: VertexId,
+        segment: SegmentKey,
+        scope: FixedScope,
+        targets: Targets,
+    ) -> Result<Policy<'a>, WalkError> {
+        if targets.binds_graph {
+            let to = Some(to);
+            return Ok(Policy::OneList(OneListPolicy {
+                from,
+                segment,
+                scope,
+                to,
+                targets,
+            }));
+        }
+        let set = self
+            .view
+            .neighbours(segment, from, self.dataset.graphs(scope))?;
+        Ok(if set.contains(to)? {
+            Policy::Pass
+        } else {
+            Policy::Nothing
+        })
+    }
+
+    /// The neighbours of a constant, where looking a column up in them is cheap.
+    fn checkable_set(
+        &mut self,
+        segment: SegmentKey,
+        constant: VertexId,
+        scope: FixedScope,
+    ) -> Result<Option<VertexSet<'a>>, WalkError> {
+        if !self.needs_no_filter(segment, scope)? {
+            let mut lists = Lists::new();
+            let graphs = self.dataset.graphs(scope);
+            match self.view.lists(segment, &[constant], graphs, &mut lists)? {
+                Progress::Ready if lists.total_edges() <= FILTERED_SET_EDGES_MAX => {}
+                Progress::Ready | Progress::Pending(_) => return Ok(None),
+            }
+        }
+        let set = self
+            .view
+            .neighbours(segment, constant, self.dataset.graphs(scope))?;
+        Ok((set.is_dense() || set.len() <= SMALL_SET).then_some(set))
+    }
+
+    /// Whether all edges of a segment are in the scope.
+    fn needs_no_filter(&self, segment: SegmentKey, scope: FixedScope) -> Result<bool, WalkError> {
+        let mut lists = Lists::new();
+        let graphs = self.dataset.graphs(scope);
+        Ok(match self.view.lists(segment, &[], graphs, &mut lists)? {
+            Progress::Ready => lists.is_exact(),
+            Progress::Pending(_) => false,
+        })
+    }
+
+    fn owned_set(
+        &mut self,
+        mut vertices: Vec<VertexId>,
+        into: Option<Slot>,
+    ) -> Result<Policy<'a>, WalkError> {
+        vertices.sort_unstable();
+        self.own(vertices.len() as u64)?;
+        Ok(Policy::Set(SetPolicy {
+            set: VertexSet::from_sorted(vertices),
+            into,
+        }))
+    }
+
+    /// Draws on the budget for a set that is not borrowed from the view.
+    fn own(&mut self, elements: u64) -> Result<(), WalkError> {
+        self.owned_bytes += elements * size_of::<VertexId>() as u64;
+        self.reservation.cover(self.owned_bytes)
+    }
+
+    /// Where a term comes from; `None` for a constant that is stored nowhere.
+    fn place(&self, node: Node) -> Option<Place> {
+        match node {
+            Node::Slot(slot) => Some(Place::Slot(slot)),
+            Node::Constant(constant) => {
+                let id = self.ids[constant.0 as usize];
+                (!id.has_tag(Tag::QueryLocal)).then_some(Place::Constant(id))
+            }
+        }
+    }
+
+    fn predicate(&self, node: Node) -> Predicate {
+        match self.place(node) {
+            None => Predicate::Nothing,
+            Some(Place::Slot(slot)) => Predicate::PerRow(slot),
+            Some(Place::Constant(vertex)) => self
+                .view
+                .predicate_id(vertex)
+                .map_or(Predicate::Nothing, Predicate::Known),
+        }
+    }
+}
+
+/// The columns that a pattern fills.
+fn targets(step: &Step, into: Option<Slot>, scope: Scope) -> Targets {
+    let into = into.and_then(|slot| kept(step, slot));
+    match scope {
+        Scope::Bind(graph) => Targets {
+            into,
+            graph: kept(step, graph),
+            binds_graph: true,
+        },
+        Scope::Default | Scope::Named(_) => Targets {
+            into,
+            graph: None,
+            binds_graph: false,
+        },
+    }
+}

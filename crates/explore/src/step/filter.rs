@@ -1,0 +1,105 @@
+//! Keep rows by what their own columns hold: `FILTER`, and a variable repeated in one pattern.
+//!
+//! A filter's conjuncts run one after the other, cheapest first, each over the rows that are left;
+//! so text is fetched only for rows that passed the tests on ids. A filter that drops a row for an
+//! error as for false (section 17.2) may take its conjuncts apart like that.
+
+use super::{Context, Flow, Turn};
+use crate::error::WalkError;
+use crate::expression::{Batch, Condition, Scratch, Truth};
+use query::plan::Slot;
+use rdf::Lexicon;
+
+/// Two columns that have to hold the same term.
+pub(crate) struct SameCheck {
+    left: Slot,
+    right: Slot,
+    positions: Vec<u32>,
+}
+
+impl SameCheck {
+    pub(crate) fn new(left: Slot, right: Slot) -> Self {
+        SameCheck {
+            left,
+            right,
+            positions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+        self.positions.clear();
+        let pairs = flow
+            .input
+            .live(self.left)
+            .iter()
+            .zip(flow.input.live(self.right));
+        let same = (0_u32..)
+            .zip(pairs)
+            .filter(|(_, (left, right))| left == right);
+        self.positions.extend(same.map(|(row, _)| row));
+        flow.keep(&self.positions)?;
+        Ok(Turn::Drained)
+    }
+}
+
+/// What has to be true.
+pub(crate) struct FilterPolicy {
+    pub(crate) conjuncts: Vec<Condition>,
+}
+
+/// The state of one walk.
+pub(crate) struct FilterCheck<'p> {
+    policy: &'p FilterPolicy,
+    scratch: Scratch,
+    rows: Vec<u32>,
+    at: Vec<u32>,
+    truths: Vec<Truth>,
+}
+
+impl<'p> FilterCheck<'p> {
+    pub(crate) fn new(policy: &'p FilterPolicy) -> Self {
+        let (rows, at, truths) = (Vec::new(), Vec::new(), Vec::new());
+        FilterCheck {
+            policy,
+            scratch: Scratch::default(),
+            rows,
+            at,
+            truths,
+        }
+    }
+
+    pub(crate) fn run<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, '_, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        let is_count = flow.input.slots().next().is_none();
+        let rows = if is_count {
+            flow.input.rows().min(1) as u32
+        } else {
+            flow.input.len() as u32
+        };
+        self.rows.clear();
+        self.rows.extend(0..rows);
+        for conjunct in &self.policy.conjuncts {
+            if self.rows.is_empty() {
+                break;
+            }
+            self.scratch.reset(context.prepared.width());
+            self.at.clear();
+            self.at.extend(0..self.rows.len() as u32);
+            let terms = context.prepared.terms(context.lexicon);
+            let batch = Batch::new(flow.input, &self.rows, terms, &self.scratch, context.limits);
+            conjunct.evaluate(&batch, &self.at, &mut self.truths)?;
+            drop(batch);
+            let mut truths = self.truths.iter();
+            self.rows.retain(|_| truths.next() == Some(&Truth::True));
+        }
+        if !is_count {
+            flow.keep(&self.rows)?;
+        } else if !self.rows.is_empty() {
+            flow.output.absorb(flow.input, flow.carried)?;
+        }
+        Ok(Turn::Drained)
+    }
+}

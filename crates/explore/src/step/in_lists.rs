@@ -1,0 +1,90 @@
+//! Check edges by a constant predicate: against one set, or against lists of a batch.
+//!
+//! One constant end: its neighbours are one set. Where membership in it is cheap (rank blocks, or
+//! small enough for a cache) the column is looked up there, else the column's own lists are, which
+//! are short. Both ends columns: the lists of the end with more keys, whose lists are shorter.
+
+use super::{Context, Flow, Place, Turn};
+use crate::error::WalkError;
+use crate::scope::FixedScope;
+use query::plan::Slot;
+use rdf::VertexId;
+use store::Lists;
+use store::VertexSet;
+use store::view::{GraphView, Progress, SegmentKey};
+
+/// Against one set.
+pub(crate) struct SetCheck<'p, 'a> {
+    slot: Slot,
+    set: &'p VertexSet<'a>,
+    positions: Vec<u32>,
+}
+
+impl<'p, 'a> SetCheck<'p, 'a> {
+    pub(crate) fn new(slot: Slot, set: &'p VertexSet<'a>) -> Self {
+        SetCheck {
+            slot,
+            set,
+            positions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+        self.positions.clear();
+        self.set
+            .select(flow.input.live(self.slot), &mut self.positions)?;
+        flow.keep(&self.positions)?;
+        Ok(Turn::Drained)
+    }
+}
+
+/// Which lists, and what is looked for in them.
+pub(crate) struct InListsPolicy {
+    pub(crate) segment: SegmentKey,
+    pub(crate) scope: FixedScope,
+    pub(crate) keys: Place,
+    pub(crate) targets: Place,
+}
+
+/// Against the lists of a batch.
+pub(crate) struct ListsCheck<'p, 'a> {
+    policy: &'p InListsPolicy,
+    lists: Lists<'a>,
+    scratch: Vec<VertexId>,
+    positions: Vec<u32>,
+}
+
+impl<'p> ListsCheck<'p, '_> {
+    pub(crate) fn new(policy: &'p InListsPolicy) -> Self {
+        ListsCheck {
+            policy,
+            lists: Lists::new(),
+            scratch: Vec::new(),
+            positions: Vec::new(),
+        }
+    }
+}
+
+impl<'a> ListsCheck<'_, 'a> {
+    pub(crate) fn run<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        let policy = self.policy;
+        let keys = policy.keys.cells(flow.input, &mut self.scratch);
+        let graphs = context.prepared.dataset().graphs(policy.scope);
+        match context
+            .view
+            .lists(policy.segment, keys, graphs, &mut self.lists)?
+        {
+            Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+            Progress::Ready => {}
+        }
+        self.positions.clear();
+        let targets = policy.targets.cells(flow.input, &mut self.scratch);
+        self.lists.select(targets, &mut self.positions)?;
+        flow.keep(&self.positions)?;
+        Ok(Turn::Drained)
+    }
+}

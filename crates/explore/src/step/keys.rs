@@ -1,0 +1,187 @@
+//! The keys of a predicate where they are not simply a whole segment's.
+//!
+//! Predicate or graph may differ by row, and a segment that holds several graphs has keys without an
+//! edge in the graphs asked for. One named graph answers from its own index. For the default graph
+//! and merges each key's list is looked at (about 10 ns a key), until the view says that its lists
+//! need no filtering and holds one: then every key has an edge.
+//!
+//! Keys are asked for existence only, each once per input row.
+
+use super::{Context, Flow, Place, Turn};
+use crate::error::WalkError;
+use crate::limits::Reservation;
+use crate::scope::{FixedScope, ResolvedScope};
+use query::plan::Slot;
+use rdf::{Direction, VertexId};
+use store::Lists;
+use store::VertexSet;
+use store::view::{GraphView, Progress, SegmentKey};
+
+/// Which keys.
+pub(crate) struct KeysPolicy {
+    pub(crate) predicate: Place,
+    pub(crate) direction: Direction,
+    pub(crate) scope: ResolvedScope,
+    pub(crate) into: Option<Slot>,
+}
+
+/// The state of one walk.
+pub(crate) struct KeysExpansion<'p, 'a> {
+    policy: &'p KeysPolicy,
+    row: u64,
+    open: Option<OpenSet<'a>>,
+    ordinal: u64,
+    batch: Vec<VertexId>,
+    lists: Lists<'a>,
+    degrees: Vec<u64>,
+    reservation: Option<Reservation<'a>>,
+}
+
+/// The keys of the row that is worked on.
+struct OpenSet<'a> {
+    segment: SegmentKey,
+    scope: FixedScope,
+    set: VertexSet<'a>,
+    verify: bool,
+}
+
+impl<'p> KeysExpansion<'p, '_> {
+    pub(crate) fn new(policy: &'p KeysPolicy) -> Self {
+        KeysExpansion {
+            policy,
+            row: 0,
+            open: None,
+            ordinal: 0,
+            batch: Vec::new(),
+            lists: Lists::new(),
+            degrees: Vec::new(),
+            reservation: None,
+        }
+    }
+}
+
+impl<'a> KeysExpansion<'_, 'a> {
+    /// Gives one batch of keys per call.
+    pub(crate) fn run<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        while self.row < flow.input.rows() {
+            if self.batch.is_empty() {
+                let left = match self.open(context, flow)? {
+                    Some(open) => open.set.len() - self.ordinal,
+                    None => 0,
+                };
+                if left == 0 {
+                    self.row += 1;
+                    self.ordinal = 0;
+                    continue;
+                }
+                let take = left.min(flow.room() as u64);
+                let open = self.open.as_ref().expect("a set with keys left is open");
+                open.set
+                    .decode(self.ordinal, self.ordinal + take, &mut self.batch)?;
+                self.ordinal += take;
+            }
+            if let Progress::Pending(ticket) = self.verify(context)? {
+                return Ok(Turn::Pending(ticket));
+            }
+            if let Some(slot) = self.policy.into {
+                flow.output.cells_mut(slot).extend_from_slice(&self.batch);
+            }
+            flow.output
+                .repeat(flow.input, flow.carried, self.row, self.batch.len());
+            flow.output.add_rows(self.batch.len() as u64)?;
+            self.batch.clear();
+            return Ok(Turn::More);
+        }
+        self.row = 0;
+        Ok(Turn::Drained)
+    }
+
+    /// The keys of the current row; the last row's, where they are the same.
+    fn open<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &Flow<'_>,
+    ) -> Result<Option<&OpenSet<'a>>, WalkError> {
+        let row = self.row as usize;
+        let predicate = match self.policy.predicate {
+            Place::Constant(vertex) => vertex,
+            Place::Slot(slot) => flow.input.live(slot)[row],
+        };
+        let scope = match self.policy.scope {
+            ResolvedScope::Nothing => None,
+            ResolvedScope::Fixed(scope) => Some(scope),
+            ResolvedScope::PerRow(slot) => {
+                context.prepared.dataset().named(flow.input.live(slot)[row])
+            }
+        };
+        let (Some(predicate), Some(scope)) = (context.view.predicate_id(predicate), scope) else {
+            return Ok(None);
+        };
+        let segment = SegmentKey {
+            predicate,
+            direction: self.policy.direction,
+        };
+        let same = |open: &OpenSet<'a>| open.segment == segment && open.scope == scope;
+        if !self.open.as_ref().is_some_and(same) {
+            let set = self.keys(context, segment, scope)?;
+            let verify = matches!(scope, FixedScope::Default | FixedScope::Merge);
+            self.open = Some(OpenSet {
+                segment,
+                scope,
+                set,
+                verify,
+            });
+        }
+        Ok(self.open.as_ref())
+    }
+
+    fn keys<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        segment: SegmentKey,
+        scope: FixedScope,
+    ) -> Result<VertexSet<'a>, WalkError> {
+        let FixedScope::Named(graph) = scope else {
+            return Ok(context.view.keys(segment)?);
+        };
+        let mut keys = Vec::new();
+        context.view.keys_of_graph(segment, graph, &mut keys)?;
+        let mut reservation = Reservation::new(context.limits);
+        reservation.cover((keys.capacity() * size_of::<VertexId>()) as u64)?;
+        self.reservation = Some(reservation);
+        Ok(VertexSet::from_sorted(keys))
+    }
+
+    /// Drops keys of the batch without an edge in the scope.
+    fn verify<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+    ) -> Result<Progress, WalkError> {
+        let open = self.open.as_mut().expect("a batch is of an open set");
+        if !open.verify {
+            return Ok(Progress::Ready);
+        }
+        let graphs = context.prepared.dataset().graphs(open.scope);
+        match context
+            .view
+            .lists(open.segment, &self.batch, graphs, &mut self.lists)?
+        {
+            Progress::Pending(ticket) => return Ok(Progress::Pending(ticket)),
+            Progress::Ready => {}
+        }
+        if self.lists.is_exact() && self.lists.total_edges() > 0 {
+            open.verify = false;
+            return Ok(Progress::Ready);
+        }
+        self.degrees.clear();
+        self.lists.degrees(&mut self.degrees)?;
+        let mut degrees = self.degrees.iter();
+        self.batch
+            .retain(|_| degrees.next().is_some_and(|&degree| degree > 0));
+        Ok(Progress::Ready)
+    }
+}

@@ -1,0 +1,286 @@
+//! The steps of a walk: one operator each, from a chunk of rows to a chunk of rows.
+//!
+//! What a step does is decided once per plan ([`Policy`]), not per row: which end is looked from,
+//! whether graphs are filtered, whether a column is needed at all. An [`Operator`] is a policy with
+//! the state of one walk: where it stands in its input, even inside a list, so that it can stop at
+//! any full chunk and go on later.
+//!
+//! | policy | step | looks at |
+//! |---|---|---|
+//! | `Set` | expand from a constant, keys, all predicates, all graphs | one sorted set, by ordinals |
+//! | `Keys` | keys where rows or graphs differ | a set per row, verified by lists |
+//! | `List` | expand a column by a constant predicate (the hot one) | lists of a batch |
+//! | `OneList` | expand a constant and bind the graph | one list |
+//! | `Groups` | expand where predicate or graph differ by row | lists per group of rows |
+//! | `Predicates` | predicates of a vertex | signatures |
+//! | `InSet`, `InLists`, `InGroups` | check | one set, lists of a batch, lists per group |
+//! | `Same`, `Filter`, `Slice` | | rows alone |
+//! | `Distinct`, `Order`, `Count` | | all rows: memory from the budget |
+
+pub(crate) mod count;
+pub(crate) mod distinct;
+pub(crate) mod filter;
+pub(crate) mod groups;
+pub(crate) mod in_groups;
+pub(crate) mod in_lists;
+pub(crate) mod keys;
+pub(crate) mod list;
+pub(crate) mod one_list;
+pub(crate) mod order;
+pub(crate) mod predicates;
+pub(crate) mod row_set;
+pub(crate) mod set;
+pub(crate) mod slice;
+
+use crate::chunk::Chunk;
+use crate::error::WalkError;
+use crate::limits::Limits;
+use crate::prepare::Prepared;
+use query::plan::Slot;
+use rdf::{Lexicon, VertexId};
+use store::VertexSet;
+use store::view::{GraphView, Ticket};
+
+/// What a step does, decided once per plan.
+pub(crate) enum Policy<'a> {
+    /// No row: a pattern with a term or graph that is not there.
+    Nothing,
+    /// Every row: a pattern of constants that is there.
+    Pass,
+    Set(set::SetPolicy<'a>),
+    Keys(keys::KeysPolicy),
+    List(list::ListPolicy),
+    OneList(one_list::OneListPolicy),
+    Groups(groups::GroupsPolicy),
+    Predicates(predicates::PredicatesPolicy),
+    InSet(Slot, VertexSet<'a>),
+    InLists(in_lists::InListsPolicy),
+    InGroups(in_groups::InGroupsPolicy),
+    Same(Slot, Slot),
+    Filter(filter::FilterPolicy),
+    Distinct(&'a [Slot]),
+    Order(order::OrderPolicy),
+    Slice(slice::SlicePolicy),
+    Count(count::CountPolicy<'a>),
+}
+
+impl Policy<'_> {
+    /// The policy's name, for people.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Policy::Nothing => "nothing",
+            Policy::Pass => "pass",
+            Policy::Set(_) => "set",
+            Policy::Keys(_) => "keys",
+            Policy::List(_) => "list",
+            Policy::OneList(_) => "one list",
+            Policy::Groups(_) => "groups",
+            Policy::Predicates(_) => "predicates",
+            Policy::InSet(..) => "in set",
+            Policy::InLists(_) => "in lists",
+            Policy::InGroups(_) => "in groups",
+            Policy::Same(..) => "same",
+            Policy::Filter(_) => "filter",
+            Policy::Distinct(_) => "distinct",
+            Policy::Order(_) => "order",
+            Policy::Slice(_) => "slice",
+            Policy::Count(_) => "count",
+        }
+    }
+
+    /// Whether the step needs no row at all from before it.
+    pub(crate) fn needs_no_input(&self) -> bool {
+        match self {
+            Policy::Nothing => true,
+            Policy::Slice(slice) => slice.limit == Some(0),
+            _ => false,
+        }
+    }
+}
+
+/// Where a pattern's term comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Slot(Slot),
+    Constant(VertexId),
+}
+
+impl Place {
+    /// Appends its value in each of these rows.
+    pub(crate) fn gather(self, input: &Chunk, rows: &[u32], into: &mut Vec<VertexId>) {
+        match self {
+            Place::Constant(vertex) => into.extend(std::iter::repeat_n(vertex, rows.len())),
+            Place::Slot(slot) => {
+                let cells = input.live(slot);
+                into.extend(rows.iter().map(|&row| cells[row as usize]));
+            }
+        }
+    }
+
+    /// Its value in every row: the column itself, or the constant repeated in `scratch`.
+    pub(crate) fn cells<'c>(
+        self,
+        input: &'c Chunk,
+        scratch: &'c mut Vec<VertexId>,
+    ) -> &'c [VertexId] {
+        match self {
+            Place::Slot(slot) => input.live(slot),
+            Place::Constant(vertex) => {
+                scratch.clear();
+                scratch.resize(input.len(), vertex);
+                scratch
+            }
+        }
+    }
+}
+
+/// What operators work with, besides their own state.
+pub(crate) struct Context<'p, 'a, V, L> {
+    pub(crate) view: &'a V,
+    pub(crate) lexicon: &'a L,
+    pub(crate) prepared: &'p Prepared<'a>,
+    pub(crate) limits: Limits<'a>,
+}
+
+impl<V, L> Clone for Context<'_, '_, V, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V, L> Copy for Context<'_, '_, V, L> {}
+
+/// One operator's input and output.
+pub(crate) struct Flow<'f> {
+    /// Rows to work on.
+    pub(crate) input: &'f mut Chunk,
+    /// Where rows are appended.
+    pub(crate) output: &'f mut Chunk,
+    /// Rows that the output should not exceed by much.
+    pub(crate) capacity: usize,
+    /// The columns that are passed on.
+    pub(crate) carried: &'f [Slot],
+}
+
+impl Flow<'_> {
+    /// Rows that may still be appended; at least one.
+    pub(crate) fn room(&self) -> usize {
+        let rows = usize::try_from(self.output.rows()).unwrap_or(usize::MAX);
+        self.capacity.saturating_sub(rows).max(1)
+    }
+
+    /// Whether the output is full. A mere count never is.
+    pub(crate) fn is_full(&self) -> bool {
+        self.output.rows() >= self.capacity as u64
+    }
+
+    /// Passes on the rows at these positions.
+    pub(crate) fn keep(&mut self, positions: &[u32]) -> Result<(), WalkError> {
+        if positions.len() as u64 == self.input.rows() {
+            return self.output.absorb(self.input, self.carried);
+        }
+        self.output.gather(self.input, self.carried, positions);
+        self.output.add_rows(positions.len() as u64)
+    }
+}
+
+/// How far an operator came.
+pub(crate) enum Turn {
+    /// The input is used up.
+    Drained,
+    /// The output is full, input is left.
+    More,
+    /// Lookups are under way; go on when the ticket completes.
+    Pending(Ticket),
+    /// No further row is wanted from before this step.
+    Satisfied,
+}
+
+/// A policy and the state of one walk.
+pub(crate) enum Operator<'p, 'a> {
+    Nothing,
+    Pass,
+    Set(set::SetExpansion<'p, 'a>),
+    Keys(keys::KeysExpansion<'p, 'a>),
+    List(list::ListExpansion<'p, 'a>),
+    OneList(one_list::OneListExpansion<'p, 'a>),
+    Groups(groups::GroupsExpansion<'p, 'a>),
+    Predicates(predicates::PredicatesExpansion<'p>),
+    InSet(in_lists::SetCheck<'p, 'a>),
+    InLists(in_lists::ListsCheck<'p, 'a>),
+    InGroups(in_groups::GroupsCheck<'p, 'a>),
+    Same(filter::SameCheck),
+    Filter(filter::FilterCheck<'p>),
+    Distinct(distinct::DistinctCheck<'a>),
+    Order(order::Ordering<'p, 'a>),
+    Slice(slice::Slicing),
+    Count(count::Counting<'p, 'a>),
+}
+
+impl<'p, 'a> Operator<'p, 'a> {
+    /// An operator at its beginning.
+    pub(crate) fn new(policy: &'p Policy<'a>, limits: Limits<'a>) -> Operator<'p, 'a> {
+        match policy {
+            Policy::Nothing => Operator::Nothing,
+            Policy::Pass => Operator::Pass,
+            Policy::Set(policy) => Operator::Set(set::SetExpansion::new(policy)),
+            Policy::Keys(policy) => Operator::Keys(keys::KeysExpansion::new(policy)),
+            Policy::List(policy) => Operator::List(list::ListExpansion::new(policy)),
+            Policy::OneList(policy) => Operator::OneList(one_list::OneListExpansion::new(policy)),
+            Policy::Groups(policy) => Operator::Groups(groups::GroupsExpansion::new(policy)),
+            Policy::Predicates(policy) => {
+                Operator::Predicates(predicates::PredicatesExpansion::new(policy))
+            }
+            Policy::InSet(slot, set) => Operator::InSet(in_lists::SetCheck::new(*slot, set)),
+            Policy::InLists(policy) => Operator::InLists(in_lists::ListsCheck::new(policy)),
+            Policy::InGroups(policy) => Operator::InGroups(in_groups::GroupsCheck::new(policy)),
+            Policy::Same(left, right) => Operator::Same(filter::SameCheck::new(*left, *right)),
+            Policy::Filter(policy) => Operator::Filter(filter::FilterCheck::new(policy)),
+            Policy::Distinct(columns) => {
+                Operator::Distinct(distinct::DistinctCheck::new(columns, limits))
+            }
+            Policy::Order(policy) => Operator::Order(order::Ordering::new(policy, limits)),
+            Policy::Slice(policy) => Operator::Slice(slice::Slicing::new(*policy)),
+            Policy::Count(policy) => Operator::Count(count::Counting::new(policy, limits)),
+        }
+    }
+
+    /// Works on the input until it is used up or the output is full.
+    pub(crate) fn run<V: GraphView, L: Lexicon>(
+        &mut self,
+        context: Context<'p, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        match self {
+            Operator::Nothing => Ok(Turn::Satisfied),
+            Operator::Pass => {
+                flow.output.absorb(flow.input, flow.carried)?;
+                Ok(Turn::Drained)
+            }
+            Operator::Set(operator) => operator.run(flow),
+            Operator::Keys(operator) => operator.run(context, flow),
+            Operator::List(operator) => operator.run(context, flow),
+            Operator::OneList(operator) => operator.run(context, flow),
+            Operator::Groups(operator) => operator.run(context, flow),
+            Operator::Predicates(operator) => operator.run(context, flow),
+            Operator::InSet(operator) => operator.run(flow),
+            Operator::InLists(operator) => operator.run(context, flow),
+            Operator::InGroups(operator) => operator.run(context, flow),
+            Operator::Same(operator) => operator.run(flow),
+            Operator::Filter(operator) => operator.run(context, flow),
+            Operator::Distinct(operator) => operator.run(flow),
+            Operator::Order(operator) => operator.run(context, flow),
+            Operator::Slice(operator) => operator.run(flow),
+            Operator::Count(operator) => operator.run(flow),
+        }
+    }
+
+    /// Says that no more input comes; whether the operator now has rows of its own to give.
+    pub(crate) fn finish(&mut self) -> bool {
+        match self {
+            Operator::Order(operator) => operator.finish(),
+            Operator::Count(operator) => operator.finish(),
+            _ => false,
+        }
+    }
+}

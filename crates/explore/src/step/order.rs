@@ -1,0 +1,302 @@
+//! `ORDER BY`: sorts all rows, or keeps the first few.
+//!
+//! Rows are gathered with their keys, decoded once. A full buffer of [`RUN_ROWS`] rows is sorted and
+//! set aside as a run; at the end the runs are merged, a chunk at a time. So no single call takes
+//! longer than sorting one run (some 10 ms), and a cancelled query ends soon. With a small limit no
+//! run is set aside: the buffer is cut back to its first rows, and rows behind the last of them are
+//! not even copied.
+//!
+//! The sort is stable: rows with equal keys leave in the order they came.
+//!
+//! Memory, drawn on the budget: 8 bytes a cell, `size_of::<SortKey>()` and its text a key, 4 a row.
+
+use super::{Context, Flow, Turn};
+use crate::chunk::Chunk;
+use crate::error::WalkError;
+use crate::expression::{Batch, Computation, Scratch, SortKey};
+use crate::limits::{Limits, Reservation};
+use rdf::{Lexicon, VertexId};
+use std::cmp::Ordering as Order;
+
+/// Rows that are sorted at once.
+const RUN_ROWS: usize = 1 << 15;
+
+/// The sort keys and the number of rows wanted.
+pub(crate) struct OrderPolicy {
+    pub(crate) keys: Vec<(Computation, bool)>,
+    pub(crate) limit: Option<u64>,
+}
+
+impl OrderPolicy {
+    /// Compares two rows' keys.
+    fn compare(&self, left: &[SortKey], right: &[SortKey]) -> Order {
+        for ((_, descending), (left, right)) in self.keys.iter().zip(left.iter().zip(right)) {
+            let order = if *descending {
+                right.cmp(left)
+            } else {
+                left.cmp(right)
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Order::Equal
+    }
+}
+
+/// Rows with their keys: columns in the order of the carried slots, keys row after row.
+#[derive(Default)]
+struct Run {
+    rows: usize,
+    columns: Vec<Vec<VertexId>>,
+    keys: Vec<SortKey>,
+    /// The rows in order, once sorted.
+    order: Vec<u32>,
+}
+
+/// The state of one walk.
+pub(crate) struct Ordering<'p, 'a> {
+    policy: &'p OrderPolicy,
+    buffer: Run,
+    runs: Vec<Run>,
+    /// The next row of each run, as a heap of run numbers.
+    heads: Vec<usize>,
+    heap: Vec<usize>,
+    /// Rows that were passed on, or merely counted where no column is carried.
+    given: u64,
+    counted: u64,
+    finished: bool,
+    bytes: u64,
+    reservation: Reservation<'a>,
+    scratch: Scratch,
+}
+
+impl<'p, 'a> Ordering<'p, 'a> {
+    pub(crate) fn new(policy: &'p OrderPolicy, limits: Limits<'a>) -> Self {
+        Ordering {
+            policy,
+            buffer: Run::default(),
+            runs: Vec::new(),
+            heads: Vec::new(),
+            heap: Vec::new(),
+            given: 0,
+            counted: 0,
+            finished: false,
+            bytes: 0,
+            reservation: Reservation::new(limits),
+            scratch: Scratch::default(),
+        }
+    }
+
+    pub(crate) fn run<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        if self.finished {
+            return self.emit(flow);
+        }
+        if flow.carried.is_empty() {
+            self.counted += flow.input.rows();
+            return Ok(Turn::Drained);
+        }
+        let keys = self.keys(context, flow.input)?;
+        self.append(flow, keys)?;
+        let small_limit = self
+            .policy
+            .limit
+            .filter(|&limit| limit <= (RUN_ROWS / 2) as u64);
+        match small_limit {
+            Some(limit) if self.buffer.rows >= (2 * limit as usize).max(2048) => {
+                self.cut_back(limit as usize);
+            }
+            None if self.buffer.rows >= RUN_ROWS => self.set_aside(),
+            _ => {}
+        }
+        Ok(Turn::Drained)
+    }
+
+    /// The sort keys of all rows of a chunk.
+    fn keys<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        input: &Chunk,
+    ) -> Result<Vec<SortKey>, WalkError> {
+        self.scratch.reset(context.prepared.width());
+        let rows: Vec<u32> = (0..input.len() as u32).collect();
+        let terms = context.prepared.terms(context.lexicon);
+        let batch = Batch::new(input, &rows, terms, &self.scratch, context.limits);
+        let mut columns = Vec::with_capacity(self.policy.keys.len());
+        for (computation, _) in &self.policy.keys {
+            columns.push(computation.evaluate(&batch, &rows)?);
+        }
+        let mut keys = Vec::with_capacity(rows.len() * columns.len());
+        for row in 0..rows.len() {
+            keys.extend(columns.iter().map(|column| SortKey::of(column.get(row))));
+        }
+        Ok(keys)
+    }
+
+    /// Puts the rows that may matter into the buffer.
+    fn append(&mut self, flow: &Flow<'_>, keys: Vec<SortKey>) -> Result<(), WalkError> {
+        let width = self.policy.keys.len();
+        let worst = self.worst();
+        let mut wanted = Vec::with_capacity(flow.input.len());
+        let mut bytes = 0;
+        for (row, keys) in (0_u32..).zip(keys.chunks_exact(width)) {
+            let is_behind = worst.is_some_and(|worst| self.policy.compare(keys, worst).is_ge());
+            if !is_behind {
+                wanted.push(row);
+                bytes += keys
+                    .iter()
+                    .map(|key| size_of::<SortKey>() + key.bytes())
+                    .sum::<usize>();
+            }
+        }
+        bytes += wanted.len() * (flow.carried.len() * size_of::<VertexId>() + size_of::<u32>());
+        self.bytes += bytes as u64;
+        self.reservation.cover(self.bytes)?;
+        self.buffer
+            .columns
+            .resize_with(flow.carried.len(), Vec::new);
+        for (column, &slot) in self.buffer.columns.iter_mut().zip(flow.carried) {
+            let cells = flow.input.live(slot);
+            column.extend(wanted.iter().map(|&row| cells[row as usize]));
+        }
+        self.buffer.rows += wanted.len();
+        let mut row = 0;
+        let mut keys = keys.into_iter();
+        for wanted in wanted {
+            let skipped = (wanted - row) as usize * width;
+            self.buffer
+                .keys
+                .extend(keys.by_ref().skip(skipped).take(width));
+            row = wanted + 1;
+        }
+        Ok(())
+    }
+
+    /// The keys of the last row that a full top-k holds.
+    fn worst(&self) -> Option<&[SortKey]> {
+        let limit = usize::try_from(self.policy.limit?).ok()?;
+        let last = *self.buffer.order.get(limit.checked_sub(1)?)?;
+        Some(self.buffer.row_keys(last, self.policy.keys.len()))
+    }
+
+    /// Sorts the buffer and keeps its first rows.
+    fn cut_back(&mut self, limit: usize) {
+        self.buffer.sort(self.policy);
+        self.buffer.order.truncate(limit);
+        let kept = &self.buffer.order;
+        for column in &mut self.buffer.columns {
+            *column = kept.iter().map(|&row| column[row as usize]).collect();
+        }
+        let width = self.policy.keys.len();
+        let mut keys = std::mem::take(&mut self.buffer.keys);
+        for &row in kept {
+            let keys = &mut keys[row as usize * width..][..width];
+            self.buffer.keys.extend(
+                keys.iter_mut()
+                    .map(|key| std::mem::replace(key, SortKey::Nothing)),
+            );
+        }
+        self.buffer.rows = kept.len();
+        let cells = self.buffer.rows * self.buffer.columns.len() * size_of::<VertexId>();
+        let text: usize = self.buffer.keys.iter().map(SortKey::bytes).sum();
+        self.bytes = (cells + text + size_of_val(&self.buffer.keys[..])) as u64;
+        self.buffer.order = (0..self.buffer.rows as u32).collect();
+    }
+
+    fn set_aside(&mut self) {
+        let mut run = std::mem::take(&mut self.buffer);
+        if run.rows > 0 {
+            run.sort(self.policy);
+            self.runs.push(run);
+        }
+    }
+
+    pub(crate) fn finish(&mut self) -> bool {
+        if std::mem::replace(&mut self.finished, true) {
+            return false;
+        }
+        self.set_aside();
+        self.heads = vec![0; self.runs.len()];
+        self.heap = (0..self.runs.len()).collect();
+        for at in (0..self.heap.len() / 2).rev() {
+            self.sift_down(at);
+        }
+        self.counted > 0 || !self.runs.is_empty()
+    }
+
+    /// Passes on the next rows in order.
+    fn emit(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+        let limit = self.policy.limit.unwrap_or(u64::MAX);
+        if flow.carried.is_empty() {
+            flow.output.add_rows(self.counted.min(limit))?;
+            return Ok(Turn::Drained);
+        }
+        while self.given < limit {
+            let Some(&run) = self.heap.first() else { break };
+            if flow.is_full() {
+                return Ok(Turn::More);
+            }
+            let row = self.runs[run].order[self.heads[run]];
+            for (column, &slot) in self.runs[run].columns.iter().zip(flow.carried) {
+                flow.output.cells_mut(slot).push(column[row as usize]);
+            }
+            flow.output.add_rows(1)?;
+            self.given += 1;
+            self.heads[run] += 1;
+            if self.heads[run] == self.runs[run].rows {
+                self.heap.swap_remove(0);
+            }
+            self.sift_down(0);
+        }
+        self.runs.clear();
+        self.reservation.clear();
+        Ok(Turn::Drained)
+    }
+
+    /// Whether run `left` gives its next row before run `right`.
+    fn is_before(&self, left: usize, right: usize) -> bool {
+        let width = self.policy.keys.len();
+        let head =
+            |run: usize| self.runs[run].row_keys(self.runs[run].order[self.heads[run]], width);
+        self.policy
+            .compare(head(left), head(right))
+            .then(left.cmp(&right))
+            .is_lt()
+    }
+
+    /// Restores the heap below `at`.
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let mut first = at;
+            for child in [2 * at + 1, 2 * at + 2] {
+                if child < self.heap.len() && self.is_before(self.heap[child], self.heap[first]) {
+                    first = child;
+                }
+            }
+            if first == at {
+                return;
+            }
+            self.heap.swap(at, first);
+            at = first;
+        }
+    }
+}
+
+impl Run {
+    fn row_keys(&self, row: u32, width: usize) -> &[SortKey] {
+        &self.keys[row as usize * width..][..width]
+    }
+
+    fn sort(&mut self, policy: &OrderPolicy) {
+        let width = policy.keys.len();
+        let mut order: Vec<u32> = (0..self.rows as u32).collect();
+        order.sort_by(|&left, &right| {
+            policy.compare(self.row_keys(left, width), self.row_keys(right, width))
+        });
+        self.order = order;
+    }
+}
