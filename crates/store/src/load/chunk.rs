@@ -1,0 +1,346 @@
+//! A parsed chunk: its distinct terms and its statements in local numbers.
+//!
+//! Chunks are numbered in the order of the input, whoever parses them; everything that depends on
+//! order (ordinals of terms, numbers of predicates) is settled by (chunk, local number). A chunk is
+//! kept in memory or, above the budget, in a temporary file, and taken back once by the encoder.
+//!
+//! ```text
+//! LocalTerm   31..29 kind   28..0 number within the kind
+//! statement   [subject, number of the predicate within the chunk, object]   12 bytes
+//! ```
+
+use super::budget::Budget;
+use super::error::LoadError;
+use super::scratch::{Extent, Spill};
+use super::table::Keys;
+use rdf::Tag;
+use std::sync::{Mutex, PoisonError};
+
+/// Number of kinds of local terms.
+pub const KINDS: usize = 5;
+/// Number of kinds that have ordinals of their own.
+pub const ORDINAL_KINDS: usize = 4;
+
+/// What a local term is; the first four are numbered as their [`Tag`]s are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TermKind {
+    /// An IRI; its key is its text.
+    Iri = 0,
+    /// A blank node; its key is its label.
+    Blank = 1,
+    /// A literal of the dictionary; its key is `rdf::key`'s.
+    Literal = 2,
+    /// A triple term; its key is its components as local terms.
+    Triple = 3,
+    /// An inline value; its key is its id.
+    Inline = 4,
+}
+
+impl TermKind {
+    /// All kinds, in order.
+    pub const ALL: [TermKind; KINDS] = [
+        TermKind::Iri,
+        TermKind::Blank,
+        TermKind::Literal,
+        TermKind::Triple,
+        TermKind::Inline,
+    ];
+    /// The kinds with ordinals, in order.
+    pub const ORDINAL: [TermKind; ORDINAL_KINDS] = [
+        TermKind::Iri,
+        TermKind::Blank,
+        TermKind::Literal,
+        TermKind::Triple,
+    ];
+
+    /// The tag of ids of this kind; inline ids have theirs already.
+    pub const fn tag(self) -> Option<Tag> {
+        match self {
+            TermKind::Iri => Some(Tag::Iri),
+            TermKind::Blank => Some(Tag::Blank),
+            TermKind::Literal => Some(Tag::Literal),
+            TermKind::Triple => Some(Tag::TripleTerm),
+            TermKind::Inline => None,
+        }
+    }
+}
+
+/// A term of a chunk: its kind and its number within the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct LocalTerm(u32);
+
+impl LocalTerm {
+    /// No term; as a graph, the default graph.
+    pub const NONE: LocalTerm = LocalTerm(u32::MAX);
+    const NUMBER_BITS: u32 = 29;
+
+    /// The term of this kind with this number. A chunk of less than 512 MiB, the largest there is,
+    /// cannot have too many.
+    #[inline]
+    pub fn new(kind: TermKind, number: u32) -> LocalTerm {
+        assert!(
+            number < 1 << Self::NUMBER_BITS,
+            "a chunk has fewer terms than bytes"
+        );
+        LocalTerm((kind as u32) << Self::NUMBER_BITS | number)
+    }
+
+    /// The kind.
+    #[inline]
+    pub fn kind(self) -> TermKind {
+        match self.0 >> Self::NUMBER_BITS {
+            0 => TermKind::Iri,
+            1 => TermKind::Blank,
+            2 => TermKind::Literal,
+            3 => TermKind::Triple,
+            _ => TermKind::Inline,
+        }
+    }
+
+    /// The number within the kind.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0 & ((1 << Self::NUMBER_BITS) - 1)
+    }
+
+    /// The bits, as they stand in the key of a triple term.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The term with these bits.
+    pub fn from_bits(bits: u32) -> LocalTerm {
+        LocalTerm(bits)
+    }
+}
+
+/// A statement but for its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Statement {
+    /// The subject.
+    pub subject: LocalTerm,
+    /// The predicate's number within the chunk.
+    pub predicate: u32,
+    /// The object.
+    pub object: LocalTerm,
+}
+
+/// A parsed chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chunk {
+    /// How many terms of each kind with ordinals.
+    pub counts: [u32; ORDINAL_KINDS],
+    /// Keys of the IRIs.
+    pub iris: Keys,
+    /// Keys of the literals.
+    pub literals: Keys,
+    /// Components of the triple terms, inner ones first.
+    pub triples: Vec<[LocalTerm; 3]>,
+    /// Bits of the inline ids.
+    pub inline: Vec<u64>,
+    /// The predicates in order of first appearance as such: which IRI, and its entry in the table
+    /// of [`Predicates`](super::predicates::Predicates).
+    pub predicates: Vec<(LocalTerm, u32)>,
+    /// The statements in order.
+    pub statements: Vec<Statement>,
+    /// Their graphs; empty where all are in the default graph.
+    pub graphs: Vec<LocalTerm>,
+}
+
+impl Chunk {
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.iris.bytes)
+            + size_of_val(&*self.iris.ends)
+            + size_of_val(&*self.literals.bytes)
+            + size_of_val(&*self.literals.ends)
+            + size_of_val(&*self.triples)
+            + size_of_val(&*self.inline)
+            + size_of_val(&*self.predicates)
+            + size_of_val(&*self.statements)
+            + size_of_val(&*self.graphs)
+            + size_of::<Chunk>()
+    }
+}
+
+/// All parsed chunks of a load by number.
+pub struct Chunks<'l> {
+    slots: Mutex<Vec<Option<Stored>>>,
+    spill: Spill<'l>,
+    budget: &'l Budget,
+}
+
+enum Stored {
+    Kept(Box<Chunk>),
+    Spilled(Box<SpilledChunk>),
+}
+
+/// Where each part of a chunk lies in the file.
+struct SpilledChunk {
+    counts: [u32; ORDINAL_KINDS],
+    iris: (Extent, Extent),
+    literals: (Extent, Extent),
+    triples: Extent,
+    inline: Extent,
+    predicates: Extent,
+    statements: Extent,
+    graphs: Extent,
+}
+
+impl<'l> Chunks<'l> {
+    /// No chunks yet; those above the budget go to `spill`.
+    pub fn new(spill: Spill<'l>, budget: &'l Budget) -> Chunks<'l> {
+        Chunks {
+            slots: Mutex::default(),
+            spill,
+            budget,
+        }
+    }
+
+    /// Number of chunks, which are numbered from 0 without gaps once all are parsed.
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Keeps a chunk under its number.
+    pub fn put(&self, number: u32, chunk: Chunk) -> Result<(), LoadError> {
+        let bytes = chunk.bytes();
+        let stored = if self.budget.is_spent(bytes) {
+            Stored::Spilled(Box::new(self.write_out(&chunk)?))
+        } else {
+            self.budget.charge(bytes);
+            Stored::Kept(Box::new(chunk))
+        };
+        let mut slots = self.lock();
+        let number = number as usize;
+        if slots.len() <= number {
+            slots.resize_with(number + 1, || None);
+        }
+        slots[number] = Some(stored);
+        Ok(())
+    }
+
+    /// Gives a chunk back, once.
+    pub fn take(&self, number: usize) -> Result<Chunk, LoadError> {
+        let stored = self.lock()[number]
+            .take()
+            .expect("each chunk is put and taken once");
+        match stored {
+            Stored::Kept(chunk) => {
+                self.budget.release(chunk.bytes());
+                Ok(*chunk)
+            }
+            Stored::Spilled(spilled) => self.read_back(&spilled),
+        }
+    }
+
+    fn write_out(&self, chunk: &Chunk) -> Result<SpilledChunk, LoadError> {
+        let predicates: Vec<[u32; 2]> = chunk
+            .predicates
+            .iter()
+            .map(|(term, entry)| [term.bits(), *entry])
+            .collect();
+        Ok(SpilledChunk {
+            counts: chunk.counts,
+            iris: self.write_keys(&chunk.iris)?,
+            literals: self.write_keys(&chunk.literals)?,
+            triples: self.spill.write(&chunk.triples)?,
+            inline: self.spill.write(&chunk.inline)?,
+            predicates: self.spill.write(&predicates)?,
+            statements: self.spill.write(&chunk.statements)?,
+            graphs: self.spill.write(&chunk.graphs)?,
+        })
+    }
+
+    fn write_keys(&self, keys: &Keys) -> Result<(Extent, Extent), LoadError> {
+        Ok((
+            self.spill.write(&keys.bytes)?,
+            self.spill.write(&keys.ends)?,
+        ))
+    }
+
+    fn read_back(&self, spilled: &SpilledChunk) -> Result<Chunk, LoadError> {
+        let predicates: Vec<[u32; 2]> = self.spill.read_all(spilled.predicates)?;
+        let predicates = predicates
+            .into_iter()
+            .map(|[term, entry]| (LocalTerm::from_bits(term), entry))
+            .collect();
+        Ok(Chunk {
+            counts: spilled.counts,
+            iris: self.read_keys(spilled.iris)?,
+            literals: self.read_keys(spilled.literals)?,
+            triples: self.spill.read_all(spilled.triples)?,
+            inline: self.spill.read_all(spilled.inline)?,
+            predicates,
+            statements: self.spill.read_all(spilled.statements)?,
+            graphs: self.spill.read_all(spilled.graphs)?,
+        })
+    }
+
+    fn read_keys(&self, extents: (Extent, Extent)) -> Result<Keys, LoadError> {
+        Ok(Keys {
+            bytes: self.spill.read_all(extents.0)?,
+            ends: self.spill.read_all(extents.1)?,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Option<Stored>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::scratch::tests::MemoryScratch;
+
+    #[test]
+    fn a_local_term_comes_back() {
+        for kind in TermKind::ALL {
+            let term = LocalTerm::new(kind, 12_345);
+            assert_eq!((term.kind(), term.number()), (kind, 12_345));
+            assert_eq!(LocalTerm::from_bits(term.bits()), term);
+            assert_ne!(term, LocalTerm::NONE);
+        }
+    }
+
+    #[test]
+    fn chunks_come_back_from_memory_and_from_the_file() {
+        let term = LocalTerm::new(TermKind::Triple, 3);
+        let keys = Keys {
+            bytes: b"abc".to_vec(),
+            ends: vec![1, 3],
+        };
+        let chunk = Chunk {
+            counts: [2, 1, 2, 1],
+            iris: keys.clone(),
+            literals: keys,
+            triples: vec![[term; 3]],
+            inline: vec![7, 8, 9],
+            predicates: vec![(term, 5)],
+            statements: vec![
+                Statement {
+                    subject: term,
+                    predicate: 0,
+                    object: term
+                };
+                400_000
+            ],
+            graphs: vec![LocalTerm::NONE, term],
+        };
+        let budget = Budget::new(Some(16 << 20));
+        let scratch = MemoryScratch::default();
+        let chunks = Chunks::new(Spill::new(&scratch, "c"), &budget);
+        for number in [2, 0, 1] {
+            chunks.put(number, chunk.clone()).unwrap();
+        }
+        assert_eq!(chunks.len(), 3);
+        assert!(budget.peak_bytes() < 2 * chunk.bytes() as u64);
+        for number in 0..3 {
+            assert_eq!(chunks.take(number).unwrap(), chunk);
+        }
+    }
+}

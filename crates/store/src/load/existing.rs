@@ -1,0 +1,256 @@
+//! Loading into a store that holds something: it is fed first, as if it were the first source.
+//!
+//! Its terms become chunks without statements, kind by kind in order of ordinals, so that they keep
+//! their ids; its edges are read from the segments and spread among the new ones. Everything after
+//! is as in any load, so a store loaded in two steps answers as one loaded at once, up to the
+//! labels of blank nodes.
+//!
+//! Cost: reading and writing the whole store again. Incremental change is not a matter of bulk
+//! load.
+
+use super::buckets::{Buckets, Spreader};
+use super::codes::{Codes, Ranges};
+use super::edges::{Edge, EdgeRecord, Pair, Quad, Wide};
+use super::encode::{EdgeBins, Width};
+use super::error::LoadError;
+use super::ingest::Ingest;
+use super::parse::{ChunkParser, Scope};
+use super::predicates::{Numbered, Predicates};
+use super::workers;
+use crate::lists::{ListCursor, Lists};
+use crate::view::{GraphScope, GraphView, SegmentKey};
+use oxrdf::TermRef;
+use rdf::dictionary::{Dictionary, TermCounts};
+use rdf::{Direction, Lexicon, PredicateId, Tag, TermBuffer, VertexId};
+
+/// Terms of a chunk.
+const BATCH_TERMS: u64 = 1 << 15;
+/// Keys looked up at a time.
+const BATCH_KEYS: u64 = 1 << 12;
+/// Rows taken from lists at a time.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// What a store holds before a load.
+#[derive(Clone, Copy)]
+pub struct Existing<'x> {
+    /// Its graph.
+    pub view: &'x dyn GraphView,
+    /// Its terms.
+    pub dictionary: &'x Dictionary,
+}
+
+/// Consecutive ordinals of one kind.
+struct Batch {
+    tag: Tag,
+    from: u64,
+    to: u64,
+}
+
+impl Existing<'_> {
+    fn batches(&self) -> Vec<Batch> {
+        let TermCounts {
+            iris,
+            blank_nodes,
+            literals,
+            triple_terms,
+        } = self.dictionary.counts();
+        let kinds = [
+            (Tag::Iri, iris),
+            (Tag::Blank, blank_nodes),
+            (Tag::Literal, literals),
+            (Tag::TripleTerm, triple_terms),
+        ];
+        let cut = |(tag, count): (Tag, u64)| {
+            let starts = (0..count).step_by(BATCH_TERMS as usize);
+            starts.map(move |from| Batch {
+                tag,
+                from,
+                to: (from + BATCH_TERMS).min(count),
+            })
+        };
+        kinds.into_iter().flat_map(cut).collect()
+    }
+
+    /// Number of chunks that [`Existing::feed_terms`] makes.
+    pub fn chunks(&self) -> usize {
+        self.batches().len()
+    }
+
+    /// Keeps all terms, in chunks numbered from 0.
+    pub fn feed_terms(&self, ingest: &Ingest<'_, '_>) -> Result<(), LoadError> {
+        let batches = self.batches();
+        workers::for_each(ingest.threads, batches.len(), |number| {
+            let Batch { tag, from, to } = batches[number];
+            let ids: Vec<VertexId> = (from..to)
+                .map(|ordinal| VertexId::new(tag, ordinal))
+                .collect();
+            let mut terms = TermBuffer::new();
+            self.dictionary.terms(&ids, &mut terms)?;
+            let mut parser = ChunkParser::new(ingest.seed);
+            parser.begin();
+            for term in terms.iter().flatten() {
+                parser.term(term);
+            }
+            let mut hashes = Spreader::new(ingest.hashes);
+            ingest.keep(number as u32, Scope(0), 0, &mut parser, &mut hashes)?;
+            hashes.finish()
+        })
+    }
+
+    /// Enters the predicates, in order of their numbers, and gives the entry of each in that order,
+    /// and the number of all edges. Widens `ranges` by the inline values that stand as objects.
+    pub fn feed_predicates(
+        &self,
+        predicates: &Predicates,
+        ranges: &mut Ranges,
+    ) -> Result<(Vec<(PredicateId, u32)>, u64), LoadError> {
+        let numbers = self.view.predicates();
+        let vertices: Vec<VertexId> = numbers
+            .iter()
+            .map(|&number| self.view.predicate_vertex(number))
+            .collect();
+        let mut names = TermBuffer::new();
+        self.dictionary.terms(&vertices, &mut names)?;
+        let mut rows = Vec::new();
+        for &number in &numbers {
+            rows.push(self.rows(number)?);
+            self.each_key(
+                SegmentKey {
+                    predicate: number,
+                    direction: Direction::In,
+                },
+                |keys| {
+                    keys.iter()
+                        .filter(|id| is_inline(**id))
+                        .for_each(|&id| ranges.observe(id));
+                    Ok(())
+                },
+            )?;
+        }
+        let iris = names.iter().map(|name| match name {
+            Some(TermRef::NamedNode(iri)) => iri.as_str().as_bytes(),
+            _ => &[],
+        });
+        let quads = rows.iter().sum();
+        let entries = predicates.enter(0, iris.zip(rows));
+        Ok((numbers.into_iter().zip(entries).collect(), quads))
+    }
+
+    /// Spreads all edges over the bins.
+    pub fn feed_edges(
+        &self,
+        predicates: &[(PredicateId, u32)],
+        numbered: &Numbered,
+        bin_of: &[u32],
+        codes: &Codes,
+        edges: &EdgeBins<'_>,
+    ) -> Result<(), LoadError> {
+        for &(number, entry) in predicates {
+            let predicate = numbered.numbers[entry as usize].0;
+            let bin = bin_of[predicate as usize] as usize;
+            match edges.widths[bin] {
+                Width::Pair => self.spread::<Pair>(number, predicate, bin, codes, &edges.pairs)?,
+                Width::Quad => self.spread::<Quad>(number, predicate, bin, codes, &edges.quads)?,
+                Width::Wide => self.spread::<Wide>(number, predicate, bin, codes, &edges.wides)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn spread<R: EdgeRecord>(
+        &self,
+        number: PredicateId,
+        predicate: u32,
+        bin: usize,
+        codes: &Codes,
+        buckets: &Buckets<'_, R>,
+    ) -> Result<(), LoadError> {
+        let mut spreader = Spreader::new(buckets);
+        self.each_edge(number, |key, neighbour, graph| {
+            let [key, neighbour] = [key, neighbour].map(|id| codes.code(id));
+            let graph = if graph.is_unbound() {
+                codes.default_graph()
+            } else {
+                codes.code(graph)
+            };
+            spreader.push(
+                bin,
+                R::pack(Edge {
+                    predicate,
+                    key,
+                    neighbour,
+                    graph,
+                }),
+            )
+        })?;
+        spreader.finish()
+    }
+
+    /// Number of edges of a predicate, over all graphs.
+    fn rows(&self, predicate: PredicateId) -> Result<u64, LoadError> {
+        let segment = SegmentKey {
+            predicate,
+            direction: Direction::Out,
+        };
+        let mut rows = 0;
+        let mut lists = Lists::new();
+        self.each_key(segment, |keys| {
+            let _ = self
+                .view
+                .lists(segment, keys, GraphScope::Default, &mut lists)?;
+            rows += lists.total_edges();
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn each_edge<F>(&self, predicate: PredicateId, mut give: F) -> Result<(), LoadError>
+    where
+        F: FnMut(VertexId, VertexId, VertexId) -> Result<(), LoadError>,
+    {
+        let segment = SegmentKey {
+            predicate,
+            direction: Direction::Out,
+        };
+        let mut lists = Lists::new();
+        let (mut rows, mut neighbours, mut graphs) = (Vec::new(), Vec::new(), Vec::new());
+        self.each_key(segment, |keys| {
+            for scope in [GraphScope::Default, GraphScope::EachNamed] {
+                let _ = self.view.lists(segment, keys, scope, &mut lists)?;
+                let mut cursor = ListCursor::default();
+                let mut is_complete = false;
+                while !is_complete {
+                    rows.clear();
+                    neighbours.clear();
+                    graphs.clear();
+                    let bound = scope.binds_graph().then_some(&mut graphs);
+                    is_complete =
+                        lists.expand(&mut cursor, BATCH_ROWS, &mut rows, &mut neighbours, bound)?;
+                    for (at, (&row, &neighbour)) in rows.iter().zip(&neighbours).enumerate() {
+                        let graph = graphs.get(at).copied().unwrap_or(GraphScope::DEFAULT_GRAPH);
+                        give(keys[row as usize], neighbour, graph)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn each_key<F>(&self, segment: SegmentKey, mut give: F) -> Result<(), LoadError>
+    where
+        F: FnMut(&[VertexId]) -> Result<(), LoadError>,
+    {
+        let all = self.view.keys(segment)?;
+        let mut keys = Vec::new();
+        for from in (0..all.len()).step_by(BATCH_KEYS as usize) {
+            keys.clear();
+            all.decode(from, (from + BATCH_KEYS).min(all.len()), &mut keys)?;
+            give(&keys)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_inline(id: VertexId) -> bool {
+    id.tag().is_some_and(Tag::is_inline)
+}

@@ -1,0 +1,215 @@
+//! The first phase: sources to parsed chunks, on all threads.
+//!
+//! | who | touches |
+//! |---|---|
+//! | a worker | its parser, its text buffer, its open blocks of hashes |
+//! | under the input's lock | reading, decompressing, transcribing, cutting |
+//! | under the results' lock, once a chunk | counts, ranges of inline values |
+//! | under the predicates' lock, once a chunk | the table of predicates |
+//!
+//! A worker that meets a malformed statement, where the load is to stop, asks the others to take no
+//! more chunks; those that were taken are finished. As chunks are taken in order, every chunk
+//! before the malformed one is then known, and so are the first error and its line.
+
+use super::buckets::{Buckets, Spreader};
+use super::chunk::{Chunks, ORDINAL_KINDS, TermKind};
+use super::codes::Ranges;
+use super::error::LoadError;
+use super::input::{Input, RawChunk};
+use super::options::Watch;
+use super::parse::{ChunkParser, Scope, TermHasher};
+use super::predicates::Predicates;
+use super::rejected::{ChunkRejections, Rejected};
+use super::report::{Advance, Phase};
+use super::resolve::{HashRecord, partition_of};
+use super::workers::{self, Halt};
+use oxrdf::NamedNode;
+use rdf::VertexId;
+use std::sync::{Mutex, PoisonError};
+
+/// What is known of a parsed chunk besides the chunk itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary {
+    /// Distinct terms by kind.
+    pub counts: [u32; ORDINAL_KINDS],
+    /// Its source.
+    pub scope: Scope,
+    /// Its lines.
+    pub lines: u64,
+}
+
+/// What all chunks together come to.
+#[derive(Default)]
+pub struct Results {
+    /// By number of the chunk.
+    pub summaries: Vec<Option<Summary>>,
+    /// Where inline values lie.
+    pub ranges: Ranges,
+    /// Whether any statement is in a named graph.
+    pub has_graphs: bool,
+    /// Statements parsed.
+    pub statements: u64,
+}
+
+/// Where parsed chunks go, and what they are parsed with.
+pub struct Ingest<'e, 'l> {
+    /// Threads that parse.
+    pub threads: usize,
+    /// Takes the chunks.
+    pub chunks: &'e Chunks<'l>,
+    /// Takes the hashes of their terms, by partition.
+    pub hashes: &'e Buckets<'l, HashRecord>,
+    /// Takes their predicates.
+    pub predicates: &'e Predicates,
+    /// Hashes terms.
+    pub hasher: &'e TermHasher,
+    /// Takes the place of the default graph.
+    pub graph: Option<NamedNode>,
+    /// Seed of tables.
+    pub seed: u64,
+    /// Takes what else is known.
+    pub results: Mutex<Results>,
+}
+
+impl<'l> Ingest<'_, 'l> {
+    /// Parses the whole input. With `rejected.stops()` and a rejection, what is kept is
+    /// incomplete.
+    pub fn run(
+        &self,
+        input: &Mutex<Input<'_>>,
+        rejected: &Rejected,
+        total_bytes: Option<u64>,
+        watch: Watch<'_>,
+    ) -> Result<(), LoadError> {
+        let halt = Halt::default();
+        workers::run(self.threads, &halt, || {
+            let mut parser = ChunkParser::new(self.seed);
+            let mut hashes = Spreader::new(self.hashes);
+            let mut text = Vec::new();
+            while !halt.is_set() {
+                watch.check()?;
+                let next = {
+                    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+                    input.next(text)?.map(|raw| (raw, input.read_bytes()))
+                };
+                let Some((mut raw, read_bytes)) = next else {
+                    break;
+                };
+                self.chunk(&mut raw, &mut parser, &mut hashes, rejected, &halt)?;
+                text = raw.text;
+                let statements = self.results().statements;
+                watch.progress.advanced(Advance {
+                    phase: Phase::Parse,
+                    read_bytes,
+                    total_bytes,
+                    statements,
+                    steps: (0, 0),
+                });
+            }
+            hashes.finish()
+        })
+    }
+
+    fn chunk(
+        &self,
+        raw: &mut RawChunk,
+        parser: &mut ChunkParser,
+        hashes: &mut Spreader<'_, 'l, HashRecord>,
+        rejected: &Rejected,
+        halt: &Halt,
+    ) -> Result<(), LoadError> {
+        let mut rejections = ChunkRejections::default();
+        raw.rejections
+            .drain(..)
+            .for_each(|rejection| rejections.transcribed(rejection));
+        let graph = self.graph.as_ref().map(|graph| graph.as_ref().into());
+        parser.begin();
+        let lines = parser.parse(&raw.text, raw.dialect, graph, |error, line| {
+            rejections.line(error, line, rejected.keeps_lines());
+            if rejected.stops() {
+                halt.set();
+            }
+            !rejected.stops()
+        });
+        rejected.add(raw.number, rejections)?;
+        self.keep(raw.number, raw.scope, lines, parser, hashes)
+    }
+
+    /// Keeps the chunk that `parser` holds.
+    pub fn keep(
+        &self,
+        number: u32,
+        scope: Scope,
+        lines: u64,
+        parser: &mut ChunkParser,
+        hashes: &mut Spreader<'_, 'l, HashRecord>,
+    ) -> Result<(), LoadError> {
+        let partitions = self.hashes.len();
+        parser.hashes(self.hasher, number, scope, |record| {
+            hashes.push(partition_of(&record, partitions), record)
+        })?;
+        let entries = self.predicates.enter(number, parser.predicates());
+        let chunk = parser.chunk(&entries);
+        let mut ranges = Ranges::default();
+        chunk
+            .inline
+            .iter()
+            .for_each(|&bits| ranges.observe(VertexId::from_bits(bits)));
+        let counts = chunk.counts;
+        let mut results = self.results();
+        let number_at = number as usize;
+        if results.summaries.len() <= number_at {
+            results.summaries.resize(number_at + 1, None);
+        }
+        results.summaries[number_at] = Some(Summary {
+            counts,
+            scope,
+            lines,
+        });
+        results.ranges.merge(&ranges);
+        results.has_graphs |= !chunk.graphs.is_empty();
+        results.statements += chunk.statements.len() as u64;
+        drop(results);
+        self.chunks.put(number, chunk)
+    }
+
+    fn results(&self) -> std::sync::MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Results {
+    /// Counts of terms by chunk, when all chunks are parsed.
+    pub fn counts(&self) -> Vec<[u32; ORDINAL_KINDS]> {
+        let complete = |summary: &Option<Summary>| {
+            summary
+                .expect("chunks have consecutive numbers and all were kept")
+                .counts
+        };
+        self.summaries.iter().map(complete).collect()
+    }
+
+    /// Number of a chunk's source, from 1, and lines of that source before the chunk.
+    pub fn lines_before(&self, chunk: u32) -> (u32, u64) {
+        let of_chunk = self.summaries.get(chunk as usize).copied().flatten();
+        let scope = of_chunk.map_or(Scope(0), |summary| summary.scope);
+        let before = self.summaries[..chunk as usize].iter().flatten();
+        let lines = before
+            .filter(|summary| summary.scope == scope)
+            .map(|summary| summary.lines);
+        (scope.0, lines.sum())
+    }
+
+    /// Widens the ranges by the dictionary's kinds, whose ordinals end at these.
+    pub fn all_ranges(&self, end: impl Fn(TermKind) -> u64) -> Ranges {
+        let mut ranges = self.ranges;
+        for kind in TermKind::ORDINAL {
+            let tag = kind.tag().expect("kinds with ordinals have a tag");
+            if let Some(last) = end(kind).checked_sub(1) {
+                ranges.observe(VertexId::new(tag, 0));
+                ranges.observe(VertexId::new(tag, last));
+            }
+        }
+        ranges
+    }
+}
