@@ -1,1 +1,99 @@
 //! HTTP: the SPARQL protocol, metrics and the page at the root.
+//!
+//! ```text
+//! listener -> connections -> routes -> query: protocol (what is asked, negotiate, intake)
+//!                                             gate     (a turn)
+//!                                             work     (an engine thread) -> outlet -> pipe
+//!                                             answer   (status, chunks)  <-------------'
+//! ```
+//!
+//! A request becomes an answer that is whole, or an error that cannot be mistaken for one. Every
+//! part of this path is bounded: connections, heads, bodies, queries at once, queries waiting,
+//! output ahead of a slow client.
+//!
+//! Deliberately does not know: anything below the façade.
+
+mod answer;
+mod api;
+mod connections;
+mod edge;
+mod engine;
+mod error;
+mod gate;
+mod head;
+mod intake;
+mod listener;
+mod metrics;
+mod negotiate;
+mod options;
+mod outlet;
+mod parameters;
+mod pipe;
+mod problem;
+mod protocol;
+mod query;
+mod routes;
+mod runtime;
+mod signals;
+mod stall;
+
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::ServeError;
+pub use options::{PORT, ServerOptions};
+pub use signals::{Ended, ended_by_signal};
+
+use edge::Edge;
+use engine::Engine;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+/// A server that has its address and does not serve yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    options: ServerOptions,
+}
+
+impl Server {
+    /// Binds the address of the options. Clients may connect from now on; they are answered once
+    /// it serves.
+    pub fn bind(options: ServerOptions) -> Result<Server, ServeError> {
+        let listener = listener::listen(options.bind)?;
+        let address = listener.local_addr().map_err(|source| ServeError::Bind {
+            address: options.bind,
+            source,
+        })?;
+        Ok(Server {
+            listener,
+            address,
+            options,
+        })
+    }
+
+    /// The address it is bound to, with the port that the system chose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves on this thread and others until `shutdown` ends, then lets running queries finish
+    /// within the grace of the options; gives what `shutdown` gave. `shutdown` is polled within the
+    /// runtime of the server: [`ended_by_signal`] is one.
+    pub(crate) fn serve_engine<T>(
+        self,
+        engine: Arc<dyn Engine>,
+        shutdown: impl Future<Output = T>,
+    ) -> Result<T, ServeError> {
+        let queries_max = self.options.queries_max;
+        let edge = Arc::new(Edge::new(engine, self.options));
+        let serving = connections::serve(self.listener, edge, shutdown);
+        runtime::run(queries_max, serving)
+            .and_then(|ended| ended)
+            .map_err(ServeError::Start)
+    }
+}

@@ -1,0 +1,207 @@
+//! From a query's pipe to its response.
+//!
+//! Three ways: the query fails before anything is sent, then the response is a problem with the
+//! status of that failure; it ends early, then the answer goes out in one piece with its length;
+//! or it flows, chunk by chunk. A failure after the first byte cannot change the status any more:
+//! the reason goes into a last record where the format has room for one (a comment in XML, a line
+//! that begins `# error:` in CSV and TSV; JSON has none), and then the body is broken off, never
+//! ended, so that every client sees that the answer is not whole. HTTP has trailers after whole
+//! bodies only, so a broken one has none; a whole one has `Server-Timing` with the time of running,
+//! where the client takes trailers.
+
+use crate::engine::Done;
+use crate::head::{self, Spent};
+use crate::pipe::{Early, Part, Reader};
+use crate::problem::Problem;
+use axum::body::Body;
+use hyper::body::{Bytes, Frame};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER, VARY};
+use hyper::{HeaderMap, Response};
+use somersault::QueryError;
+use somersault::results::ResultFormat;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long the last record gets to reach the socket before the connection is broken off: hyper
+/// drops what it has buffered when a body fails.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// What a response needs to know besides the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answering {
+    /// How the answer is written.
+    pub format: ResultFormat,
+    /// The client takes trailers.
+    pub trailers: bool,
+    /// Time spent waiting for a turn, where there was any.
+    pub wait: Option<Duration>,
+    /// The request's name, for a query that never gets its own.
+    pub request_id: String,
+}
+
+/// The response to a query, as soon as its status is known.
+pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Body> {
+    let early = reader.early().await;
+    let started = reader.started();
+    let mut spent = Spent {
+        wait: answering.wait,
+        ..Spent::default()
+    };
+    let mut id = answering.request_id;
+    if let Some(started) = started {
+        id = started.id.to_string();
+        spent.parse = Some(started.parse);
+        spent.plan = Some(started.plan);
+    }
+    let mut response = match early {
+        Early::Failed(error) => Problem::of_query(&error).with_id(&id).into_response(),
+        Early::Whole(bytes, done) => {
+            spent.exec = Some(done.exec);
+            with_type(Body::from(bytes), answering.format)
+        }
+        Early::Flowing => {
+            let flow = Flow::new(reader, answering.format, answering.trailers);
+            let mut response = with_type(Body::new(flow.into_body()), answering.format);
+            if answering.trailers {
+                response
+                    .headers_mut()
+                    .insert(TRAILER, HeaderValue::from_static("server-timing"));
+            }
+            response
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(head::QUERY_ID, head::value(&id));
+    headers.insert(head::SERVER_TIMING, spent.to_value());
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+fn with_type(body: Body, format: ResultFormat) -> Response<Body> {
+    let mut response = Response::new(body);
+    let media_type = HeaderValue::from_static(format.media_type());
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+/// The body was broken off on purpose.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is not whole")]
+pub(crate) struct BrokenOff;
+
+/// An answer that flows. It owns the pipe's reader, so dropping it cancels the query.
+struct Flow {
+    reader: Reader,
+    format: ResultFormat,
+    trailers: bool,
+    /// What was sent last ends a line.
+    at_line_start: bool,
+    /// The query has failed and everything that can be said about it has been sent.
+    broken: bool,
+}
+
+/// A frame, or nothing at the end, and what follows, if anything.
+type Step = (Option<Flow>, Option<Result<Frame<Bytes>, BrokenOff>>);
+
+impl Flow {
+    fn new(reader: Reader, format: ResultFormat, trailers: bool) -> Flow {
+        Flow {
+            reader,
+            format,
+            trailers,
+            at_line_start: true,
+            broken: false,
+        }
+    }
+
+    fn into_body(self) -> Flowing {
+        Flowing {
+            state: State::Idle(self),
+        }
+    }
+
+    async fn step(mut self) -> Step {
+        if self.broken {
+            tokio::time::sleep(LAST_WORDS).await;
+            return (None, Some(Err(BrokenOff)));
+        }
+        let frame = match self.reader.next().await {
+            Part::Data(bytes) => {
+                self.at_line_start = bytes.ends_with(b"\n");
+                Frame::data(bytes)
+            }
+            Part::End(Ok(done)) => return (None, self.trailers.then(|| Ok(last_timing(done)))),
+            Part::End(Err(error)) => {
+                self.broken = true;
+                Frame::data(self.last_record(&error))
+            }
+        };
+        (Some(self), Some(Ok(frame)))
+    }
+
+    /// The reason of a failure, in the format of the answer; empty where it has no room.
+    fn last_record(&self, error: &QueryError) -> Bytes {
+        let reason = error.to_string().replace(['\r', '\n'], " ");
+        let line_end = if self.at_line_start { "" } else { "\r\n" };
+        let record = match self.format {
+            ResultFormat::Json => String::new(),
+            ResultFormat::Xml => format!("<!-- error: {} -->", reason.replace("--", "- -")),
+            ResultFormat::Csv => format!("{line_end}# error: {reason}\r\n"),
+            ResultFormat::Tsv => {
+                format!("{}# error: {reason}\n", line_end.trim_start_matches('\r'))
+            }
+        };
+        Bytes::from(record)
+    }
+}
+
+fn last_timing(done: Done) -> Frame<Bytes> {
+    let spent = Spent {
+        exec: Some(done.exec),
+        ..Spent::default()
+    };
+    let mut trailers = HeaderMap::new();
+    trailers.insert(head::SERVER_TIMING, spent.to_value());
+    Frame::trailers(trailers)
+}
+
+/// The body of an answer that flows, as hyper wants it.
+struct Flowing {
+    state: State,
+}
+
+enum State {
+    Idle(Flow),
+    Busy(Pin<Box<dyn Future<Output = Step> + Send>>),
+    Over,
+}
+
+impl hyper::body::Body for Flowing {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let mut step: Pin<Box<dyn Future<Output = Step> + Send>> =
+            match std::mem::replace(&mut self.state, State::Over) {
+                State::Idle(flow) => Box::pin(flow.step()),
+                State::Busy(step) => step,
+                State::Over => return Poll::Ready(None),
+            };
+        match step.as_mut().poll(context) {
+            Poll::Pending => {
+                self.state = State::Busy(step);
+                Poll::Pending
+            }
+            Poll::Ready((flow, frame)) => {
+                self.state = flow.map_or(State::Over, State::Idle);
+                Poll::Ready(frame)
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the edge needs of the database, as a seam.
+//!
+//! The second implementation is the scripted engine of the tests: a panic, a memory limit, rows
+//! that trickle, a query that heeds nothing but its token cannot be brought about at will by data,
+//! and each has a status or a promise of its own to be checked through a real socket. Called a few
+//! times per query, so the indirection costs nothing that could be measured.
+
+use crate::protocol::Asked;
+use somersault::QueryError;
+use somersault::results::Sink;
+use somersault::running::{QueryId, Running};
+use somersault::stop::StopToken;
+use std::time::Duration;
+
+/// A database, as the edge sees it.
+pub(crate) trait Engine: Send + Sync + 'static {
+    /// Checks, parses, plans and prepares a query, which from then on is in the list of
+    /// [`Engine::running`].
+    fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError>;
+    /// The queries that run now.
+    fn running(&self) -> &Running;
+    /// The number of the snapshot that queries see now.
+    fn snapshot(&self) -> u64;
+    /// The memory that all queries draw on.
+    fn memory(&self) -> Memory;
+    /// What the store holds.
+    fn contents(&self) -> Contents;
+}
+
+/// A prepared query; leaves the list of running ones when it is dropped.
+pub(crate) trait Job: Send {
+    /// What is known before it runs.
+    fn started(&self) -> Started;
+    /// Runs it on the calling thread; the answer goes into the sink.
+    fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError>;
+}
+
+/// What is known of a query once it is planned.
+#[derive(Clone, Debug)]
+pub(crate) struct Started {
+    /// Its name.
+    pub id: QueryId,
+    /// Stops it.
+    pub token: StopToken,
+    /// Time of checking and parsing.
+    pub parse: Duration,
+    /// Time of planning.
+    pub plan: Duration,
+}
+
+/// What is known of a query that has ended well.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// Rows of the answer.
+    pub rows: u64,
+    /// Time of running, writing the answer included.
+    pub exec: Duration,
+}
+
+/// The pool of memory of all queries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memory {
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// Bytes there are.
+    pub limit_bytes: u64,
+}
+
+/// Sizes of what the store holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Contents {
+    /// Statements.
+    pub quads: u64,
+    /// Distinct terms.
+    pub terms: u64,
+    /// Distinct predicates.
+    pub predicates: u64,
+    /// Bytes of the store, mapped or in memory.
+    pub bytes: u64,
+}

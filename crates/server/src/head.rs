@@ -1,0 +1,83 @@
+//! Heads of responses: the names of our own fields, and the fields that every response carries.
+//!
+//! `Query-Id` names the query in logs, in the list of running queries and in a bug report;
+//! `Server-Timing` says where the time went (milliseconds, W3C Server Timing); `Somersault-Snapshot`
+//! says which state of the graph was seen.
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Names the query.
+pub(crate) const QUERY_ID: HeaderName = HeaderName::from_static("query-id");
+/// Where the time went.
+pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+/// The state of the graph that the answer is about.
+pub(crate) const SNAPSHOT: HeaderName = HeaderName::from_static("somersault-snapshot");
+/// The types of body that a `QUERY` may have (draft-ietf-httpbis-safe-method-w-body).
+pub(crate) const ACCEPT_QUERY: HeaderName = HeaderName::from_static("accept-query");
+
+/// A header value of a text of our own making.
+pub(crate) fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("texts of our own are ASCII without control characters")
+}
+
+/// What a query's time went to, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    /// Waiting for its turn.
+    pub wait: Option<Duration>,
+    /// Checking and parsing the text.
+    pub parse: Option<Duration>,
+    /// Planning.
+    pub plan: Option<Duration>,
+    /// Running.
+    pub exec: Option<Duration>,
+}
+
+impl Spent {
+    /// The value of `Server-Timing`.
+    pub fn to_value(self) -> HeaderValue {
+        let parts = [
+            ("wait", self.wait),
+            ("parse", self.parse),
+            ("plan", self.plan),
+            ("exec", self.exec),
+        ];
+        let mut text = String::new();
+        for (name, spent) in parts {
+            let Some(spent) = spent else { continue };
+            let comma = if text.is_empty() { "" } else { ", " };
+            let millis = spent.as_secs_f64() * 1000.0;
+            write!(text, "{comma}{name};dur={millis:.3}").expect("a string takes everything");
+        }
+        value(&text)
+    }
+}
+
+/// Fields of every response, so that no browser guesses a type, and everybody sees who answers.
+pub(crate) fn sign(headers: &mut HeaderMap) {
+    const SERVER: &str = concat!("somersault/", env!("CARGO_PKG_VERSION"));
+    headers.insert(hyper::header::SERVER, HeaderValue::from_static(SERVER));
+    headers.insert(
+        hyper::header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timings_are_listed_as_far_as_they_are_known() {
+        let spent = Spent {
+            parse: Some(Duration::from_micros(120)),
+            exec: Some(Duration::from_millis(3)),
+            ..Spent::default()
+        };
+        assert_eq!(spent.to_value(), "parse;dur=0.120, exec;dur=3.000");
+        assert_eq!(Spent::default().to_value(), "");
+    }
+}

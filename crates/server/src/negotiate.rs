@@ -1,0 +1,216 @@
+//! Content negotiation: which result format a client gets (RFC 9110, section 12.5.1).
+//!
+//! Each format is judged by the most specific range that names it, as the RFC has it; the highest
+//! quality wins. Among equals: the one named more specifically, then the one named first by the
+//! client, then our own order. A quality of 0 excludes. Ranges that are not well formed are passed
+//! over, because a client's slip in one of them says nothing about the others; a header without any
+//! range counts as absent.
+
+use crate::problem::Problem;
+use hyper::HeaderMap;
+use hyper::header::ACCEPT;
+use somersault::results::ResultFormat;
+use std::cmp::Reverse;
+
+/// One range of an `Accept` header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Range {
+    /// In lower case, without parameters.
+    kind: String,
+    subtype: String,
+    /// Quality in thousandths.
+    quality: u16,
+}
+
+/// How well a range names a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Anything,
+    SameKind,
+    Exact,
+}
+
+/// The format for these headers, or the 406 that lists what there is.
+pub(crate) fn result_format(headers: &HeaderMap) -> Result<ResultFormat, Problem> {
+    let ranges = ranges(headers);
+    if ranges.is_empty() {
+        return Ok(ResultFormat::Json);
+    }
+    // `min_by_key` gives the first of equals, which keeps our own order among them.
+    ResultFormat::ALL
+        .into_iter()
+        .filter_map(|format| Some((format, judge(format, &ranges)?)))
+        .min_by_key(|(_, (quality, fit, place))| (Reverse(*quality), Reverse(*fit), *place))
+        .map(|(format, _)| format)
+        .ok_or_else(|| Problem::not_acceptable(offered()))
+}
+
+/// The canonical types of all formats.
+pub(crate) fn offered() -> Vec<&'static str> {
+    ResultFormat::ALL
+        .iter()
+        .map(|format| format.accepted_types()[0])
+        .collect()
+}
+
+/// Quality, fit and place of the best range for a format; nothing where it is excluded or not
+/// named. The canonical type is what will be sent, so wildcards are about it alone, and who
+/// excludes it by name excludes the format; the other names count where they are named.
+fn judge(format: ResultFormat, ranges: &[Range]) -> Option<(u16, Fit, usize)> {
+    let (canonical, others) = format.accepted_types().split_first()?;
+    let canonical = judge_type(canonical, ranges);
+    if let Some((0, Fit::Exact, _)) = canonical {
+        return None;
+    }
+    let others = others
+        .iter()
+        .filter_map(|media_type| judge_type(media_type, ranges));
+    canonical
+        .into_iter()
+        .chain(others.filter(|(_, fit, _)| *fit == Fit::Exact))
+        .filter(|(quality, _, _)| *quality > 0)
+        .min_by_key(|(quality, fit, place)| (Reverse(*quality), Reverse(*fit), *place))
+}
+
+/// The most specific range that names this type; the first of several.
+fn judge_type(media_type: &str, ranges: &[Range]) -> Option<(u16, Fit, usize)> {
+    let (kind, subtype) = media_type.split_once('/')?;
+    ranges
+        .iter()
+        .enumerate()
+        .filter_map(|(place, range)| Some((range.quality, fit(range, kind, subtype)?, place)))
+        .min_by_key(|(_, fit, place)| (Reverse(*fit), *place))
+}
+
+fn fit(range: &Range, kind: &str, subtype: &str) -> Option<Fit> {
+    match (range.kind.as_str(), range.subtype.as_str()) {
+        ("*", "*") => Some(Fit::Anything),
+        (named, "*") if named == kind => Some(Fit::SameKind),
+        (named, exact) if named == kind && exact == subtype => Some(Fit::Exact),
+        _ => None,
+    }
+}
+
+fn ranges(headers: &HeaderMap) -> Vec<Range> {
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .filter_map(range)
+        .collect()
+}
+
+fn range(text: &str) -> Option<Range> {
+    let mut parts = text.split(';').map(str::trim);
+    // `*` alone is what some old clients send for `*/*`.
+    let (kind, subtype) = match parts.next()? {
+        "*" => ("*", "*"),
+        name => name.split_once('/')?,
+    };
+    if kind.is_empty() || subtype.is_empty() || (kind == "*" && subtype != "*") {
+        return None;
+    }
+    let mut quality = 1000;
+    for part in parts {
+        let Some((name, value)) = part.split_once('=') else {
+            continue;
+        };
+        if name.trim().eq_ignore_ascii_case("q") {
+            quality = thousandths(value.trim())?;
+        }
+    }
+    let (kind, subtype) = (
+        kind.trim().to_ascii_lowercase(),
+        subtype.trim().to_ascii_lowercase(),
+    );
+    Some(Range {
+        kind,
+        subtype,
+        quality,
+    })
+}
+
+/// A quality value, `0` to `1` with up to three decimals, in thousandths.
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let fraction: u16 = format!("{decimals:0<3}").parse().ok()?;
+    match (whole, fraction) {
+        ("0" | "", fraction) => Some(fraction),
+        ("1", 0) => Some(1000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn chosen(accept: &[&str]) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        for line in accept {
+            headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
+        }
+        result_format(&headers).ok().map(|format| match format {
+            ResultFormat::Json => "json",
+            ResultFormat::Xml => "xml",
+            ResultFormat::Csv => "csv",
+            ResultFormat::Tsv => "tsv",
+        })
+    }
+
+    #[test]
+    fn table_of_negotiation() {
+        let table: [(&[&str], Option<&str>); 24] = [
+            (&[], Some("json")),
+            (&[""], Some("json")),
+            (&["*/*"], Some("json")),
+            (&["*"], Some("json")),
+            (&["application/*"], Some("json")),
+            (&["text/*"], Some("csv")),
+            (&["application/json"], Some("json")),
+            (&["application/sparql-results+xml"], Some("xml")),
+            (&["Text/CSV; charset=utf-8"], Some("csv")),
+            (&["text/tab-separated-values"], Some("tsv")),
+            (
+                &["text/csv;q=0.5, text/tab-separated-values;q=0.8"],
+                Some("tsv"),
+            ),
+            (&["text/csv;q=0.5", "application/xml;q=0.8"], Some("xml")),
+            (&["text/csv, */*"], Some("csv")),
+            (&["*/*;q=0.1, text/csv;q=0.1"], Some("csv")),
+            (&["application/xml, application/json"], Some("xml")),
+            (&["application/sparql-results+json;q=0, */*"], Some("xml")),
+            (&["text/csv;q=0"], None),
+            (&["image/png"], None),
+            (&["text/turtle, application/n-triples"], None),
+            (&["image/png, text/csv;q=0.001"], Some("csv")),
+            (
+                &["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"],
+                Some("xml"),
+            ),
+            (&["text/csv;q=2, text/tsv;q=0.1"], Some("tsv")), // no such quality: passed over
+            (&["text/csv;q=0.1234, application/xml;q=.2"], Some("xml")),
+            (
+                &["text/csv;header=present;q=0.9, application/json;q=0.8"],
+                Some("csv"),
+            ),
+        ];
+        for (accept, expected) in table {
+            assert_eq!(chosen(accept), expected, "Accept: {accept:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_acceptable_lists_what_is_offered() {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("image/png"));
+        let problem = serde_json::to_value(result_format(&headers).unwrap_err()).unwrap();
+        assert_eq!(problem["status"], 406);
+        assert_eq!(problem["offered"][2], "text/csv");
+    }
+}

@@ -1,0 +1,72 @@
+//! What an HTTP server is given: where to listen, and how much of everything.
+//!
+//! Every bound of the edge stands here with its default and the reason for it, so that nothing a
+//! client does is without one: connections, queries at once, queries waiting, text, time to send a
+//! request, time to take an answer.
+
+use somersault::config::Config;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// The port of the default address.
+pub const PORT: u16 = 7272;
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address and port to listen on; port 0 lets the system choose one.
+    pub bind: SocketAddr,
+    /// Connections served at once; more wait in the listener's queue.
+    pub connections_max: usize,
+    /// Queries that run at once. A light query takes less than a millisecond of a core, a heavy one
+    /// uses every core on its own, so a few per core keep all busy and few enough share the memory.
+    pub queries_max: usize,
+    /// Queries that wait for their turn; more are told to come back (503 with `Retry-After`).
+    pub waiting_max: usize,
+    /// Longest query text, in bytes after decoding.
+    pub text_bytes_max: u64,
+    /// Time of a query, waiting included: the default, and the most that a client may ask for.
+    pub timeout: Duration,
+    /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
+    pub cross_origin: bool,
+    /// Time to send a request's head, or for the next request on an idle connection.
+    pub head_timeout: Duration,
+    /// Time to send a request's body.
+    pub body_timeout: Duration,
+    /// Time in which a client must take some part of an answer before its connection is closed.
+    pub stall_timeout: Duration,
+    /// Time that running queries get to finish at shutdown before they are cancelled.
+    pub grace: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        ServerOptions {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
+            connections_max: 1024,
+            queries_max: (2 * cores).max(4),
+            waiting_max: 256,
+            text_bytes_max: 1 << 20,
+            timeout: Duration::from_secs(30),
+            cross_origin: false,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl ServerOptions {
+    /// The part of the configuration that is about serving; the rest as by default.
+    pub fn from_config(config: &Config) -> ServerOptions {
+        ServerOptions {
+            bind: config.bind,
+            connections_max: config.connections,
+            text_bytes_max: config.text_max_bytes,
+            timeout: config.timeout,
+            ..ServerOptions::default()
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From rows to chunks: the sink that a query of this edge writes into.
+//!
+//! The writer of the result format prints into a buffer of this thread, without a lock; the buffer
+//! goes into the [`Writer`]'s pipe after every batch of rows, or earlier when it holds a chunk. The
+//! head of an answer (its variables) stays behind until there is a row, so that the clock of the
+//! first 50 ms of output starts with the first row: an engine that prints its variables and then
+//! computes for long can still fail with a status of its own.
+
+use crate::pipe::{CHUNK_BYTES, Writer};
+use somersault::results::{ResultFormat, ResultWriter, Rows, Sink};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// A sink for one answer. Lives on the engine's thread.
+pub(crate) struct Outlet<'a> {
+    buffer: Rc<RefCell<Buffer<'a>>>,
+    writer: ResultWriter<Handle<'a>>,
+}
+
+struct Buffer<'a> {
+    bytes: Vec<u8>,
+    pipe: &'a Writer,
+}
+
+/// The buffer, as the writer of the format has it.
+struct Handle<'a>(Rc<RefCell<Buffer<'a>>>);
+
+impl<'a> Outlet<'a> {
+    /// A sink that prints in this format into this pipe.
+    pub fn new(format: ResultFormat, pipe: &'a Writer) -> Outlet<'a> {
+        let bytes = Vec::with_capacity(CHUNK_BYTES);
+        let buffer = Rc::new(RefCell::new(Buffer { bytes, pipe }));
+        let writer = ResultWriter::new(format, Handle(Rc::clone(&buffer)));
+        Outlet { buffer, writer }
+    }
+
+    fn hand_over(&self) -> io::Result<()> {
+        self.buffer.borrow_mut().hand_over()
+    }
+}
+
+impl Buffer<'_> {
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.pipe.hand_over(&mut self.bytes)
+    }
+}
+
+impl Sink for Outlet<'_> {
+    fn head(&mut self, variables: &[String]) -> io::Result<()> {
+        self.writer.head(variables)
+    }
+
+    fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        self.writer.rows(rows)?;
+        if rows.len > 0 {
+            self.hand_over()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.writer.finish()?;
+        self.hand_over()
+    }
+
+    fn boolean(&mut self, value: bool) -> io::Result<()> {
+        self.writer.boolean(value)?;
+        self.hand_over()
+    }
+}
+
+impl Write for Handle<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut buffer = self.0.borrow_mut();
+        buffer.bytes.extend_from_slice(bytes);
+        if buffer.bytes.len() >= CHUNK_BYTES {
+            buffer.hand_over()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! Problem documents: what a client gets instead of an answer (RFC 9457).
+//!
+//! Every failure of a request becomes one [`Problem`], and this file alone turns it into a response,
+//! so that all of them look alike: `type`, `title`, `status`, `detail`, and where they are known
+//! `position`, `query_id`, `limit`, `used`, `hint`, `offered`. The table from a query's failure to
+//! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
+//! later; 504, 507: ask for less; 500: a bug of ours).
+
+use crate::head;
+use axum::body::Body;
+use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+use somersault::{Kind, Position, QueryError};
+
+/// The media type of a problem document.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// A failure on its way to a client.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Problem {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    #[serde(serialize_with = "as_number")]
+    status: StatusCode,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_object")]
+    position: Option<Position>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    offered: Vec<&'static str>,
+    #[serde(skip)]
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A problem; `name` becomes the last part of its type.
+    pub fn new(status: StatusCode, name: &str, title: &'static str, detail: String) -> Problem {
+        Problem {
+            kind: format!("urn:somersault:problem:{name}"),
+            title,
+            status,
+            detail,
+            position: None,
+            query_id: None,
+            limit: None,
+            used: None,
+            hint: None,
+            offered: Vec::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// 400: the request is not one of the SPARQL protocol.
+    pub fn bad_request(detail: impl Into<String>) -> Problem {
+        let title = "The request is not well formed";
+        Problem::new(StatusCode::BAD_REQUEST, "bad-request", title, detail.into())
+    }
+
+    /// 403: not in this release, or not from there.
+    pub fn forbidden(detail: impl Into<String>) -> Problem {
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "This is not allowed",
+            detail.into(),
+        )
+    }
+
+    /// 404: nothing lives there.
+    pub fn not_found(detail: impl Into<String>) -> Problem {
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "not-found",
+            "There is nothing here",
+            detail.into(),
+        )
+    }
+
+    /// 405: it lives there, but does not do that.
+    pub fn method_not_allowed(method: &str, allowed: &'static str) -> Problem {
+        let detail = format!("{method} is not one of the methods {allowed}");
+        let title = "The method is not allowed here";
+        Problem::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            title,
+            detail,
+        )
+        .with_header(ALLOW, HeaderValue::from_static(allowed))
+    }
+
+    /// 406: the client takes none of what there is.
+    pub fn not_acceptable(offered: Vec<&'static str>) -> Problem {
+        let detail = format!(
+            "`Accept` takes none of what is offered: {}",
+            offered.join(", ")
+        );
+        let title = "No acceptable format";
+        Problem::new(StatusCode::NOT_ACCEPTABLE, "not-acceptable", title, detail)
+            .with_offered(offered)
+    }
+
+    /// 408: the client took too long to send its request.
+    pub fn too_slow() -> Problem {
+        let detail = "the body of the request did not arrive in time".to_owned();
+        Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "too-slow",
+            "The request took too long",
+            detail,
+        )
+        .closing()
+    }
+
+    /// 413: the text is longer than allowed.
+    pub fn too_long(limit_bytes: u64) -> Problem {
+        let detail = format!("a query may have at most {limit_bytes} bytes");
+        let status = StatusCode::PAYLOAD_TOO_LARGE;
+        let mut problem = Problem::new(status, "too-long", "The query is too long", detail);
+        problem.limit = Some(limit_bytes);
+        problem
+    }
+
+    /// 415: the body is something else than what is taken.
+    pub fn unsupported_media_type(detail: String, accepted: Vec<&'static str>) -> Problem {
+        let list = HeaderValue::from_str(&accepted.join(", ")).expect("media types are ASCII");
+        let title = "The body is of a type that is not taken here";
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            title,
+            detail,
+        )
+        .with_offered(accepted)
+        .with_header(hyper::header::ACCEPT, list)
+    }
+
+    /// 503: too many queries wait already, or this one waited too long for its turn.
+    pub fn overloaded(detail: &str) -> Problem {
+        let title = "The server is busy";
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "overloaded",
+            title,
+            detail.to_owned(),
+        )
+        .retry_after("1")
+    }
+
+    /// What a failed query becomes.
+    pub fn of_query(error: &QueryError) -> Problem {
+        let (status, name, title) = class(error.kind);
+        let mut problem = Problem::new(status, name, title, error.message.clone());
+        problem.position = error.position;
+        problem.limit = error.limit;
+        problem.used = error.used;
+        problem.hint = error.hint;
+        match error.kind {
+            Kind::Cancelled => problem.retry_after("1"),
+            Kind::Damaged => problem.retry_after("60"),
+            _ => problem,
+        }
+    }
+
+    /// Names the query, or the request where there is no query yet.
+    pub fn with_id(mut self, id: &str) -> Problem {
+        self.query_id = Some(id.to_owned());
+        self
+    }
+
+    /// Ends the connection after the answer, because the rest of the request is not read.
+    pub fn closing(self) -> Problem {
+        self.with_header(CONNECTION, HeaderValue::from_static("close"))
+    }
+
+    /// With a header of its own.
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The status that it is sent with.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The response.
+    pub fn into_response(self) -> Response<Body> {
+        let text = serde_json::to_vec(&self).expect("a problem has only strings and numbers");
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        if let Some(id) = &self.query_id {
+            headers.insert(head::QUERY_ID, head::value(id));
+        }
+        headers.extend(self.headers);
+        response
+    }
+
+    fn with_offered(mut self, offered: Vec<&'static str>) -> Problem {
+        self.offered = offered;
+        self
+    }
+
+    fn retry_after(self, seconds: &'static str) -> Problem {
+        self.with_header(RETRY_AFTER, HeaderValue::from_static(seconds))
+    }
+}
+
+/// Status, name and title of each kind of failure.
+fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
+    use StatusCode as S;
+    match kind {
+        Kind::Syntax => (S::BAD_REQUEST, "syntax", "The query does not parse"),
+        Kind::Unsupported => (
+            S::UNPROCESSABLE_ENTITY,
+            "unsupported",
+            "The query uses what is not supported yet",
+        ),
+        Kind::TooLong => (S::PAYLOAD_TOO_LARGE, "too-long", "The query is too long"),
+        Kind::Shape => (
+            S::UNPROCESSABLE_ENTITY,
+            "shape",
+            "The query is too deep or too large",
+        ),
+        Kind::Timeout => (S::GATEWAY_TIMEOUT, "timeout", "The query ran out of time"),
+        Kind::Cancelled => (
+            S::SERVICE_UNAVAILABLE,
+            "cancelled",
+            "The query was cancelled",
+        ),
+        Kind::Memory => (
+            S::INSUFFICIENT_STORAGE,
+            "memory",
+            "The query ran out of memory",
+        ),
+        Kind::Damaged => (
+            S::SERVICE_UNAVAILABLE,
+            "damaged",
+            "Data that the query needs is damaged",
+        ),
+        Kind::Output | Kind::Internal => (
+            S::INTERNAL_SERVER_ERROR,
+            "internal",
+            "An error of the server's own",
+        ),
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde asks for"
+)]
+fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(status.as_u16())
+}
+
+#[expect(clippy::ref_option, reason = "the signature that serde asks for")]
+fn as_object<S: serde::Serializer>(position: &Option<Position>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Place {
+        line: u64,
+        column: u64,
+    }
+    position
+        .map(|place| Place {
+            line: place.line,
+            column: place.column,
+        })
+        .serialize(to)
+}

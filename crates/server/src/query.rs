@@ -1,0 +1,148 @@
+//! The query endpoint: `/sparql`, also `/query`.
+//!
+//! request -> what is asked -> a turn -> an engine thread -> a pipe -> a response. The handler holds
+//! the pipe's reader while it waits and the response's body holds it after that, so a client that
+//! goes away at any moment takes its query along: hyper drops the handler, or the body.
+
+use crate::answer::{self, Answering};
+use crate::edge::Edge;
+use crate::gate::{Permit, Turned};
+use crate::head;
+use crate::metrics::Outcome;
+use crate::pipe;
+use crate::problem::Problem;
+use crate::protocol::{self, Asked};
+use crate::routes;
+use crate::work::Task;
+use axum::body::Body;
+use axum::extract::State;
+use hyper::header::{ALLOW, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A shorter wait is only the clock being read.
+const WAIT_NOTED: Duration = Duration::from_millis(1);
+
+const ALLOW_ORIGIN: HeaderName = hyper::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+
+/// Answers a request to a query endpoint.
+pub(crate) async fn endpoint(
+    State(edge): State<Arc<Edge>>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let mut response = if request.method() == Method::OPTIONS {
+        options(&edge)
+    } else {
+        let request_id = edge.request_id();
+        match ask(&edge, request, &request_id).await {
+            Ok(response) => response,
+            Err(problem) => refused(problem, &request_id),
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(head::SNAPSHOT, HeaderValue::from(edge.engine.snapshot()));
+    if edge.options.cross_origin {
+        headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        let ours = HeaderValue::from_static("query-id, server-timing, somersault-snapshot");
+        headers.insert(hyper::header::ACCESS_CONTROL_EXPOSE_HEADERS, ours);
+    }
+    response
+}
+
+async fn ask(
+    edge: &Arc<Edge>,
+    request: Request<Body>,
+    request_id: &str,
+) -> Result<Response<Body>, Problem> {
+    let arrived = Instant::now();
+    let asked = protocol::read(request, &edge.options).await?;
+    let begun = Instant::now();
+    let permit = turn(edge, asked.timeout, arrived).await?;
+    let waited = Some(begun.elapsed()).filter(|waited| *waited > WAIT_NOTED);
+    let answering = Answering {
+        format: asked.format,
+        trailers: asked.trailers,
+        wait: waited,
+        request_id: request_id.to_owned(),
+    };
+    let timeout = asked.timeout.saturating_sub(waited.unwrap_or_default());
+    let reader = start(
+        edge,
+        asked,
+        Turn {
+            permit,
+            timeout,
+            arrived,
+        },
+        request_id,
+    );
+    Ok(answer::respond(reader, answering).await)
+}
+
+/// A query's turn, and what is left of its time.
+struct Turn {
+    permit: Permit,
+    timeout: Duration,
+    arrived: Instant,
+}
+
+fn start(edge: &Arc<Edge>, asked: Asked, turn: Turn, request_id: &str) -> pipe::Reader {
+    let (writer, reader) = pipe::pipe();
+    let task = Task {
+        engine: Arc::clone(&edge.engine),
+        asked,
+        timeout: turn.timeout,
+        writer,
+        metrics: Arc::clone(&edge.metrics),
+        arrived: turn.arrived,
+        request_id: request_id.to_owned(),
+        permit: turn.permit,
+    };
+    // The thread is not waited for: the pipe says all there is to say.
+    drop(tokio::task::spawn_blocking(move || task.run()));
+    reader
+}
+
+async fn turn(edge: &Edge, patience: Duration, arrived: Instant) -> Result<Permit, Problem> {
+    let why = match edge.gate.enter(patience).await {
+        Ok(permit) => return Ok(permit),
+        Err(Turned::Away) => "too many queries wait for their turn",
+        Err(Turned::TooLate) => "the query's time was over before its turn came",
+    };
+    edge.metrics
+        .query_ended(Outcome::TurnedAway, arrived.elapsed(), 0);
+    Err(Problem::overloaded(why))
+}
+
+fn refused(problem: Problem, request_id: &str) -> Response<Body> {
+    let mut response = problem.with_id(request_id).into_response();
+    let headers = response.headers_mut();
+    let nothing_yet = head::Spent {
+        parse: Some(Duration::ZERO),
+        ..head::Spent::default()
+    };
+    headers.insert(head::SERVER_TIMING, nothing_yet.to_value());
+    headers.insert(hyper::header::VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// What may be done here; with other origins allowed, also the answer to a preflight.
+fn options(edge: &Edge) -> Response<Body> {
+    let mut response = routes::done();
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(protocol::METHODS));
+    headers.insert(
+        head::ACCEPT_QUERY,
+        HeaderValue::from_static(protocol::BODIES),
+    );
+    if edge.options.cross_origin {
+        use hyper::header as h;
+        let methods = HeaderValue::from_static(protocol::METHODS);
+        headers.insert(h::ACCESS_CONTROL_ALLOW_METHODS, methods);
+        let fields = HeaderValue::from_static("accept, content-type");
+        headers.insert(h::ACCESS_CONTROL_ALLOW_HEADERS, fields);
+        headers.insert(h::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    }
+    response
+}

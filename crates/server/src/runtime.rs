@@ -1,0 +1,33 @@
+//! The threads of the edge: the one place where the runtime is made.
+//!
+//! One event loop on a few threads serves all connections; queries run on blocking threads beside
+//! it, so none of them ever holds up a socket. Each engine thread has a stack of known size, on
+//! which the recursive parts of the engine (a parser behind its guard) are measured. Workers that
+//! are pinned and have listeners of their own will replace this file and nothing else.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// Stack of each thread, in bytes; address space until it is used.
+const STACK_BYTES: usize = 16 << 20;
+/// How long the process waits for engine threads when it ends; their queries have been cancelled.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// Runs the edge until `serving` ends.
+pub(crate) fn run<T>(queries_max: usize, serving: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = build(queries_max)?;
+    let ended = runtime.block_on(serving);
+    runtime.shutdown_timeout(LAST_WAIT);
+    Ok(ended)
+}
+
+fn build(queries_max: usize) -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("http")
+        .thread_stack_size(STACK_BYTES)
+        .max_blocking_threads(queries_max + 1)
+        .build()
+}

@@ -1,0 +1,28 @@
+//! Signals that end a server.
+
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What ended a server from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// `SIGINT`: Ctrl-C.
+    Interrupted,
+    /// `SIGTERM`: a supervisor.
+    Terminated,
+}
+
+/// Waits for one of them. To be awaited within [`Server::serve`](crate::Server::serve), whose
+/// runtime it needs; where signals cannot be listened for, it waits for ever.
+pub async fn ended_by_signal() -> Ended {
+    let handlers = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
+    let (Ok(mut interrupt), Ok(mut terminate)) = handlers else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => Ended::Interrupted,
+        _ = terminate.recv() => Ended::Terminated,
+    }
+}

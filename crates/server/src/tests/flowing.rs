@@ -1,0 +1,245 @@
+//! Answers that flow: when the status is sent, how memory stays flat, who notices whose end.
+
+use super::Served;
+use super::client::{self, Answer, encoded};
+use crate::pipe::{CHUNK_BYTES, LINGER};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Sends a script and reads the head of its response.
+fn begin(served: &Served, accept: &str, script: &str) -> (BufReader<TcpStream>, Answer) {
+    let mut stream = client::connect(served.address);
+    let line = format!("GET /sparql?query={}", encoded(script));
+    client::request(&mut stream, &line, &[&format!("Accept: {accept}")], b"");
+    let mut stream = BufReader::new(stream);
+    let head = client::read_head(&mut stream);
+    (stream, head)
+}
+
+#[test]
+fn the_status_is_sent_after_50_ms_of_output() {
+    let served = Served::new();
+    let begun = Instant::now();
+    let (_stream, head) = begin(&served, "text/csv", "rows 1; sleep 1000");
+    assert_eq!(
+        (head.status, head.field("transfer-encoding")),
+        (200, "chunked")
+    );
+    let taken = begun.elapsed();
+    assert!(
+        taken >= LINGER && taken < LINGER + Duration::from_millis(100),
+        "{taken:?}"
+    );
+}
+
+#[test]
+fn the_status_is_sent_after_64_kib_of_output() {
+    let served = Served::new();
+    let begun = Instant::now();
+    let (_stream, head) = begin(&served, "text/csv", "kilobytes 70; sleep 1000");
+    assert_eq!(head.status, 200);
+    assert!(begun.elapsed() < LINGER, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn trickling_rows_are_not_held_back() {
+    let served = Served::new();
+    let script = "rows 1; sleep 300; rows 2; sleep 1000";
+    let (mut stream, _) = begin(&served, "text/tab-separated-values", script);
+    let begun = Instant::now();
+    let mut lines = String::new();
+    while !lines.ends_with("\"x\"\n\"x\"\n") {
+        stream.read_line(&mut lines).unwrap();
+    }
+    assert!(
+        begun.elapsed() < Duration::from_millis(600),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn a_long_answer_arrives_whole() {
+    let served = Served::new();
+    let answer = served.query_as("text/csv", "kilobytes 3000");
+    assert!(answer.whole);
+    assert_eq!(answer.body.len(), 3 + 3000 * 1002);
+    assert!(
+        served
+            .get("/metrics")
+            .text()
+            .contains("somersault_result_bytes_total 3006003")
+    );
+}
+
+#[test]
+fn trailers_for_those_who_take_them() {
+    let served = Served::new();
+    let path = "GET /sparql?query=kilobytes+100";
+    let answer = served.send(path, &["TE: trailers", "Connection: TE"], b"");
+    assert_eq!(answer.field("trailer"), "server-timing");
+    assert!(
+        answer.trailers["server-timing"].starts_with("exec;dur="),
+        "{:?}",
+        answer.trailers
+    );
+    let answer = served.send(path, &[], b"");
+    assert!(answer.whole && answer.trailers.is_empty() && !answer.has("trailer"));
+}
+
+#[test]
+fn a_failure_after_the_first_byte_breaks_the_body_off() {
+    let served = Served::new();
+    let script = "kilobytes 200; sleep 60; fail memory";
+    let table = [
+        ("application/sparql-results+json", "\"}}"),
+        (
+            "application/sparql-results+xml",
+            "<!-- error: out of memory -->",
+        ),
+        ("text/csv", "x\r\n# error: out of memory\r\n"),
+        ("text/tab-separated-values", "x\"\n# error: out of memory\n"),
+    ];
+    for (accept, end) in table {
+        let answer = served.query_as(accept, script);
+        assert_eq!(answer.status, 200);
+        assert!(!answer.whole, "{accept}: a broken body was ended");
+        assert!(
+            answer.text().ends_with(end),
+            "{accept}: {:?}",
+            tail(&answer)
+        );
+    }
+    let answer = served.query_as("application/xml", "kilobytes 200; fail shape; rows 1");
+    assert!(answer.status == 422 || !answer.whole);
+    let answer = served.query_as(
+        "application/xml",
+        "kilobytes 900; sleep 60; fail unsupported",
+    );
+    assert!(
+        answer.text().ends_with("on purpose - - unsupported -->"),
+        "{:?}",
+        tail(&answer)
+    );
+    let answer = served.query_as("text/csv", "kilobytes 900; sleep 60; panic");
+    assert!(!answer.whole && answer.text().contains("# error: the query met a bug"));
+}
+
+fn tail(answer: &Answer) -> &str {
+    &answer.text()[answer.body.len().saturating_sub(80)..]
+}
+
+#[test]
+fn a_slow_client_slows_the_query_down_and_memory_stays_flat() {
+    let served = Served::new();
+    let (mut stream, _) = begin(&served, "text/csv", "flood");
+    // Nobody reads: the query soon stands still, with what fits into the buffers on the way.
+    let rows = || served.engine.rows.load(Ordering::Relaxed);
+    let mut before = 0;
+    let begun = Instant::now();
+    while rows() != before {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "the query never stands still"
+        );
+        before = rows();
+        std::thread::sleep(Duration::from_millis(150));
+    }
+    let sockets = 8 << 20;
+    assert!(
+        before * 1000 < sockets + 10 * CHUNK_BYTES as u64,
+        "{before} KB ahead of the client"
+    );
+    // It goes on when somebody does.
+    let mut bytes = vec![0; 12 << 20];
+    stream.read_exact(&mut bytes).unwrap();
+    assert!(rows() > before);
+    served.until_running(1, Duration::ZERO + Duration::from_millis(10));
+}
+
+#[test]
+fn a_client_that_goes_while_rows_flow_takes_its_query_along() {
+    let served = Served::new();
+    let (stream, _) = begin(&served, "text/csv", "flood");
+    served.until_running(1, Duration::from_secs(1));
+    drop(stream);
+    served.until_running(0, Duration::from_millis(100));
+    assert!(
+        served
+            .get("/metrics")
+            .text()
+            .contains("{outcome=\"disconnected\"} 1")
+    );
+}
+
+#[test]
+fn a_client_that_goes_while_rows_wait_takes_its_query_along() {
+    let served = Served::new();
+    let (stream, _) = begin(&served, "text/csv", "rows 1; spin");
+    served.until_running(1, Duration::from_secs(1));
+    drop(stream);
+    served.until_running(0, Duration::from_millis(100));
+}
+
+#[test]
+fn a_client_that_goes_before_any_row_takes_its_query_along() {
+    let served = Served::new();
+    let mut stream = client::connect(served.address);
+    client::request(&mut stream, "GET /sparql?query=spin", &[], b"");
+    served.until_running(1, Duration::from_secs(1));
+    drop(stream);
+    served.until_running(0, Duration::from_millis(100));
+}
+
+#[test]
+fn a_client_that_goes_while_it_waits_never_runs() {
+    let served = Served::with(|options| options.queries_max = 1);
+    let mut first = client::connect(served.address);
+    client::request(&mut first, "GET /sparql?query=spin", &[], b"");
+    served.until_running(1, Duration::from_secs(1));
+    let mut second = client::connect(served.address);
+    client::request(&mut second, "GET /sparql?query=spin", &[], b"");
+    let waiting = |count| {
+        let begun = Instant::now();
+        while !served
+            .get("/metrics")
+            .text()
+            .contains(&format!("queries_waiting {count}\n"))
+        {
+            assert!(begun.elapsed() < Duration::from_secs(5));
+        }
+    };
+    waiting(1);
+    drop(second);
+    waiting(0);
+    drop(first);
+    served.until_running(0, Duration::from_millis(100));
+}
+
+#[test]
+fn a_deadline_frees_a_query_that_waits_for_its_client() {
+    let served = Served::with(|options| options.stall_timeout = Duration::from_millis(500));
+    let mut stream = client::connect(served.address);
+    client::request(&mut stream, "GET /sparql?query=flood&timeout=0.4", &[], b"");
+    served.until_running(1, Duration::from_secs(1));
+    served.until_running(0, Duration::from_millis(550));
+    assert!(
+        served
+            .get("/metrics")
+            .text()
+            .contains("{outcome=\"timeout\"} 1")
+    );
+    // And its connection does not stay for ever either: two, with the one that asks.
+    let begun = Instant::now();
+    while !served
+        .get("/metrics")
+        .text()
+        .contains("http_connections 1\n")
+    {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(stream);
+}

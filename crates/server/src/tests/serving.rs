@@ -1,0 +1,206 @@
+//! Everything around the queries.
+
+use super::Served;
+use super::client;
+use crate::{Server, ServerOptions};
+use std::io::{BufReader, Read};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_port_in_use_is_said_at_once() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let bind = taken.local_addr().unwrap();
+    let error = Server::bind(ServerOptions {
+        bind,
+        ..ServerOptions::default()
+    })
+    .unwrap_err();
+    assert!(error.is_address_in_use());
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("cannot listen on {bind}: the port is in use"))
+    );
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let served = Served::new();
+    let answer = served.get("/");
+    assert_eq!(
+        (answer.status, answer.field("content-type")),
+        (200, "text/html; charset=utf-8")
+    );
+    assert!(
+        answer
+            .field("content-security-policy")
+            .contains("default-src 'none'")
+    );
+    assert!(answer.field("server").starts_with("somersault/"));
+    assert_eq!(answer.field("x-content-type-options"), "nosniff");
+    let page = answer.text();
+    assert!(page.contains("<textarea") && page.contains("<label"));
+    for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert_eq!(served.send("HEAD /", &[], b"").status, 200);
+    served.send("POST /", &[], b"").problem(405);
+}
+
+#[test]
+fn nowhere_is_a_404() {
+    let served = Served::new();
+    for path in ["/nowhere", "/store", "/data", "/api/v2", "/sparql/deeper"] {
+        served.get(path).problem(404);
+    }
+}
+
+#[test]
+fn probes() {
+    let served = Served::new();
+    assert_eq!(served.get("/health/live").text(), "alive\n");
+    assert_eq!(served.get("/health/ready").text(), "ready\n");
+}
+
+#[test]
+fn metrics_are_well_formed_and_count() {
+    let served = Served::new();
+    served.query("rows 1");
+    served.query("rows 1");
+    served.query("fail memory");
+    served.get("/nowhere");
+    let answer = served.get("/metrics");
+    assert_eq!(
+        answer.field("content-type"),
+        "text/plain; version=0.0.4; charset=utf-8"
+    );
+    let text = answer.text();
+    for line in [
+        "somersault_queries_total{outcome=\"answered\"} 2",
+        "somersault_queries_total{outcome=\"memory\"} 1",
+        "somersault_query_duration_seconds_bucket{le=\"+Inf\"} 3",
+        "somersault_query_duration_seconds_bucket{le=\"0.00025\"}",
+        "somersault_query_duration_seconds_count 3",
+        "somersault_queries_running 0",
+        "somersault_memory_pool_used_bytes 11",
+        "somersault_memory_pool_limit_bytes 1000",
+        "somersault_store_quads 42",
+        "somersault_store_terms 23",
+        "somersault_http_requests_total{class=\"4xx\"} 1",
+        "somersault_build_info{version=",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let mut typed = std::collections::HashSet::new();
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let name = rest.split(' ').next().unwrap();
+            assert!(typed.insert(name.to_owned()), "{name} twice");
+        } else if !line.starts_with('#') {
+            let name = line.split(['{', ' ']).next().unwrap();
+            let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| {
+                name.strip_suffix(end)
+                    .filter(|family| typed.contains(*family))
+            });
+            assert!(typed.contains(family.unwrap_or(name)), "{line} has no type");
+            assert!(
+                line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(),
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn running_queries_are_listed_and_cancelled() {
+    let served = Served::new();
+    std::thread::scope(|scope| {
+        let query = scope.spawn(|| served.query("spin"));
+        served.until_running(1, Duration::from_secs(5));
+        let list = served.get("/api/v1/queries").json();
+        let entry = &list["queries"][0];
+        assert_eq!(entry["text"], "spin");
+        assert!(entry["elapsed_seconds"].as_f64().unwrap() < 5.0);
+        let id = entry["id"].as_str().unwrap();
+        let begun = Instant::now();
+        let cancelled = served.send(&format!("DELETE /api/v1/queries/{id}"), &[], b"");
+        assert_eq!(cancelled.status, 204);
+        let answer = query.join().unwrap();
+        answer.problem(503);
+        assert_eq!(answer.field("query-id"), id);
+        assert!(begun.elapsed() < Duration::from_millis(100));
+    });
+    served
+        .send("DELETE /api/v1/queries/q00000099", &[], b"")
+        .problem(404);
+    served
+        .send("DELETE /api/v1/queries/nonsense", &[], b"")
+        .problem(400);
+    served.get("/api/v1/queries/q00000099").problem(405);
+    assert_eq!(served.get("/api/v1/statistics").json()["quads"], 42);
+}
+
+#[test]
+fn a_connection_serves_many_requests_and_idles_for_a_bounded_time() {
+    let served = Served::with(|options| options.head_timeout = Duration::from_millis(200));
+    let mut writing = client::connect(served.address);
+    let mut reading = BufReader::new(writing.try_clone().unwrap());
+    for _ in 0..3 {
+        client::request(&mut writing, "GET /sparql?query=kilobytes+100", &[], b"");
+        assert!(client::read(&mut reading, false).whole);
+        client::request(&mut writing, "GET /sparql?query=!syntax", &[], b"");
+        client::read(&mut reading, false).problem(400);
+    }
+    let begun = Instant::now();
+    // Ends, or is reset: either way it is over.
+    let _ = reading.read_to_end(&mut Vec::new());
+    let taken = begun.elapsed();
+    assert!(
+        taken >= Duration::from_millis(150) && taken < Duration::from_secs(1),
+        "{taken:?}"
+    );
+
+    let mut silent = client::connect(served.address);
+    let begun = Instant::now();
+    let _ = silent.read_to_end(&mut Vec::new());
+    assert!(begun.elapsed() < Duration::from_secs(1));
+}
+
+#[test]
+fn connections_beyond_the_greatest_number_wait() {
+    let served = Served::with(|options| options.connections_max = 1);
+    let mut first = client::connect(served.address);
+    client::request(&mut first, "GET /health/live", &[], b"");
+    let mut first = BufReader::new(first);
+    client::read(&mut first, false);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| served.get("/health/live"));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!second.is_finished());
+        drop(first);
+        assert_eq!(second.join().unwrap().status, 200);
+    });
+}
+
+#[test]
+fn the_end_lets_queries_finish_and_cancels_those_that_do_not() {
+    for (script, status) in [("sleep 150", 200), ("spin", 503)] {
+        let served = Served::new();
+        let address = served.address;
+        let query = std::thread::spawn(move || {
+            let line = format!("GET /sparql?query={}", client::encoded(script));
+            client::send(address, &line, &[], b"")
+        });
+        served.until_running(1, Duration::from_secs(5));
+        let begun = Instant::now();
+        drop(served);
+        assert!(
+            begun.elapsed() < Duration::from_secs(2),
+            "{script}: {:?}",
+            begun.elapsed()
+        );
+        assert_eq!(query.join().unwrap().status, status, "{script}");
+        assert!(std::net::TcpStream::connect(address).is_err());
+    }
+}

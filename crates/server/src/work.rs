@@ -1,0 +1,132 @@
+//! One query on one engine thread, from its text to the end of its answer.
+//!
+//! Invariants: whatever happens here, a panic included, the pipe gets its end, the query leaves the
+//! list of running ones before that end is seen, and the failure is counted and logged once. A
+//! panic is a bug of ours: the client gets its id, the log gets its message, and the process goes
+//! on with everything else.
+
+use crate::engine::{Done, Engine};
+use crate::gate::Permit;
+use crate::metrics::{Metrics, Outcome};
+use crate::outlet::Outlet;
+use crate::pipe::Writer;
+use crate::protocol::Asked;
+use somersault::stop::StopReason;
+use somersault::{Kind, QueryError};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What an engine thread is given.
+pub(crate) struct Task {
+    /// Who answers.
+    pub engine: Arc<dyn Engine>,
+    /// What is asked.
+    pub asked: Asked,
+    /// What is left of the query's time.
+    pub timeout: Duration,
+    /// Where the answer goes.
+    pub writer: Writer,
+    /// Where it is counted.
+    pub metrics: Arc<Metrics>,
+    /// When the request came.
+    pub arrived: Instant,
+    /// The request's name, for a query that never gets its own.
+    pub request_id: String,
+    /// The right to run.
+    pub permit: Permit,
+}
+
+impl Task {
+    /// Runs the query to its end.
+    pub fn run(self) {
+        // Nothing of what the closure touches is used after a panic but the pipe, whose state is
+        // whole at every moment.
+        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate()))
+            .unwrap_or_else(|panic| Err(bug(panic.as_ref())));
+        let result = result.map_err(|error| self.in_other_words(error));
+        self.record(&result);
+        let result = result.map_err(without_internals);
+        drop(self.permit);
+        self.writer.end(result);
+    }
+
+    fn evaluate(&self) -> Result<Done, QueryError> {
+        let mut job = self.engine.start(&self.asked, self.timeout)?;
+        self.writer.start(job.started());
+        if self.asked.head_only {
+            return Ok(Done::default());
+        }
+        let mut outlet = Outlet::new(self.asked.format, &self.writer);
+        job.run(&mut outlet)
+    }
+
+    /// An output that failed because the query's time was over while it waited for its client is
+    /// a timeout.
+    fn in_other_words(&self, error: QueryError) -> QueryError {
+        let reason = self
+            .writer
+            .started()
+            .and_then(|started| started.token.reason());
+        match (error.kind, reason) {
+            (Kind::Output, Some(StopReason::Deadline)) => QueryError::new(
+                Kind::Timeout,
+                format!(
+                    "out of time after {:?}, while the client took the answer",
+                    self.timeout
+                ),
+            ),
+            (Kind::Output, Some(StopReason::Cancelled)) => QueryError::new(
+                Kind::Cancelled,
+                "cancelled while the client took the answer",
+            ),
+            _ => error,
+        }
+    }
+
+    fn record(&self, result: &Result<Done, QueryError>) {
+        let elapsed = self.arrived.elapsed();
+        let outcome = match result {
+            Ok(_) => Outcome::Answered,
+            Err(_) if self.writer.is_reader_gone() => Outcome::Disconnected,
+            Err(error) => Outcome::Failed(error.kind),
+        };
+        let bytes = self.writer.bytes();
+        self.metrics.query_ended(outcome, elapsed, bytes);
+        let id = self.id();
+        match result {
+            Ok(done) => tracing::debug!(%id, rows = done.rows, bytes, ?elapsed, "query answered"),
+            Err(error) if matches!(error.kind, Kind::Internal | Kind::Damaged) => {
+                tracing::error!(%id, %error, "query failed");
+            }
+            Err(error) => tracing::debug!(%id, %error, bytes, ?elapsed, "query failed"),
+        }
+    }
+
+    fn id(&self) -> String {
+        match self.writer.started() {
+            Some(started) => started.id.to_string(),
+            None => self.request_id.clone(),
+        }
+    }
+}
+
+/// The error of a panic, with its message for the log.
+fn bug(panic: &(dyn Any + Send)) -> QueryError {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    QueryError::new(Kind::Internal, format!("panic: {message}"))
+}
+
+/// What a client hears of a bug: that it is one. The rest is in the log.
+fn without_internals(error: QueryError) -> QueryError {
+    match error.kind {
+        Kind::Internal => QueryError::new(Kind::Internal, "the query met a bug of the server")
+            .with_hint("please report it with the query and this id; the server's log says more"),
+        _ => error,
+    }
+}
