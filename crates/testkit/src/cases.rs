@@ -22,7 +22,7 @@
 //! error with its line, never a case that passes.
 
 use crate::compare::{self, Blanks};
-use crate::naive::{Expected, Ordering};
+use crate::naive::{self, Expected, Ordering};
 use crate::{Answer, Row};
 use oxrdf::{BlankNode, Literal, Term};
 use spargebra::algebra::GraphPattern;
@@ -242,13 +242,17 @@ impl Reader<'_> {
     fn finish(&self, draft: Draft<'_>) -> Result<Case, CaseError> {
         let missing = |what| self.error(draft.line, format!("the case has no {what}"));
         let query = draft.query.ok_or_else(|| missing("query"))?;
+        let mut outcome = draft.outcome.ok_or_else(|| missing("outcome"))?;
+        if let Outcome::Answer(expected) = &mut outcome {
+            expected.has_free_columns = naive::selects_all(&query);
+        }
         let graph = draft.graph.unwrap_or_else(|| self.graph.clone());
         Ok(Case {
             name: draft.name.to_owned(),
             place: format!("{}:{}", self.file, draft.line),
             graph: format!("{}\n{graph}", self.prefixes),
             query: format!("{}\n{query}", self.prefixes),
-            outcome: draft.outcome.ok_or_else(|| missing("outcome"))?,
+            outcome,
         })
     }
 
@@ -314,6 +318,7 @@ fn empty() -> Expected {
     Expected {
         boolean: None,
         variables: Vec::new(),
+        has_free_columns: false,
         rows: Vec::new(),
         ordering: None,
         is_reduced: false,

@@ -29,12 +29,6 @@ pub fn check(expected: &Expected, actual: &Answer, blanks: &Blanks) -> Result<()
         (None, Answer::Boolean(_)) => return Err("expected rows, got a boolean".to_owned()),
         (None, Answer::Rows { variables, rows }) => (variables, rows),
     };
-    if *variables != expected.variables {
-        return Err(format!(
-            "expected variables {:?}, got {variables:?}",
-            expected.variables
-        ));
-    }
     if let Some(row) = rows.iter().find(|row| row.len() != variables.len()) {
         return Err(format!(
             "a row of {} cells for {} variables",
@@ -42,9 +36,33 @@ pub fn check(expected: &Expected, actual: &Answer, blanks: &Blanks) -> Result<()
             variables.len()
         ));
     }
-    blanks.each_renaming(&expected.rows, rows, |renamed| {
+    let rows = in_our_columns(expected, variables, rows)?;
+    blanks.each_renaming(&expected.rows, &rows, |renamed| {
         check_rows(expected, renamed)
     })
+}
+
+/// The rows with their columns in the expected order, which `SELECT *` leaves open.
+fn in_our_columns(
+    expected: &Expected,
+    variables: &[String],
+    rows: &[Row],
+) -> Result<Vec<Row>, String> {
+    if *variables == expected.variables {
+        return Ok(rows.to_vec());
+    }
+    let column = |name| variables.iter().position(|other| other == name);
+    let columns: Option<Vec<usize>> = expected.variables.iter().map(column).collect();
+    match columns {
+        Some(columns) if expected.has_free_columns && columns.len() == variables.len() => {
+            let row = |row: &Row| columns.iter().map(|&column| row[column].clone()).collect();
+            Ok(rows.iter().map(row).collect())
+        }
+        _ => Err(format!(
+            "expected variables {:?}, got {variables:?}",
+            expected.variables
+        )),
+    }
 }
 
 /// Checks rows whose blank nodes have our labels.

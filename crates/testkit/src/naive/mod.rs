@@ -51,6 +51,8 @@ pub struct Expected {
     pub boolean: Option<bool>,
     /// The projected variables, without question marks.
     pub variables: Vec<String>,
+    /// Whether the order of the variables is left open (`SELECT *`).
+    pub has_free_columns: bool,
     /// All rows, before `OFFSET` and `LIMIT`; no order is meant by this one.
     pub rows: Vec<Row>,
     /// What `ORDER BY` sorts by.
@@ -76,6 +78,7 @@ pub struct Ordering {
 
 /// What the specification says about this query on this dataset.
 pub fn answer(dataset: &Dataset, query: &str) -> Result<Expected, NaiveError> {
+    let has_free_columns = selects_all(query);
     let query = SparqlParser::new()
         .parse_query(query)
         .map_err(|error| NaiveError::Parse(error.to_string()))?;
@@ -95,6 +98,7 @@ pub fn answer(dataset: &Dataset, query: &str) -> Result<Expected, NaiveError> {
         return Err(NaiveError::Unsupported(missing));
     }
     expected.spareval_differs = notes.differs();
+    expected.has_free_columns = has_free_columns;
     if asks {
         let given = expected.rows.len().saturating_sub(expected.offset);
         let is_some = given > 0 && expected.limit != Some(0);
@@ -110,6 +114,17 @@ pub fn answer(dataset: &Dataset, query: &str) -> Result<Expected, NaiveError> {
         };
     }
     Ok(expected)
+}
+
+/// Whether a query says `SELECT *`; the algebra no longer tells.
+pub(crate) fn selects_all(query: &str) -> bool {
+    let words = query.to_ascii_uppercase();
+    let mut words = words
+        .split_whitespace()
+        .skip_while(|word| *word != "SELECT")
+        .skip(1);
+    let first = words.find(|word| !matches!(*word, "DISTINCT" | "REDUCED"));
+    first.is_some_and(|word| word.starts_with('*'))
 }
 
 /// The solution modifiers (section 18.2.5), outermost first: slice, distinct or reduced, project,
@@ -156,6 +171,7 @@ fn modified(pattern: &GraphPattern, evaluator: &mut Evaluator<'_>) -> Result<Exp
     Ok(Expected {
         boolean: None,
         variables,
+        has_free_columns: false,
         rows,
         ordering,
         is_reduced,

@@ -1,0 +1,62 @@
+//! The case files hold what the oracles say: a case that is wrong would judge the engine wrongly.
+//!
+//! Cases that expect an error are about the engine and are left to it.
+
+use oxrdf::Dataset;
+use std::path::Path;
+use testkit::cases::{self, Outcome};
+use testkit::naive::{self, Expected};
+use testkit::{Answer, graph};
+
+/// An answer that is as expected, in one of the ways it may be.
+fn given(expected: &Expected) -> Answer {
+    if let Some(value) = expected.boolean {
+        return Answer::Boolean(value);
+    }
+    let mut order: Vec<usize> = (0..expected.rows.len()).collect();
+    if let Some(ordering) = &expected.ordering {
+        order.sort_by(|&one, &other| {
+            let columns = ordering.keys[one].iter().zip(&ordering.keys[other]);
+            let compared = columns
+                .zip(&ordering.descending)
+                .map(|((one, other), descending)| {
+                    let rank = naive::order::rank(one).cmp(&naive::order::rank(other));
+                    let order = rank.then_with(|| naive::order::within_class(one, other));
+                    if *descending { order.reverse() } else { order }
+                });
+            compared.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+    }
+    let rows = order.into_iter().map(|index| expected.rows[index].clone());
+    let rows = rows
+        .skip(expected.offset)
+        .take(expected.limit.unwrap_or(usize::MAX))
+        .collect();
+    Answer::Rows {
+        variables: expected.variables.clone(),
+        rows,
+    }
+}
+
+#[test]
+fn the_naive_evaluator_agrees_with_every_case() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/cases");
+    let cases = cases::read_folder(&folder).unwrap();
+    let mut complaints = Vec::new();
+    let mut answered = 0;
+    for case in cases
+        .iter()
+        .filter(|case| matches!(case.outcome, Outcome::Answer(_)))
+    {
+        let dataset: Result<Dataset, _> = graph::parse(&case.graph);
+        let dataset = dataset.unwrap_or_else(|error| panic!("{}: {error}", case.place));
+        let expected = naive::answer(&dataset, &case.query);
+        let given = expected
+            .map(|expected| given(&expected))
+            .map_err(|error| error.to_string());
+        complaints.extend(case.check(given).err());
+        answered += 1;
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+    assert!(answered > 100, "only {answered} cases with an answer");
+}
