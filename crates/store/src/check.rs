@@ -126,7 +126,7 @@ pub fn check(opened: &Opened, limits: &IdLimits) -> Vec<Finding> {
         Ok(snapshot) => check_snapshot(&snapshot, limits, &mut findings),
         Err(SnapshotError::View(error)) => findings.add_view("header", &error),
         Err(SnapshotError::Part(error)) => {
-            findings.add(&error.file, "file", error.source.to_string())
+            findings.add(&error.file, "file", error.source.to_string());
         }
     }
     findings.list
@@ -154,18 +154,14 @@ fn check_blocks(opened: &Opened, name: &str, findings: &mut Findings) {
     match opened.part(name) {
         Ok(region) => {
             for block in region.damaged_blocks() {
-                findings.add(
-                    name,
-                    format!("block {}", block.block),
-                    damage(&block.damage),
-                );
+                findings.add(name, format!("block {}", block.block), damage(block.damage));
             }
         }
         Err(error) => findings.add(name, "file", error.source.to_string()),
     }
 }
 
-fn damage(damage: &memory::Damage) -> String {
+fn damage(damage: memory::Damage) -> String {
     match damage {
         memory::Damage::Checksum => "the block does not match its checksum".to_owned(),
         other => other.to_string(),

@@ -215,7 +215,7 @@ impl<'v> Lists<'v> {
         match (&self.filter, &self.columns) {
             (Filter::Nothing, _) | (_, None) => out.resize(out.len() + self.len(), 0),
             (Filter::Every, Some(_)) => {
-                out.extend(self.rows.iter().map(|(start, end)| end - start))
+                out.extend(self.rows.iter().map(|(start, end)| end - start));
             }
             (_, Some(columns)) => {
                 let degrees = Degrees {
@@ -435,7 +435,7 @@ impl<'v> ColumnRun<'v> for Select<'_, 'v> {
             if codes.get(place) != Some(&wanted) {
                 continue;
             }
-            if self.lists.filter == Filter::Every || self.admits(start, place, codes, wanted)? {
+            if self.lists.filter == Filter::Every || self.admits(start, place, codes, &wanted)? {
                 self.positions.push(position as u32);
             }
         }
@@ -450,11 +450,11 @@ impl Select<'_, '_> {
         start: u64,
         place: usize,
         codes: &[C],
-        wanted: C,
+        wanted: &C,
     ) -> Result<bool, Fault> {
         let same = codes[place..]
             .iter()
-            .take_while(|code| **code == wanted)
+            .take_while(|&code| code == wanted)
             .count() as u64;
         let first = start + place as u64;
         let Some(column) = &self.columns.graphs else {

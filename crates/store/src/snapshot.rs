@@ -6,7 +6,7 @@
 
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
 use crate::graph_index::GraphIndex;
-use crate::lists::{Columns, Filter, Lists, NamedGraphs};
+use crate::lists::{Columns, Filter, ListCursor, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
@@ -223,7 +223,7 @@ impl Snapshot {
             lists.push(rows);
             let (mut numbers, mut neighbours) = (Vec::new(), Vec::new());
             lists.expand(
-                &mut Default::default(),
+                &mut ListCursor::default(),
                 usize::MAX,
                 &mut numbers,
                 &mut neighbours,
@@ -346,7 +346,7 @@ fn union(mut codes: Vec<u32>) -> Filter {
     }
 }
 
-impl<'v> Segment<'v> {
+impl Segment<'_> {
     /// The set number of the vertex with this ordinal, where this is a signature segment.
     pub(crate) fn signature_value(&self, ordinal: u64) -> Result<u64, Fault> {
         let width = self.descriptor.flags >> flags::VALUE_WIDTH_SHIFT & 3;

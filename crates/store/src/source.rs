@@ -17,6 +17,7 @@ pub(crate) type Fault = Box<ViewError>;
 
 /// The error of a damaged block, as the view tells it.
 #[cold]
+#[allow(clippy::unnecessary_box_returns, clippy::needless_pass_by_value)] // see `Fault`; for `map_err`
 pub(crate) fn damaged(block: DamagedBlock) -> Fault {
     let file = block.file.to_string();
     Box::new(match block.damage {
@@ -33,6 +34,7 @@ pub(crate) fn damaged(block: DamagedBlock) -> Fault {
 
 /// The error of a part that contradicts itself or another.
 #[cold]
+#[allow(clippy::unnecessary_box_returns)] // see `Fault`
 pub(crate) fn inconsistent(region: &CheckedRegion, what: &str) -> Fault {
     Box::new(ViewError::Inconsistent {
         file: region.name().to_string(),

@@ -98,9 +98,9 @@ fn write_direction(
     for (predicate, edges) in &mut segments {
         edges.sort_unstable();
         let mut neighbours = Spans::default();
-        edges
-            .iter()
-            .for_each(|edge| neighbours.observe(edge.neighbour));
+        for edge in &*edges {
+            neighbours.observe(edge.neighbour);
+        }
         writer.begin(
             *predicate,
             &SegmentShape {

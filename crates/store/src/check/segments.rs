@@ -135,7 +135,7 @@ impl CheckSegment<'_> {
                 rows.read(segment, range)?;
                 self.check_key(segment, key, &mut rows, sums, &mut quads)?;
                 if let Some(list) = lists.next_if(|list| list.ordinal == ordinal) {
-                    self.check_list(segment, &segment.open_list(list)?, &mut rows)?;
+                    Self::check_list(segment, &segment.open_list(list)?, &mut rows)?;
                 }
             }
         }
@@ -212,7 +212,6 @@ impl CheckSegment<'_> {
     }
 
     fn check_list(
-        &self,
         segment: &Segment<'_>,
         list: &Index<'_>,
         rows: &mut KeyRows,

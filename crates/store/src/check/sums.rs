@@ -202,8 +202,9 @@ fn read_graph_index(snapshot: &Snapshot, direction: Direction) -> Result<Sum, Fa
                 return Err(inconsistent(region, "keys of a graph do not ascend"));
             }
             let predicate = u64::from(run.predicate.0);
-            keys.iter()
-                .for_each(|key| sum.add(&[graph.bits(), predicate, key.bits()]));
+            for key in &keys {
+                sum.add(&[graph.bits(), predicate, key.bits()]);
+            }
         }
     }
     Ok(sum)

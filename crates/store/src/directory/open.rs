@@ -173,7 +173,7 @@ fn open_generation(disk: &dyn Disk, path: &Path, current: &FileHead) -> Result<O
         let region = map(disk, &file)?;
         parts.insert(
             part.name.clone(),
-            cut(region, part.length_bytes, part.sums_sum, file)?,
+            cut(&region, part.length_bytes, part.sums_sum, file)?,
         );
     }
     Ok(Opened {
@@ -197,7 +197,7 @@ fn map(disk: &dyn Disk, file: &Path) -> Result<Region, OpenError> {
 
 /// Cuts a file into its content and its table of checksums.
 fn cut(
-    region: Region,
+    region: &Region,
     length_bytes: u64,
     sums_sum: u64,
     file: PathBuf,

@@ -220,7 +220,7 @@ impl State {
     fn survivors(&mut self) -> (BTreeMap<PathBuf, Entry>, Vec<FileState>) {
         let mut names = self.durable.clone();
         for (_, change) in std::mem::take(&mut self.pending) {
-            if self.random() % 2 == 0 {
+            if self.random().is_multiple_of(2) {
                 apply(&mut names, change);
             }
         }
@@ -250,7 +250,7 @@ impl State {
             1 => bytes.truncate(synced + self.random() as usize % (unsynced + 1)),
             _ => {
                 for sector in bytes[synced..].chunks_mut(SECTOR_BYTES) {
-                    if self.random() % 2 == 0 {
+                    if self.random().is_multiple_of(2) {
                         sector.fill(0);
                     }
                 }

@@ -279,7 +279,7 @@ impl<'v> Index<'v> {
     ) -> Result<(), Fault> {
         let blocks = entry.last.wrapping_sub(entry.first) / BLOCK_IDS + 1;
         let wanted = entry.ordinal + numbers.start;
-        let mut block = self.block_of_ordinal(source, entry, blocks, wanted)?;
+        let mut block = Self::block_of_ordinal(source, entry, blocks, wanted)?;
         let mut left = numbers.end - numbers.start;
         let head: &[u64] = source.items(entry.at() + block * 64, 8)?;
         let mut skip = wanted.saturating_sub(before(head));
@@ -310,7 +310,6 @@ impl<'v> Index<'v> {
     /// The block that holds the member with this ordinal: the last whose count before it is not
     /// above.
     fn block_of_ordinal<S: Source<'v>>(
-        &self,
         source: S,
         entry: &ChunkEntry,
         blocks: u64,
@@ -402,7 +401,7 @@ fn rank(block: &[u64], bit: u64) -> u64 {
         _ => (head >> (BEFORE_BITS + GROUP_BITS) & group_mask, 5),
     };
     let mut ordinal = before(block) + counted + u64::from((block[1 + word] & below).count_ones());
-    for &full in &block[1 + start..1 + word] {
+    for &full in &block[1 + start..=word] {
         ordinal += u64::from(full.count_ones());
     }
     ordinal

@@ -139,7 +139,7 @@ impl IndexWriter {
     }
 
     fn enter(&mut self, kind: ChunkKind, at: u64, first: u64, last: u64) {
-        assert!(at % 8 == 0, "chunks are aligned");
+        assert!(at.is_multiple_of(8), "chunks are aligned");
         self.entries.push(ChunkEntry {
             first,
             last,
@@ -184,7 +184,7 @@ impl IndexWriter {
         };
         let top = (1..BLOCK_WORDS).rev().find(|&word| open.words[word] != 0);
         let word = top.expect("a block is opened for a member");
-        let bit = (word as u64 - 1) * 64 + u64::from(63 - open.words[word].leading_zeros());
+        let bit = (word as u64 - 1) * 64 + u64::from(open.words[word].ilog2());
         let entry = self
             .entries
             .last_mut()
@@ -208,11 +208,8 @@ impl IndexWriter {
 
     fn push_list(&mut self, out: &mut PartWriter, base: u64) -> Result<(), PartError> {
         if let Some(&first) = self.list.first() {
-            let was_near = self
-                .list
-                .last()
-                .is_none_or(|last| last - first <= u64::from(u32::MAX));
-            let stays_near = base + 0xffff - first <= u64::from(u32::MAX);
+            let was_near = self.list.last().is_none_or(|last| is_near(last - first));
+            let stays_near = is_near(base + 0xffff - first);
             let widens = was_near && !stays_near && self.list.len() >= NEAR_KEYS_MIN;
             if widens || self.list.len() >= LIST_KEYS_MAX {
                 self.close_list(out)?;
@@ -227,7 +224,7 @@ impl IndexWriter {
         let (Some(&first), Some(&last)) = (self.list.first(), self.list.last()) else {
             return Ok(());
         };
-        let is_near = last - first <= u64::from(u32::MAX);
+        let is_near = is_near(last - first);
         let kind = if is_near {
             ChunkKind::Near
         } else {
@@ -268,6 +265,11 @@ impl IndexWriter {
         out.align(8)?;
         Ok(true)
     }
+}
+
+/// Whether a distance fits a near list.
+fn is_near(distance: u64) -> bool {
+    u32::try_from(distance).is_ok()
 }
 
 impl OpenDense {

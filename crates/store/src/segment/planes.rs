@@ -195,7 +195,9 @@ mod tests {
 
     fn check(ids: &[VertexId], planes: Option<usize>) {
         let mut spans = Spans::default();
-        ids.iter().for_each(|&id| spans.observe(id));
+        for &id in ids {
+            spans.observe(id);
+        }
         let encoding = Encoding::for_spans(&spans);
         let Encoding::Codes { bases, plane_bits } = encoding else {
             assert_eq!(planes, None);

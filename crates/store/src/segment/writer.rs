@@ -14,7 +14,7 @@
 
 use super::index_writer::{IndexSummary, IndexWriter};
 use super::planes::{Encoding, Spans};
-use super::{DENSE_LIST_MIN, DENSE_LIST_SPAN_MAX};
+use super::{DENSE_CLASS_SPAN_MAX, DENSE_LIST_MIN, DENSE_LIST_SPAN_MAX};
 use crate::format::{DEFAULT_GRAPH_CODE, ListEntry, PartKind, SegmentDescriptor, flags};
 use crate::parts::{PartError, PartFiles, PartWriter};
 use crate::signature::builder::{SignatureBuilder, VERTEX_TYPES_MAX};
@@ -156,6 +156,10 @@ impl GraphWriter {
         if let Encoding::Codes { bases, .. } = &encoding {
             neighbours.append(bytemuck::cast_slice(bases))?;
         }
+        self.lists.span_max = match predicate {
+            PredicateId::TYPE => DENSE_CLASS_SPAN_MAX,
+            _ => DENSE_LIST_SPAN_MAX,
+        };
         self.open = Some(OpenSegment {
             predicate,
             encoding,
@@ -409,6 +413,8 @@ impl GraphCodes {
 /// Keeps long lists in narrow spans as indexes too.
 #[derive(Default)]
 struct ListWriter {
+    /// Ids that the first neighbours may span.
+    span_max: u64,
     /// The first neighbours of the open list, until it is decided.
     head: Vec<u64>,
     is_indexed: bool,
@@ -424,7 +430,7 @@ impl ListWriter {
         }
         if self.head.len() < DENSE_LIST_MIN {
             self.head.push(neighbour);
-            if self.head.len() == DENSE_LIST_MIN && neighbour - self.head[0] < DENSE_LIST_SPAN_MAX {
+            if self.head.len() == DENSE_LIST_MIN && neighbour - self.head[0] < self.span_max {
                 self.is_indexed = true;
                 for id in self.head.drain(..) {
                     self.index.push(out, id)?;

@@ -217,6 +217,7 @@ impl<'v> Sets<'v> {
         Ok(rest)
     }
 
+    #[allow(clippy::unnecessary_box_returns)] // see `Fault`
     fn cut(&self) -> Fault {
         inconsistent(self.region, "a set beyond the table")
     }
