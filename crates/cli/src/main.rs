@@ -1,2 +1,59 @@
-//! The binary: somersault.
-fn main() {}
+//! The binary `somersault`: reads the command line and the configuration, runs one verb, and ends
+//! with an exit code that scripts can rely on (see `exit`).
+//!
+//! Deliberately does not know: anything below the façade.
+
+mod arguments;
+mod exit;
+mod progress;
+mod settings;
+mod table;
+mod verbs;
+
+use arguments::{Arguments, Verb};
+use clap::{CommandFactory, Parser};
+use exit::Outcome;
+use std::process::ExitCode;
+
+/// The system's allocator keeps freed memory of a load for long; this one gives it back and is
+/// faster under two threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                eprintln!("somersault: {}", failure.message);
+            }
+            ExitCode::from(failure.code as u8)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Outcome {
+    let file = arguments.config.as_deref();
+    match &arguments.verb {
+        Verb::Demo(verb) => verbs::serve::demo(verb, file),
+        Verb::Serve(verb) => verbs::serve::run(verb, file),
+        Verb::Load(verb) => verbs::load::run(verb, file),
+        Verb::Query(verb) => verbs::query::run(verb, file),
+        Verb::Dump(verb) => verbs::dump::run(verb, file),
+        Verb::Check(verb) => verbs::check::run(verb),
+        Verb::Stats(verb) => verbs::stats::run(verb),
+        Verb::Generate(verb) => verbs::generate::run(verb, file),
+        Verb::Bench(verb) => verbs::bench::run(verb, file),
+        Verb::Config(verb) => verbs::config::run(verb, file),
+        Verb::Completions { shell } => {
+            let mut command = Arguments::command();
+            clap_complete::generate(*shell, &mut command, "somersault", &mut std::io::stdout());
+            Ok(())
+        }
+        Verb::Version => {
+            println!("somersault {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
+    }
+}

@@ -35,7 +35,10 @@ pub struct Pool {
 impl Pool {
     /// A pool of so many bytes.
     pub fn new(limit_bytes: u64) -> Arc<Pool> {
-        Arc::new(Pool { used: AtomicU64::new(0), limit: limit_bytes })
+        Arc::new(Pool {
+            used: AtomicU64::new(0),
+            limit: limit_bytes,
+        })
     }
 
     /// Bytes that queries hold now.
@@ -83,7 +86,10 @@ impl Budget {
     /// Gives bytes back.
     pub fn give_back(&self, bytes: u64) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        assert!(before >= bytes, "a query gave back more memory than it took");
+        assert!(
+            before >= bytes,
+            "a query gave back more memory than it took"
+        );
         self.pool.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -107,7 +113,11 @@ fn add_below(counter: &AtomicU64, bytes: u64, limit: u64) -> Result<u64, Exhaust
     });
     match update {
         Ok(before) => Ok(before + bytes),
-        Err(used) => Err(Exhausted { asked: bytes, used, limit }),
+        Err(used) => Err(Exhausted {
+            asked: bytes,
+            used,
+            limit,
+        }),
     }
 }
 
@@ -120,7 +130,14 @@ mod tests {
         let pool = Pool::new(1000);
         let budget = Budget::new(&pool, 100);
         budget.take(60).unwrap();
-        assert_eq!(budget.take(50), Err(Exhausted { asked: 50, used: 60, limit: 100 }));
+        assert_eq!(
+            budget.take(50),
+            Err(Exhausted {
+                asked: 50,
+                used: 60,
+                limit: 100
+            })
+        );
         assert_eq!(pool.used_bytes(), 60);
         budget.give_back(20);
         budget.take(50).unwrap();

@@ -73,15 +73,43 @@ pub enum ConfigError {
 
 /// The known keys with their defaults and a line of help each.
 pub const KEYS: [(&str, &str, &str); 9] = [
-    ("server.bind", "127.0.0.1:7272", "address and port to listen on"),
-    ("server.connections", "1024", "connections served at once; more wait"),
+    (
+        "server.bind",
+        "127.0.0.1:7272",
+        "address and port to listen on",
+    ),
+    (
+        "server.connections",
+        "1024",
+        "connections served at once; more wait",
+    ),
     ("query.timeout", "30s", "time a query may take"),
-    ("query.memory_pool", "auto", "memory of all queries; auto is 60 % of what is free"),
-    ("query.memory_limit", "auto", "memory of one query; auto is a quarter of the pool"),
-    ("query.threads", "auto", "threads of one heavy query; auto is one per core"),
+    (
+        "query.memory_pool",
+        "auto",
+        "memory of all queries; auto is 60 % of what is free",
+    ),
+    (
+        "query.memory_limit",
+        "auto",
+        "memory of one query; auto is a quarter of the pool",
+    ),
+    (
+        "query.threads",
+        "auto",
+        "threads of one heavy query; auto is one per core",
+    ),
     ("query.text_max", "1MiB", "longest query text"),
-    ("load.memory_limit", "auto", "memory of a load before it spills; auto is 2GiB"),
-    ("load.threads", "auto", "threads of a load; auto is one per core"),
+    (
+        "load.memory_limit",
+        "auto",
+        "memory of a load before it spills; auto is 2GiB",
+    ),
+    (
+        "load.threads",
+        "auto",
+        "threads of a load; auto is one per core",
+    ),
 ];
 
 /// Raw values in layers, before they are checked.
@@ -98,9 +126,12 @@ impl Layers {
 
     /// Adds a configuration file's text. Layers are added lowest first: file, environment, flags.
     pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            ConfigError::Syntax { file: name.to_owned(), message: error.to_string() }
-        })?;
+        let table: toml::Table =
+            text.parse()
+                .map_err(|error: toml::de::Error| ConfigError::Syntax {
+                    file: name.to_owned(),
+                    message: error.to_string(),
+                })?;
         let origin = Origin::File(name.to_owned());
         for (section, entries) in table {
             let toml::Value::Table(entries) = entries else {
@@ -124,8 +155,12 @@ impl Layers {
         I: IntoIterator<Item = (String, String)>,
     {
         for (name, value) in variables {
-            let Some(rest) = name.strip_prefix("SOMERSAULT_") else { continue };
-            let Some((section, key)) = rest.split_once("__") else { continue };
+            let Some(rest) = name.strip_prefix("SOMERSAULT_") else {
+                continue;
+            };
+            let Some((section, key)) = rest.split_once("__") else {
+                continue;
+            };
             let key = format!("{}.{}", section.to_lowercase(), key.to_lowercase());
             self.set(&key, value, Origin::Environment(name.clone()))?;
         }
@@ -139,7 +174,9 @@ impl Layers {
 
     fn set(&mut self, key: &str, value: String, origin: Origin) -> Result<(), ConfigError> {
         let known = KEYS.iter().find(|(name, _, _)| *name == key);
-        let Some((name, _, _)) = known else { return Err(unknown(&origin, key)) };
+        let Some((name, _, _)) = known else {
+            return Err(unknown(&origin, key));
+        };
         self.values.insert(name, (value, origin));
         Ok(())
     }
@@ -148,7 +185,10 @@ impl Layers {
         if let Some(found) = self.values.get(key) {
             return found.clone();
         }
-        let (_, default, _) = KEYS.iter().find(|(name, _, _)| *name == key).expect("a known key");
+        let (_, default, _) = KEYS
+            .iter()
+            .find(|(name, _, _)| *name == key)
+            .expect("a known key");
         ((*default).to_owned(), Origin::Default)
     }
 
@@ -167,11 +207,13 @@ impl Layers {
         let pool = self.size("query.memory_pool", machine.free_memory_bytes / 10 * 6)?;
         Ok(Config {
             bind: self.read("server.bind", |text| {
-                text.parse::<SocketAddr>().map_err(|_| "expected HOST:PORT".to_owned())
+                text.parse::<SocketAddr>()
+                    .map_err(|_| "expected HOST:PORT".to_owned())
             })?,
             connections: self.read("server.connections", |text| count(text))?,
-            timeout: self
-                .read("query.timeout", |text| parse_duration(text).map_err(|e| e.to_string()))?,
+            timeout: self.read("query.timeout", |text| {
+                parse_duration(text).map_err(|e| e.to_string())
+            })?,
             memory_pool_bytes: pool,
             query_memory_bytes: self.size("query.memory_limit", pool / 4)?,
             query_threads: self.count_or("query.threads", machine.cores)?,
@@ -189,7 +231,13 @@ impl Layers {
     }
 
     fn count_or(&self, key: &'static str, automatic: usize) -> Result<usize, ConfigError> {
-        self.read(key, |text| if text == "auto" { Ok(automatic) } else { count(text) })
+        self.read(key, |text| {
+            if text == "auto" {
+                Ok(automatic)
+            } else {
+                count(text)
+            }
+        })
     }
 
     fn read<T>(
@@ -198,7 +246,12 @@ impl Layers {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ConfigError> {
         let (value, origin) = self.get(key);
-        parse(&value).map_err(|reason| ConfigError::BadValue { origin, key, value, reason })
+        parse(&value).map_err(|reason| ConfigError::BadValue {
+            origin,
+            key,
+            value,
+            reason,
+        })
     }
 }
 
@@ -261,7 +314,11 @@ fn unknown(origin: &Origin, key: &str) -> ConfigError {
         .min()
         .filter(|(distance, name)| *distance <= name.len().min(key.len()) / 2 + 1)
         .map(|(_, name)| name);
-    ConfigError::UnknownKey { origin: origin.clone(), key: key.to_owned(), nearest }
+    ConfigError::UnknownKey {
+        origin: origin.clone(),
+        key: key.to_owned(),
+        nearest,
+    }
 }
 
 /// Levenshtein's distance in bytes.
@@ -283,7 +340,10 @@ fn edit_distance(left: &str, right: &str) -> usize {
 mod tests {
     use super::*;
 
-    const MACHINE: Machine = Machine { cores: 2, free_memory_bytes: 10 << 30 };
+    const MACHINE: Machine = Machine {
+        cores: 2,
+        free_memory_bytes: 10 << 30,
+    };
 
     #[test]
     fn defaults_follow_the_machine() {
@@ -297,21 +357,38 @@ mod tests {
     #[test]
     fn layers_override_in_order_and_say_so() {
         let mut layers = Layers::new();
-        layers.add_file("somersault.toml", "[query]\ntimeout = \"5s\"\nthreads = 3").unwrap();
+        layers
+            .add_file("somersault.toml", "[query]\ntimeout = \"5s\"\nthreads = 3")
+            .unwrap();
         let variable = ("SOMERSAULT_QUERY__TIMEOUT".to_owned(), "6s".to_owned());
-        layers.add_environment([variable, ("PATH".to_owned(), "x".to_owned())]).unwrap();
-        layers.add_flag("--threads", "query.threads", "4".to_owned()).unwrap();
+        layers
+            .add_environment([variable, ("PATH".to_owned(), "x".to_owned())])
+            .unwrap();
+        layers
+            .add_flag("--threads", "query.threads", "4".to_owned())
+            .unwrap();
         let config = layers.check(MACHINE).unwrap();
-        assert_eq!((config.timeout, config.query_threads), (Duration::from_secs(6), 4));
+        assert_eq!(
+            (config.timeout, config.query_threads),
+            (Duration::from_secs(6), 4)
+        );
         let shown = layers.show();
-        let timeout = shown.iter().find(|(key, _, _)| *key == "query.timeout").unwrap();
-        assert_eq!(timeout.2.to_string(), "environment SOMERSAULT_QUERY__TIMEOUT");
+        let timeout = shown
+            .iter()
+            .find(|(key, _, _)| *key == "query.timeout")
+            .unwrap();
+        assert_eq!(
+            timeout.2.to_string(),
+            "environment SOMERSAULT_QUERY__TIMEOUT"
+        );
     }
 
     #[test]
     fn an_unknown_key_names_the_nearest() {
         let mut layers = Layers::new();
-        let error = layers.add_file("somersault.toml", "[query]\ntimout = \"5s\"").unwrap_err();
+        let error = layers
+            .add_file("somersault.toml", "[query]\ntimout = \"5s\"")
+            .unwrap_err();
         let message = error.to_string();
         assert_eq!(
             message,
@@ -323,8 +400,13 @@ mod tests {
     #[test]
     fn a_bad_value_names_its_origin() {
         let mut layers = Layers::new();
-        layers.add_flag("--timeout", "query.timeout", "30".to_owned()).unwrap();
+        layers
+            .add_flag("--timeout", "query.timeout", "30".to_owned())
+            .unwrap();
         let message = layers.check(MACHINE).unwrap_err().to_string();
-        assert!(message.starts_with("flag --timeout: `query.timeout` = `30`:"), "{message}");
+        assert!(
+            message.starts_with("flag --timeout: `query.timeout` = `30`:"),
+            "{message}"
+        );
     }
 }

@@ -4,7 +4,22 @@
 
 pub mod budget;
 pub mod config;
+pub mod database;
+pub mod dump;
+pub mod error;
+pub mod floor;
+pub mod load;
+pub mod query;
 pub mod results;
+pub mod run;
 pub mod running;
 pub mod stop;
 pub mod units;
+pub mod upkeep;
+
+pub use database::{Database, OpenError, Options, Summary};
+pub use error::{Kind, Position, QueryError};
+pub use oxrdf;
+pub use query::{Query, Request, Timings};
+pub use rdf;
+pub use run::{Finished, Folded};

@@ -56,8 +56,12 @@ pub enum ResultFormat {
 
 impl ResultFormat {
     /// All formats, the preferred one first.
-    pub const ALL: [ResultFormat; 4] =
-        [ResultFormat::Json, ResultFormat::Xml, ResultFormat::Csv, ResultFormat::Tsv];
+    pub const ALL: [ResultFormat; 4] = [
+        ResultFormat::Json,
+        ResultFormat::Xml,
+        ResultFormat::Csv,
+        ResultFormat::Tsv,
+    ];
 
     /// The media type sent with an answer.
     pub const fn media_type(self) -> &'static str {
@@ -72,10 +76,16 @@ impl ResultFormat {
     /// The media types accepted for it, without parameters, the canonical one first.
     pub const fn accepted_types(self) -> &'static [&'static str] {
         match self {
-            ResultFormat::Json => {
-                &["application/sparql-results+json", "application/json", "text/json"]
-            }
-            ResultFormat::Xml => &["application/sparql-results+xml", "application/xml", "text/xml"],
+            ResultFormat::Json => &[
+                "application/sparql-results+json",
+                "application/json",
+                "text/json",
+            ],
+            ResultFormat::Xml => &[
+                "application/sparql-results+xml",
+                "application/xml",
+                "text/xml",
+            ],
             ResultFormat::Csv => &["text/csv"],
             ResultFormat::Tsv => &["text/tab-separated-values", "text/tsv"],
         }
@@ -119,7 +129,11 @@ enum State<W: Write> {
 impl<W: Write> ResultWriter<W> {
     /// A writer; buffering is the caller's choice of `output`.
     pub fn new(format: ResultFormat, output: W) -> ResultWriter<W> {
-        ResultWriter { format, state: State::Waiting(output), variables: Vec::new() }
+        ResultWriter {
+            format,
+            state: State::Waiting(output),
+            variables: Vec::new(),
+        }
     }
 
     /// The output, once the answer is complete.
@@ -148,7 +162,9 @@ impl<W: Write> Sink for ResultWriter<W> {
     }
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
-        let State::Writing(serializer) = &mut self.state else { return Err(Self::out_of_order()) };
+        let State::Writing(serializer) = &mut self.state else {
+            return Err(Self::out_of_order());
+        };
         for row in 0..rows.len {
             let cells = self.variables.iter().zip(rows.row(row));
             serializer.serialize(cells.filter_map(|(variable, term)| Some((variable, term?))))?;
@@ -197,7 +213,11 @@ impl Sink for Collected {
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         for row in 0..rows.len {
-            self.rows.push(rows.row(row).map(|cell| cell.map(TermRef::into_owned)).collect());
+            self.rows.push(
+                rows.row(row)
+                    .map(|cell| cell.map(TermRef::into_owned))
+                    .collect(),
+            );
         }
         Ok(())
     }
@@ -223,7 +243,10 @@ mod tests {
         let mut second = TermBuffer::new();
         second.push_simple("x");
         second.push_language("y", "en", None);
-        let rows = Rows { columns: vec![first, second], len: 2 };
+        let rows = Rows {
+            columns: vec![first, second],
+            len: 2,
+        };
         let mut writer = ResultWriter::new(format, Vec::new());
         writer.head(&["s".to_owned(), "o".to_owned()]).unwrap();
         writer.rows(&rows).unwrap();
@@ -233,7 +256,10 @@ mod tests {
 
     #[test]
     fn rows_in_each_format() {
-        assert_eq!(written(ResultFormat::Tsv), "?s\t?o\n<http://e/a>\t\"x\"\n\t\"y\"@en\n");
+        assert_eq!(
+            written(ResultFormat::Tsv),
+            "?s\t?o\n<http://e/a>\t\"x\"\n\t\"y\"@en\n"
+        );
         assert_eq!(written(ResultFormat::Csv), "s,o\r\nhttp://e/a,x\r\n,y\r\n");
         assert!(written(ResultFormat::Json).contains(r#""xml:lang":"en""#));
         assert!(written(ResultFormat::Xml).ends_with("</sparql>"));

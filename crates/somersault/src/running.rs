@@ -51,7 +51,10 @@ impl Running {
         let id = QueryId(table.last);
         let text = text.chars().take(Self::TEXT_CHARS_MAX).collect();
         table.queries.insert(id, (text, token));
-        Entry { id, running: self.clone() }
+        Entry {
+            id,
+            running: self.clone(),
+        }
     }
 
     /// The queries that run now, oldest first.

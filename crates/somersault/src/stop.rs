@@ -33,7 +33,11 @@ pub struct StopToken {
 impl StopToken {
     /// A token whose time begins now.
     pub fn starting_now(timeout: Option<Duration>) -> StopToken {
-        StopToken { cancelled: Arc::default(), started: Instant::now(), timeout }
+        StopToken {
+            cancelled: Arc::default(),
+            started: Instant::now(),
+            timeout,
+        }
     }
 
     /// Stops the query at its next look.

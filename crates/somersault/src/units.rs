@@ -46,7 +46,12 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         "TiB" => 1 << 40,
-        _ => return Err(UnitError::NoUnit { text: text.to_owned(), units: SIZE_UNITS }),
+        _ => {
+            return Err(UnitError::NoUnit {
+                text: text.to_owned(),
+                units: SIZE_UNITS,
+            });
+        }
     };
     scaled(text, number, factor)
 }
@@ -65,7 +70,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "s" => 1_000_000,
         "m" | "min" => 60_000_000,
         "h" => 3_600_000_000,
-        _ => return Err(UnitError::NoUnit { text: text.to_owned(), units: DURATION_UNITS }),
+        _ => {
+            return Err(UnitError::NoUnit {
+                text: text.to_owned(),
+                units: DURATION_UNITS,
+            });
+        }
     };
     scaled(text, number, micros).map(Duration::from_micros)
 }
@@ -79,12 +89,18 @@ pub fn format_size(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }
 
 fn split(text: &str) -> Result<(&str, &str), UnitError> {
     let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
     if end == 0 {
         return Err(UnitError::NoNumber(text.to_owned()));
     }
@@ -93,9 +109,13 @@ fn split(text: &str) -> Result<(&str, &str), UnitError> {
 
 fn scaled(text: &str, number: &str, factor: u64) -> Result<u64, UnitError> {
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor).ok_or_else(|| UnitError::TooLarge(text.to_owned()));
+        return whole
+            .checked_mul(factor)
+            .ok_or_else(|| UnitError::TooLarge(text.to_owned()));
     }
-    let value: f64 = number.parse().map_err(|_| UnitError::NoNumber(text.to_owned()))?;
+    let value: f64 = number
+        .parse()
+        .map_err(|_| UnitError::NoNumber(text.to_owned()))?;
     let scaled = value * factor as f64;
     if scaled >= u64::MAX as f64 {
         return Err(UnitError::TooLarge(text.to_owned()));
@@ -114,7 +134,10 @@ mod tests {
         assert_eq!(parse_size("10kB"), Ok(10_000));
         assert!(matches!(parse_size("10"), Err(UnitError::NoUnit { .. })));
         assert!(matches!(parse_size("GiB"), Err(UnitError::NoNumber(_))));
-        assert!(matches!(parse_size("99999999999TiB"), Err(UnitError::TooLarge(_))));
+        assert!(matches!(
+            parse_size("99999999999TiB"),
+            Err(UnitError::TooLarge(_))
+        ));
     }
 
     #[test]

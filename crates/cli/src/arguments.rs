@@ -1,0 +1,310 @@
+//! The command line as a value: verbs, flags and their help, exactly as documented.
+//!
+//! Nothing is done here. A verb that does not work yet is not listed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A live knowledge-graph engine.
+#[derive(Debug, Parser)]
+#[command(name = "somersault", version, about, long_about = None)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 cannot bind or \
+                  connect, 6 does not parse, 7 a limit was reached, 8 loaded with rejected \
+                  statements, 9 integrity check failed, 130/143 interrupted"
+)]
+pub struct Arguments {
+    /// Configuration file [default: somersault.toml, where there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Make a small data set in memory, serve it, and print queries to try
+    Demo(Demo),
+    /// Open a store and/or load files in memory, and serve them over HTTP
+    Serve(Serve),
+    /// Load files into a store, all or nothing
+    Load(Load),
+    /// Run one query against a store or files
+    Query(Query),
+    /// Write a store's statements as N-Quads or another format
+    Dump(Dump),
+    /// Verify every checksum and invariant of a store
+    Check(Located),
+    /// Print a store's sizes, by part and by predicate
+    Stats(Stats),
+    /// Make benchmark data
+    #[command(subcommand)]
+    Generate(Generate),
+    /// Measure, and print figures
+    #[command(subcommand)]
+    Bench(Bench),
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(ConfigVerb),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the version
+    Version,
+}
+
+/// A store's place.
+#[derive(Debug, Args)]
+pub struct Located {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+}
+
+/// Flags that override the configuration of queries.
+#[derive(Debug, Default, Args)]
+pub struct Limits {
+    /// Time a query may take, with its unit: 30s, 500ms
+    #[arg(long, value_name = "DURATION")]
+    pub timeout: Option<String>,
+    /// Memory a query (or a load) may take, with its unit: 4GiB, 256MiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<String>,
+    /// Threads to use
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+/// `demo`
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Address and port to listen on
+    #[arg(short, long, value_name = "HOST:PORT")]
+    pub bind: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: Limits,
+}
+
+/// `serve`
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR", required_unless_present = "files")]
+    pub location: Option<PathBuf>,
+    /// Address and port to listen on
+    #[arg(short, long, value_name = "HOST:PORT")]
+    pub bind: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: Limits,
+    /// Files to load in memory
+    #[arg(value_name = "FILES", conflicts_with = "location")]
+    pub files: Vec<PathBuf>,
+}
+
+/// `load`
+#[derive(Debug, Args)]
+pub struct Load {
+    /// The store's directory; made where there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Format of the input [default: by each file's extension]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Put statements without a graph into this named graph
+    #[arg(long, value_name = "IRI")]
+    pub graph: Option<String>,
+    /// What to do with a statement that does not parse: stop, skip, or quarantine=FILE
+    #[arg(long, value_name = "POLICY", default_value = "stop")]
+    pub on_error: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: Limits,
+    /// The files; - is standard input; .gz .bz2 .zst .xz are unpacked
+    #[arg(value_name = "FILES", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    /// A table for people
+    Table,
+    /// SPARQL results in JSON
+    Json,
+    /// SPARQL results in XML
+    Xml,
+    /// CSV
+    Csv,
+    /// TSV
+    Tsv,
+}
+
+/// `query`
+#[derive(Debug, Args)]
+pub struct Query {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["data", "endpoint"])]
+    pub location: Option<PathBuf>,
+    /// Files to load in memory instead of a store
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["location", "endpoint"])]
+    pub data: Vec<PathBuf>,
+    /// A SPARQL endpoint to ask instead of a store
+    #[arg(long, value_name = "URL", conflicts_with = "location")]
+    pub endpoint: Option<String>,
+    /// The query
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT",
+        required_unless_present = "query_file"
+    )]
+    pub query: Option<String>,
+    /// A file with the query; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "query")]
+    pub query_file: Option<PathBuf>,
+    /// How to print the answer [default: table on a terminal, else tsv]
+    #[arg(long, value_name = "FORMAT")]
+    pub results_format: Option<AnswerFormat>,
+    /// Print the plan instead of running it
+    #[arg(long)]
+    pub explain: bool,
+    /// Run it, then print the plan with actual rows and times
+    #[arg(long, conflicts_with = "explain")]
+    pub profile: bool,
+    /// Run it N times and print latencies
+    #[arg(long, value_name = "N", conflicts_with_all = ["explain", "profile"])]
+    pub repeat: Option<u32>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: Limits,
+}
+
+/// `dump`
+#[derive(Debug, Args)]
+pub struct Dump {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Format: nq, nt, ttl, trig, rdf or jsonld
+    #[arg(long, value_name = "FORMAT", default_value = "nq")]
+    pub format: String,
+    /// Only this named graph, as triples
+    #[arg(long, value_name = "IRI")]
+    pub graph: Option<String>,
+    /// Where to write; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+/// `stats`
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `generate ...`
+#[derive(Debug, Subcommand)]
+pub enum Generate {
+    /// LUBM, triple for triple the original generator's
+    Lubm(GenerateLubm),
+}
+
+/// `generate lubm`
+#[derive(Debug, Args)]
+pub struct GenerateLubm {
+    /// Number of universities
+    #[arg(long, value_name = "N")]
+    pub universities: u32,
+    /// Seed
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
+    pub seed: i32,
+    /// Index of the first university
+    #[arg(long, value_name = "I", default_value_t = 0)]
+    pub start: u32,
+    /// Ontology IRI
+    #[arg(long, value_name = "IRI", default_value = workload::lubm::ONTOLOGY)]
+    pub ontology: String,
+    /// nt, ttl or nq
+    #[arg(long, value_name = "FORMAT", default_value = "nt")]
+    pub format: String,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// A file, a directory (one file per university), or - for standard output
+    #[arg(
+        short,
+        long,
+        value_name = "FILE|DIR|-",
+        required_unless_present = "load"
+    )]
+    pub output: Option<PathBuf>,
+    /// Load into this store instead of writing a file
+    #[arg(long, value_name = "STORE", conflicts_with = "output")]
+    pub load: Option<PathBuf>,
+}
+
+/// `bench ...`
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// q1 to q12 over a store of LUBM data, inside this process
+    Lubm(BenchLubm),
+}
+
+/// `bench lubm`
+#[derive(Debug, Args)]
+pub struct BenchLubm {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Universities in the store, to check the counts [default: found by counting]
+    #[arg(long, value_name = "N")]
+    pub universities: Option<u32>,
+    /// Threads of a heavy query
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
+    /// Runs of each query at least
+    #[arg(long, value_name = "N", default_value_t = 11)]
+    pub runs: u32,
+    /// Only these queries, as in q1,q7
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `config ...`
+#[derive(Debug, Subcommand)]
+pub enum ConfigVerb {
+    /// Print every value and where it came from
+    Show,
+    /// Say whether the configuration is sound
+    Check,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,147 @@
+//! The edge of the process: what the configuration file, the environment and the machine say.
+//!
+//! Everything below gets checked values; this is the only place that reads these sources.
+
+use crate::arguments::Limits;
+use crate::exit::{Code, Failure};
+use somersault::config::{Config, ConfigError, Layers, Machine};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+const FILE: &str = "somersault.toml";
+
+/// Configuration file and environment, without flags.
+pub fn layers(file: Option<&Path>) -> Result<Layers, Failure> {
+    let mut layers = Layers::new();
+    let path = file.unwrap_or(Path::new(FILE));
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            layers
+                .add_file(&path.display().to_string(), &text)
+                .map_err(configuration)?;
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => {}
+        Err(error) => {
+            let message = format!("{}: {error}", path.display());
+            return Err(Failure::new(Code::Configuration, message));
+        }
+    }
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    layers.add_environment(variables).map_err(configuration)?;
+    Ok(layers)
+}
+
+/// Adds the flags that verbs share.
+pub fn add_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
+    let flags = [
+        ("--timeout", "query.timeout", limits.timeout.clone()),
+        (
+            "--memory-limit",
+            "query.memory_limit",
+            limits.memory_limit.clone(),
+        ),
+        (
+            "--threads",
+            "query.threads",
+            limits.threads.map(|threads| threads.to_string()),
+        ),
+    ];
+    add(layers, flags)
+}
+
+/// Adds the flags of a load.
+pub fn add_load_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
+    let flags = [
+        (
+            "--memory-limit",
+            "load.memory_limit",
+            limits.memory_limit.clone(),
+        ),
+        (
+            "--threads",
+            "load.threads",
+            limits.threads.map(|threads| threads.to_string()),
+        ),
+    ];
+    add(layers, flags)
+}
+
+/// Adds `--bind`.
+pub fn add_bind(layers: &mut Layers, bind: Option<&str>) -> Result<(), Failure> {
+    add(layers, [("--bind", "server.bind", bind.map(str::to_owned))])
+}
+
+/// The checked configuration on this machine.
+pub fn check(layers: &Layers) -> Result<Config, Failure> {
+    layers.check(machine()).map_err(configuration)
+}
+
+/// The machine, or the part of it that this process may use.
+pub fn machine() -> Machine {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Machine {
+        cores,
+        free_memory_bytes: free_memory_bytes(),
+    }
+}
+
+fn add<const N: usize>(
+    layers: &mut Layers,
+    flags: [(&str, &str, Option<String>); N],
+) -> Result<(), Failure> {
+    for (flag, key, value) in flags {
+        if let Some(value) = value {
+            layers.add_flag(flag, key, value).map_err(configuration)?;
+        }
+    }
+    Ok(())
+}
+
+fn configuration(error: ConfigError) -> Failure {
+    Failure::new(Code::Configuration, error)
+}
+
+/// Memory that is free: the machine's, or less where a control group allows less. 2 GiB where
+/// neither can be read.
+fn free_memory_bytes() -> u64 {
+    const UNKNOWN: u64 = 2 << 30;
+    let machine = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| available(&text));
+    let group = group_free_bytes();
+    machine.into_iter().chain(group).min().unwrap_or(UNKNOWN)
+}
+
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+fn group_free_bytes() -> Option<u64> {
+    let read = |name: &str| -> Option<u64> {
+        fs::read_to_string(format!("/sys/fs/cgroup/{name}"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    let limit = read("memory.max")?;
+    Some(limit.saturating_sub(read("memory.current")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read() {
+        let text = "MemTotal:  100 kB\nMemAvailable:     50 kB\n";
+        assert_eq!(available(text), Some(50 * 1024));
+        assert_eq!(available("nothing"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! `bench`: measured runs inside this process, against what the data must give.
+
+use crate::arguments::{Bench, BenchLubm};
+use crate::exit::{Code, Failure, Outcome};
+use crate::settings;
+use crate::verbs::open;
+use bench::figure::{Figure, Session, Table};
+use bench::floor::Floor;
+use bench::lubm::{Effort, RunOutcome, measure};
+use bench::machine::Machine;
+use somersault::{Database, QueryError, Request};
+use std::path::Path;
+use workload::queries::{MEASURED, QUERIES, Query, by_name};
+
+/// Runs the verb.
+pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
+    match verb {
+        Bench::Lubm(flags) => lubm(flags, file),
+    }
+}
+
+fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
+    let layers = settings::layers(file)?;
+    let config = settings::check(&layers)?;
+    let queries = selected(&flags.only)?;
+    let database = open::store(&flags.location, &config)?;
+    database
+        .wait_until_verified()
+        .map_err(|error| Failure::new(Code::Integrity, error))?;
+    let universities = match flags.universities {
+        Some(universities) => Some(universities),
+        None => count_universities(&database)?,
+    };
+    let machine = Machine::measure(flags.threads);
+    let session = Session {
+        bench: "lubm".to_owned(),
+        data: universities.map_or("lubm".to_owned(), |count| format!("lubm-{count}")),
+        threads: flags.threads,
+    };
+    let effort = Effort {
+        runs_min: u64::from(flags.runs),
+        ..Effort::default()
+    };
+    let mut figures = vec![Figure::of_machine(&machine)];
+    for query in queries {
+        let floor = floor(&database, query)?;
+        let ask = |text: &str| ask(&database, text, flags.threads);
+        let measured = measure(query, universities, &effort, ask)
+            .map_err(|error| Failure::new(Code::Failed, error))?;
+        figures.push(measured.figure(&session, query).with_floor(floor, &machine));
+    }
+    if flags.json {
+        figures
+            .iter()
+            .for_each(|figure| println!("{}", figure.json_line()));
+    } else {
+        println!("{}", Table(&figures));
+    }
+    Ok(())
+}
+
+fn selected(names: &[String]) -> Result<Vec<&'static Query>, Failure> {
+    if names.is_empty() {
+        return Ok(QUERIES.iter().collect());
+    }
+    let find = |name: &String| {
+        let unknown = || Failure::new(Code::Usage, format!("`--only {name}`: expected q1 to q12"));
+        by_name(name).ok_or_else(unknown)
+    };
+    names.iter().map(find).collect()
+}
+
+/// From text to the last row: parsing, planning, walking; rows are folded into a checksum of
+/// their ids and no term is decoded.
+fn ask(database: &Database, text: &str, threads: usize) -> Result<RunOutcome, QueryError> {
+    let request = Request {
+        threads: Some(threads),
+        ..Request::new(text)
+    };
+    let folded = database.start(&request)?.run_folded()?;
+    Ok(RunOutcome {
+        rows: folded.rows,
+        checksum: folded.checksum,
+    })
+}
+
+fn floor(database: &Database, query: &Query) -> Result<Floor, Failure> {
+    let request = Request {
+        threads: Some(1),
+        ..Request::new(query.text)
+    };
+    let mut run = database.start(&request).map_err(super::query::failure)?;
+    run.enable_profile();
+    run.run_folded().map_err(super::query::failure)?;
+    let floor = run.floor();
+    Ok(Floor {
+        touched_bytes: floor.touched_bytes,
+        dependent_misses: floor.dependent_misses,
+    })
+}
+
+/// The size of the data, where departments tell one of the measured sizes.
+fn count_universities(database: &Database) -> Result<Option<u32>, Failure> {
+    // Only generated universities have departments; each has its own name beside them.
+    const DEPARTED: &str = "PREFIX ub: <http://swat.cse.lehigh.edu/onto/univ-bench.owl#> \
+        SELECT DISTINCT ?u WHERE { ?d ub:subOrganizationOf ?u . ?d a ub:Department }";
+    let folded = database
+        .start(&Request::new(DEPARTED))
+        .and_then(|mut query| query.run_folded())
+        .map_err(super::query::failure)?;
+    Ok(MEASURED
+        .into_iter()
+        .find(|known| u64::from(*known) == folded.rows))
+}

@@ -1,0 +1,67 @@
+//! `dump`: a store's statements as text.
+
+use crate::arguments::Dump;
+use crate::exit::{Code, Failure, Outcome};
+use crate::settings;
+use crate::verbs::open;
+use somersault::dump::{DumpError, all, named};
+use somersault::rdf::format::{Format, writer};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const OUTPUT_BUFFER_BYTES: usize = 1 << 20;
+
+/// Runs the verb.
+pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
+    let layers = settings::layers(file)?;
+    let config = settings::check(&layers)?;
+    let format = Format::from_extension(&flags.format).ok_or_else(|| {
+        let known = "nq, nt, ttl, trig, rdf or jsonld";
+        Failure::new(
+            Code::Usage,
+            format!("`--format {}`: expected {known}", flags.format),
+        )
+    })?;
+    let database = open::store(&flags.location, &config)?;
+    let has_graphs = database.summary().named_graphs > 0;
+    let holds_graphs = matches!(format, Format::NQuads | Format::TriG | Format::JsonLd);
+    if flags.graph.is_none() && has_graphs && !holds_graphs {
+        let message = format!(
+            "`--format {}` cannot hold named graphs, of which there are some: choose nq, trig or \
+             jsonld, or one graph with --graph",
+            flags.format
+        );
+        return Err(Failure::new(Code::Usage, message));
+    }
+    let output: Box<dyn Write> = if flags.output == Path::new("-") {
+        Box::new(io::stdout().lock())
+    } else {
+        let created = File::create(&flags.output);
+        Box::new(created.map_err(|error| {
+            Failure::new(Code::Failed, format!("{}: {error}", flags.output.display()))
+        })?)
+    };
+    let mut writer = writer(
+        format,
+        BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, output),
+    );
+    let graph = database.graph();
+    match &flags.graph {
+        None => all(graph, &mut |quad| writer.quad(quad)),
+        Some(name) => named(graph, name, &mut |quad| writer.quad(quad)),
+    }
+    .map_err(failure)?;
+    writer.finish()?.flush()?;
+    Ok(())
+}
+
+fn failure(error: DumpError) -> Failure {
+    match error {
+        DumpError::Output(error) => Failure::from(error),
+        DumpError::View(_) | DumpError::Lexicon(_) | DumpError::NotRdf(_) => {
+            Failure::new(Code::Integrity, error)
+        }
+        DumpError::NoSuchGraph(_) => Failure::new(Code::Usage, error),
+    }
+}

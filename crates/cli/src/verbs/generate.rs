@@ -1,0 +1,76 @@
+//! `generate`: benchmark data to a file, a directory, standard output, or straight into a store.
+
+use crate::arguments::{Generate, GenerateLubm};
+use crate::exit::{Code, Failure, Outcome};
+use crate::progress::Meter;
+use crate::settings;
+use crate::verbs::load;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use workload::lubm::{Error, Lubm, Parameters, Progress, Syntax};
+
+/// Runs the verb.
+pub fn run(generate: &Generate, file: Option<&Path>) -> Outcome {
+    let Generate::Lubm(flags) = generate;
+    match &flags.load {
+        Some(store) => load::run_generated(flags, store, file),
+        None => run_lubm(flags, settings::machine().cores),
+    }
+}
+
+/// The generator that the flags describe.
+pub fn lubm(flags: &GenerateLubm) -> Result<Lubm, Failure> {
+    let parameters = Parameters {
+        universities: flags.universities,
+        start_index: flags.start,
+        seed: flags.seed,
+        ontology: flags.ontology.clone(),
+    };
+    let syntax = match flags.format.as_str() {
+        "nt" => Syntax::NTriples,
+        "ttl" => Syntax::Turtle,
+        "nq" => Syntax::NQuads { graph: None },
+        other => {
+            let message = format!("`--format {other}`: expected nt, ttl or nq");
+            return Err(Failure::new(Code::Usage, message));
+        }
+    };
+    Lubm::new(parameters, syntax).map_err(|error| Failure::new(Code::Usage, error))
+}
+
+fn run_lubm(flags: &GenerateLubm, cores: usize) -> Outcome {
+    let generator = lubm(flags)?;
+    let threads = flags.threads.unwrap_or(cores);
+    let Some(output) = &flags.output else {
+        return Err(Failure::new(
+            Code::Usage,
+            "say where to: --output or --load",
+        ));
+    };
+    let mut meter = Meter::new("generate", None);
+    let mut show = |progress: Progress| meter.update(progress.bytes, progress.triples);
+    let written = if output == Path::new("-") {
+        generator.write_to(&mut io::stdout().lock(), threads, &mut show)
+    } else if output.is_dir() || output.as_os_str().to_string_lossy().ends_with('/') {
+        generator.write_folder(output, threads, &mut show)
+    } else {
+        let file = File::create(output).map_err(|error| {
+            Failure::new(Code::Failed, format!("{}: {error}", output.display()))
+        })?;
+        let mut file = BufWriter::with_capacity(1 << 20, file);
+        let written = generator.write_to(&mut file, threads, &mut show);
+        file.flush().map_err(Failure::from)?;
+        written
+    };
+    let written = written.map_err(failure)?;
+    meter.finish(written.bytes, written.triples);
+    Ok(())
+}
+
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::Write(error) => Failure::from(error),
+        other => Failure::new(Code::Failed, other),
+    }
+}

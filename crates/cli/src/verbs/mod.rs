@@ -1,0 +1,13 @@
+//! The verbs of the command line, one file each, and what they share (`open`).
+
+pub mod bench;
+pub mod check;
+pub mod config;
+pub mod dump;
+pub mod generate;
+pub mod load;
+pub mod open;
+pub mod query;
+pub mod remote;
+pub mod serve;
+pub mod stats;

@@ -1,0 +1,48 @@
+//! Opening what a verb works on: a store, files in memory, or the demonstration's data.
+
+use crate::exit::{Code, Failure};
+use crate::verbs::load;
+use somersault::config::Config;
+use somersault::load::{MemoryError, Source, Syntax, load_in_memory};
+use somersault::{Database, Options};
+use std::path::{Path, PathBuf};
+
+/// A store directory.
+pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
+    Database::open(location, &Options::from_config(config))
+        .map_err(|error| Failure::new(Code::Failed, error))
+}
+
+/// Files loaded in memory.
+pub fn files(files: &[PathBuf], config: &Config) -> Result<Database, Failure> {
+    let sources = files.iter().map(|file| load::source(file, None)).collect();
+    memory(sources, config)
+}
+
+/// One university in memory.
+pub fn demo(config: &Config) -> Result<Database, Failure> {
+    use workload::lubm::{Lubm, Parameters, Syntax as LubmSyntax};
+    let generator = Lubm::new(Parameters::default(), LubmSyntax::NTriples)
+        .and_then(|lubm| lubm.reader(1))
+        .map_err(|error| Failure::new(Code::Failed, error))?;
+    memory(
+        vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
+        config,
+    )
+}
+
+fn memory(sources: Vec<Source<'_>>, config: &Config) -> Result<Database, Failure> {
+    let request = load::request(config);
+    let options = Options::from_config(config);
+    let mut database = None;
+    load::run_watched("load", |watch| {
+        let loaded = load_in_memory(sources, &request, &options, watch);
+        let (opened, report) = loaded.map_err(|error| match error {
+            MemoryError::Load(error) => load::failure(error),
+            MemoryError::Open(error) => Failure::new(Code::Failed, error),
+        })?;
+        database = Some(opened);
+        Ok(report)
+    })?;
+    Ok(database.expect("a load that succeeds gives a database"))
+}

@@ -1,0 +1,111 @@
+//! `stats`: what a store holds and what it weighs.
+
+use crate::arguments::Stats;
+use crate::exit::{Code, Failure, Outcome};
+use somersault::units::format_size;
+use somersault::upkeep::{Sizes, sizes};
+use std::io::{self, Write};
+
+/// Runs the verb.
+pub fn run(flags: &Stats) -> Outcome {
+    let sizes = sizes(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
+    let mut output = io::stdout().lock();
+    if flags.json {
+        writeln!(output, "{}", json(&sizes))?;
+    } else {
+        print(&sizes, &mut output)?;
+    }
+    Ok(())
+}
+
+fn total_bytes(sizes: &Sizes) -> u64 {
+    sizes.files.iter().map(|(_, bytes)| bytes).sum()
+}
+
+fn per_quad(bytes: u64, sizes: &Sizes) -> f64 {
+    bytes as f64 / sizes.quads.max(1) as f64
+}
+
+fn json(sizes: &Sizes) -> serde_json::Value {
+    let predicates = sizes
+        .predicates
+        .iter()
+        .map(|(predicate, [edges, subjects, objects])| {
+            serde_json::json!({
+                "predicate": predicate, "edges": edges, "subjects": subjects, "objects": objects,
+            })
+        });
+    serde_json::json!({
+        "quads": sizes.quads,
+        "terms": sizes.terms,
+        "named_graphs": sizes.named_graphs,
+        "subjects": sizes.subjects,
+        "objects": sizes.objects,
+        "characteristic_sets": { "out": sizes.sets.0, "in": sizes.sets.1 },
+        "bytes": total_bytes(sizes),
+        "bytes_per_quad": per_quad(total_bytes(sizes), sizes),
+        "files": sizes.files.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "predicates": predicates.collect::<Vec<_>>(),
+        "classes": sizes.classes.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+    })
+}
+
+fn print(sizes: &Sizes, output: &mut dyn Write) -> io::Result<()> {
+    const ROWS_MAX: usize = 40;
+    writeln!(output, "quads         {:>14}", sizes.quads)?;
+    writeln!(output, "terms         {:>14}", sizes.terms)?;
+    writeln!(output, "subjects      {:>14}", sizes.subjects)?;
+    writeln!(output, "objects       {:>14}", sizes.objects)?;
+    writeln!(output, "named graphs  {:>14}", sizes.named_graphs)?;
+    writeln!(
+        output,
+        "sets out, in  {:>14}",
+        format!("{}, {}", sizes.sets.0, sizes.sets.1)
+    )?;
+    writeln!(
+        output,
+        "\nfile                              bytes   bytes a quad"
+    )?;
+    for (name, bytes) in &sizes.files {
+        writeln!(
+            output,
+            "{name:24} {bytes:>14} {:>14.2}",
+            per_quad(*bytes, sizes)
+        )?;
+    }
+    let total = total_bytes(sizes);
+    let readable = format_size(total);
+    writeln!(
+        output,
+        "all                      {total:>14} {:>14.2}",
+        per_quad(total, sizes)
+    )?;
+    writeln!(output, "({readable})\n")?;
+    writeln!(
+        output,
+        "         edges       subjects        objects  predicate"
+    )?;
+    for (predicate, [edges, subjects, objects]) in sizes.predicates.iter().take(ROWS_MAX) {
+        writeln!(
+            output,
+            "{edges:>14} {subjects:>14} {objects:>14}  {predicate}"
+        )?;
+    }
+    more(sizes.predicates.len(), ROWS_MAX, output)?;
+    writeln!(output, "\n       members  class")?;
+    for (class, members) in sizes.classes.iter().take(ROWS_MAX) {
+        writeln!(output, "{members:>14}  {class}")?;
+    }
+    more(sizes.classes.len(), ROWS_MAX, output)
+}
+
+fn more(all: usize, shown: usize, output: &mut dyn Write) -> io::Result<()> {
+    if all > shown {
+        writeln!(
+            output,
+            "               and {} more; --json prints all",
+            all - shown
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,361 @@
+//! Bad input gets a clear error with the promised exit code, and nothing is lost: every row of the
+//! table "no input ends the process" that the command line can meet.
+
+mod common;
+
+use common::{count, load, lubm, run, run_with_input, text, write};
+use std::fs;
+use std::path::Path;
+
+const GOOD: &str = "<http://e/s> <http://e/p> <http://e/o> .\n";
+
+#[track_caller]
+fn fails(arguments: &[&str], code: i32, said: &[&str]) {
+    let run = run(arguments);
+    assert_eq!(
+        run.code,
+        Some(code),
+        "{arguments:?}: {}{}",
+        run.output,
+        run.errors
+    );
+    for part in said {
+        assert!(
+            run.errors.contains(part),
+            "{part:?} is not in: {}",
+            run.errors
+        );
+    }
+    assert!(!run.errors.contains("panicked"), "{}", run.errors);
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+#[test]
+fn a_malformed_statement_is_named_and_stops_the_load() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&write(folder.path(), "good.nt", GOOD)]);
+    let bad = write(
+        folder.path(),
+        "bad.nt",
+        format!("{GOOD}<http://e/s> <http://e/p> oops .\n"),
+    );
+    fails(
+        &["load", "-l", text(&store), text(&bad)],
+        6,
+        &["bad.nt:2:27"],
+    );
+    assert_eq!(count(&store), 1);
+    let fresh = folder.path().join("fresh");
+    fails(&["load", "-l", text(&fresh), text(&bad)], 6, &["bad.nt:2"]);
+    assert!(!fresh.join("CURRENT").exists());
+}
+
+#[test]
+fn malformed_statements_can_be_skipped_or_kept_aside() {
+    let folder = folder();
+    let bad = write(
+        folder.path(),
+        "bad.nt",
+        format!("{GOOD}nonsense\n<a> <b> <c> .\n"),
+    );
+    let store = folder.path().join("skipped");
+    fails(
+        &["load", "-l", text(&store), "--on-error", "skip", text(&bad)],
+        8,
+        &["bad.nt:2"],
+    );
+    assert_eq!(count(&store), 1);
+    let aside = folder.path().join("rejected.nt");
+    let store = folder.path().join("aside");
+    let policy = format!("quarantine={}", text(&aside));
+    fails(
+        &[
+            "load",
+            "-l",
+            text(&store),
+            "--on-error",
+            &policy,
+            text(&bad),
+        ],
+        8,
+        &[],
+    );
+    let kept = fs::read_to_string(&aside).expect("the file was written");
+    assert!(
+        kept.contains("nonsense") && kept.contains("<a> <b> <c> ."),
+        "{kept}"
+    );
+    fails(
+        &["load", "-l", text(&store), "--on-error", "wish", text(&bad)],
+        2,
+        &["wish", "skip"],
+    );
+}
+
+#[test]
+fn unreadable_sources_are_named() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    let location = text(&store);
+    fails(
+        &["load", "-l", location, "/no/such/file.nt"],
+        1,
+        &["/no/such/file.nt"],
+    );
+    let unknown = write(folder.path(), "data.xyz", GOOD);
+    fails(
+        &["load", "-l", location, text(&unknown)],
+        2,
+        &["data.xyz", ".ttl"],
+    );
+    fails(
+        &[
+            "load",
+            "-l",
+            location,
+            text(folder.path()),
+            "--format",
+            "nt",
+        ],
+        1,
+        &["directory"],
+    );
+    assert!(!store.join("CURRENT").exists());
+}
+
+#[test]
+fn a_truncated_gzip_file_is_an_error() {
+    let folder = folder();
+    let data = lubm(folder.path(), 0, 1);
+    let packed = std::process::Command::new("gzip")
+        .args(["-c", text(&data)])
+        .output();
+    let Ok(packed) = packed else {
+        eprintln!("SKIPPED: there is no gzip on this machine");
+        return;
+    };
+    let whole = write(folder.path(), "whole.nt.gz", &packed.stdout);
+    let store = folder.path().join("store");
+    load(&store, &[&whole]);
+    let before = count(&store);
+    let half = &packed.stdout[..packed.stdout.len() / 2];
+    let cut = write(folder.path(), "cut.nt.gz", half);
+    fails(&["load", "-l", text(&store), text(&cut)], 1, &["cut.nt.gz"]);
+    assert_eq!(count(&store), before);
+}
+
+#[test]
+fn standard_input_needs_a_format_and_then_loads() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    let bare = run_with_input(&["load", "-l", text(&store), "-"], GOOD.as_bytes());
+    assert_eq!(bare.code, Some(2), "{}", bare.errors);
+    let arguments = ["load", "-l", text(&store), "--format", "nt", "-"];
+    assert_eq!(run_with_input(&arguments, GOOD.as_bytes()).code, Some(0));
+    assert_eq!(count(&store), 1);
+}
+
+#[test]
+fn directories_that_are_no_store_are_refused() {
+    let folder = folder();
+    let query = ["--query", "ASK {}"];
+    let ask = |location: &Path| {
+        let mut arguments = vec!["query", "-l", text(location)];
+        arguments.extend(query);
+        run(arguments)
+    };
+    let missing = ask(&folder.path().join("missing"));
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.errors.contains("missing"), "{}", missing.errors);
+    let foreign = folder.path().join("foreign");
+    fs::create_dir(&foreign).expect("writable");
+    write(&foreign, "precious.txt", "do not touch");
+    let run = ask(&foreign);
+    assert_eq!(run.code, Some(1));
+    assert!(run.errors.contains("foreign"), "{}", run.errors);
+    let good = write(folder.path(), "good.nt", GOOD);
+    fails(
+        &["load", "-l", text(&foreign), text(&good)],
+        1,
+        &["foreign"],
+    );
+    assert_eq!(
+        fs::read_to_string(foreign.join("precious.txt")).expect("kept"),
+        "do not touch"
+    );
+}
+
+#[test]
+fn a_damaged_block_is_named_by_check_and_never_served() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    assert_eq!(run(["check", "-l", text(&store)]).code, Some(0));
+    let everything = "SELECT * WHERE { ?s ?p ?o }";
+    let sound = run(["query", "-l", text(&store), "--query", everything]);
+    let mut damaged_files = 0;
+    for file in files_below(&store) {
+        let bytes = fs::read(&file).expect("readable");
+        if bytes.len() < 1024 {
+            continue;
+        }
+        damaged_files += 1;
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 2] ^= 0x10;
+        fs::write(&file, &damaged).expect("writable");
+        let check = run(["check", "-l", text(&store)]);
+        let name = file.file_name().expect("a file").to_string_lossy();
+        assert_eq!(
+            check.code,
+            Some(9),
+            "{name}: {}{}",
+            check.output,
+            check.errors
+        );
+        let said = format!("{}{}", check.output, check.errors);
+        assert!(said.contains(&*name), "{name} is not named: {said}");
+        let query = run(["query", "-l", text(&store), "--query", everything]);
+        let honest = query.code != Some(0) || query.output == sound.output;
+        assert!(honest, "{name}: an answer was made from damaged data");
+        fs::write(&file, &bytes).expect("writable");
+    }
+    assert!(
+        damaged_files >= 4,
+        "only {damaged_files} files were damaged"
+    );
+    assert_eq!(run(["check", "-l", text(&store)]).code, Some(0));
+}
+
+fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_port_in_use_is_an_error_of_its_own() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let folder = folder();
+    let data = write(folder.path(), "good.nt", GOOD);
+    fails(
+        &["serve", "--bind", &address, text(&data)],
+        4,
+        &[&address, "in use"],
+    );
+}
+
+#[test]
+fn an_unknown_configuration_key_names_the_nearest() {
+    let folder = folder();
+    let config = write(folder.path(), "c.toml", "[query]\ntimeoutt = \"3s\"\n");
+    let said = ["query.timeoutt", "did you mean `query.timeout`?"];
+    fails(&["--config", text(&config), "config", "check"], 3, &said);
+    let config = write(folder.path(), "d.toml", "[query]\ntimeout = \"3\"\n");
+    fails(
+        &["--config", text(&config), "config", "check"],
+        3,
+        &["query.timeout", "unit"],
+    );
+}
+
+#[test]
+fn bad_queries_end_with_their_place_or_their_limit() {
+    let folder = folder();
+    let data = write(folder.path(), "good.nt", GOOD);
+    let ask = |query: &str| {
+        let file = write(folder.path(), "query.rq", query);
+        run(["query", "--data", text(&data), "--query-file", text(&file)])
+    };
+    let syntax = ask("SELECT *\nWHERE { ?s ?p }");
+    assert_eq!(syntax.code, Some(6), "{}", syntax.errors);
+    assert!(
+        syntax.errors.contains("line 2, column"),
+        "{}",
+        syntax.errors
+    );
+    let unsupported = ask("SELECT * WHERE { ?s ?p ?o\n OPTIONAL { ?s ?q ?r } }");
+    assert_eq!(unsupported.code, Some(6), "{}", unsupported.errors);
+    assert!(
+        unsupported.errors.contains("not supported yet"),
+        "{}",
+        unsupported.errors
+    );
+    assert!(
+        unsupported.errors.contains("line 2, column 2"),
+        "{}",
+        unsupported.errors
+    );
+    let nested = ask(&format!("ASK {}{}", "{".repeat(10_000), "}".repeat(10_000)));
+    assert_eq!(nested.code, Some(7), "{}", nested.errors);
+    let brackets = ["(".repeat(5000), ")".repeat(5000)];
+    let nested = ask(&format!("ASK {{ FILTER{}1{} }}", brackets[0], brackets[1]));
+    assert_eq!(nested.code, Some(7), "{}", nested.errors);
+    let long = ask(&format!("ASK {{ }} # {}", "x".repeat(2 << 20)));
+    assert_eq!(long.code, Some(7), "{}", long.errors);
+}
+
+#[test]
+fn an_endless_cross_product_ends_at_its_limits() {
+    let folder = folder();
+    let data = lubm(folder.path(), 0, 1);
+    let cross = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?c != ?i) }";
+    let limits = ["--timeout", "500ms"];
+    let mut arguments = vec!["query", "--data", text(&data), "--query", cross];
+    arguments.extend(limits);
+    fails(&arguments, 7, &["time"]);
+    let sorted = "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f";
+    let memory = [
+        "query",
+        "--data",
+        text(&data),
+        "--query",
+        sorted,
+        "--memory-limit",
+        "32MiB",
+    ];
+    fails(&memory, 7, &["memory"]);
+    let distinct = "SELECT DISTINCT ?a ?d WHERE { ?a ?b ?c . ?d ?e ?f }";
+    let memory = [
+        "query",
+        "--data",
+        text(&data),
+        "--query",
+        distinct,
+        "--memory-limit",
+        "32MiB",
+    ];
+    fails(&memory, 7, &["memory"]);
+}
+
+#[test]
+fn usage_errors() {
+    fails(&["fly"], 2, &["fly"]);
+    fails(&["query", "--query", "ASK {}"], 2, &["--location"]);
+    fails(
+        &[
+            "generate",
+            "lubm",
+            "--universities",
+            "1",
+            "--format",
+            "docx",
+            "-o",
+            "-",
+        ],
+        2,
+        &["docx"],
+    );
+}

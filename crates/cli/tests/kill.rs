@@ -1,0 +1,85 @@
+//! A load that is killed leaves the store as it was: `kill -9` at random moments of a load into a
+//! store that holds something already. A kill keeps the page cache, so this shows that the order
+//! of renames is right; that syncs are where they must be is shown on the simulated disk in
+//! `store`.
+
+mod common;
+
+use common::{count, load, lubm, run, started, text};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A moment of a load, as a share of the time that a whole one takes.
+struct Moments(u64);
+
+impl Moments {
+    fn next_share(&mut self) -> f64 {
+        // A 64-bit multiplicative generator (Knuth, MMIX); its upper bits are good enough here.
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[test]
+fn a_killed_load_leaves_the_store_as_it_was() {
+    let kills = if std::env::var_os("SOMERSAULT_LONG").is_some() {
+        200
+    } else {
+        20
+    };
+    let seed = std::env::var("SOMERSAULT_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or(20_261_121);
+    println!("seed {seed}, {kills} kills");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    let before = count(&store);
+    let more = lubm(folder.path(), 1, 1);
+
+    let whole = time_of_a_whole_load(folder.path(), &more);
+    let mut moments = Moments(seed);
+    for kill in 0..kills {
+        let mut command = common::somersault();
+        command.args(["load", "-l", text(&store), text(&more)]);
+        let mut child = started(&mut command);
+        std::thread::sleep(whole.mul_f64(moments.next_share() * 1.1));
+        child.kill().expect("a child can be killed");
+        let finished = child.wait().expect("the child is ours").success();
+        let now = count(&store);
+        if finished || now != before {
+            assert!(now > before, "kill {kill}: a load is whole or not at all");
+            assert_check(&store);
+            std::fs::remove_dir_all(&store).expect("the store is ours");
+            load(&store, &[&lubm(folder.path(), 0, 1)]);
+            continue;
+        }
+        assert_check(&store);
+    }
+    load(&store, &[&more]);
+    assert!(count(&store) > before, "after all kills a load succeeds");
+    assert_check(&store);
+}
+
+fn assert_check(store: &Path) {
+    let check = run(["check", "-l", text(store)]);
+    assert_eq!(
+        check.code,
+        Some(0),
+        "check: {}{}",
+        check.output,
+        check.errors
+    );
+}
+
+fn time_of_a_whole_load(folder: &Path, more: &Path) -> Duration {
+    let store = folder.join("timed");
+    load(&store, &[&lubm(folder, 0, 1)]);
+    let started = Instant::now();
+    load(&store, &[more]);
+    started.elapsed()
+}

@@ -1,0 +1,277 @@
+//! One query from text to plan: guard, parse, resolve constants, ask for degrees, plan.
+//!
+//! Everything here takes microseconds and touches a few cache lines of the store; the walk itself
+//! is in `run`. A query is entered in the list of running ones before its text is even read, so
+//! that whatever happens to it has an id.
+
+use crate::budget::Budget;
+use crate::database::{Database, Graph};
+use crate::error::{Kind, Position, QueryError};
+use crate::run::Answered;
+use crate::running::{Entry, QueryId};
+use crate::stop::StopToken;
+use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
+use ::query::plan::{Form, Plan};
+use ::query::planner::PlanOptions;
+use ::query::statistics::DegreeQuestion;
+use oxrdf::{NamedNode, Term};
+use rdf::{Lexicon, VertexId};
+use std::time::{Duration, Instant};
+use store::Lists;
+use store::view::{GraphScope, GraphView, Progress, SegmentKey};
+
+/// What is asked, and within which limits. Anything not said is the database's default.
+#[derive(Clone, Debug, Default)]
+pub struct Request<'a> {
+    /// The query's text.
+    pub text: &'a str,
+    /// What relative IRIs of the text are resolved against.
+    pub base: Option<&'a str>,
+    /// The protocol's `default-graph-uri`; with `named_graphs` it replaces the text's dataset
+    /// clause unless both are empty.
+    pub default_graphs: Vec<String>,
+    /// The protocol's `named-graph-uri`.
+    pub named_graphs: Vec<String>,
+    /// Time it may take; never more than the database's own limit allows.
+    pub timeout: Option<Duration>,
+    /// Memory it may take.
+    pub memory_bytes: Option<u64>,
+    /// Threads it may use if it is heavy.
+    pub threads: Option<usize>,
+}
+
+impl<'a> Request<'a> {
+    /// A request with the database's limits.
+    pub fn new(text: &'a str) -> Request<'a> {
+        Request {
+            text,
+            ..Request::default()
+        }
+    }
+}
+
+/// How long the parts before the walk took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timings {
+    /// From text to algebra.
+    pub parse: Duration,
+    /// From algebra to plan, constants and their degrees looked up.
+    pub plan: Duration,
+}
+
+/// A planned query, entered in the list of running ones until it is dropped.
+pub struct Query {
+    pub(crate) database: Database,
+    pub(crate) plan: Plan,
+    pub(crate) constants: Vec<Option<VertexId>>,
+    pub(crate) token: StopToken,
+    pub(crate) budget: Budget,
+    pub(crate) threads: usize,
+    pub(crate) profiling: bool,
+    pub(crate) answered: Option<Answered>,
+    entry: Entry,
+    timings: Timings,
+    prefixes: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Plans a request.
+    pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
+        let options = database.options();
+        let timeout = request
+            .timeout
+            .map_or(options.timeout, |asked| asked.min(options.timeout));
+        let token = StopToken::starting_now(Some(timeout));
+        let entry = database.running().enter(request.text, token.clone());
+        let begun = Instant::now();
+        let parsed = parse(request, options.text_max_bytes)?;
+        let parse = begun.elapsed();
+        let graph = database.graph();
+        let mut constants = Vec::with_capacity(parsed.constants().len());
+        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
+        graph
+            .dictionary
+            .ids(&terms, &mut constants)
+            .map_err(QueryError::from)?;
+        let degrees = degrees(graph, &parsed.degree_questions(&constants))?;
+        let plan = graph
+            .planner
+            .plan(&parsed, &constants, &degrees, PlanOptions::DEFAULT);
+        let plan_time = begun.elapsed().saturating_sub(parse);
+        let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
+        let limit = asked.min(options.query_memory_bytes);
+        Ok(Query {
+            database: database.clone(),
+            prefixes: parsed.prefixes().to_vec(),
+            plan,
+            constants,
+            token,
+            budget: Budget::new(database.pool(), limit),
+            threads: request.threads.unwrap_or(options.query_threads),
+            profiling: false,
+            answered: None,
+            entry,
+            timings: Timings {
+                parse,
+                plan: plan_time,
+            },
+        })
+    }
+
+    /// Names the query in the list of running ones.
+    pub fn id(&self) -> QueryId {
+        self.entry.id()
+    }
+
+    /// Stops the query, from anywhere.
+    pub fn token(&self) -> &StopToken {
+        &self.token
+    }
+
+    /// Whether the answer is a boolean.
+    pub fn is_ask(&self) -> bool {
+        self.plan.form == Form::Ask
+    }
+
+    /// The projected variables, in order.
+    pub fn variables(&self) -> Vec<String> {
+        match &self.plan.form {
+            Form::Select(slots) => slots
+                .iter()
+                .map(|slot| self.plan.variables[usize::from(slot.0)].clone())
+                .collect(),
+            Form::Ask => Vec::new(),
+        }
+    }
+
+    /// How long parsing and planning took.
+    pub fn timings(&self) -> Timings {
+        self.timings
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan with its estimates, for people.
+    pub fn explain(&self) -> String {
+        self.plan.explain_with(&self.prefixes, None)
+    }
+
+    /// The plan with what each step did in the last run.
+    pub fn explain_profile(&self) -> String {
+        let Some(answered) = &self.answered else {
+            return self.explain();
+        };
+        let steps: Vec<_> = answered
+            .profile
+            .iter()
+            .map(|step| ::query::explain::StepProfile {
+                rows: step.rows,
+                nanos: step.nanoseconds,
+            })
+            .collect();
+        self.plan.explain_with(&self.prefixes, Some(&steps))
+    }
+
+    /// Counts rows and time of each step from now on.
+    pub fn enable_profile(&mut self) {
+        self.profiling = true;
+    }
+}
+
+fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::query::Query, QueryError> {
+    let mut options = ParseOptions {
+        base: request.base.map(str::to_owned),
+        ..Default::default()
+    };
+    options.limits.text_bytes = text_max_bytes;
+    let mut parsed = ::query::parse(request.text, &options).map_err(QueryError::from)?;
+    if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
+        let default = graph_terms(&request.default_graphs)?;
+        let named = graph_terms(&request.named_graphs)?;
+        parsed.set_dataset(&default, &named);
+    }
+    Ok(parsed)
+}
+
+fn graph_terms(names: &[String]) -> Result<Vec<Term>, QueryError> {
+    let term = |name: &String| match NamedNode::new(name) {
+        Ok(iri) => Ok(Term::from(iri)),
+        Err(error) => Err(QueryError::new(
+            Kind::Syntax,
+            format!("graph <{name}> is not an IRI: {error}"),
+        )),
+    };
+    names.iter().map(term).collect()
+}
+
+/// Answers the planner's questions about constants, over all graphs.
+fn degrees(graph: &Graph, questions: &[DegreeQuestion]) -> Result<Vec<u64>, QueryError> {
+    let mut lists = Lists::new();
+    let mut answers = Vec::with_capacity(questions.len());
+    let mut predicates = Vec::new();
+    for question in questions {
+        predicates.clear();
+        match question.predicate {
+            Some(vertex) => predicates.extend(graph.snapshot.predicate_id(vertex)),
+            None => {
+                let mut ends = Vec::new();
+                let vertices = [question.vertex];
+                let view = &graph.snapshot;
+                ready(view.predicates_of(
+                    question.direction,
+                    &vertices,
+                    &mut predicates,
+                    &mut ends,
+                )?);
+            }
+        }
+        let mut edges = 0;
+        for predicate in &predicates {
+            let segment = SegmentKey {
+                predicate: *predicate,
+                direction: question.direction,
+            };
+            let keys = [question.vertex];
+            ready(
+                graph
+                    .snapshot
+                    .lists(segment, &keys, GraphScope::Default, &mut lists)?,
+            );
+            edges += lists.edges(0);
+        }
+        answers.push(edges);
+    }
+    Ok(answers)
+}
+
+fn ready(progress: Progress) {
+    assert_eq!(progress, Progress::Ready, "the local view never waits");
+}
+
+impl From<ParseError> for QueryError {
+    fn from(error: ParseError) -> QueryError {
+        let kind = match error.kind {
+            ParseErrorKind::Syntax | ParseErrorKind::Update | ParseErrorKind::Option => {
+                Kind::Syntax
+            }
+            ParseErrorKind::Unsupported => Kind::Unsupported,
+            ParseErrorKind::Limit {
+                limit: ::query::Limit::TextBytes,
+                ..
+            } => Kind::TooLong,
+            ParseErrorKind::Limit { .. } => Kind::Shape,
+        };
+        let mut converted = QueryError::new(kind, error.message);
+        converted.position = Some(Position {
+            line: u64::from(error.position.line),
+            column: u64::from(error.position.column),
+        });
+        if let ParseErrorKind::Limit { used, max, .. } = error.kind {
+            converted = converted.with_limit(max, used);
+        }
+        converted
+    }
+}

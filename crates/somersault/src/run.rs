@@ -1,0 +1,508 @@
+//! A planned query's walk: on the calling thread, or cut at its seed for several.
+//!
+//! ```text
+//!  light, or one thread:   walk ----------------------------------> consumer
+//!  heavy:   worker walks over parts of the seed -- chunks --> tail -> consumer
+//! ```
+//!
+//! Workers take the next part of the seed from a counter, so a part that fans out delays nobody
+//! else's. The channel between them and the calling thread is short: a slow client slows the walk
+//! down, and memory stays at a few chunks a worker. Whatever ends the query early (a limit that is
+//! satisfied, an error, a client that has gone) raises `halted`, which every worker sees at its next
+//! look; the scope joins them all before this returns, so nothing of a query outlives it.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | workers | the part counter (fetch-add), their own walk | always |
+//! | calling thread | the tail, the consumer | always |
+//! | any of them | `halted`, set once | at the end |
+//!
+//! A panic in any of them ends the query with an internal error, never the process.
+
+use crate::budget::Budget;
+use crate::database::Graph;
+use crate::error::{Kind, QueryError};
+use crate::query::Query;
+use crate::results::{Rows, Sink};
+use crate::stop::{StopReason, StopToken};
+use ::query::plan::{Form, Slot, Weight};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use explore::{
+    Checksum, Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Status, StepProfile,
+    Stop, Walk, WalkError, prepare,
+};
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
+use std::io;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Parts of the seed for each worker: enough that uneven parts even out.
+const PARTS_PER_WORKER: u64 = 32;
+/// A part is not made smaller than this.
+const PART_LEN_MIN: u64 = 64;
+/// Chunks on their way from each worker.
+const CHUNKS_PER_WORKER: usize = 4;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Finished {
+    /// Rows of the answer.
+    pub rows: u64,
+    /// Time of the walk, decoding and writing included.
+    pub exec: Duration,
+    /// The most memory held at once, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// The answer as a number: what a benchmark keeps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// Rows of the answer.
+    pub rows: u64,
+    /// A sum over rows that does not depend on their order.
+    pub checksum: u64,
+}
+
+/// What is known after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) profile: Vec<StepProfile>,
+}
+
+impl Query {
+    /// Walks, decodes and gives the answer to `sink`, on the calling thread with helpers for a heavy
+    /// query. Blocks until the answer is complete or has failed.
+    pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
+        let begun = Instant::now();
+        let rows = match self.plan.form.clone() {
+            Form::Ask => {
+                let mut found = false;
+                self.walk(&mut |_, chunk| {
+                    found = !chunk.is_empty();
+                    Ok(ControlFlow::Break(()))
+                })?;
+                sink.boolean(found).map_err(output)?;
+                1
+            }
+            Form::Select(slots) => {
+                sink.head(&self.variables()).map_err(output)?;
+                let rows = self.decode(&slots, sink)?;
+                sink.finish().map_err(output)?;
+                rows
+            }
+        };
+        Ok(Finished {
+            rows,
+            exec: begun.elapsed(),
+            peak_bytes: self.budget.peak_bytes(),
+        })
+    }
+
+    /// Walks and folds the rows' ids into a checksum: no term is decoded.
+    pub fn run_folded(&mut self) -> Result<Folded, QueryError> {
+        let slots = match &self.plan.form {
+            Form::Ask => Vec::new(),
+            Form::Select(slots) => slots.clone(),
+        };
+        let mut checksum = Checksum::new(&slots);
+        self.walk(&mut |_, chunk| {
+            checksum.add(chunk);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(Folded {
+            rows: checksum.rows(),
+            checksum: checksum.sum(),
+        })
+    }
+
+    fn decode(&mut self, slots: &[Slot], sink: &mut dyn Sink) -> Result<u64, QueryError> {
+        let database = self.database.clone();
+        let dictionary = &database.graph().dictionary;
+        let mut rows = Rows::default();
+        rows.columns.resize_with(slots.len(), TermBuffer::new);
+        let mut total = 0;
+        self.walk(&mut |prepared, chunk| {
+            rows.len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
+            for (slot, terms) in slots.iter().zip(&mut rows.columns) {
+                terms.clear();
+                match chunk.column(*slot) {
+                    Some(ids) => decode(dictionary, prepared, ids, terms)?,
+                    None => (0..rows.len).for_each(|_| terms.push_unbound()),
+                }
+            }
+            total += chunk.rows();
+            sink.rows(&rows).map_err(output)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(total)
+    }
+
+    /// Walks the plan and shows every chunk of the result to `consume`.
+    fn walk(&mut self, consume: &mut Consumer<'_>) -> Result<(), QueryError> {
+        let database = self.database.clone();
+        let walked = catch_unwind(AssertUnwindSafe(|| {
+            self.walk_unguarded(database.graph(), consume)
+        }));
+        let answered = walked.map_err(|panic| panicked(&panic))??;
+        self.answered = Some(answered);
+        Ok(())
+    }
+
+    fn walk_unguarded(
+        &self,
+        graph: &Graph,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Answered, QueryError> {
+        let halt = Halt {
+            token: &self.token,
+            halted: AtomicBool::new(false),
+        };
+        let limits = Limits {
+            memory: &self.budget,
+            stop: &halt,
+        };
+        let prepared = prepare(&self.plan, &self.constants, &graph.snapshot, limits)
+            .map_err(|error| self.explain_stop(error.into()))?;
+        let run = Run {
+            graph,
+            prepared: &prepared,
+            limits,
+            halt: &halt,
+            profiling: self.profiling,
+        };
+        let seed_len = prepared.seed_len().unwrap_or(0);
+        let is_shared = self.plan.weight == Weight::Heavy && self.threads > 1;
+        let profile = if is_shared && seed_len > PART_LEN_MIN {
+            run.shared(self.threads, seed_len, consume)
+        } else {
+            run.alone(consume)
+        };
+        let profile = profile.map_err(|error| self.explain_stop(error))?;
+        Ok(Answered { profile })
+    }
+
+    /// Adds the limit to a failure that only knows that it was told to stop.
+    fn explain_stop(&self, error: QueryError) -> QueryError {
+        match (error.kind, self.token.timeout()) {
+            (Kind::Timeout, Some(timeout)) => QueryError::new(
+                Kind::Timeout,
+                format!("the query did not finish within its time of {timeout:?}"),
+            )
+            .with_limit(
+                timeout.as_millis() as u64,
+                self.token.elapsed().as_millis() as u64,
+            )
+            .with_hint("ask for less, or for a longer timeout"),
+            _ => error,
+        }
+    }
+}
+
+/// Takes chunks of the result, on the calling thread.
+type Consumer<'c> = dyn FnMut(&Prepared<'_>, &Chunk) -> Result<ControlFlow<()>, QueryError> + 'c;
+
+/// Stops a query's threads: its token, or its own end.
+struct Halt<'q> {
+    token: &'q StopToken,
+    halted: AtomicBool,
+}
+
+impl Stop for Halt<'_> {
+    fn reason(&self) -> Option<explore::StopReason> {
+        if self.halted.load(Ordering::Relaxed) {
+            return Some(explore::StopReason::Cancelled);
+        }
+        self.token.reason().map(|reason| match reason {
+            StopReason::Deadline => explore::StopReason::Deadline,
+            StopReason::Cancelled => explore::StopReason::Cancelled,
+        })
+    }
+}
+
+impl MemoryBudget for Budget {
+    fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
+        self.take(bytes).map_err(|exhausted| MemoryExceeded {
+            limit_bytes: exhausted.limit,
+            used_bytes: exhausted.used,
+        })
+    }
+
+    fn release(&self, bytes: u64) {
+        self.give_back(bytes);
+    }
+}
+
+struct Run<'r, 'a> {
+    graph: &'a Graph,
+    prepared: &'r Prepared<'a>,
+    limits: Limits<'a>,
+    halt: &'r Halt<'a>,
+    profiling: bool,
+}
+
+impl Run<'_, '_> {
+    fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let options = self.options(&clock);
+        let mut walk = Walk::new(self.prepared, snapshot, dictionary, self.limits, options);
+        let mut chunk = Chunk::new();
+        loop {
+            match walk.next(&mut chunk)? {
+                Status::Rows => {
+                    if consume(self.prepared, &chunk)?.is_break() {
+                        break;
+                    }
+                }
+                Status::Done => break,
+                Status::Yield => {}
+                Status::Pending(_) | Status::Starved => {
+                    unreachable!("a local view answers at once, a whole walk feeds itself")
+                }
+            }
+        }
+        Ok(walk.profile().to_vec())
+    }
+
+    fn shared(
+        &self,
+        workers: usize,
+        seed_len: u64,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Vec<StepProfile>, QueryError> {
+        let parts = Parts::new(seed_len, workers);
+        let (sender, receiver) = bounded(workers * CHUNKS_PER_WORKER);
+        std::thread::scope(|scope| {
+            let spawned: Vec<_> = (0..workers)
+                .map(|_| {
+                    let sender = sender.clone();
+                    scope.spawn(|| self.work(&parts, sender))
+                })
+                .collect();
+            drop(sender);
+            let tail = self.tail(receiver, consume);
+            self.halt.halted.store(true, Ordering::Relaxed);
+            let mut profile = vec![StepProfile::default(); self.prepared.plan().steps.len()];
+            let mut failed = None;
+            for worker in spawned {
+                match worker.join().map_err(|panic| panicked(&panic)) {
+                    Ok(Ok(steps)) => add(&mut profile, 0, &steps),
+                    Ok(Err(error)) | Err(error) => {
+                        failed = failed.or(Some(error));
+                    }
+                }
+            }
+            // The tail ends without error when the workers' channel closes, whatever closed it.
+            let steps = tail?;
+            add(&mut profile, self.prepared.cut(), &steps);
+            failed.map_or(Ok(profile), Err)
+        })
+    }
+
+    /// One worker: walks parts of the seed until there are none left or the query has ended.
+    fn work(&self, parts: &Parts, sender: Sender<Chunk>) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let mut profile = vec![StepProfile::default(); self.prepared.cut()];
+        while let Some(range) = parts.next() {
+            let options = self.options(&clock);
+            let mut walk = Walk::over(
+                self.prepared,
+                snapshot,
+                dictionary,
+                self.limits,
+                options,
+                range,
+            );
+            loop {
+                let mut chunk = Chunk::new();
+                match walk.next(&mut chunk) {
+                    Ok(Status::Rows) if sender.send(chunk).is_err() => return Ok(profile),
+                    Ok(Status::Rows | Status::Yield) => {}
+                    Ok(Status::Done) => break,
+                    Ok(Status::Pending(_) | Status::Starved) => {
+                        unreachable!("a local view answers at once, a part feeds itself")
+                    }
+                    Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
+                    Err(error) => {
+                        parts.end();
+                        return Err(error.into());
+                    }
+                }
+            }
+            add(&mut profile, 0, walk.profile());
+        }
+        Ok(profile)
+    }
+
+    /// The steps that look at rows together, over what the workers send.
+    fn tail(
+        &self,
+        chunks: Receiver<Chunk>,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let options = self.options(&clock);
+        let mut tail = Walk::tail(self.prepared, snapshot, dictionary, self.limits, options);
+        let mut result = Chunk::new();
+        loop {
+            match tail.next(&mut result)? {
+                Status::Rows => {
+                    if consume(self.prepared, &result)?.is_break() {
+                        break;
+                    }
+                }
+                Status::Starved => match chunks.recv() {
+                    Ok(mut chunk) => tail.push(&mut chunk)?,
+                    Err(_) => tail.end_input(),
+                },
+                Status::Done => break,
+                Status::Yield => {}
+                Status::Pending(_) => unreachable!("a local view answers at once"),
+            }
+        }
+        Ok(tail.profile().to_vec())
+    }
+
+    fn options<'c>(&self, clock: &'c dyn Fn() -> u64) -> Options<'c> {
+        Options {
+            clock: self.profiling.then_some(clock),
+            ..Options::default()
+        }
+    }
+}
+
+/// The seed, handed out in parts.
+struct Parts {
+    next: AtomicU64,
+    part_len: u64,
+    seed_len: u64,
+}
+
+impl Parts {
+    fn new(seed_len: u64, workers: usize) -> Parts {
+        let part_len = seed_len
+            .div_ceil(workers as u64 * PARTS_PER_WORKER)
+            .max(PART_LEN_MIN);
+        Parts {
+            next: AtomicU64::new(0),
+            part_len,
+            seed_len,
+        }
+    }
+
+    fn next(&self) -> Option<std::ops::Range<u64>> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let from = number
+            .checked_mul(self.part_len)
+            .filter(|from| *from < self.seed_len)?;
+        Some(from..self.seed_len.min(from + self.part_len))
+    }
+
+    /// No more parts for anybody.
+    fn end(&self) {
+        self.next.store(self.seed_len, Ordering::Relaxed);
+    }
+}
+
+fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
+    for (sum, step) in profile[from..].iter_mut().zip(steps) {
+        sum.add(step);
+    }
+}
+
+fn clock() -> impl Fn() -> u64 {
+    let origin = Instant::now();
+    move || origin.elapsed().as_nanos() as u64
+}
+
+/// Decodes a column. Query-local ids come from the query itself, all others from the dictionary.
+fn decode(
+    dictionary: &impl Lexicon,
+    prepared: &Prepared<'_>,
+    ids: &[VertexId],
+    terms: &mut TermBuffer,
+) -> Result<(), QueryError> {
+    if !ids.iter().any(|id| id.has_tag(Tag::QueryLocal)) {
+        return Ok(dictionary.terms(ids, terms)?);
+    }
+    for id in ids {
+        match prepared.locals().term(*id) {
+            Some(term) => terms.push(term.as_ref()),
+            None => dictionary.terms(&[*id], terms)?,
+        }
+    }
+    Ok(())
+}
+
+fn output(error: io::Error) -> QueryError {
+    let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
+    let what = if is_broken {
+        QueryError::BROKEN_PIPE.to_owned()
+    } else {
+        error.to_string()
+    };
+    QueryError::new(Kind::Output, what)
+}
+
+fn panicked(panic: &Box<dyn std::any::Any + Send>) -> QueryError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned());
+    QueryError::new(Kind::Internal, format!("a bug in the engine: {text}"))
+        .with_hint("please report it with the query")
+}
+
+impl From<WalkError> for QueryError {
+    fn from(error: WalkError) -> QueryError {
+        match error {
+            WalkError::View(error) => error.into(),
+            WalkError::Lexicon(error) => error.into(),
+            WalkError::OutOfMemory {
+                limit_bytes,
+                used_bytes,
+            } => QueryError::new(Kind::Memory, error)
+                .with_limit(limit_bytes, used_bytes)
+                .with_hint("ask for less, or for a higher memory limit"),
+            WalkError::Stopped(explore::StopReason::Deadline) => {
+                QueryError::new(Kind::Timeout, error)
+            }
+            WalkError::Stopped(explore::StopReason::Cancelled) => {
+                QueryError::new(Kind::Cancelled, "the query was cancelled")
+            }
+            WalkError::StringTooLong { limit_bytes } => {
+                QueryError::new(Kind::Memory, error).with_limit(limit_bytes, limit_bytes)
+            }
+            WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
+        }
+    }
+}
+
+impl From<store::view::ViewError> for QueryError {
+    fn from(error: store::view::ViewError) -> QueryError {
+        QueryError::new(Kind::Damaged, error)
+    }
+}
+
+impl From<LexiconError> for QueryError {
+    fn from(error: LexiconError) -> QueryError {
+        QueryError::new(Kind::Damaged, error)
+    }
+}
