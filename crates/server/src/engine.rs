@@ -6,10 +6,10 @@
 //! times per query, so the indirection costs nothing that could be measured.
 
 use crate::protocol::Asked;
-use somersault::QueryError;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::StopToken;
+use somersault::{Database, Query, QueryError, Request};
 use std::time::Duration;
 
 /// A database, as the edge sees it.
@@ -75,6 +75,66 @@ pub(crate) struct Contents {
     pub terms: u64,
     /// Distinct predicates.
     pub predicates: u64,
-    /// Bytes of the store, mapped or in memory.
+    /// Bytes of the store's files; 0 for a graph in memory.
     pub bytes: u64,
+}
+
+impl Engine for Database {
+    fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
+        let request = Request {
+            text: &asked.text,
+            default_graphs: asked.default_graphs.clone(),
+            named_graphs: asked.named_graphs.clone(),
+            timeout: Some(timeout),
+            ..Request::default()
+        };
+        Ok(Box::new(Database::start(self, &request)?))
+    }
+
+    fn running(&self) -> &Running {
+        Database::running(self)
+    }
+
+    fn snapshot(&self) -> u64 {
+        self.snapshot_number()
+    }
+
+    fn memory(&self) -> Memory {
+        let pool = self.pool();
+        Memory {
+            used_bytes: pool.used_bytes(),
+            limit_bytes: pool.limit_bytes(),
+        }
+    }
+
+    fn contents(&self) -> Contents {
+        let summary = self.summary();
+        Contents {
+            quads: summary.quads,
+            terms: summary.terms,
+            predicates: summary.predicates,
+            bytes: summary.stored_bytes,
+        }
+    }
+}
+
+impl Job for Query {
+    fn started(&self) -> Started {
+        let timings = self.timings();
+        let token = self.token().clone();
+        Started {
+            id: self.id(),
+            token,
+            parse: timings.parse,
+            plan: timings.plan,
+        }
+    }
+
+    fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
+        let finished = Query::run(self, sink)?;
+        Ok(Done {
+            rows: finished.rows,
+            exec: finished.exec,
+        })
+    }
 }

@@ -11,6 +11,19 @@
 //! part of this path is bounded: connections, heads, bodies, queries at once, queries waiting,
 //! output ahead of a slow client.
 //!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use server::{Server, ServerOptions, ended_by_signal};
+//! use somersault::{Database, Options};
+//!
+//! let database = Database::open("store".as_ref(), &Options::default())?;
+//! let server = Server::bind(ServerOptions::default())?;
+//! tracing::info!("listening on http://{}", server.address());
+//! server.serve(database, ended_by_signal())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Deliberately does not know: anything below the façade.
 
 mod answer;
@@ -48,6 +61,7 @@ pub use signals::{Ended, ended_by_signal};
 
 use edge::Edge;
 use engine::Engine;
+use somersault::Database;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -81,10 +95,19 @@ impl Server {
         self.address
     }
 
-    /// Serves on this thread and others until `shutdown` ends, then lets running queries finish
-    /// within the grace of the options; gives what `shutdown` gave. `shutdown` is polled within the
-    /// runtime of the server: [`ended_by_signal`] is one.
-    pub(crate) fn serve_engine<T>(
+    /// Serves a database, on this thread and others, until `shutdown` ends; then lets running
+    /// queries finish within the grace of the options, cancels those that do not, and gives what
+    /// `shutdown` gave. `shutdown` is polled within the runtime of the server: [`ended_by_signal`]
+    /// is one.
+    pub fn serve<T>(
+        self,
+        database: Database,
+        shutdown: impl Future<Output = T>,
+    ) -> Result<T, ServeError> {
+        self.serve_engine(Arc::new(database), shutdown)
+    }
+
+    fn serve_engine<T>(
         self,
         engine: Arc<dyn Engine>,
         shutdown: impl Future<Output = T>,

@@ -77,7 +77,7 @@ fn a_long_answer_arrives_whole() {
 #[test]
 fn trailers_for_those_who_take_them() {
     let served = Served::new();
-    let path = "GET /sparql?query=kilobytes+100";
+    let path = "GET /sparql?query=kilobytes+500";
     let answer = served.send(path, &["TE: trailers", "Connection: TE"], b"");
     assert_eq!(answer.field("trailer"), "server-timing");
     assert!(
@@ -92,7 +92,8 @@ fn trailers_for_those_who_take_them() {
 #[test]
 fn a_failure_after_the_first_byte_breaks_the_body_off() {
     let served = Served::new();
-    let script = "kilobytes 200; sleep 60; fail memory";
+    // More than the pipe holds, so some of it is sent before the failure.
+    let script = "kilobytes 500; fail memory";
     let table = [
         ("application/sparql-results+json", "\"}}"),
         (
@@ -112,18 +113,13 @@ fn a_failure_after_the_first_byte_breaks_the_body_off() {
             tail(&answer)
         );
     }
-    let answer = served.query_as("application/xml", "kilobytes 200; fail shape; rows 1");
-    assert!(answer.status == 422 || !answer.whole);
-    let answer = served.query_as(
-        "application/xml",
-        "kilobytes 900; sleep 60; fail unsupported",
-    );
+    let answer = served.query_as("application/xml", "kilobytes 900; fail unsupported");
     assert!(
         answer.text().ends_with("on purpose - - unsupported -->"),
         "{:?}",
         tail(&answer)
     );
-    let answer = served.query_as("text/csv", "kilobytes 900; sleep 60; panic");
+    let answer = served.query_as("text/csv", "kilobytes 900; panic");
     assert!(!answer.whole && answer.text().contains("# error: the query met a bug"));
 }
 

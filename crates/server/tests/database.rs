@@ -1,0 +1,303 @@
+//! The server over the real engine: answers of each form and format, and the inputs that end other
+//! servers, while it goes on answering others.
+
+#[allow(dead_code)]
+#[path = "../src/tests/client.rs"]
+mod client;
+
+use client::{Answer, encoded};
+use server::{Server, ServerOptions};
+use somersault::load::{self, Source, Syntax, Unwatched};
+use somersault::{Database, Options};
+use std::fmt::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+const PEOPLE: usize = 2000;
+
+/// People who know each other, with names; a graph of its own for one statement.
+fn data() -> Vec<u8> {
+    let mut text = String::new();
+    for person in 0..PEOPLE {
+        let next = (person + 1) % PEOPLE;
+        writeln!(
+            text,
+            "<http://e/p{person}> <http://e/knows> <http://e/p{next}> ."
+        )
+        .unwrap();
+        writeln!(
+            text,
+            "<http://e/p{person}> <http://e/name> \"Person {person}\"@en ."
+        )
+        .unwrap();
+    }
+    writeln!(
+        text,
+        "<http://e/p0> <http://e/likes> \"a,b\\tc\\n\" <http://e/graph> ."
+    )
+    .unwrap();
+    text.into_bytes()
+}
+
+struct Served {
+    address: SocketAddr,
+    database: Database,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    fn new() -> Served {
+        Served::with(&Options {
+            query_memory_bytes: 64 << 20,
+            ..Options::default()
+        })
+    }
+
+    fn with(options: &Options) -> Served {
+        let source = Source::chunks("people", Syntax::NQuads, std::iter::once(data()));
+        let request = load::Request {
+            threads: 1,
+            ..load::Request::default()
+        };
+        let loaded = load::load_in_memory(vec![source], &request, options, &Unwatched);
+        let (database, _) = loaded.unwrap();
+        let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let server = Server::bind(ServerOptions {
+            bind,
+            ..ServerOptions::default()
+        })
+        .unwrap();
+        let address = server.address();
+        let (end, ended) = oneshot::channel::<()>();
+        let serving = database.clone();
+        let thread = std::thread::spawn(move || {
+            server.serve(serving, async { drop(ended.await) }).unwrap();
+        });
+        Served {
+            address,
+            database,
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+
+    fn query_as(&self, accept: &str, text: &str) -> Answer {
+        let line = format!("GET /sparql?query={}", encoded(text));
+        client::send(self.address, &line, &[&format!("Accept: {accept}")], b"")
+    }
+
+    fn query(&self, text: &str) -> Answer {
+        self.query_as("application/sparql-results+json", text)
+    }
+
+    fn post(&self, parameters: &str, text: &str) -> Answer {
+        let line = format!("POST /sparql{parameters}");
+        let fields = ["Content-Type: application/sparql-query"];
+        client::send(self.address, &line, &fields, text.as_bytes())
+    }
+
+    #[track_caller]
+    fn still_answers(&self) {
+        let answer = self.query("ASK { ?s ?p ?o }");
+        assert_eq!(
+            (answer.status, &answer.json()["boolean"]),
+            (200, &true.into())
+        );
+        assert_eq!(
+            self.database.pool().used_bytes(),
+            0,
+            "memory was not given back"
+        );
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn answers_in_each_format() {
+    let served = Served::new();
+    let name = "SELECT ?n WHERE { <http://e/p7> <http://e/name> ?n }";
+    let table = [
+        ("text/csv", "n\r\nPerson 7\r\n"),
+        ("text/tab-separated-values", "?n\n\"Person 7\"@en\n"),
+        ("application/sparql-results+json", r#""value":"Person 7""#),
+        (
+            "application/sparql-results+xml",
+            r#"<literal xml:lang="en">Person 7</literal>"#,
+        ),
+    ];
+    for (accept, part) in table {
+        let answer = served.query_as(accept, name);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert!(answer.text().contains(part), "{}", answer.text());
+        assert!(answer.field("server-timing").contains("exec;dur="));
+    }
+    let likes = "SELECT ?o WHERE { GRAPH <http://e/graph> { ?s ?p ?o } }";
+    assert_eq!(
+        served.query_as("text/csv", likes).text(),
+        "o\r\n\"a,b\tc\n\"\r\n"
+    );
+    assert_eq!(
+        served.query_as("text/tab-separated-values", likes).text(),
+        "?o\n\"a,b\\tc\\n\"\n"
+    );
+}
+
+#[test]
+fn large_answers_arrive_whole() {
+    let served = Served::new();
+    let answer = served.query("SELECT * WHERE { ?s ?p ?o }");
+    assert!(answer.whole);
+    assert_eq!(
+        answer.json()["results"]["bindings"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2 * PEOPLE
+    );
+    let pairs = "SELECT ?a ?b WHERE { ?a <http://e/name> ?x . ?b <http://e/name> ?y } LIMIT 100000";
+    let answer = served.query_as("text/csv", pairs);
+    assert!(answer.whole);
+    assert_eq!(answer.text().lines().count(), 100_001);
+}
+
+#[test]
+fn the_dataset_of_the_protocol() {
+    let served = Served::new();
+    let count = |answer: &Answer| {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["results"]["bindings"][0]["n"]["value"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let all = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }";
+    let named = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s ?p ?o } }";
+    assert_eq!(count(&served.post("", all)), (2 * PEOPLE).to_string());
+    assert_eq!(
+        count(&served.post("?default-graph-uri=http://e/graph", all)),
+        "1"
+    );
+    assert_eq!(
+        count(&served.post("?default-graph-uri=http://e/none", all)),
+        "0"
+    );
+    assert_eq!(count(&served.post("", named)), "1");
+    assert_eq!(
+        count(&served.post("?named-graph-uri=http://e/none", named)),
+        "0"
+    );
+    assert_eq!(
+        count(&served.post("?named-graph-uri=http://e/graph", named)),
+        "1"
+    );
+}
+
+#[test]
+fn what_does_not_parse_is_said_with_its_place() {
+    let served = Served::new();
+    let problem = served.query("SELECT *\nWHERE { ?s ?p }").problem(400);
+    assert_eq!(problem["position"]["line"], 2, "{problem}");
+    served
+        .query("INSERT DATA { <http://e/a> <http://e/b> 1 }")
+        .problem(400);
+    let problem = served.query("CONSTRUCT WHERE { ?s ?p ?o }").problem(422);
+    assert!(problem["position"].is_object(), "{problem}");
+    served.still_answers();
+}
+
+#[test]
+fn deep_and_large_texts_are_refused() {
+    let served = Served::new();
+    let nested = |open: &str, close: &str, depth: usize| {
+        format!(
+            "ASK {{ ?s ?p ?o FILTER({}true{}) }}",
+            open.repeat(depth),
+            close.repeat(depth)
+        )
+    };
+    served.post("", &nested("(", ")", 10_000)).problem(422);
+    served.post("", &nested("!", "", 10_000)).problem(422);
+    let groups = format!("ASK {}{}", "{".repeat(10_000), "}".repeat(10_000));
+    served.post("", &groups).problem(422);
+    served
+        .post("", &format!("ASK {{ }} #{}", "x".repeat(2 << 20)))
+        .problem(413);
+    served.still_answers();
+}
+
+#[test]
+fn an_endless_cross_product_ends_at_its_deadline() {
+    let served = Served::new();
+    let endless = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
+    let begun = Instant::now();
+    let problem = served.post("?timeout=0.5", endless).problem(504);
+    let taken = begun.elapsed();
+    assert!(
+        taken >= Duration::from_millis(500) && taken < Duration::from_millis(700),
+        "{taken:?}"
+    );
+    assert!(problem["limit"].is_number(), "{problem}");
+    served.still_answers();
+}
+
+#[test]
+fn sorting_what_is_endless_ends_at_its_memory_or_its_deadline() {
+    let served = Served::with(&Options {
+        query_memory_bytes: 4 << 20,
+        ..Options::default()
+    });
+    let sorted = "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f";
+    let begun = Instant::now();
+    let problem = served.post("?timeout=5", sorted).problem(507);
+    assert!(
+        problem["limit"].is_number() && problem["used"].is_number(),
+        "{problem}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    served.still_answers();
+}
+
+#[test]
+fn a_client_that_goes_frees_everything_at_once() {
+    let served = Served::new();
+    let queries = [
+        "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
+        "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
+    ];
+    for text in queries {
+        let mut stream = client::connect(served.address);
+        let line = format!("GET /sparql?query={}", encoded(text));
+        client::request(&mut stream, &line, &[], b"");
+        let begun = Instant::now();
+        while served.database.running().list().is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(5));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let begun = Instant::now();
+        drop(stream);
+        while !served.database.running().list().is_empty() {
+            assert!(begun.elapsed() < Duration::from_millis(100), "{text}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        served.still_answers();
+    }
+}
+
+#[test]
+fn metrics_show_the_store() {
+    let served = Served::new();
+    let metrics = client::send(served.address, "GET /metrics", &[], b"");
+    let quads = format!("somersault_store_quads {}\n", 2 * PEOPLE + 1);
+    assert!(metrics.text().contains(&quads), "{}", metrics.text());
+}
