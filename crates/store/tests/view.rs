@@ -7,7 +7,10 @@ use common::{Model, Numbers, Shape, TYPE, key_of, quads_of, vertex};
 use proptest::prelude::*;
 use rdf::{Direction, VertexId};
 use std::collections::BTreeSet;
-use store::testing::snapshot_of;
+use std::path::Path;
+use store::directory::{begin, open};
+use store::disk::{SimDisk, SimFaults};
+use store::testing::{IdQuad, snapshot_of, write_parts};
 use store::{GraphScope, GraphView, ListCursor, Lists, SegmentKey, Snapshot, VertexSet};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
@@ -263,9 +266,23 @@ fn check_signatures(
     }
 }
 
+fn stored(quads: &[IdQuad]) -> Snapshot {
+    let disk = SimDisk::new(1, Path::new("/"), SimFaults::default());
+    let generation = begin(&disk, Path::new("/s")).unwrap();
+    write_parts(&generation, quads, Some(TYPE)).unwrap();
+    generation
+        .commit(std::collections::BTreeMap::new())
+        .unwrap();
+    Snapshot::open(&open(&disk, Path::new("/s")).unwrap()).unwrap()
+}
+
 fn check(shape: &Shape) {
     let quads = quads_of(shape);
-    let snapshot = snapshot_of(&quads, Some(TYPE));
+    // Every other graph lies on a disk, so that its blocks are verified as they are touched.
+    let snapshot = match shape.seed % 2 {
+        0 => snapshot_of(&quads, Some(TYPE)),
+        _ => stored(&quads),
+    };
     let model = Model::of(&quads);
     let mut numbers = Numbers(shape.seed);
     let known: BTreeSet<VertexId> = model.segments.keys().map(|segment| segment.0).collect();

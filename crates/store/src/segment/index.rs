@@ -429,3 +429,6 @@ fn push_members(mut word: u64, base: u64, most: u64, out: &mut Vec<VertexId>) ->
     }
     given
 }
+
+#[cfg(test)]
+mod tests;

@@ -497,3 +497,6 @@ pub fn write_tables(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,7 +80,8 @@ pub(crate) struct SignatureBuilder {
     /// For the current predicate: set -> child.
     cache: [(u32, u32); CACHE],
     cached: PredicateId,
-    nodes_max: usize,
+    /// [`NODES_MAX`], but for tests.
+    pub(crate) nodes_max: usize,
 }
 
 impl SignatureBuilder {
