@@ -16,9 +16,12 @@ use somersault::{Kind, Position, QueryError};
 /// The media type of a problem document.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
-/// A failure on its way to a client.
+/// A failure on its way to a client. Boxed, because results that carry it are mostly without.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem(Box<Document>);
+
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Problem {
+struct Document {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -44,7 +47,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// A problem; `name` becomes the last part of its type.
     pub fn new(status: StatusCode, name: &str, title: &'static str, detail: String) -> Problem {
-        Problem {
+        Problem(Box::new(Document {
             kind: format!("urn:somersault:problem:{name}"),
             title,
             status,
@@ -56,7 +59,7 @@ impl Problem {
             hint: None,
             offered: Vec::new(),
             headers: Vec::new(),
-        }
+        }))
     }
 
     /// 400: the request is not one of the SPARQL protocol.
@@ -126,7 +129,7 @@ impl Problem {
         let detail = format!("a query may have at most {limit_bytes} bytes");
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         let mut problem = Problem::new(status, "too-long", "The query is too long", detail);
-        problem.limit = Some(limit_bytes);
+        problem.0.limit = Some(limit_bytes);
         problem
     }
 
@@ -160,10 +163,10 @@ impl Problem {
     pub fn of_query(error: &QueryError) -> Problem {
         let (status, name, title) = class(error.kind);
         let mut problem = Problem::new(status, name, title, error.message.clone());
-        problem.position = error.position;
-        problem.limit = error.limit;
-        problem.used = error.used;
-        problem.hint = error.hint;
+        problem.0.position = error.position;
+        problem.0.limit = error.limit;
+        problem.0.used = error.used;
+        problem.0.hint = error.hint;
         match error.kind {
             Kind::Cancelled => problem.retry_after("1"),
             Kind::Damaged => problem.retry_after("60"),
@@ -173,7 +176,7 @@ impl Problem {
 
     /// Names the query, or the request where there is no query yet.
     pub fn with_id(mut self, id: &str) -> Problem {
-        self.query_id = Some(id.to_owned());
+        self.0.query_id = Some(id.to_owned());
         self
     }
 
@@ -184,31 +187,26 @@ impl Problem {
 
     /// With a header of its own.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Problem {
-        self.headers.push((name, value));
+        self.0.headers.push((name, value));
         self
-    }
-
-    /// The status that it is sent with.
-    pub fn status(&self) -> StatusCode {
-        self.status
     }
 
     /// The response.
     pub fn into_response(self) -> Response<Body> {
-        let text = serde_json::to_vec(&self).expect("a problem has only strings and numbers");
+        let text = serde_json::to_vec(&self.0).expect("a problem has only strings and numbers");
         let mut response = Response::new(Body::from(text));
-        *response.status_mut() = self.status;
+        *response.status_mut() = self.0.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-        if let Some(id) = &self.query_id {
+        if let Some(id) = &self.0.query_id {
             headers.insert(head::QUERY_ID, head::value(id));
         }
-        headers.extend(self.headers);
+        headers.extend(self.0.headers);
         response
     }
 
     fn with_offered(mut self, offered: Vec<&'static str>) -> Problem {
-        self.offered = offered;
+        self.0.offered = offered;
         self
     }
 

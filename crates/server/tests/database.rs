@@ -1,7 +1,9 @@
 //! The server over the real engine: answers of each form and format, and the inputs that end other
 //! servers, while it goes on answering others.
 
-#[allow(dead_code)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../src/tests/client.rs"]
 mod client;
 

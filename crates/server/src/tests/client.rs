@@ -82,7 +82,9 @@ pub fn request(stream: &mut TcpStream, line: &str, fields: &[&str], body: &[u8])
         .iter()
         .any(|field| field.starts_with("Content-Length"));
     if !body.is_empty() && !announced {
-        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        head.push_str("Content-Length: ");
+        head.push_str(&body.len().to_string());
+        head.push_str("\r\n");
     }
     head.push_str("\r\n");
     let mut bytes = head.into_bytes();

@@ -128,7 +128,7 @@ fn texts_that_are_too_long_are_refused_while_they_are_read() {
         &[QUERY, "Transfer-Encoding: chunked"],
         b"",
     );
-    let chunk = [b"10000\r\n", &[b'x'; 0x10000][..], b"\r\n"].concat();
+    let chunk = [b"10000\r\n", &vec![b'x'; 0x10000][..], b"\r\n"].concat();
     for _ in 0..20 {
         stream.write_all(&chunk).unwrap();
     }
