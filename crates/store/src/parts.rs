@@ -56,7 +56,7 @@ pub struct PartError {
 pub struct PartSummary {
     /// The file's name within its generation.
     pub name: String,
-    /// Length of its content in bytes, a multiple of 8. The table of checksums follows it.
+    /// Length of its content in bytes, a multiple of 8 for a graph's parts. The table of checksums follows it.
     pub length_bytes: u64,
     /// Checksum of the table of checksums.
     pub sums_sum: u64,
@@ -69,6 +69,8 @@ pub struct PartWriter {
     buffer: Vec<u8>,
     sums: BlockSums,
     position: u64,
+    /// Whether the content is padded to a multiple of 8 bytes.
+    is_padded: bool,
 }
 
 impl PartWriter {
@@ -79,12 +81,13 @@ impl PartWriter {
         direction: Option<Direction>,
     ) -> Result<PartWriter, PartError> {
         let mut part = PartWriter::create_raw(files, &kind.file_name(direction))?;
+        part.is_padded = true;
         part.append(bytemuck::bytes_of(&PartHeader::new(kind, direction)))?;
         Ok(part)
     }
 
-    /// A part of any content under any name, for instance one of the dictionary's. No header is
-    /// written.
+    /// A part of any content under any name, for instance one of the dictionary's, of exactly the
+    /// length that is appended. No header is written.
     pub fn create_raw(files: &dyn PartFiles, name: &str) -> Result<PartWriter, PartError> {
         let file = files.create(name).map_err(|source| PartError {
             file: name.to_owned(),
@@ -96,6 +99,7 @@ impl PartWriter {
             buffer: Vec::new(),
             sums: BlockSums::new(),
             position: 0,
+            is_padded: false,
         })
     }
 
@@ -126,9 +130,11 @@ impl PartWriter {
         self.append(&[0; 64][..padding as usize])
     }
 
-    /// Pads the content, appends the table of checksums, syncs, and enters the part into `files`.
+    /// Pads the content (that of a graph's part), appends the table of checksums, syncs, and enters the part into `files`.
     pub fn finish(mut self, files: &dyn PartFiles) -> Result<PartSummary, PartError> {
-        self.align(8)?;
+        if self.is_padded {
+            self.align(8)?;
+        }
         self.flush()?;
         let PartWriter {
             name,

@@ -15,7 +15,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The smallest limit that is honoured: below it the fixed working memory of one thread rules.
-pub const LIMIT_BYTES_MIN: u64 = 8 << 20;
+pub const LIMIT_BYTES_MIN: u64 = 64 << 10;
 
 /// Counts the bytes that a load retains; see the module's documentation.
 pub struct Budget {

@@ -15,6 +15,7 @@ use super::buckets::{Buckets, Spreader};
 use super::chunk::{Chunks, ORDINAL_KINDS, TermKind};
 use super::codes::Ranges;
 use super::error::LoadError;
+use super::formats::write_line;
 use super::input::{Input, RawChunk};
 use super::options::Watch;
 use super::parse::{ChunkParser, Scope, TermHasher};
@@ -25,6 +26,8 @@ use super::resolve::{HashRecord, partition_of};
 use super::workers::{self, Halt};
 use oxrdf::NamedNode;
 use rdf::VertexId;
+use rdf::format::{ReadError, TurtlePart};
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 /// What is known of a parsed chunk besides the chunk itself.
@@ -76,7 +79,7 @@ impl<'l> Ingest<'_, 'l> {
     /// incomplete.
     pub fn run(
         &self,
-        input: &Mutex<Input<'_>>,
+        input: &Mutex<Input<'_, '_>>,
         rejected: &Rejected,
         total_bytes: Option<u64>,
         watch: Watch<'_>,
@@ -112,20 +115,22 @@ impl<'l> Ingest<'_, 'l> {
 
     fn chunk(
         &self,
-        raw: &mut RawChunk,
+        raw: &mut RawChunk<'_>,
         parser: &mut ChunkParser,
         hashes: &mut Spreader<'_, 'l, HashRecord>,
         rejected: &Rejected,
         halt: &Halt,
     ) -> Result<(), LoadError> {
-        let mut rejections = ChunkRejections::default();
-        raw.rejections
-            .drain(..)
-            .for_each(|rejection| rejections.transcribed(rejection));
+        let mut rejections = rejected.of_chunk(raw.has_source_lines);
+        if let Some(part) = raw.part.take()
+            && !transcribe_part(part, &mut raw.text, &mut rejections)
+        {
+            halt.set();
+        }
         let graph = self.graph.as_ref().map(|graph| graph.as_ref().into());
         parser.begin();
         let lines = parser.parse(&raw.text, raw.dialect, graph, |error, line| {
-            rejections.line(error, line, rejected.keeps_lines());
+            rejections.line(error, line);
             if rejected.stops() {
                 halt.set();
             }
@@ -175,6 +180,33 @@ impl<'l> Ingest<'_, 'l> {
 
     fn results(&self) -> std::sync::MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes a part of a Turtle document as lines; false where it is malformed.
+fn transcribe_part(
+    part: TurtlePart<'_>,
+    text: &mut Vec<u8>,
+    rejections: &mut ChunkRejections,
+) -> bool {
+    let read = part.read(&mut |quad| {
+        write_line(quad, text);
+        ControlFlow::Continue(())
+    });
+    match read {
+        Ok(()) => true,
+        Err(ReadError::Syntax {
+            line,
+            column,
+            message,
+        }) => {
+            rejections.document(line, column, message);
+            false
+        }
+        Err(error @ ReadError::Io(_)) => {
+            rejections.document(None, None, error.to_string());
+            false
+        }
     }
 }
 

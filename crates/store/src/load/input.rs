@@ -1,88 +1,116 @@
-//! The input as a sequence of chunks of whole lines, numbered in order.
+//! The input as a sequence of chunks of whole statements, numbered in order.
 //!
 //! Whoever needs a chunk takes the next one under the input's lock: it begins where the one before
 //! ended and ends after a newline, or at the end of its source. Formats that cannot be cut at lines
-//! are transcribed to N-Quads as they are read (see [`formats`](super::formats)), so that
-//! everything after this module knows one kind of chunk.
+//! come as N-Quads (see [`formats`](super::formats)), so that what follows knows one kind of chunk.
 //!
 //! Invariant: a chunk never spans two sources, chunks have consecutive numbers, and what they hold,
 //! one after the other, is what the sources hold in order. Where the cuts fall depends on sizes
 //! only, and nothing that is stored depends on where they fall.
 //!
 //! Cost: one copy from the page cache, at memory speed; the lock is held for that and for
-//! decompression only.
+//! decompression only, which so runs beside the other workers' parsing without a thread of its own.
 
 use super::error::LoadError;
-use super::formats::{self, Syntax, Transcriber};
+use super::formats::{self, Blocks, Syntax};
 use super::parse::Scope;
 use super::report::Rejection;
 use super::source::{self, Origin, Source};
 use memchr::{memrchr, memrchr2};
+use rdf::format::{Format, ReadError, TurtlePart, split_turtle};
 use rdf::nt::Dialect;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// The longest line: longer ones are refused before they fill the memory.
 const LINE_BYTES_MAX: usize = 256 << 20;
+/// Turtle takes about this many times its bytes as N-Quads.
+const TURTLE_FACTOR: usize = 3;
 
 /// A chunk's text.
-pub struct RawChunk {
+pub struct RawChunk<'t> {
     /// Its number.
     pub number: u32,
     /// The scope of its blank labels, which also numbers its source from 1.
     pub scope: Scope,
     /// What its lines are.
     pub dialect: Dialect,
-    /// The lines.
+    /// The lines; empty where `part` is to be transcribed.
     pub text: Vec<u8>,
-    /// What a transcriber left out while it made this chunk.
-    pub rejections: Vec<Rejection>,
+    /// A part of a Turtle document.
+    pub part: Option<TurtlePart<'t>>,
+    /// Whether the lines are those of the source.
+    pub has_source_lines: bool,
+}
+
+/// What all sources of a load have in common.
+#[derive(Clone, Debug)]
+pub struct InputOptions {
+    /// About how much text a chunk holds.
+    pub chunk_bytes: usize,
+    /// Number of the first chunk.
+    pub first_number: u32,
+    /// Resolves relative IRIs, where a format has them.
+    pub base: Option<String>,
 }
 
 /// The sources of a load in order; see the module's documentation.
-pub struct Input<'s> {
-    waiting: VecDeque<Source<'s>>,
+pub struct Input<'scope, 'env> {
+    scope: &'scope thread::Scope<'scope, 'env>,
+    waiting: VecDeque<Source<'scope>>,
     names: Vec<String>,
-    open: Option<Open<'s>>,
-    chunk_bytes: usize,
+    open: Option<Open<'scope>>,
+    options: InputOptions,
     next_number: u32,
     read_bytes: Arc<AtomicU64>,
-    lenient: bool,
 }
 
 /// The source that is being read.
 struct Open<'s> {
     lines: Lines<'s>,
     dialect: Dialect,
-    /// The beginning of a line whose end has not been read.
-    carry: Vec<u8>,
 }
 
 enum Lines<'s> {
-    Read(Box<dyn Read + Send + 's>),
+    /// A reader, and the beginning of a line whose end has not been read.
+    Read(Box<dyn Read + Send + 's>, Vec<u8>),
     Chunks(Box<dyn Iterator<Item = Vec<u8>> + Send + 's>),
-    Transcribed(Box<dyn Transcriber + 's>),
+    Blocks(Blocks),
+    Parts(std::vec::IntoIter<TurtlePart<'s>>),
 }
 
-impl<'s> Input<'s> {
-    /// The chunks of these sources, of about `chunk_bytes` each, numbered from `first_number`.
-    /// Whether malformed statements are to be left out matters to formats that are transcribed.
+/// What a source has next.
+enum Next<'s> {
+    /// Lines, in the text that was handed over; more may follow.
+    Text,
+    /// The last lines, perhaps none.
+    LastText,
+    Part(TurtlePart<'s>),
+}
+
+impl<'scope, 'env> Input<'scope, 'env> {
+    /// The chunks of these sources. Documents that are transcribed get a thread of `scope` each, one
+    /// at a time.
     pub fn new(
-        sources: Vec<Source<'s>>,
-        chunk_bytes: usize,
-        first_number: u32,
-        lenient: bool,
-    ) -> Input<'s> {
+        scope: &'scope thread::Scope<'scope, 'env>,
+        sources: Vec<Source<'scope>>,
+        options: InputOptions,
+    ) -> Input<'scope, 'env> {
+        let chunk_bytes = options.chunk_bytes.clamp(1, LINE_BYTES_MAX);
         Input {
+            scope,
             names: sources.iter().map(|source| source.name.clone()).collect(),
             waiting: sources.into(),
             open: None,
-            chunk_bytes: chunk_bytes.clamp(1, LINE_BYTES_MAX),
-            next_number: first_number,
+            next_number: options.first_number,
+            options: InputOptions {
+                chunk_bytes,
+                ..options
+            },
             read_bytes: Arc::default(),
-            lenient,
         }
     }
 
@@ -92,7 +120,7 @@ impl<'s> Input<'s> {
     }
 
     /// The next chunk, in `text`, whose content is dropped; `None` at the end.
-    pub fn next(&mut self, mut text: Vec<u8>) -> Result<Option<RawChunk>, LoadError> {
+    pub fn next(&mut self, mut text: Vec<u8>) -> Result<Option<RawChunk<'scope>>, LoadError> {
         loop {
             if self.open.is_none() {
                 let Some(source) = self.waiting.pop_front() else {
@@ -104,19 +132,30 @@ impl<'s> Input<'s> {
             let name = &self.names[scope.0 as usize - 1];
             let open = self.open.as_mut().expect("a source was just opened");
             text.clear();
-            let mut rejections = Vec::new();
-            let is_end = open
-                .fill(&mut text, self.chunk_bytes, &mut rejections)
-                .map_err(|error| error.into_load_error(name))?;
-            if let Lines::Chunks(_) = open.lines {
-                self.read_bytes
-                    .fetch_add(text.len() as u64, Ordering::Relaxed);
+            let next = open.next(&mut text, self.options.chunk_bytes);
+            let next = next.map_err(|error| failed(name, error))?;
+            let has_source_lines = !matches!(open.lines, Lines::Blocks(_) | Lines::Parts(_));
+            match &next {
+                Next::Part(part) => self.count(part.bytes().len()),
+                _ if matches!(open.lines, Lines::Chunks(_)) => {
+                    self.read_bytes
+                        .fetch_add(text.len() as u64, Ordering::Relaxed);
+                }
+                _ => {}
             }
-            let dialect = open.dialect;
-            if is_end {
+            let dialect = self
+                .open
+                .as_ref()
+                .map_or(Dialect::NQuads, |open| open.dialect);
+            if matches!(next, Next::LastText) {
                 self.open = None;
             }
-            if text.is_empty() && rejections.is_empty() {
+            let part = if let Next::Part(part) = next {
+                Some(part)
+            } else {
+                None
+            };
+            if text.is_empty() && part.is_none() {
                 continue;
             }
             let number = self.next_number;
@@ -128,21 +167,35 @@ impl<'s> Input<'s> {
                 scope,
                 dialect,
                 text,
-                rejections,
+                part,
+                has_source_lines,
             }));
         }
     }
 
-    fn open_source(&self, source: Source<'s>) -> Result<Open<'s>, LoadError> {
+    fn count(&self, bytes: usize) {
+        self.read_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn open_source(&self, source: Source<'scope>) -> Result<Open<'scope>, LoadError> {
         let syntax = source.known_syntax()?;
         let name = source.name;
         let dialect = syntax.dialect().unwrap_or(Dialect::NQuads);
+        let base = self.options.base.as_deref();
         let raw = match source.origin {
             Origin::Chunks(chunks) => {
                 return Ok(Open {
                     lines: Lines::Chunks(chunks),
                     dialect,
-                    carry: Vec::new(),
+                });
+            }
+            Origin::Mapped(bytes) => {
+                let part_bytes = self.options.chunk_bytes.div_ceil(TURTLE_FACTOR);
+                let parts = split_turtle(bytes, base, bytes.len().div_ceil(part_bytes))
+                    .map_err(|error| failed(&name, error))?;
+                return Ok(Open {
+                    lines: Lines::Parts(parts.into_iter()),
+                    dialect,
                 });
             }
             Origin::Reader(reader) => reader,
@@ -151,69 +204,100 @@ impl<'s> Input<'s> {
                 error,
             })?,
         };
-        let reader = source::open(&name, raw, Arc::clone(&self.read_bytes)).map_err(|error| {
-            LoadError::Read {
-                name: name.clone(),
-                error,
-            }
-        })?;
+        let reader = source::open(&name, raw, Arc::clone(&self.read_bytes))
+            .map_err(|error| LoadError::Read { name, error })?;
         let lines = match syntax {
-            Syntax::NTriples | Syntax::NQuads => Lines::Read(reader),
+            Syntax::NTriples | Syntax::NQuads => Lines::Read(reader, Vec::new()),
             Syntax::Other(format) => {
-                Lines::Transcribed(formats::transcriber(format, &name, reader, self.lenient))
+                let base = base.map(str::to_owned);
+                let bytes = self.options.chunk_bytes;
+                Lines::Blocks(formats::transcribe(self.scope, format, reader, base, bytes))
             }
         };
-        Ok(Open {
-            lines,
-            dialect,
-            carry: Vec::new(),
-        })
+        Ok(Open { lines, dialect })
     }
 }
 
-/// Why a chunk could not be filled.
-pub enum FillError {
-    /// The bytes cannot be read.
-    Io(io::Error),
-    /// A transcriber met a malformed statement, and was not to go on.
-    Malformed(Rejection),
+/// The sources, with Turtle files that are not compressed mapped into `maps`, so that they can be
+/// cut into parts. A file that cannot be mapped is left to be read.
+pub fn map_turtle<'s>(
+    sources: Vec<Source<'s>>,
+    maps: &'s [Option<memory::Region>],
+) -> Vec<Source<'s>> {
+    let mapped = |(source, map): (Source<'s>, &'s Option<memory::Region>)| match map {
+        Some(map) => Source {
+            origin: Origin::Mapped(map.bytes()),
+            ..source
+        },
+        None => source,
+    };
+    sources.into_iter().zip(maps).map(mapped).collect()
 }
 
-impl FillError {
-    fn into_load_error(self, name: &str) -> LoadError {
-        match self {
-            FillError::Io(error) => LoadError::Read {
-                name: name.to_owned(),
-                error,
-            },
-            FillError::Malformed(rejection) => LoadError::Malformed(rejection),
+/// The map of a source, where [`map_turtle`] wants one.
+pub fn turtle_map(source: &Source<'_>) -> Option<memory::Region> {
+    let is_turtle = source.known_syntax().ok()? == Syntax::Other(Format::Turtle);
+    let Origin::Path(path) = &source.origin else {
+        return None;
+    };
+    if !is_turtle || source.is_compressed_by_name() {
+        return None;
+    }
+    let map = memory::Region::map(&std::fs::File::open(path).ok()?).ok()?;
+    (!source::looks_compressed(map.bytes())).then_some(map)
+}
+
+/// A source's failure as the load's.
+pub fn failed(name: &str, error: ReadError) -> LoadError {
+    match error {
+        ReadError::Io(error) => LoadError::Read {
+            name: name.to_owned(),
+            error,
+        },
+        ReadError::Syntax {
+            line,
+            column,
+            message,
+        } => {
+            let file = name.to_owned();
+            LoadError::Malformed(Rejection {
+                file,
+                line,
+                column,
+                message,
+            })
         }
     }
 }
 
-impl Open<'_> {
-    /// Fills `text` with whole lines, about `target` bytes; true at the end of the source.
-    fn fill(
-        &mut self,
-        text: &mut Vec<u8>,
-        target: usize,
-        rejections: &mut Vec<Rejection>,
-    ) -> Result<bool, FillError> {
-        match &mut self.lines {
-            Lines::Chunks(chunks) => {
-                while text.len() < target {
-                    let Some(chunk) = chunks.next() else {
-                        return Ok(true);
-                    };
-                    text.extend_from_slice(&chunk);
+impl<'s> Open<'s> {
+    /// Fills `text` with whole lines, about `target` bytes, or gives the next part.
+    fn next(&mut self, text: &mut Vec<u8>, target: usize) -> Result<Next<'s>, ReadError> {
+        let is_end = match &mut self.lines {
+            Lines::Chunks(chunks) => loop {
+                if text.len() >= target {
+                    break false;
                 }
-                Ok(false)
-            }
-            Lines::Transcribed(transcriber) => transcriber.fill(text, target, rejections),
-            Lines::Read(reader) => {
-                read_lines(reader, &mut self.carry, text, target).map_err(FillError::Io)
-            }
-        }
+                match chunks.next() {
+                    Some(chunk) => text.extend_from_slice(&chunk),
+                    None => break true,
+                }
+            },
+            // A transcriber that ends closes its channel.
+            Lines::Blocks(blocks) => match blocks.recv() {
+                Ok(block) => {
+                    *text = block?;
+                    false
+                }
+                Err(_) => true,
+            },
+            Lines::Read(reader, carry) => read_lines(reader, carry, text, target)?,
+            Lines::Parts(parts) => match parts.next() {
+                Some(part) => return Ok(Next::Part(part)),
+                None => true,
+            },
+        };
+        Ok(if is_end { Next::LastText } else { Next::Text })
     }
 }
 
@@ -266,17 +350,22 @@ mod tests {
             .iter()
             .map(|text| Source::reader("a.nt", text.as_bytes()))
             .collect();
-        let mut input = Input::new(sources, chunk_bytes, 0, false);
-        let mut chunks = Vec::new();
-        while let Some(chunk) = input.next(b"old".to_vec()).unwrap() {
-            let text = String::from_utf8(chunk.text).unwrap();
-            chunks.push((chunk.number, chunk.scope.0, text));
-        }
-        assert_eq!(
-            input.read_bytes(),
-            texts.iter().map(|text| text.len() as u64).sum::<u64>()
-        );
-        chunks
+        thread::scope(|scope| {
+            let options = InputOptions {
+                chunk_bytes,
+                first_number: 0,
+                base: None,
+            };
+            let mut input = Input::new(scope, sources, options);
+            let mut chunks = Vec::new();
+            while let Some(chunk) = input.next(b"old".to_vec()).unwrap() {
+                let text = String::from_utf8(chunk.text).unwrap();
+                chunks.push((chunk.number, chunk.scope.0, text));
+            }
+            let length: usize = texts.iter().map(|text| text.len()).sum();
+            assert_eq!(input.read_bytes(), length as u64);
+            chunks
+        })
     }
 
     #[test]
@@ -293,5 +382,20 @@ mod tests {
             }
         }
         assert_eq!(chunks_of(&["a\rb\rc"], 1).len(), 3);
+    }
+
+    #[test]
+    fn a_transcriber_that_nobody_waits_for_ends() {
+        let text = "<a:a> <a:a> <a:a> .\n".repeat(10_000);
+        thread::scope(|scope| {
+            let sources = vec![Source::reader("a.ttl", text.as_bytes())];
+            let options = InputOptions {
+                chunk_bytes: 100,
+                first_number: 0,
+                base: None,
+            };
+            let mut input = Input::new(scope, sources, options);
+            assert!(input.next(Vec::new()).unwrap().is_some());
+        });
     }
 }

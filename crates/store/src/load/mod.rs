@@ -55,8 +55,6 @@ pub(crate) mod scratch;
 pub(crate) mod sorted;
 pub(crate) mod source;
 pub(crate) mod table;
-#[cfg(test)]
-mod tests;
 pub(crate) mod workers;
 
 pub use dictionary::{BLANK_NODES_COUNT, names, open_dictionary};

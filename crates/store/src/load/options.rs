@@ -37,6 +37,8 @@ pub struct LoadOptions {
     pub on_error: OnError,
     /// An IRI that takes the place of the default graph.
     pub graph: Option<String>,
+    /// An absolute IRI against which relative ones are resolved, in formats that have them.
+    pub base: Option<String>,
     /// Key of the hashes by which equal terms are found: whoever wrote the input must not know it.
     /// Nothing that is stored depends on it.
     pub hash_key: [u8; 16],
@@ -52,6 +54,7 @@ impl LoadOptions {
             memory_limit_bytes: None,
             on_error: OnError::Stop,
             graph: None,
+            base: None,
             hash_key,
             chunk_bytes: None,
         }

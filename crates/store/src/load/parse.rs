@@ -14,6 +14,7 @@ use super::chunk::{Chunk, LocalTerm, Statement, TermKind};
 use super::resolve::{HashRecord, Place, hash_record};
 use super::table::{Keys, TermTable};
 use oxrdf::TermRef;
+use rdf::dictionary::TRIPLE_TERM_DEPTH_MAX;
 use rdf::nt::SyntaxError;
 use rdf::{inline, key, nt};
 use siphasher::sip128::SipHasher13;
@@ -103,6 +104,20 @@ impl ChunkParser {
         let mut lines = nt::Parser::new(text, dialect, 1);
         while let Some(next) = lines.next() {
             match next {
+                Ok(statement) if is_too_deep(statement.object) => {
+                    let line = lines.last_line_number();
+                    let message = format!("triple terms nest deeper than {TRIPLE_TERM_DEPTH_MAX}");
+                    if !reject(
+                        SyntaxError {
+                            line,
+                            column: 1,
+                            message,
+                        },
+                        lines.last_line(),
+                    ) {
+                        break;
+                    }
+                }
                 Ok(statement) => self.push(&statement, graph),
                 Err(error) => {
                     if !reject(error, lines.last_line()) {
@@ -327,6 +342,17 @@ impl ChunkParser {
         }
         hasher.hash(TermKind::Triple, &bytes)
     }
+}
+
+/// Whether a triple term holds others deeper than the dictionary takes.
+fn is_too_deep(mut term: TermRef<'_>) -> bool {
+    for _ in 0..=TRIPLE_TERM_DEPTH_MAX {
+        let TermRef::Triple(triple) = term else {
+            return false;
+        };
+        term = triple.object.as_ref();
+    }
+    true
 }
 
 /// A place for a predicate by its length and last bytes, in which the predicates of one

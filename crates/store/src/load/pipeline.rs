@@ -18,12 +18,12 @@ use super::encode::{EdgeBins, Encoder, Turn, Width};
 use super::error::LoadError;
 use super::existing::Existing;
 use super::ingest::{Ingest, Results};
-use super::input::Input;
-use super::options::{LoadOptions, OnError, Watch};
+use super::input::{self, Input, InputOptions};
+use super::options::{LoadOptions, Watch};
 use super::parse::TermHasher;
 use super::predicates::{Numbered, Predicates};
-use super::rejected::Rejected;
-use super::report::{Advance, LoadReport, Phase, Rejection};
+use super::rejected::{Listed, Rejected};
+use super::report::{Advance, LoadReport, Phase};
 use super::resolve::{Groups, HashRecord, Numbering, Pieces};
 use super::scratch::{ScratchSpace, Spill};
 use super::source::Source;
@@ -74,7 +74,7 @@ struct Parsed {
     numbered: Numbered,
     existing_predicates: Vec<(PredicateId, u32)>,
     quads_before: u64,
-    rejected: (u64, Vec<Rejection>),
+    rejected: Listed,
     read_bytes: u64,
 }
 
@@ -125,8 +125,8 @@ pub fn run(job: &Job<'_>, sources: Vec<Source<'_>>) -> Result<Outcome, LoadError
     };
     let outcome = stage.finish(&chunks, hashes, &mut stopwatch)?;
     let report = LoadReport {
-        rejected: parsed.rejected.0,
-        rejections: parsed.rejected.1,
+        rejected: parsed.rejected.count,
+        rejections: parsed.rejected.first,
         statements: parsed.results.statements,
         read_bytes: parsed.read_bytes,
         phases: stopwatch.phases,
@@ -169,14 +169,19 @@ fn parse<'l>(
         (existing_predicates, quads_before) = existing.feed_predicates(&predicates, &mut ranges)?;
     }
     let rejected = Rejected::new(&options.on_error, first_chunk)?;
-    let chunk_bytes = options.chunk_bytes(budget.working_bytes());
-    let lenient = options.on_error != OnError::Stop;
-    let input = Mutex::new(Input::new(sources, chunk_bytes, first_chunk, lenient));
-    let run = ingest.run(&input, &rejected, total_bytes, job.watch);
-    let read_bytes = input
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .read_bytes();
+    let input_options = InputOptions {
+        chunk_bytes: options.chunk_bytes(budget.working_bytes()),
+        first_number: first_chunk,
+        base: options.base.clone(),
+    };
+    let maps: Vec<Option<memory::Region>> = sources.iter().map(input::turtle_map).collect();
+    let (run, read_bytes) = std::thread::scope(|scope| {
+        let sources = input::map_turtle(sources, &maps);
+        let input = Mutex::new(Input::new(scope, sources, input_options));
+        let run = ingest.run(&input, &rejected, total_bytes, job.watch);
+        let input = input.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (run, input.read_bytes())
+    });
     let mut results = ingest
         .results
         .into_inner()
@@ -186,7 +191,12 @@ fn parse<'l>(
         let (source, lines) = results.lines_before(chunk);
         (names[source as usize - 1].clone(), lines)
     })?;
-    if let Some(first) = rejected.1.first().filter(|_| stops) {
+    let first = rejected
+        .first
+        .first()
+        .filter(|_| stops)
+        .or(rejected.fatal.as_ref());
+    if let Some(first) = first {
         return Err(LoadError::Malformed(first.clone()));
     }
     run?;

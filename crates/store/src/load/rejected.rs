@@ -23,12 +23,19 @@ pub const LISTED_MAX: usize = 100;
 /// Rejections held before those that come too late in the input are dropped.
 const HELD_MAX: usize = 16 * LISTED_MAX;
 
-/// A rejected line of a chunk.
+/// What is wrong at some place of a chunk.
+struct Fault {
+    line: Option<u64>,
+    column: Option<u64>,
+    message: String,
+    /// Whether the line is counted from the chunk's first instead of the source's.
+    is_within_chunk: bool,
+}
+
+/// A fault and its chunk.
 struct Held {
     chunk: u32,
-    /// Line, column and message; the line is that within the chunk, unless `resolved`.
-    error: SyntaxError,
-    resolved: bool,
+    fault: Fault,
 }
 
 /// Collects rejections; see the module's documentation.
@@ -36,6 +43,8 @@ pub struct Rejected {
     stops: bool,
     count: AtomicU64,
     held: Mutex<Vec<Held>>,
+    /// The first document, by chunk, that is malformed as a whole.
+    fatal: Mutex<Option<Held>>,
     quarantine: Option<Quarantine>,
 }
 
@@ -45,47 +54,53 @@ struct Quarantine {
     first_chunk: u32,
 }
 
+/// All rejections of a load.
+pub struct Listed {
+    /// How many there are.
+    pub count: u64,
+    /// The first ones, in order.
+    pub first: Vec<Rejection>,
+    /// The first after which the load cannot go on, whatever is to be done about the others.
+    pub fatal: Option<Rejection>,
+}
+
 /// What one chunk's parsing rejects.
-#[derive(Default)]
 pub struct ChunkRejections {
-    held: Vec<(SyntaxError, bool)>,
+    has_source_lines: bool,
+    keeps_lines: bool,
+    held: Vec<Fault>,
+    fatal: Option<Fault>,
     count: u64,
     lines: Vec<u8>,
 }
 
 impl ChunkRejections {
     /// A malformed line of the chunk.
-    pub fn line(&mut self, error: SyntaxError, line: &[u8], keep_line: bool) {
-        self.add(error, false);
-        if keep_line {
+    pub fn line(&mut self, error: SyntaxError, line: &[u8]) {
+        self.count += 1;
+        if self.keeps_lines {
             self.lines.extend_from_slice(line);
             self.lines.push(b'\n');
         }
+        if self.held.len() < LISTED_MAX {
+            let known = |number| self.has_source_lines.then_some(number);
+            self.held.push(Fault {
+                line: known(error.line),
+                column: known(error.column),
+                message: error.message,
+                is_within_chunk: self.has_source_lines,
+            });
+        }
     }
 
-    /// What a transcriber left out.
-    pub fn transcribed(&mut self, rejection: Rejection) {
-        let Rejection {
+    /// A malformed document, a part of which the chunk is.
+    pub fn document(&mut self, line: Option<u64>, column: Option<u64>, message: String) {
+        self.fatal = Some(Fault {
             line,
             column,
             message,
-            ..
-        } = rejection;
-        self.add(
-            SyntaxError {
-                line,
-                column,
-                message,
-            },
-            true,
-        );
-    }
-
-    fn add(&mut self, error: SyntaxError, resolved: bool) {
-        self.count += 1;
-        if self.held.len() < LISTED_MAX {
-            self.held.push((error, resolved));
-        }
+            is_within_chunk: false,
+        });
     }
 }
 
@@ -111,6 +126,7 @@ impl Rejected {
             stops: *on_error == OnError::Stop,
             count: AtomicU64::new(0),
             held: Mutex::default(),
+            fatal: Mutex::default(),
             quarantine,
         })
     }
@@ -120,9 +136,16 @@ impl Rejected {
         self.stops
     }
 
-    /// Whether the text of rejected lines is wanted.
-    pub fn keeps_lines(&self) -> bool {
-        self.quarantine.is_some()
+    /// No rejections of a chunk yet.
+    pub fn of_chunk(&self, has_source_lines: bool) -> ChunkRejections {
+        ChunkRejections {
+            has_source_lines,
+            keeps_lines: self.quarantine.is_some(),
+            held: Vec::new(),
+            fatal: None,
+            count: 0,
+            lines: Vec::new(),
+        }
     }
 
     /// Takes what a chunk rejected. Every chunk must be given once, in any order.
@@ -130,14 +153,20 @@ impl Rejected {
         self.count.fetch_add(rejections.count, Ordering::Relaxed);
         if !rejections.held.is_empty() {
             let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            let new = rejections.held.into_iter();
-            held.extend(new.map(|(error, resolved)| Held {
-                chunk,
-                error,
-                resolved,
-            }));
+            held.extend(
+                rejections
+                    .held
+                    .into_iter()
+                    .map(|fault| Held { chunk, fault }),
+            );
             if held.len() > HELD_MAX {
                 keep_first(&mut held);
+            }
+        }
+        if let Some(fault) = rejections.fatal {
+            let mut fatal = self.fatal.lock().unwrap_or_else(PoisonError::into_inner);
+            if fatal.as_ref().is_none_or(|first| chunk < first.chunk) {
+                *fatal = Some(Held { chunk, fault });
             }
         }
         let Some(Quarantine {
@@ -160,12 +189,9 @@ impl Rejected {
             })
     }
 
-    /// How many there are, and the first ones. `place` gives the source's name and the number of
-    /// lines before a chunk within its source.
-    pub fn finish(
-        self,
-        place: impl Fn(u32) -> (String, u64),
-    ) -> Result<(u64, Vec<Rejection>), LoadError> {
+    /// All of them. `place` gives the source's name and the number of lines before a chunk within
+    /// its source.
+    pub fn finish(self, place: impl Fn(u32) -> (String, u64)) -> Result<Listed, LoadError> {
         if let Some(Quarantine { path, lines, .. }) = self.quarantine {
             let flushed = lines.abandon().flush();
             flushed.map_err(|error| LoadError::Quarantine { path, error })?;
@@ -174,33 +200,36 @@ impl Rejected {
             .held
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
+        let fatal = self
+            .fatal
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         keep_first(&mut held);
-        let listed = held.into_iter().map(
-            |Held {
-                 chunk,
-                 error,
-                 resolved,
-             }| {
-                let (file, before) = place(chunk);
-                let SyntaxError {
-                    line,
-                    column,
-                    message,
-                } = error;
-                let line = if resolved { line } else { before + line };
-                Rejection {
-                    file,
-                    line,
-                    column,
-                    message,
-                }
-            },
-        );
-        Ok((self.count.into_inner(), listed.collect()))
+        let resolve = |Held { chunk, fault }: Held| {
+            let (file, before) = place(chunk);
+            let Fault {
+                line,
+                column,
+                message,
+                is_within_chunk,
+            } = fault;
+            let line = line.map(|line| if is_within_chunk { before + line } else { line });
+            Rejection {
+                file,
+                line,
+                column,
+                message,
+            }
+        };
+        Ok(Listed {
+            count: self.count.into_inner(),
+            first: held.into_iter().map(resolve).collect(),
+            fatal: fatal.map(resolve),
+        })
     }
 }
 
 fn keep_first(held: &mut Vec<Held>) {
-    held.sort_by_key(|each| (each.chunk, each.error.line, each.error.column));
+    held.sort_by_key(|each| (each.chunk, each.fault.line, each.fault.column));
     held.truncate(LISTED_MAX);
 }

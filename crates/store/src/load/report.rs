@@ -67,10 +67,10 @@ impl LoadProgress for Unwatched {
 pub struct Rejection {
     /// The source's name.
     pub file: String,
-    /// Its line, from 1.
-    pub line: u64,
-    /// Its column in characters, from 1.
-    pub column: u64,
+    /// Its line, from 1; absent where the format's parser does not tell.
+    pub line: Option<u64>,
+    /// Its column in characters, from 1; absent likewise.
+    pub column: Option<u64>,
     /// What is wrong.
     pub message: String,
 }
@@ -83,7 +83,11 @@ impl fmt::Display for Rejection {
             column,
             message,
         } = self;
-        write!(f, "{file}:{line}:{column}: {message}")
+        write!(f, "{file}:")?;
+        for number in [line, column].into_iter().flatten() {
+            write!(f, "{number}:")?;
+        }
+        write!(f, " {message}")
     }
 }
 

@@ -29,6 +29,7 @@ pub struct Source<'s> {
 /// What a source is read from.
 pub(super) enum Origin<'s> {
     Path(PathBuf),
+    Mapped(&'s [u8]),
     Reader(Box<dyn Read + Send + 's>),
     Chunks(Box<dyn Iterator<Item = Vec<u8>> + Send + 's>),
 }
@@ -88,6 +89,11 @@ impl<'s> Source<'s> {
         }
     }
 
+    /// Whether the name says that the source is compressed.
+    pub(super) fn is_compressed_by_name(&self) -> bool {
+        Compression::of_name(&self.name).1.is_some()
+    }
+
     /// The syntax, by what was said or by the name.
     pub(super) fn known_syntax(&self) -> Result<Syntax, LoadError> {
         let (stem, _) = Compression::of_name(&self.name);
@@ -131,6 +137,11 @@ impl Compression {
             .find(|(_, _, magic)| bytes.starts_with(magic));
         found.map(|(kind, _, _)| *kind)
     }
+}
+
+/// Whether bytes begin as those of a compressed file do.
+pub(super) fn looks_compressed(bytes: &[u8]) -> bool {
+    Compression::of_first_bytes(bytes).is_some()
 }
 
 /// Opens the bytes of a file or reader, decompressed. `read_bytes` counts what is taken from it.
