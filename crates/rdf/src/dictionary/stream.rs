@@ -1,7 +1,7 @@
 //! The keys of one kind of term in the order of their ordinals, in two files.
 //!
 //! ```text
-//! keys:     header | block 0 | block 1 | ...
+//! keys:     header | block 0 | block 1 | ... | zeros up to a multiple of 8
 //! block:    length of key 0 (count) | key 0 | entry 1 | ... | entry 15     (see `entry`)
 //! offsets:  header | 5 bytes a block: its offset in keys | 5 bytes: length of keys
 //!                  | zeros up to a multiple of 8 | number of keys (8 bytes)
@@ -133,6 +133,9 @@ impl<W: Write> StreamWriter<W> {
         if self.stats.keys > 0 {
             self.write_offset()?;
         }
+        let padding = padding_after(self.stats.keys_file_bytes);
+        self.keys.write_all(&[0; 8][..padding as usize])?;
+        self.stats.keys_file_bytes += padding;
         let padding = padding_after(self.stats.offsets_file_bytes);
         self.offsets.write_all(&[0; 8][..padding as usize])?;
         self.offsets.write_all(&self.stats.keys.to_le_bytes())?;
@@ -164,9 +167,9 @@ impl<W: Write> StreamWriter<W> {
     }
 }
 
-/// Zeros that bring a length to a multiple of 8.
+/// Zeros that make a length a multiple of 8, as every file of a store is.
 fn padding_after(length_bytes: u64) -> u64 {
-    length_bytes.next_multiple_of(8) - length_bytes
+    length_bytes.wrapping_neg() % 8
 }
 
 /// Reads the two files of a kind.
@@ -211,7 +214,8 @@ impl KeyStream {
             block_log2,
             count,
         };
-        if stream.end()? != stream.keys.len() {
+        let end = stream.end()?;
+        if end.checked_add(padding_after(end)) != Some(stream.keys.len()) {
             return Err(OpenError::format(&stream.keys, FormatProblem::Mismatch));
         }
         Ok(stream)
