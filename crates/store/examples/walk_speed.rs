@@ -2,7 +2,7 @@
 //!
 //! Prints the time to open, to verify and to check, then per segment of some size: nanoseconds to
 //! look a key up in batches of random and of ascending keys, to expand a row, to decode a key of
-//! the index, and to test a neighbour. Each figure is the least of five runs on one thread.
+//! the index, to test a neighbour, and to look one key up alone and expand up to 16 rows of it. Each figure is the least of five runs on one thread.
 
 use rdf::{Direction, VertexId};
 use std::hint::black_box;
@@ -39,17 +39,26 @@ fn main() {
     println!("open    {:?}", start.elapsed());
     let start = Instant::now();
     let unverified = measure(&snapshot, first(&snapshot));
-    println!("first segment, unverified, {:?}: {unverified}", start.elapsed());
+    println!(
+        "first segment, unverified, {:?}: {unverified}",
+        start.elapsed()
+    );
     let start = Instant::now();
     snapshot.verify_all().expect("an undamaged store");
     println!("verify  {:?}", start.elapsed());
     println!(
-        "{:>9} {:>3} {:>9} {:>10} | {:>7} {:>7} {:>7} {:>7} {:>7} ns per key, ascending key, row, decoded key, tested row",
-        "predicate", "", "keys", "rows", "lookup", "ascend", "expand", "decode", "select"
+        "{:>9} {:>3} {:>9} {:>10} | {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} ns",
+        "predicate", "", "keys", "rows", "lookup", "ascend", "expand", "decode", "select", "alone"
     );
     for predicate in snapshot.predicates() {
         for direction in [Direction::Out, Direction::In] {
-            let line = measure(&snapshot, SegmentKey { predicate, direction });
+            let line = measure(
+                &snapshot,
+                SegmentKey {
+                    predicate,
+                    direction,
+                },
+            );
             println!("{:>9} {line}", predicate.0);
         }
     }
@@ -60,7 +69,10 @@ fn main() {
 
 fn first(snapshot: &Snapshot) -> SegmentKey {
     let predicate = snapshot.predicates()[0];
-    SegmentKey { predicate, direction: Direction::Out }
+    SegmentKey {
+        predicate,
+        direction: Direction::Out,
+    }
 }
 
 fn measure(snapshot: &Snapshot, segment: SegmentKey) -> String {
@@ -74,10 +86,14 @@ fn measure(snapshot: &Snapshot, segment: SegmentKey) -> String {
     keys.truncate(1 << 20);
     let count = keys.len() as u64;
     let ascend = least(|| look_up(snapshot, segment, &keys));
+    let alone = least(|| one_by_one(snapshot, segment, &keys[..keys.len().min(1 << 14)]));
+    let alone = per(alone, count.min(1 << 14));
     let sorted = keys.clone();
     let mut state = 1u64;
     for place in (1..keys.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         keys.swap(place, (state >> 33) as usize % (place + 1));
     }
     let lookup = least(|| look_up(snapshot, segment, &keys));
@@ -85,7 +101,7 @@ fn measure(snapshot: &Snapshot, segment: SegmentKey) -> String {
     let expand = least(|| rows = expand(snapshot, segment, &sorted));
     let select = least(|| select(snapshot, segment, &keys));
     format!(
-        "{:>3} {:>9} {:>10} | {:>7.1} {:>7.1} {:>7.1} {decode:>7.2} {:>7.1}",
+        "{:>3} {:>9} {:>10} | {:>7.1} {:>7.1} {:>7.1} {decode:>7.2} {:>7.1} {alone:>7.1}",
         format!("{:?}", segment.direction).to_lowercase(),
         set.len(),
         rows,
@@ -99,8 +115,28 @@ fn measure(snapshot: &Snapshot, segment: SegmentKey) -> String {
 fn look_up(snapshot: &Snapshot, segment: SegmentKey, keys: &[VertexId]) {
     let mut lists = Lists::new();
     for batch in keys.chunks(BATCH) {
-        let _ = snapshot.lists(segment, batch, GraphScope::Default, &mut lists).expect("lists");
+        let _ = snapshot
+            .lists(segment, batch, GraphScope::Default, &mut lists)
+            .expect("lists");
         black_box(lists.total_edges());
+    }
+}
+
+/// A batch for each key: what a light query pays.
+fn one_by_one(snapshot: &Snapshot, segment: SegmentKey, keys: &[VertexId]) {
+    let mut lists = Lists::new();
+    let (mut rows, mut neighbours) = (Vec::new(), Vec::new());
+    for key in keys.chunks(1) {
+        let _ = snapshot
+            .lists(segment, key, GraphScope::Default, &mut lists)
+            .expect("lists");
+        rows.clear();
+        neighbours.clear();
+        let mut cursor = ListCursor::default();
+        let _ = lists
+            .expand(&mut cursor, 16, &mut rows, &mut neighbours, None)
+            .expect("rows");
+        black_box(&neighbours);
     }
 }
 
@@ -109,7 +145,9 @@ fn expand(snapshot: &Snapshot, segment: SegmentKey, keys: &[VertexId]) -> u64 {
     let (mut rows, mut neighbours) = (Vec::new(), Vec::new());
     let mut total = 0;
     for batch in keys.chunks(BATCH) {
-        let _ = snapshot.lists(segment, batch, GraphScope::Default, &mut lists).expect("lists");
+        let _ = snapshot
+            .lists(segment, batch, GraphScope::Default, &mut lists)
+            .expect("lists");
         let mut cursor = ListCursor::default();
         loop {
             rows.clear();
@@ -128,7 +166,9 @@ fn select(snapshot: &Snapshot, segment: SegmentKey, keys: &[VertexId]) {
     let mut lists = Lists::new();
     let mut positions = Vec::new();
     for batch in keys.chunks(BATCH) {
-        let _ = snapshot.lists(segment, batch, GraphScope::Default, &mut lists).expect("lists");
+        let _ = snapshot
+            .lists(segment, batch, GraphScope::Default, &mut lists)
+            .expect("lists");
         positions.clear();
         lists.select(batch, &mut positions).expect("rows");
         black_box(&positions);

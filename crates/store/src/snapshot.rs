@@ -38,6 +38,8 @@ pub struct Snapshot {
     /// By number; [`VertexId::UNBOUND`] where the number is not in use.
     predicates: Vec<VertexId>,
     by_vertex: HashMap<VertexId, PredicateId>,
+    /// Those with an edge, ascending.
+    present: Vec<PredicateId>,
 }
 
 impl Snapshot {
@@ -52,6 +54,7 @@ impl Snapshot {
             graphs_part: common(PartKind::Graphs)?,
             predicates: Vec::new(),
             by_vertex: HashMap::new(),
+            present: Vec::new(),
         };
         snapshot.check_headers().map_err(|fault| *fault)?;
         snapshot.read_predicates().map_err(|fault| *fault)?;
@@ -105,13 +108,16 @@ impl Snapshot {
             .ok_or_else(|| inconsistent(region, "a cut table of predicates"))?
             .to_vec();
         let mut by_vertex = HashMap::with_capacity(self.predicates.len());
+        let mut present = Vec::with_capacity(self.predicates.len());
         for (number, &vertex) in (0..).zip(&self.predicates) {
             let predicate = PredicateId(number);
             if !vertex.is_unbound() && self.out.segment(predicate)?.is_some() {
                 by_vertex.insert(vertex, predicate);
+                present.push(predicate);
             }
         }
         self.by_vertex = by_vertex;
+        self.present = present;
         Ok(())
     }
 
@@ -373,9 +379,7 @@ impl GraphView for Snapshot {
     }
 
     fn predicates(&self) -> Vec<PredicateId> {
-        let mut all: Vec<PredicateId> = self.by_vertex.values().copied().collect();
-        all.sort_unstable();
-        all
+        self.present.clone()
     }
 
     fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {

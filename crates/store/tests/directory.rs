@@ -1,6 +1,8 @@
 //! The store directory: a load is all or nothing whatever happens, and what cannot be opened says
 //! why.
 
+#![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
+
 mod common;
 
 use common::{Numbers, Shape, TYPE, dump, quads_of};

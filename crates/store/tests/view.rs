@@ -1,6 +1,8 @@
 //! Every method of the local view against a naive model, on random graphs: dense and scattered
 //! ids, all kinds, many predicates, named graphs, lists long enough to be kept as indexes.
 
+#![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
+
 mod common;
 
 use common::{Model, Numbers, Shape, TYPE, key_of, quads_of, vertex};

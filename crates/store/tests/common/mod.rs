@@ -76,11 +76,13 @@ pub fn quads_of(shape: &Shape) -> Vec<IdQuad> {
     quads
 }
 
+/// Key -> neighbour -> graphs.
+pub type NaiveLists = BTreeMap<VertexId, BTreeMap<VertexId, BTreeSet<VertexId>>>;
+
 /// The naive graph: (vertex of the predicate, direction) -> key -> neighbour -> graphs.
 #[derive(Default)]
 pub struct Model {
-    pub segments:
-        BTreeMap<(VertexId, Direction), BTreeMap<VertexId, BTreeMap<VertexId, BTreeSet<VertexId>>>>,
+    pub segments: BTreeMap<(VertexId, Direction), NaiveLists>,
     pub graphs: BTreeSet<VertexId>,
 }
 
