@@ -30,7 +30,9 @@ impl AppendFile for Nowhere {
 }
 
 fn main() {
-    let millions: u64 = std::env::args().nth(1).map_or(10, |count| count.parse().expect("a number"));
+    let millions: u64 = std::env::args()
+        .nth(1)
+        .map_or(10, |count| count.parse().expect("a number"));
     let count = millions * 1_000_000;
     for rows_per_key in [1, 4, 3000] {
         let edge = |row: u64| Edge {
@@ -45,7 +47,10 @@ fn main() {
         }
         let start = Instant::now();
         let mut writer = GraphWriter::create(&Nowhere, Direction::In, Arc::new([])).expect("parts");
-        let shape = SegmentShape { rows_max: count, neighbours };
+        let shape = SegmentShape {
+            rows_max: count,
+            neighbours,
+        };
         writer.begin(PredicateId(2), &shape).expect("a segment");
         for batch in edges.chunks(4096) {
             writer.push(batch).expect("rows");

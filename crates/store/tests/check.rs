@@ -7,6 +7,7 @@ mod common;
 use common::{Model, Numbers, Shape, TYPE, quads_of};
 use proptest::prelude::*;
 use rdf::{Direction, PredicateId, Tag, VertexId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use store::check::{Finding, IdLimits, check, check_graph};
@@ -23,7 +24,7 @@ fn stored(quads: &[IdQuad]) -> SimDisk {
     let disk = SimDisk::new(1, Path::new("/"), SimFaults::default());
     let generation = begin(&disk, Path::new("/s")).unwrap();
     write_parts(&generation, quads, Some(TYPE)).unwrap();
-    generation.commit(Default::default()).unwrap();
+    generation.commit(BTreeMap::new()).unwrap();
     disk
 }
 
@@ -52,7 +53,7 @@ fn check_statistics(snapshot: &Snapshot, model: &Model) {
         let edges: usize = out
             .values()
             .flat_map(|list| list.values())
-            .map(|graphs| graphs.len())
+            .map(BTreeSet::len)
             .sum();
         assert_eq!(sizes.edges, edges as u64);
         assert_eq!(sizes.subjects, out.len() as u64);
@@ -107,7 +108,7 @@ fn edges_of_a_set_are_exact_where_its_vertices_are_alike() {
             iri(20 + vertex / 5),
             GraphScope::DEFAULT_GRAPH,
         ));
-        for object in 0..1 + 2 * (vertex / 5) {
+        for object in 0..=2 * (vertex / 5) {
             quads.push((
                 iri(100 + vertex),
                 iri(30),
@@ -207,9 +208,9 @@ fn harmed(harm: Harm<'_>) -> Vec<Finding> {
             .collect();
         harm(direction, &mut edges, &mut keys);
         let mut neighbours = Spans::default();
-        edges
-            .iter()
-            .for_each(|edge| neighbours.observe(edge.neighbour));
+        for edge in &edges {
+            neighbours.observe(edge.neighbour);
+        }
         let mut writer = GraphWriter::create(&files, direction, graphs.clone()).unwrap();
         writer
             .begin(
