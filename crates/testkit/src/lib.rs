@@ -16,10 +16,12 @@ pub mod cases;
 pub mod compare;
 pub mod graph;
 pub mod naive;
+pub mod oracles;
 pub mod random;
 pub mod random_graph;
 pub mod random_query;
 pub mod seeds;
+pub mod shrink;
 pub mod spareval_oracle;
 
 use oxrdf::Term;

@@ -222,6 +222,10 @@ impl<'a> Evaluator<'a> {
                 let slot = self.slot(variable);
                 let mut union = Vec::new();
                 for (name, graph) in self.named.clone() {
+                    if graph.is_empty() {
+                        self.notes
+                            .spareval_differs("our narrowed dataset has no empty graphs");
+                    }
                     let mut here = Solution::default();
                     assert!(here.bind(slot, &name), "an empty solution binds anything");
                     let solutions = self.in_graph(inner, &graph)?;

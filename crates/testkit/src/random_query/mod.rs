@@ -234,7 +234,7 @@ impl<'a> Writer<'a> {
             order_variables,
         };
         match kind {
-            8..16 => return select("SELECT (COUNT(*) AS ?count)", vec!["?count".to_owned()]),
+            8..16 => return select("SELECT (COUNT(*) AS ?count)", Vec::new()),
             16..19 => return select("SELECT (COUNT(DISTINCT *) AS ?count)", Vec::new()),
             _ => {}
         }

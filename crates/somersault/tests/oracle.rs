@@ -1,0 +1,206 @@
+//! Random graphs and queries: the engine against the naive evaluator and `spareval`.
+//!
+//! Each seed is a dataset, loaded from one of the text formats, with some tens of queries, each run
+//! with one thread and with two. At least 5,000 cases in an ordinary run, 200,000 with
+//! `SOMERSAULT_LONG=1`; a failure prints its seed, replayed by `SOMERSAULT_SEED=N`, the query, and
+//! the smallest part of the graph on which it still fails.
+
+mod support;
+
+use oxrdf::{Dataset, GraphName};
+use somersault::Database;
+use std::collections::BTreeMap;
+use support::NoAnswer;
+use testkit::compare::{self, Blanks};
+use testkit::graph::{self, Format};
+use testkit::naive::Expected;
+use testkit::random::Random;
+use testkit::random_graph::{Shape, random_dataset};
+use testkit::random_query::{Vocabulary, random_query};
+use testkit::{Answer, MARKER, oracles, seeds, shrink};
+
+const QUERIES_A_GRAPH: usize = 40;
+const GRAPHS: u64 = 140;
+const GRAPHS_LONG: u64 = 5_600;
+/// Failures that are shown whole.
+const SHOWN_MAX: usize = 5;
+
+#[derive(Default, Debug)]
+struct Tally {
+    compared: usize,
+    with_rows: usize,
+    too_large: usize,
+    refused: BTreeMap<String, usize>,
+    failures: Vec<String>,
+}
+
+#[test]
+fn the_engine_answers_as_the_oracles_do() {
+    let mut tally = Tally::default();
+    let seeds = seeds::chosen(GRAPHS, GRAPHS_LONG);
+    for seed in seeds.clone() {
+        run_seed(seed, &mut tally);
+    }
+    let Tally {
+        compared,
+        with_rows,
+        too_large,
+        refused,
+        failures,
+    } = &tally;
+    let failed = failures.len();
+    let refusals: usize = refused.values().sum();
+    eprintln!(
+        "oracle: seeds {seeds:?}: {compared} compared ({with_rows} with rows), {too_large} too \
+         large, {refusals} refused, {failed} failed"
+    );
+    let shown: Vec<&str> = failures
+        .iter()
+        .take(SHOWN_MAX)
+        .map(String::as_str)
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{failed} failures, the first:\n{}",
+        shown.join("\n\n")
+    );
+    let asked = compared + too_large + refusals;
+    assert!(refusals * 50 <= asked, "more than 2 % of the queries were refused: {refused:#?}");
+    let least = (seeds.end - seeds.start) as usize * QUERIES_A_GRAPH * 9 / 10;
+    assert!(
+        *compared >= least,
+        "only {compared} cases were compared, not {least}"
+    );
+}
+
+/// One dataset and its queries.
+fn run_seed(seed: u64, tally: &mut Tally) {
+    let mut random = Random::new(seed);
+    let shape = Shape::random(&mut random);
+    let format = *random.pick(&Format::ALL);
+    let dataset = written_part(random_dataset(&shape, &mut random), format);
+    if dataset.is_empty() {
+        return;
+    }
+    let vocabulary = Vocabulary::of(&dataset);
+    let told = |complaint: &str| format!("SOMERSAULT_SEED={seed} ({format:?}): {complaint}");
+    let loaded = match Loaded::new(&dataset, format, 1 + (seed % 2) as usize) {
+        Ok(loaded) => loaded,
+        Err(complaint) => {
+            let graph = graph::write(&dataset, format);
+            tally.failures.push(told(&format!("{complaint}\n{graph}")));
+            return;
+        }
+    };
+    for _ in 0..QUERIES_A_GRAPH {
+        let query = random_query(&vocabulary, &mut random);
+        let expected = match oracles::expected(&dataset, &query) {
+            Ok(Some(expected)) => expected,
+            Ok(None) => {
+                tally.too_large += 1;
+                continue;
+            }
+            Err(complaint) => panic!("{}\n{query}", told(&complaint)),
+        };
+        match loaded.check(&query, &expected) {
+            Ok(None) => tally.compared += 1,
+            Ok(Some(refusal)) => *tally.refused.entry(refusal).or_default() += 1,
+            Err(complaint) => {
+                let repro = repro(&dataset, format, &query, &complaint);
+                tally.failures.push(told(&repro));
+            }
+        }
+        let has_rows = !expected.rows.is_empty() || expected.boolean == Some(true);
+        tally.with_rows += usize::from(has_rows);
+    }
+}
+
+/// What a format can hold of a dataset.
+fn written_part(dataset: Dataset, format: Format) -> Dataset {
+    if format.has_graphs() {
+        return dataset;
+    }
+    let default = dataset
+        .iter()
+        .filter(|quad| quad.graph_name.is_default_graph());
+    default.collect()
+}
+
+/// A loaded dataset and the names of its blank nodes.
+struct Loaded {
+    database: Database,
+    blanks: Blanks,
+}
+
+impl Loaded {
+    fn new(dataset: &Dataset, format: Format, threads: usize) -> Result<Loaded, String> {
+        let text = graph::write(dataset, format);
+        let database = support::loaded(&text, format, threads)?;
+        let markers = format!("SELECT ?blank ?name {{ ?blank <{MARKER}> ?name }}");
+        let answer = support::answer(&database, &markers, 1).map_err(NoAnswer::message)?;
+        let Answer::Rows { rows, .. } = answer else {
+            return Err("the markers are no rows".to_owned());
+        };
+        Ok(Loaded {
+            database,
+            blanks: Blanks::of_markers(&rows)?,
+        })
+    }
+
+    /// Whether the engine answers as expected, or what it refuses.
+    fn check(&self, query: &str, expected: &Expected) -> Result<Option<String>, String> {
+        for threads in [1, 2] {
+            match support::answer(&self.database, query, threads) {
+                Ok(answer) => compare::check(expected, &answer, &self.blanks)
+                    .map_err(|complaint| format!("{threads} threads: {complaint}"))?,
+                Err(NoAnswer::Refused(message)) => return Ok(Some(message)),
+                Err(NoAnswer::Failed(message)) => return Err(message),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The complaint about a part of the dataset from which nothing can be taken away. Markers stay:
+/// without them a blank node has no name.
+fn repro(dataset: &Dataset, format: Format, query: &str, complaint: &str) -> String {
+    let mut last = complaint.to_owned();
+    let markers: Vec<_> = dataset
+        .iter()
+        .filter(|quad| quad.predicate.as_str() == MARKER)
+        .collect();
+    let mut fails = |part: &Dataset| {
+        let mut part = part.clone();
+        part.extend(markers.iter().copied());
+        let Ok(Some(expected)) = oracles::expected(&part, query) else {
+            return false;
+        };
+        let verdict = Loaded::new(&part, format, 1).and_then(|it| it.check(query, &expected));
+        match verdict {
+            Ok(_) => false,
+            Err(complaint) => {
+                last = complaint;
+                true
+            }
+        }
+    };
+    let small = shrink::dataset(dataset, &mut fails);
+    let count = dataset.len();
+    let graph = graph::write(&small, Format::NQuads);
+    format!(
+        "{last}\n{query}\n{} of {count} quads (and the markers):\n{graph}",
+        small.len()
+    )
+}
+
+#[test]
+fn formats_without_graphs_keep_the_default_graph() {
+    let dataset = graph::parse("<e:a> <e:p> <e:b> . GRAPH <e:g> { <e:a> <e:p> <e:c> }").unwrap();
+    let part = written_part(dataset.clone(), Format::Turtle);
+    assert_eq!(part.len(), 1);
+    assert!(
+        part.iter()
+            .all(|quad| quad.graph_name == GraphName::DefaultGraph.as_ref())
+    );
+    assert_eq!(written_part(dataset.clone(), Format::TriG), dataset);
+}

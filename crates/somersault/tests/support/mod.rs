@@ -1,0 +1,65 @@
+//! The engine as the test kit wants it: text in, answers out, through the public façade only.
+
+use somersault::load::{self, Source, Unwatched};
+use somersault::results::Collected;
+use somersault::{Database, Kind, Options, Request};
+use testkit::Answer;
+use testkit::graph::Format;
+
+/// A database in memory, loaded from text.
+pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, String> {
+    let name = format!("graph.{}", format.extension());
+    let source = Source::reader(name, text.as_bytes());
+    let request = load::Request {
+        threads,
+        ..load::Request::default()
+    };
+    let options = Options {
+        query_threads: threads,
+        ..Options::default()
+    };
+    let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
+    loaded
+        .map(|(database, _)| database)
+        .map_err(|error| error.to_string())
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    /// The release does not evaluate this.
+    Refused(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl NoAnswer {
+    /// The message.
+    pub fn message(self) -> String {
+        match self {
+            NoAnswer::Refused(message) | NoAnswer::Failed(message) => message,
+        }
+    }
+}
+
+/// The whole answer to a query.
+pub fn answer(database: &Database, text: &str, threads: usize) -> Result<Answer, NoAnswer> {
+    let failed = |error: somersault::QueryError| match error.kind {
+        Kind::Unsupported => NoAnswer::Refused(error.to_string()),
+        _ => NoAnswer::Failed(error.to_string()),
+    };
+    let request = Request {
+        threads: Some(threads),
+        ..Request::new(text)
+    };
+    let mut collected = Collected::default();
+    let mut query = database.start(&request).map_err(failed)?;
+    query.run(&mut collected).map_err(failed)?;
+    Ok(match collected.boolean {
+        Some(value) => Answer::Boolean(value),
+        None => Answer::Rows {
+            variables: collected.variables,
+            rows: collected.rows,
+        },
+    })
+}
