@@ -128,7 +128,9 @@ mod tests {
 
     fn check(ids: &[VertexId], narrow: bool) {
         let mut ranges = Ranges::default();
-        ids.iter().for_each(|&id| ranges.observe(id));
+        for &id in ids {
+            ranges.observe(id);
+        }
         let codes = Codes::new(&ranges);
         assert_eq!(codes.is_narrow(), narrow);
         let mut sorted = ids.to_vec();

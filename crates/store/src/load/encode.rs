@@ -84,6 +84,9 @@ pub struct Turn {
     group: Option<(usize, Arc<Vec<Repetition>>)>,
 }
 
+/// A chunk's number and the repetitions of its group.
+type NextChunk = (usize, Arc<Vec<Repetition>>);
+
 /// A statement's predicate, as far as edges are concerned.
 #[derive(Clone, Copy)]
 struct Target {
@@ -114,7 +117,7 @@ struct Ways<'b, 'l> {
     indexes: [IndexSpreader<'b, 'l>; 3],
 }
 
-impl<'e, 'l> Encoder<'e, 'l> {
+impl<'l> Encoder<'_, 'l> {
     /// Encodes chunks until none is left or `halt` is set; `done` is told after each.
     pub fn run<F>(&self, halt: &Halt, done: F) -> Result<(), LoadError>
     where
@@ -156,7 +159,7 @@ impl<'e, 'l> Encoder<'e, 'l> {
         indexes.into_iter().try_for_each(IndexSpreader::finish)
     }
 
-    fn next_chunk(&self) -> Result<Option<(usize, Arc<Vec<Repetition>>)>, LoadError> {
+    fn next_chunk(&self) -> Result<Option<NextChunk>, LoadError> {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let number = turn.next;
         if number >= self.chunks.len() {

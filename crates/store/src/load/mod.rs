@@ -54,6 +54,7 @@ pub(crate) mod resolve;
 pub(crate) mod scratch;
 pub(crate) mod sorted;
 pub(crate) mod source;
+pub(crate) mod stage;
 pub(crate) mod table;
 pub(crate) mod workers;
 

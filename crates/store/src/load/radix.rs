@@ -68,7 +68,7 @@ pub fn sort<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
     scratch.clear();
     scratch.resize(records.len(), R::zeroed());
     for (digit, counts) in digits.iter().zip(counts.chunks_exact_mut(DIGIT_VALUES)) {
-        if counts.iter().any(|&count| count == records.len()) {
+        if counts.contains(&records.len()) {
             continue;
         }
         move_by(*digit, records, scratch, counts);

@@ -174,12 +174,11 @@ impl Numbering {
         let mut repetitions = repetitions[start..].iter().peekable();
         let mut next = self.ordinal(kind, provisional.start);
         for ordinal in provisional {
-            match repetitions.next_if(|each| each[0] == tagged(ordinal)) {
-                Some(repetition) => give(self.ordinal(kind, repetition[1]), false),
-                None => {
-                    give(next, true);
-                    next += 1;
-                }
+            if let Some(repetition) = repetitions.next_if(|each| each[0] == tagged(ordinal)) {
+                give(self.ordinal(kind, repetition[1]), false);
+            } else {
+                give(next, true);
+                next += 1;
             }
         }
     }

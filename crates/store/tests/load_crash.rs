@@ -1,0 +1,169 @@
+//! A load is all or nothing, wherever the power is cut, a call fails or the disk is full.
+
+mod common;
+mod texts;
+
+use std::io;
+use std::path::Path;
+use store::disk::{Disk, SimDisk, SimFaults};
+use store::load::{LoadError, LoadOptions, load_into};
+use texts::{Expected, Richness, STORE, nquads, open, options, random_files, unwatched};
+
+const RICH: Richness = Richness {
+    graphs: true,
+    wide: false,
+    predicates: 3,
+};
+
+/// What is loaded first, and what then.
+fn files() -> Vec<String> {
+    random_files(5, 2, 60, RICH)
+}
+
+/// Many statements, so that a load with the smallest limit spills.
+fn large_files() -> Vec<String> {
+    let small = random_files(5, 1, 60, RICH);
+    [small, random_files(6, 1, 9_000, RICH)].concat()
+}
+
+/// One thread, so that calls are counted alike in each run.
+fn one_thread() -> LoadOptions {
+    let mut options = options(1);
+    options.chunk_bytes = Some(50_000);
+    options
+}
+
+fn with_store(seed: u64, first: &[String], faults: SimFaults) -> SimDisk {
+    let disk = SimDisk::new(seed, Path::new("/data"), SimFaults::default());
+    load_into(
+        &disk,
+        Path::new(STORE),
+        nquads(first),
+        &one_thread(),
+        unwatched(),
+    )
+    .unwrap();
+    disk.restart(faults)
+}
+
+fn load_second(disk: &SimDisk, second: &[String], options: &LoadOptions) -> Result<(), LoadError> {
+    load_into(disk, Path::new(STORE), nquads(second), options, unwatched()).map(|_| ())
+}
+
+/// The store is the old one or the new one; which.
+fn is_new(disk: &SimDisk, before: &Expected, after: &Expected) -> bool {
+    let (snapshot, dictionary) = open(disk);
+    let quads = common::dump(&snapshot, rdf::Direction::Out).unwrap();
+    let is_new = quads == after.quads;
+    (if is_new { after } else { before }).check(&snapshot, &dictionary);
+    is_new
+}
+
+#[test]
+fn power_cut_at_every_sync_and_call_leaves_the_old_or_the_new_store() {
+    let files = files();
+    let (first, second) = files.split_at(1);
+    let (before, after) = (Expected::of(first), Expected::of(&files));
+    let whole = with_store(0, first, SimFaults::default());
+    load_second(&whole, second, &one_thread()).unwrap();
+    let (calls, syncs) = (whole.calls(), whole.syncs());
+    assert!(is_new(&whole, &before, &after) && syncs > 20);
+    let cut_at_sync = |at| SimFaults {
+        power_cut_at_sync: Some(at),
+        ..SimFaults::default()
+    };
+    let cut_at_call = |at| SimFaults {
+        power_cut_at_call: Some(at),
+        ..SimFaults::default()
+    };
+    let faults = (1..=syncs)
+        .map(cut_at_sync)
+        .chain((1..=calls).map(cut_at_call));
+    let mut found = [0; 2];
+    for (seed, faults) in (0..).zip(faults) {
+        let disk = with_store(seed, first, faults.clone());
+        let is_committed = load_second(&disk, second, &one_thread()).is_ok();
+        let disk = disk.restart(SimFaults::default());
+        let is_new = is_new(&disk, &before, &after);
+        assert!(
+            is_new || !is_committed,
+            "{faults:?}: what was committed is lost"
+        );
+        found[usize::from(is_new)] += 1;
+    }
+    assert!(found[0] > 0 && found[1] > 0, "{found:?}");
+}
+
+#[test]
+fn an_error_at_every_call_leaves_a_store_and_no_files() {
+    let files = large_files();
+    let (first, second) = files.split_at(1);
+    let (before, after) = (Expected::of(first), Expected::of(&files));
+    let mut options = one_thread();
+    options.memory_limit_bytes = Some(1);
+    let whole = with_store(0, first, SimFaults::default());
+    load_second(&whole, second, &options).unwrap();
+    let calls = whole.calls();
+    let unlimited = with_store(0, first, SimFaults::default());
+    load_second(&unlimited, second, &one_thread()).unwrap();
+    assert!(
+        calls > unlimited.calls() + 20,
+        "the limit must make the load spill"
+    );
+    let mut failed = 0;
+    for call in 1..=calls {
+        let faults = SimFaults {
+            error_at_call: Some((call, io::ErrorKind::StorageFull)),
+            ..SimFaults::default()
+        };
+        let disk = with_store(call, first, faults);
+        match load_second(&disk, second, &options) {
+            Ok(()) => assert!(is_new(&disk, &before, &after)),
+            Err(error) => {
+                let message = error.to_string();
+                failed += 1;
+                let is_new = disk.restart(SimFaults::default());
+                // The full check is dear; counting quads tells the two stores apart.
+                let opened = store::directory::open(&is_new, Path::new(STORE)).unwrap();
+                let quads = opened.manifest().counts["quads"];
+                let stores = [before.quads.len() as u64, after.quads.len() as u64];
+                assert!(stores.contains(&quads), "call {call}: {message}");
+            }
+        }
+    }
+    assert!(failed * 10 > calls * 8, "{failed} of {calls}");
+}
+
+#[test]
+fn a_full_disk_leaves_the_store_as_it_was_and_nothing_else() {
+    let files = large_files();
+    let (first, second) = files.split_at(1);
+    let before = Expected::of(first);
+    for limit in [None, Some(1)] {
+        let mut options = one_thread();
+        options.memory_limit_bytes = limit;
+        let size = with_store(0, first, SimFaults::default());
+        let used = size_of(&size);
+        load_second(&size, second, &options).unwrap();
+        for part in 0..10 {
+            let capacity_bytes = Some(used + (size_of(&size) - used) * part / 10);
+            let faults = SimFaults {
+                capacity_bytes,
+                ..SimFaults::default()
+            };
+            let disk = with_store(part, first, faults);
+            let error = load_second(&disk, second, &options).unwrap_err();
+            assert!(error.to_string().contains("no storage space"), "{error}");
+            let names = disk.list(Path::new(STORE)).unwrap();
+            assert_eq!(names, ["CURRENT", "LOCK", "g-0000000000000001"]);
+            let (snapshot, dictionary) = open(&disk);
+            before.check(&snapshot, &dictionary);
+        }
+    }
+}
+
+/// Bytes of all files of the current generation.
+fn size_of(disk: &SimDisk) -> u64 {
+    let opened = store::directory::open(disk, Path::new(STORE)).unwrap();
+    opened.sizes().iter().map(|(_, bytes)| bytes).sum()
+}
