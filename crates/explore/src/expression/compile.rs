@@ -157,7 +157,11 @@ fn compare(
                 constant,
             }
         }
-        _ => general(comparison, left, right, constants),
+        _ => Condition::Compare(
+            comparison,
+            Computation::Slot(slot),
+            Computation::Constant(constant),
+        ),
     }
 }
 

@@ -1,0 +1,205 @@
+//! Small random graphs and plans, and an evaluator that is too simple to be wrong.
+//!
+//! Vertices are IRIs (which are predicates and graphs too), inline integers and strings, so that
+//! every kind of place meets every kind of term. Everything follows from a seed.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod naive;
+pub mod plans;
+
+use oxrdf::{Literal, NamedNode, Term, TermRef};
+use query::plan::Plan;
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
+use std::collections::HashMap;
+use store::GraphScope;
+
+/// Subject, predicate, object, graph.
+pub type Quad = (VertexId, VertexId, VertexId, VertexId);
+
+/// The default graph of a quad.
+pub const DEFAULT: VertexId = GraphScope::DEFAULT_GRAPH;
+
+/// SplitMix64: a seed is all there is to a case.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.next() % 100 < percent
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// IRI number `n`.
+pub fn iri(n: u64) -> VertexId {
+    VertexId::new(Tag::Iri, n)
+}
+
+/// The string number `n`.
+pub fn string(n: u64) -> VertexId {
+    VertexId::new(Tag::Literal, n)
+}
+
+/// An inline integer.
+pub fn integer(value: i64) -> VertexId {
+    inline::from_integer(value).expect("small")
+}
+
+/// Names every IRI and string by its number.
+pub struct Numbered;
+
+impl Numbered {
+    pub fn term(id: VertexId) -> Term {
+        let mut terms = TermBuffer::new();
+        Numbered.terms(&[id], &mut terms).expect("a known kind");
+        terms.get(0).expect("bound").into_owned()
+    }
+}
+
+impl Lexicon for Numbered {
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        ids.extend(terms.iter().map(|term| {
+            match term {
+                TermRef::NamedNode(node) => node.as_str()[3..].parse().ok().map(iri),
+                TermRef::Literal(literal) => inline::encode(*literal)
+                    .or_else(|| literal.value().strip_prefix('s')?.parse().ok().map(string)),
+                _ => None,
+            }
+        }));
+        Ok(())
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        for &id in ids {
+            match id.tag() {
+                Some(Tag::Unbound) => terms.push_unbound(),
+                Some(Tag::Iri) => terms.push_iri(&format!("ex:{}", id.payload())),
+                Some(Tag::Literal) => terms.push_simple(&format!("s{}", id.payload())),
+                _ => inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A lexicon of given terms.
+#[derive(Default)]
+pub struct Given {
+    terms: Vec<Term>,
+    ids: HashMap<Term, VertexId>,
+}
+
+impl Given {
+    /// The id of a term, inline where there is such.
+    pub fn id(&mut self, term: &Term) -> VertexId {
+        if let Term::Literal(literal) = term
+            && let Some(id) = inline::encode(literal.as_ref())
+        {
+            return id;
+        }
+        if let Some(&id) = self.ids.get(term) {
+            return id;
+        }
+        let tag = match term {
+            Term::NamedNode(_) => Tag::Iri,
+            Term::BlankNode(_) => Tag::Blank,
+            Term::Literal(_) => Tag::Literal,
+            Term::Triple(_) => Tag::TripleTerm,
+        };
+        let id = VertexId::new(tag, self.terms.len() as u64);
+        self.terms.push(term.clone());
+        self.ids.insert(term.clone(), id);
+        id
+    }
+}
+
+impl Lexicon for Given {
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        ids.extend(terms.iter().map(|term| match term {
+            TermRef::Literal(literal) if inline::encode(*literal).is_some() => {
+                inline::encode(*literal)
+            }
+            term => self.ids.get(&term.into_owned()).copied(),
+        }));
+        Ok(())
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        for &id in ids {
+            match id.tag() {
+                Some(Tag::Unbound) => terms.push_unbound(),
+                Some(tag) if tag.is_inline() => {
+                    inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
+                }
+                Some(Tag::QueryLocal) | None => return Err(LexiconError::UnknownId(id)),
+                Some(_) => terms.push(self.terms[id.payload() as usize].as_ref()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ids of a plan's constants.
+pub fn constants(plan: &Plan, lexicon: &impl Lexicon) -> Vec<Option<VertexId>> {
+    let terms: Vec<TermRef<'_>> = plan.constants.iter().map(Term::as_ref).collect();
+    let mut ids = Vec::new();
+    lexicon
+        .ids(&terms, &mut ids)
+        .expect("a test lexicon answers");
+    ids
+}
+
+/// A term that no test graph holds.
+pub fn absent() -> Term {
+    NamedNode::new_unchecked("http://example.com/absent").into()
+}
+
+/// A string that no test graph holds.
+pub fn absent_string() -> Term {
+    Literal::new_simple_literal("absent").into()
+}
+
+/// A random graph: few vertices, so that patterns meet.
+pub fn quads(random: &mut Random) -> Vec<Quad> {
+    let count = random.below(160);
+    let graphs = random.below(3) as u64;
+    (0..count)
+        .map(|_| {
+            let subject = iri(random.below(6) as u64);
+            let predicate = iri(random.below(3) as u64);
+            let object = match random.below(10) {
+                0..=5 => iri(random.below(6) as u64),
+                6..=8 => integer(random.below(4) as i64),
+                _ => string(random.below(2) as u64),
+            };
+            let graph = match random.below(2 + graphs as usize) {
+                0 | 1 => DEFAULT,
+                graph => iri(2 + graph as u64),
+            };
+            (subject, predicate, object, graph)
+        })
+        .collect()
+}

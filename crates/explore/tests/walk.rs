@@ -1,0 +1,425 @@
+//! Walks of random plans over random graphs against the naive evaluator, in every way of running:
+//! chunks of any size, suspended at every step and every lookup, cut into ranges.
+
+mod support;
+
+use explore::{Chunk, Limits, Options, Prepared, Status, Walk, prepare};
+use query::plan::{Action, Form, Plan, Slot};
+use rdf::{Direction, PredicateId, VertexId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+use store::testing::snapshot_of;
+use store::{
+    GraphScope, GraphView, Lists, Progress, SegmentKey, Snapshot, Ticket, VertexSet, ViewError,
+};
+use support::naive::{Naive, Row};
+use support::{Numbered, Random, constants, iri, plans, quads};
+
+/// Cases of each test; a failing seed is printed.
+const CASES: u64 = 2000;
+
+/// Rows of a chunk as the plan's last columns.
+fn append(chunk: &Chunk, width: usize, rows: &mut Vec<Row>) {
+    for row in 0..chunk.rows() as usize {
+        let cell = |slot: u16| {
+            chunk
+                .column(Slot(slot))
+                .map_or(VertexId::UNBOUND, |c| c[row])
+        };
+        rows.push((0..width as u16).map(cell).collect());
+    }
+}
+
+fn drain<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec<Row> {
+    let mut chunk = Chunk::new();
+    let mut rows = Vec::new();
+    loop {
+        match walk.next(&mut chunk).expect("nothing fails") {
+            Status::Rows => append(&chunk, width, &mut rows),
+            Status::Done => return rows,
+            Status::Yield | Status::Pending(_) => assert!(chunk.is_empty()),
+            Status::Starved => return rows,
+        }
+    }
+}
+
+fn bag(rows: &[Row]) -> BTreeMap<Row, usize> {
+    let mut bag = BTreeMap::new();
+    for row in rows {
+        *bag.entry(row.clone()).or_default() += 1;
+    }
+    bag
+}
+
+/// Whether the rows are right, whatever order the plan leaves open.
+fn assert_right(plan: &Plan, naive: &Naive<'_>, rows: &[Row], what: &str) {
+    let expected = naive.rows(plan.steps.len());
+    let slice = plan
+        .steps
+        .iter()
+        .position(|step| matches!(step.action, Action::Slice { .. }));
+    let Some(slice) = slice else {
+        assert_eq!(bag(rows), bag(&expected), "{what}");
+        return;
+    };
+    assert_eq!(rows.len(), expected.len(), "{what}");
+    let all = bag(&naive.rows(slice));
+    for (row, times) in bag(rows) {
+        assert!(
+            times <= all.get(&row).copied().unwrap_or(0),
+            "{what}: {row:?}"
+        );
+    }
+}
+
+/// Rows leave in the order of the plan's `Order` step, if that is what it ends with.
+fn assert_ordered(plan: &Plan, naive: &Naive<'_>, rows: &[Row], what: &str) {
+    let Some(at) = plan
+        .steps
+        .iter()
+        .position(|step| matches!(step.action, Action::Order { .. }))
+    else {
+        return;
+    };
+    let Action::Order { keys, limit } = &plan.steps[at].action else {
+        unreachable!()
+    };
+    let sort_key = |row: &Row| -> Vec<(u8, String, i64)> {
+        let key = |key: &query::plan::OrderKey| {
+            let query::expression::Expression::Slot(slot) = key.expression else {
+                unreachable!()
+            };
+            let id = row[usize::from(slot.0)];
+            match id.tag().expect("known") {
+                rdf::Tag::Iri => (1, format!("ex:{}", id.payload()), 0),
+                rdf::Tag::QueryLocal => (1, "http".to_owned(), 0),
+                rdf::Tag::Integer => (2, String::new(), rdf::inline::integer(id).unwrap()),
+                _ => (3, format!("s{}", id.payload()), 0),
+            }
+        };
+        keys.iter().map(key).collect()
+    };
+    let compare = |left: &Row, right: &Row| {
+        let pairs = sort_key(left).into_iter().zip(sort_key(right)).zip(keys);
+        pairs.fold(std::cmp::Ordering::Equal, |order, ((left, right), key)| {
+            order.then_with(|| {
+                if key.descending {
+                    right.cmp(&left)
+                } else {
+                    left.cmp(&right)
+                }
+            })
+        })
+    };
+    let mut expected = naive.rows(at);
+    expected.sort_by(compare);
+    expected.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+    let keys_of = |rows: &[Row]| rows.iter().map(&sort_key).collect::<Vec<_>>();
+    assert_eq!(keys_of(rows), keys_of(&expected), "{what}");
+}
+
+fn run_case(seed: u64, tail: bool) {
+    let mut random = Random(seed);
+    let quads = quads(&mut random);
+    let plan = plans::plan(&mut random, tail);
+    let ids = constants(&plan, &Numbered);
+    let view = snapshot_of(&quads, random.chance(50).then(|| iri(1)));
+    let naive = Naive {
+        quads: quads.iter().copied().collect(),
+        plan: &plan,
+        constants: &ids,
+    };
+    let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+    let policies: Vec<_> = prepared.policies().collect();
+    let what = format!("seed {seed}, {policies:?}, {plan:#?}");
+    for (chunk_rows, runs_per_call) in [(1, 1), (2, u32::MAX), (3, 2), (1024, u32::MAX)] {
+        let options = Options {
+            chunk_rows,
+            runs_per_call,
+            clock: None,
+        };
+        let mut walk = Walk::new(&prepared, &view, &Numbered, Limits::none(), options);
+        let rows = drain(&mut walk, plan.variables.len());
+        assert_right(&plan, &naive, &rows, &what);
+        assert_ordered(&plan, &naive, &rows, &what);
+    }
+    run_in_parts(&prepared, &view, &naive, &mut random, &what);
+    run_stuttering(&plan, &ids, &view, &naive, &what);
+}
+
+/// Ranges of the seed, then the tail.
+fn run_in_parts(
+    prepared: &Prepared<'_>,
+    view: &Snapshot,
+    naive: &Naive<'_>,
+    random: &mut Random,
+    what: &str,
+) {
+    let Some(seed) = prepared.seed_len() else {
+        return;
+    };
+    let plan = prepared.plan();
+    let width = plan.variables.len();
+    let options = Options {
+        chunk_rows: 1 + random.below(5),
+        ..Options::default()
+    };
+    let mut tail = Walk::tail(prepared, view, &Numbered, Limits::none(), options);
+    let mut rows = drain(&mut tail, width);
+    let mut chunk = Chunk::new();
+    let mut from = 0;
+    while from < seed {
+        let to = (from + 1 + random.below(3) as u64).min(seed);
+        let mut part = Walk::over(prepared, view, &Numbered, Limits::none(), options, from..to);
+        while part.next(&mut chunk).expect("nothing fails") == Status::Rows {
+            tail.push(&mut chunk).expect("nothing fails");
+            rows.extend(drain(&mut tail, width));
+        }
+        from = to;
+    }
+    tail.end_input();
+    rows.extend(drain(&mut tail, width));
+    assert_right(plan, naive, &rows, what);
+    assert_ordered(plan, naive, &rows, what);
+}
+
+/// A view that lets every lookup wait once.
+struct Stuttering<'s> {
+    view: &'s Snapshot,
+    asked: Mutex<HashSet<(SegmentKey, Vec<VertexId>)>>,
+}
+
+impl Stuttering<'_> {
+    fn waits(&self, segment: SegmentKey, keys: &[VertexId]) -> bool {
+        let mut asked = self.asked.lock().unwrap();
+        let key = (segment, keys.to_vec());
+        if asked.remove(&key) {
+            return false;
+        }
+        asked.insert(key)
+    }
+}
+
+impl GraphView for Stuttering<'_> {
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
+        self.view.predicate_id(vertex)
+    }
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
+        self.view.predicate_vertex(predicate)
+    }
+    fn predicates(&self) -> Vec<PredicateId> {
+        self.view.predicates()
+    }
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
+        self.view.named_graphs()
+    }
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
+        self.view.keys(segment)
+    }
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
+        self.view.vertices(direction)
+    }
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        self.view.keys_of_graph(segment, graph, keys)
+    }
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError> {
+        self.view.neighbours(segment, vertex, scope)
+    }
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError> {
+        if self.waits(segment, keys) {
+            return Ok(Progress::Pending(Ticket(7)));
+        }
+        self.view.lists(segment, keys, scope, lists)
+    }
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError> {
+        let segment = SegmentKey {
+            predicate: PredicateId::SIGNATURE,
+            direction,
+        };
+        if self.waits(segment, vertices) {
+            return Ok(Progress::Pending(Ticket(7)));
+        }
+        self.view
+            .predicates_of(direction, vertices, predicates, ends)
+    }
+}
+
+fn run_stuttering(
+    plan: &Plan,
+    ids: &[Option<VertexId>],
+    view: &Snapshot,
+    naive: &Naive<'_>,
+    what: &str,
+) {
+    let view = Stuttering {
+        view,
+        asked: Mutex::default(),
+    };
+    let prepared = prepare(plan, ids, &view, Limits::none()).expect("nothing fails");
+    let options = Options {
+        chunk_rows: 3,
+        ..Options::default()
+    };
+    let mut walk = Walk::new(&prepared, &view, &Numbered, Limits::none(), options);
+    let rows = drain(&mut walk, plan.variables.len());
+    assert_right(plan, naive, &rows, what);
+    assert_ordered(plan, naive, &rows, what);
+}
+
+#[test]
+fn patterns_and_filters_are_right() {
+    (0..CASES).for_each(|seed| run_case(seed, false));
+}
+
+#[test]
+fn blocking_tails_are_right() {
+    (CASES..2 * CASES).for_each(|seed| run_case(seed, true));
+}
+
+#[test]
+fn ask_stops_at_the_first_row() {
+    for seed in 0..CASES / 4 {
+        let mut random = Random(seed ^ 0xa5);
+        let quads = quads(&mut random);
+        let mut plan = plans::plan(&mut random, false);
+        plan.form = Form::Ask;
+        let ids = constants(&plan, &Numbered);
+        let view = snapshot_of(&quads, None);
+        let naive = Naive {
+            quads: quads.iter().copied().collect(),
+            plan: &plan,
+            constants: &ids,
+        };
+        let expected = naive.rows(plan.steps.len()).len().min(1);
+        let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+        let mut walk = Walk::new(
+            &prepared,
+            &view,
+            &Numbered,
+            Limits::none(),
+            Options::default(),
+        );
+        let rows = drain(&mut walk, plan.variables.len());
+        assert_eq!(rows.len(), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_profile_counts_rows_and_time() {
+    let quads = [
+        (iri(1), iri(0), iri(2), support::DEFAULT),
+        (iri(1), iri(0), iri(3), support::DEFAULT),
+    ];
+    let mut random = Random(0);
+    let mut plan = plans::plan(&mut random, false);
+    plan.variables = vec!["x".to_owned(), "y".to_owned()];
+    let predicate = query::plan::Node::Constant(query::plan::ConstantId(0));
+    let scope = query::plan::Scope::Default;
+    let step = |action, keep: &[u16]| query::plan::Step {
+        action,
+        keep: keep.iter().map(|&slot| Slot(slot)).collect(),
+        estimate: query::plan::Estimate::default(),
+    };
+    let direction = Direction::Out;
+    let from = query::plan::Node::Slot(Slot(0));
+    plan.dataset.graphs = None;
+    plan.steps = vec![
+        step(
+            Action::ExpandKeys {
+                predicate,
+                direction,
+                scope,
+                into: Slot(0),
+            },
+            &[0],
+        ),
+        step(
+            Action::Expand {
+                from,
+                predicate,
+                direction,
+                scope,
+                into: Slot(1),
+            },
+            &[0, 1],
+        ),
+    ];
+    let ids = constants(&plan, &Numbered);
+    let view = snapshot_of(&quads, None);
+    let prepared = prepare(&plan, &ids, &view, Limits::none()).unwrap();
+    let ticks = RefCell::new(0);
+    let clock = || {
+        *ticks.borrow_mut() += 5;
+        *ticks.borrow()
+    };
+    let options = Options {
+        clock: Some(&clock),
+        ..Options::default()
+    };
+    let mut walk = Walk::new(&prepared, &view, &Numbered, Limits::none(), options);
+    assert_eq!(drain(&mut walk, 2).len(), 2);
+    let rows: Vec<u64> = walk.profile().iter().map(|step| step.rows).collect();
+    assert_eq!(rows, [1, 2]);
+    assert!(
+        walk.profile()
+            .iter()
+            .all(|step| step.nanoseconds == 5 * step.runs)
+    );
+}
+
+/// A random case is worth something only if the policies are met and rows come out.
+#[test]
+fn random_cases_meet_every_policy() {
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut with_rows = 0;
+    for seed in 0..CASES {
+        let mut random = Random(seed);
+        let quads = quads(&mut random);
+        let plan = plans::plan(&mut random, seed % 2 == 0);
+        let ids = constants(&plan, &Numbered);
+        let view = snapshot_of(&quads, random.chance(50).then(|| iri(1)));
+        let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+        let mut walk = Walk::new(
+            &prepared,
+            &view,
+            &Numbered,
+            Limits::none(),
+            Options::default(),
+        );
+        let rows = drain(&mut walk, plan.variables.len());
+        with_rows += usize::from(!rows.is_empty());
+        for (policy, step) in prepared.policies().zip(walk.profile()) {
+            *met.entry(policy).or_default() += usize::from(step.rows > 0);
+        }
+    }
+    met.remove("nothing");
+    assert!(with_rows > 500, "only {with_rows} cases have rows");
+    assert!(
+        met.values().all(|&times| times > 5),
+        "policies with rows: {met:?}"
+    );
+    eprintln!("{with_rows} {met:?}");
+}
