@@ -22,7 +22,7 @@ use somersault::results::ResultFormat;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the last record gets to reach the socket before the connection is broken off: hyper
 /// drops what it has buffered when a body fails.
@@ -35,6 +35,8 @@ pub(crate) struct Answering {
     pub format: ResultFormat,
     /// The client takes trailers.
     pub trailers: bool,
+    /// Only the head of the response is wanted.
+    pub head_only: bool,
     /// Time spent waiting for a turn, where there was any.
     pub wait: Option<Duration>,
     /// The request's name, for a query that never gets its own.
@@ -43,10 +45,13 @@ pub(crate) struct Answering {
 
 /// The response to a query, as soon as its status is known.
 pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Body> {
+    let begun = Instant::now();
     let early = reader.early().await;
     let started = reader.started();
     let mut spent = Spent {
         wait: answering.wait,
+        // What failed before it was planned spent its time on its text.
+        parse: Some(begun.elapsed()),
         ..Spent::default()
     };
     let mut id = answering.request_id;
@@ -57,6 +62,10 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     }
     let mut response = match early {
         Early::Failed(error) => Problem::of_query(&error).with_id(&id).into_response(),
+        // Nothing was run, so its length is not known either.
+        Early::Whole(..) if answering.head_only => {
+            with_type(Body::new(Flowing { state: State::Over }), answering.format)
+        }
         Early::Whole(bytes, done) => {
             spent.exec = Some(done.exec);
             with_type(Body::from(bytes), answering.format)

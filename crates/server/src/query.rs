@@ -63,6 +63,7 @@ async fn ask(
     let answering = Answering {
         format: asked.format,
         trailers: asked.trailers,
+        head_only: asked.head_only,
         wait: waited,
         request_id: request_id.to_owned(),
     };

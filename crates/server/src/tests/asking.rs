@@ -246,6 +246,10 @@ fn methods_of_no_use_here() {
         (answer.status, answer.field("content-type")),
         (200, "text/csv; charset=utf-8")
     );
+    assert!(
+        !answer.has("content-length"),
+        "the length of a `GET` is not known"
+    );
     assert_eq!(
         served.send("HEAD /sparql?query=!syntax", &[], b"").status,
         400

@@ -38,7 +38,9 @@ fn each_failure_has_its_status() {
 #[test]
 fn problems_carry_what_is_known() {
     let served = Served::new();
-    let problem = served.query("!syntax").problem(400);
+    let answer = served.query("!syntax");
+    assert!(answer.field("server-timing").starts_with("parse;dur="));
+    let problem = answer.problem(400);
     assert_eq!(problem["position"]["line"], 2);
     assert_eq!(problem["position"]["column"], 5);
     assert_eq!(problem["detail"], "expected a pattern");
