@@ -78,6 +78,7 @@ fn check_statistics(snapshot: &Snapshot, model: &Model) {
     assert_eq!(statistics.classes, classes);
     assert_eq!(statistics.type_vertex.is_some(), !classes.is_empty());
     assert!(statistics.out_sets.is_complete && statistics.out_sets.has_types);
+    assert!(statistics.in_sets.is_complete && statistics.in_sets.has_types);
     for (sets, direction) in [
         (&statistics.out_sets, Direction::Out),
         (&statistics.in_sets, Direction::In),
@@ -131,6 +132,42 @@ fn edges_of_a_set_are_exact_where_its_vertices_are_alike() {
             (iri(21), &[(TYPE, 5), (iri(30), 15)][..]),
         ]
     );
+}
+
+#[test]
+fn in_sets_name_the_types_of_objects() {
+    let iri = |ordinal| VertexId::new(Tag::Iri, ordinal);
+    let (knows, person, thing) = (iri(30), iri(20), iri(21));
+    let edge = |from, predicate, to| (iri(from), predicate, to, GraphScope::DEFAULT_GRAPH);
+    let quads = [
+        edge(100, TYPE, person),
+        edge(101, TYPE, person),
+        edge(101, TYPE, thing),
+        edge(102, TYPE, thing),
+        edge(20, TYPE, thing),
+        edge(100, knows, iri(101)),
+        edge(102, knows, iri(101)),
+        edge(101, knows, iri(100)),
+        edge(101, knows, iri(103)),
+    ];
+    let statistics = snapshot_of(&quads, Some(TYPE)).statistics(10).unwrap();
+    let mut sets: Vec<_> = statistics
+        .in_sets
+        .sets
+        .iter()
+        .map(|set| (&set.types[..], &set.predicates[..], set.vertices))
+        .collect();
+    sets.sort();
+    // Nobody knows 102, so its types are in no set; the class 20 is itself a thing.
+    let mut expected = [
+        (&[][..], &[(knows, 1)][..], 1),
+        (&[person][..], &[(knows, 1)][..], 1),
+        (&[person, thing][..], &[(knows, 2)][..], 1),
+        (&[thing][..], &[(TYPE, 2)][..], 1),
+        (&[][..], &[(TYPE, 3)][..], 1),
+    ];
+    expected.sort();
+    assert_eq!(sets, expected);
 }
 
 #[test]

@@ -144,7 +144,9 @@ fn read_signatures(
         ));
     }
     sums.signature_predicates = predicates;
-    let names_types = predicates.is_some() && table.have_types();
+    // In sets name the types of objects only, which is a part of all.
+    let names_types =
+        direction == Direction::Out && predicates.is_some() && table.have_types();
     sums.signature_types = names_types.then_some(types);
     Ok(())
 }

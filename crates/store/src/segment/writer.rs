@@ -68,8 +68,11 @@ pub struct GraphWriter {
     graphs: GraphCodes,
     lists: ListWriter,
     open: Option<OpenSegment>,
-    collects_types: bool,
+    direction: Direction,
+    /// Types of the open key, of out edges.
     types: Vec<VertexId>,
+    /// Classes with their edges, of in edges: kept until all their members are known.
+    classes: Vec<(VertexId, u64)>,
     summary: DirectionSummary,
 }
 
@@ -97,7 +100,8 @@ struct OpenSegment {
     offsets_at: u64,
     neighbours_at: u64,
     graphs_at: u64,
-    collects_types: bool,
+    /// The segment of `rdf:type`, in this direction.
+    types: Option<Direction>,
 }
 
 impl GraphWriter {
@@ -128,15 +132,16 @@ impl GraphWriter {
             },
             descriptors: vec![SegmentDescriptor::default()],
             index: IndexWriter::default(),
-            signatures: SignatureBuilder::new(direction == Direction::Out),
+            signatures: SignatureBuilder::new(),
             graphs: GraphCodes {
                 graphs,
                 last: (GraphScope::DEFAULT_GRAPH, DEFAULT_GRAPH_CODE),
             },
             lists: ListWriter::default(),
             open: None,
-            collects_types: direction == Direction::Out,
+            direction,
             types: Vec::new(),
+            classes: Vec::new(),
             summary: DirectionSummary::default(),
         })
     }
@@ -172,7 +177,7 @@ impl GraphWriter {
             offsets_at: 0,
             neighbours_at,
             graphs_at: 0,
-            collects_types: self.collects_types && predicate == PredicateId::TYPE,
+            types: (predicate == PredicateId::TYPE).then_some(self.direction),
         });
         Ok(())
     }
@@ -218,8 +223,11 @@ impl GraphWriter {
         if is_new_neighbour {
             self.lists
                 .push(&mut self.parts.lists, edge.neighbour.bits())?;
-            if open.collects_types && self.types.len() <= VERTEX_TYPES_MAX {
-                self.types.push(edge.neighbour);
+            match open.types {
+                None => {}
+                Some(Direction::Out) if self.types.len() > VERTEX_TYPES_MAX => {}
+                Some(Direction::Out) => self.types.push(edge.neighbour),
+                Some(Direction::In) => self.signatures.push_member(edge.key, edge.neighbour),
             }
         }
         Ok(())
@@ -253,11 +261,15 @@ impl GraphWriter {
             append_number(offsets, open.rows, open.offset_width)?;
         }
         self.lists.end_list(&mut self.parts.lists, open.keys)?;
-        self.signatures.push(key, open.predicate, rows);
-        if open.collects_types {
-            let all = self.types.len() <= VERTEX_TYPES_MAX;
-            self.signatures.push_types(key, all.then_some(&self.types));
-            self.types.clear();
+        match open.types {
+            None => self.signatures.push(key, open.predicate, rows),
+            Some(Direction::Out) => {
+                self.signatures.push(key, open.predicate, rows);
+                let all = self.types.len() <= VERTEX_TYPES_MAX;
+                self.signatures.push_types(key, all.then_some(&self.types));
+                self.types.clear();
+            }
+            Some(Direction::In) => self.classes.push((key, rows)),
         }
         open.keys += 1;
         open.key_start = open.rows;
@@ -273,6 +285,9 @@ impl GraphWriter {
             return Ok(());
         };
         self.end_key(&mut open, last.key)?;
+        for (class, rows) in std::mem::take(&mut self.classes) {
+            self.signatures.push(class, open.predicate, rows);
+        }
         assert!(
             open.rows <= open.rows_max,
             "no more edges than were announced"

@@ -3,7 +3,10 @@
 //! Predicates come in ascending order, so the set of a vertex only ever grows at its end: its next
 //! set is `child(set, predicate)`, and equal sets are the same node by construction. One step per
 //! key, no sort by vertex, memory of four bytes a vertex and some 40 bytes a node. Types come
-//! first of all (predicate 1), each class as a symbol of its own.
+//! first of all (predicate 1), each class as a symbol of its own: out sets get them from the edges
+//! of their vertices, in sets from the members that each class lists. A member may have no edge in
+//! this direction, so the types of members are kept apart until its first one
+//! ([`SignatureBuilder::push_member`]).
 //!
 //! Two limits keep memory in bounds on graphs without structure; both depend on the input alone,
 //! so the same input gives the same bytes:
@@ -77,16 +80,19 @@ pub(crate) struct SignatureBuilder {
     classes: Vec<VertexId>,
     class_numbers: HashMap<VertexId, u32>,
     types_recorded: bool,
-    /// For the current predicate: set -> child.
+    /// The sets of types of vertices that may have no edge yet; see
+    /// [`SignatureBuilder::push_member`].
+    member_types: States,
+    /// For the current symbol: set -> child.
     cache: [(u32, u32); CACHE],
-    cached: PredicateId,
+    cached: u32,
     /// [`NODES_MAX`], but for tests.
     pub(crate) nodes_max: usize,
 }
 
 impl SignatureBuilder {
-    /// No vertices yet. `with_types`: sets name the types of their vertices.
-    pub(crate) fn new(with_types: bool) -> SignatureBuilder {
+    /// No vertices yet. Sets name the types of their vertices.
+    pub(crate) fn new() -> SignatureBuilder {
         let root = Node {
             parent: 0,
             symbol: 0,
@@ -99,9 +105,10 @@ impl SignatureBuilder {
             children: HashMap::new(),
             classes: Vec::new(),
             class_numbers: HashMap::new(),
-            types_recorded: with_types,
+            types_recorded: true,
+            member_types: States::default(),
             cache: [(u32::MAX, 0); CACHE],
-            cached: PredicateId::SIGNATURE,
+            cached: PredicateId::SIGNATURE.0,
             nodes_max: NODES_MAX,
         }
     }
@@ -110,26 +117,74 @@ impl SignatureBuilder {
     /// within a predicate.
     #[inline]
     pub(crate) fn push(&mut self, vertex: VertexId, predicate: PredicateId, edges: u64) {
-        if predicate != self.cached {
-            assert!(predicate > self.cached, "predicates ascend");
-            self.cached = predicate;
-            self.cache = [(u32::MAX, 0); CACHE];
+        if predicate.0 != self.cached {
+            assert!(predicate.0 > self.cached || self.cached & CLASS != 0, "predicates ascend");
+            self.start_symbol(predicate.0);
         }
-        let set = *self.states.get_mut(vertex);
-        let slot = set as usize % CACHE;
-        let child = match self.cache[slot] {
-            (cached, child) if cached == set && set != u32::MAX => child,
-            _ => {
-                let child = self.child(set, predicate.0);
-                self.cache[slot] = (set, child);
-                child
-            }
-        };
+        let mut set = *self.states.get_mut(vertex);
+        if set == 0 && !self.member_types.is_empty() {
+            set = *self.member_types.get_mut(vertex);
+        }
+        let child = self.cached_child(set, predicate.0);
         *self.states.get_mut(vertex) = child;
         if let Some(node) = self.nodes.get_mut(child as usize) {
             node.arrivals += 1;
             node.edges += edges;
         }
+    }
+
+    #[inline]
+    fn cached_child(&mut self, set: u32, symbol: u32) -> u32 {
+        let slot = set as usize % CACHE;
+        match self.cache[slot] {
+            (cached, child) if cached == set && set != u32::MAX => child,
+            _ => {
+                let child = self.child(set, symbol);
+                self.cache[slot] = (set, child);
+                child
+            }
+        }
+    }
+
+    fn start_symbol(&mut self, symbol: u32) {
+        self.cached = symbol;
+        self.cache = [(u32::MAX, 0); CACHE];
+    }
+
+    /// The vertex is a member of the class, whether or not it has an edge in this direction.
+    /// Before all predicates; classes ascend over all calls, members within a class.
+    #[inline]
+    pub(crate) fn push_member(&mut self, class: VertexId, member: VertexId) {
+        if !self.types_recorded {
+            return;
+        }
+        if self.classes.last() != Some(&class) {
+            self.classes.push(class);
+            self.start_symbol(CLASS | (self.classes.len() - 1) as u32);
+        }
+        let set = *self.member_types.get_mut(member);
+        let nodes = self.nodes.len();
+        let child = self.cached_child(set, self.cached);
+        *self.member_types.get_mut(member) = child;
+        // One node less than out sets have, whose types stand behind `rdf:type`.
+        let grew = self.nodes.len() > nodes;
+        if grew && (self.nodes.len() >= TYPE_NODES_MAX || self.depth(child) > VERTEX_TYPES_MAX) {
+            self.types_recorded = false;
+            self.nodes.truncate(1);
+            self.children = HashMap::new();
+            self.classes = Vec::new();
+            self.member_types = States::default();
+        }
+    }
+
+    /// Number of symbols of a set.
+    fn depth(&self, mut set: u32) -> usize {
+        let mut depth = 0;
+        while set != 0 && set != UNKNOWN {
+            depth += 1;
+            set = self.nodes[set as usize].parent;
+        }
+        depth
     }
 
     /// The vertex, just pushed with `rdf:type`, has exactly these types, ascending; `None` where

@@ -22,6 +22,11 @@ pub(crate) struct States {
 }
 
 impl States {
+    /// Whether no vertex has been asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.scattered.is_empty()
+    }
+
     /// The number of a vertex, to be read and changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, vertex: VertexId) -> &mut u32 {
