@@ -259,3 +259,124 @@ fn exact_units(value: f64) -> Option<i128> {
     };
     Some(if value < 0.0 { -units } else { units })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::compare::compare;
+    use oxrdf::{BlankNode, Literal, NamedNode, Term};
+    use query::expression::Comparison;
+
+    fn terms() -> Vec<Term> {
+        let typed = [
+            ("boolean", &["false", "true", "x"][..]),
+            (
+                "integer",
+                &["1", "01", "3", "-7", "9007199254740993", "9007199254740992"],
+            ),
+            (
+                "decimal",
+                &[
+                    "1.0",
+                    "0.1",
+                    "-7.5",
+                    "0.3",
+                    "9007199254740992.5",
+                    "170141183460469231731",
+                ],
+            ),
+            (
+                "double",
+                &[
+                    "1e0",
+                    "0.1e0",
+                    "0.3",
+                    "1e300",
+                    "-INF",
+                    "NaN",
+                    "-0.0",
+                    "0",
+                    "9007199254740992",
+                ],
+            ),
+            ("float", &["1", "0.1", "INF", "NaN"]),
+            (
+                "dateTime",
+                &[
+                    "2020-01-01T00:00:00",
+                    "2020-01-01T00:00:00Z",
+                    "2020-01-01T02:00:00+02:00",
+                    "2020-01-01T20:00:00-02:00",
+                    "1960-01-01T00:00:00",
+                ],
+            ),
+            ("date", &["2020-01-01", "2020-01-01Z", "2019-12-31+05:00"]),
+            ("time", &["00:00:00", "10:00:00Z", "12:00:00+02:00"]),
+            (
+                "duration",
+                &["P1M", "P30D", "P1Y", "P365D", "P12M", "-P1D", "PT0S"],
+            ),
+            ("yearMonthDuration", &["P1Y", "P2Y"]),
+            ("dayTimeDuration", &["P1D", "PT24H", "PT1S"]),
+        ];
+        let mut terms: Vec<Term> = vec![
+            NamedNode::new_unchecked("http://e/b").into(),
+            NamedNode::new_unchecked("http://e/a").into(),
+            BlankNode::new_unchecked("b").into(),
+            BlankNode::new_unchecked("a").into(),
+            Literal::new_simple_literal("").into(),
+            Literal::new_simple_literal("b").into(),
+            Literal::new_simple_literal("\u{e9}").into(),
+            Literal::new_language_tagged_literal_unchecked("b", "en").into(),
+            Literal::new_language_tagged_literal_unchecked("a", "fr").into(),
+            Literal::new_language_tagged_literal_unchecked("a", "en").into(),
+        ];
+        for (datatype, forms) in typed {
+            let datatype = format!("http://www.w3.org/2001/XMLSchema#{datatype}");
+            terms.extend(forms.iter().map(|form| {
+                Literal::new_typed_literal(*form, NamedNode::new_unchecked(&datatype)).into()
+            }));
+        }
+        terms
+    }
+
+    #[test]
+    fn the_order_is_total() {
+        let terms = terms();
+        let keys: Vec<SortKey> = terms
+            .iter()
+            .map(|term| SortKey::of(Some(&Value::of_term(term.as_ref()))))
+            .collect();
+        for a in &keys {
+            assert_eq!(a.cmp(a), Ordering::Equal);
+            assert_eq!(SortKey::Nothing.cmp(a), Ordering::Less);
+            for b in &keys {
+                assert_eq!(a.cmp(b), b.cmp(a).reverse(), "{a:?} {b:?}");
+                for c in keys.iter().filter(|c| b.cmp(c).is_le() && a.cmp(b).is_le()) {
+                    assert!(a.cmp(c).is_le(), "{a:?} {b:?} {c:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_operators() {
+        let terms = terms();
+        for left in &terms {
+            for right in &terms {
+                let values = [left, right].map(|term| Value::of_term(term.as_ref()));
+                let [a, b] = &values;
+                let order = SortKey::of(Some(a)).cmp(&SortKey::of(Some(b)));
+                if compare(Comparison::Less, a, b) == Some(true) {
+                    assert_eq!(order, Ordering::Less, "{left} {right}");
+                }
+                let exact = !matches!(order, Ordering::Equal)
+                    && compare(Comparison::Equal, a, b) == Some(true);
+                let rounded = |term: &Term| {
+                    term.to_string().contains("double") || term.to_string().contains("float")
+                };
+                assert!(!exact || rounded(left) || rounded(right), "{left} {right}");
+            }
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Memory and time: every operator that holds rows draws on the budget and gives it back, every
+//! walk ends soon after it is told to.
+
+mod support;
+
+use explore::limits::Unlimited;
+use explore::{
+    Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason, Walk,
+    WalkError, prepare,
+};
+use query::expression::{Comparison, Expression, Function};
+use query::plan::{
+    Action, ConstantId, DatasetClause, Estimate, Form, Node, OrderKey, Plan, Scope, Slot, Step,
+    Weight,
+};
+use rdf::{Direction, VertexId};
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::testing::snapshot_of;
+use support::{DEFAULT, Numbered, Quad, constants, integer, iri};
+
+struct Budget {
+    limit_bytes: u64,
+    used_bytes: AtomicU64,
+    most_bytes: AtomicU64,
+}
+
+impl Budget {
+    fn new(limit_bytes: u64) -> Budget {
+        Budget {
+            limit_bytes,
+            used_bytes: AtomicU64::new(0),
+            most_bytes: AtomicU64::new(0),
+        }
+    }
+}
+
+impl MemoryBudget for Budget {
+    fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
+        let used_bytes = self.used_bytes.load(Ordering::Relaxed);
+        if used_bytes + bytes > self.limit_bytes {
+            return Err(MemoryExceeded {
+                limit_bytes: self.limit_bytes,
+                used_bytes,
+            });
+        }
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.most_bytes
+            .fetch_max(used_bytes + bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn release(&self, bytes: u64) {
+        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Says stop after it was asked a number of times.
+struct After {
+    looks: AtomicU64,
+    reason: StopReason,
+}
+
+impl Stop for After {
+    fn reason(&self) -> Option<StopReason> {
+        let left = self.looks.load(Ordering::Relaxed);
+        if left == 0 {
+            return Some(self.reason);
+        }
+        self.looks.store(left - 1, Ordering::Relaxed);
+        None
+    }
+}
+
+const X: Slot = Slot(0);
+const Y: Slot = Slot(1);
+const Z: Slot = Slot(2);
+const GRAPH: u64 = 9;
+
+/// `?x p0 ?y` for many x, in the default graph and in one named graph, objects few numbers.
+fn graph() -> Vec<Quad> {
+    (0..5000)
+        .flat_map(|n| {
+            let edge = |graph| (iri(100 + n), iri(0), integer((n % 50) as i64), graph);
+            [edge(DEFAULT), edge(iri(GRAPH))]
+        })
+        .collect()
+}
+
+fn step(action: Action, keep: &[Slot]) -> Step {
+    Step {
+        action,
+        keep: keep.to_vec(),
+        estimate: Estimate::default(),
+    }
+}
+
+fn plan_of(steps: Vec<Step>) -> Plan {
+    Plan {
+        variables: ["x", "y", "z"].map(str::to_owned).to_vec(),
+        constants: vec![Numbered::term(iri(0)), Numbered::term(iri(GRAPH))],
+        dataset: DatasetClause::default(),
+        form: Form::Select(
+            steps
+                .last()
+                .map(|step| step.keep.clone())
+                .unwrap_or_default(),
+        ),
+        steps,
+        weight: Weight::Heavy,
+    }
+}
+
+const PREDICATE: Node = Node::Constant(ConstantId(0));
+
+fn keys(into: Slot, keep: &[Slot]) -> Step {
+    let (direction, scope) = (Direction::Out, Scope::Default);
+    step(
+        Action::ExpandKeys {
+            predicate: PREDICATE,
+            direction,
+            scope,
+            into,
+        },
+        keep,
+    )
+}
+
+fn expand(from: Slot, direction: Direction, into: Slot, keep: &[Slot]) -> Step {
+    let scope = Scope::Default;
+    let from = Node::Slot(from);
+    step(
+        Action::Expand {
+            from,
+            predicate: PREDICATE,
+            direction,
+            scope,
+            into,
+        },
+        keep,
+    )
+}
+
+/// Plans that hold rows, each by another operator.
+fn holders() -> Vec<(&'static str, Plan)> {
+    let sort = |limit| Action::Order {
+        keys: vec![OrderKey {
+            expression: Expression::Slot(X),
+            descending: true,
+        }],
+        limit,
+    };
+    let text = Expression::Call(Function::Str, vec![Expression::Slot(X)]);
+    let upper = Expression::Call(Function::Concat, vec![text; 10]);
+    let filter = Expression::Compare(
+        Comparison::Equal,
+        Box::new(upper),
+        Box::new(Expression::Slot(Y)),
+    );
+    let scope = Scope::Named(Node::Constant(ConstantId(1)));
+    let (direction, into) = (Direction::Out, X);
+    vec![
+        (
+            "distinct",
+            plan_of(vec![
+                keys(X, &[X]),
+                step(Action::Distinct { columns: vec![X] }, &[X]),
+            ]),
+        ),
+        (
+            "order",
+            plan_of(vec![keys(X, &[X]), step(sort(None), &[X])]),
+        ),
+        (
+            "top",
+            plan_of(vec![keys(X, &[X]), step(sort(Some(3000)), &[X])]),
+        ),
+        (
+            "count distinct",
+            plan_of(vec![
+                keys(X, &[X]),
+                step(
+                    Action::Count {
+                        distinct: Some(vec![X]),
+                        into: Z,
+                    },
+                    &[Z],
+                ),
+            ]),
+        ),
+        (
+            "computed strings",
+            plan_of(vec![
+                keys(X, &[X]),
+                expand(X, Direction::Out, Y, &[X, Y]),
+                step(Action::Filter(filter), &[X]),
+            ]),
+        ),
+        (
+            "keys of a graph",
+            plan_of(vec![step(
+                Action::ExpandKeys {
+                    predicate: PREDICATE,
+                    direction,
+                    scope,
+                    into,
+                },
+                &[X],
+            )]),
+        ),
+    ]
+}
+
+/// Plans that take long: products without end, sorted, counted, filtered.
+fn endless() -> Vec<(&'static str, Plan)> {
+    let product = |last: &[Slot]| vec![keys(X, &[X]), keys(Y, &[X, Y]), keys(Z, last)];
+    let with = |action, keep: &[Slot]| {
+        let mut steps = product(&[X, Y, Z]);
+        steps.push(step(action, keep));
+        plan_of(steps)
+    };
+    let never = Expression::Compare(
+        Comparison::Less,
+        Box::new(Expression::Slot(X)),
+        Box::new(Expression::Slot(Y)),
+    );
+    let key = OrderKey {
+        expression: Expression::Slot(X),
+        descending: false,
+    };
+    vec![
+        ("rows", plan_of(product(&[X, Y, Z]))),
+        ("filter", with(Action::Filter(never), &[X])),
+        ("same", with(Action::Same { left: X, right: Y }, &[X])),
+        (
+            "distinct",
+            with(
+                Action::Distinct {
+                    columns: vec![X, Y, Z],
+                },
+                &[X],
+            ),
+        ),
+        (
+            "order",
+            with(
+                Action::Order {
+                    keys: vec![key.clone()],
+                    limit: None,
+                },
+                &[X],
+            ),
+        ),
+        (
+            "top",
+            with(
+                Action::Order {
+                    keys: vec![key],
+                    limit: Some(5),
+                },
+                &[X],
+            ),
+        ),
+        (
+            "count",
+            with(
+                Action::Count {
+                    distinct: None,
+                    into: X,
+                },
+                &[X],
+            ),
+        ),
+        (
+            "slice",
+            with(
+                Action::Slice {
+                    offset: u64::MAX,
+                    limit: None,
+                },
+                &[X],
+            ),
+        ),
+    ]
+}
+
+fn run(plan: &Plan, limits: Limits<'_>) -> Result<u64, WalkError> {
+    let view = snapshot_of(&graph(), None);
+    let ids: Vec<Option<VertexId>> = constants(plan, &Numbered);
+    let lexicon = Numbered;
+    run_over(plan, &ids, &view, &lexicon, limits)
+}
+
+fn run_over<'a>(
+    plan: &'a Plan,
+    ids: &[Option<VertexId>],
+    view: &'a store::Snapshot,
+    lexicon: &'a Numbered,
+    limits: Limits<'a>,
+) -> Result<u64, WalkError> {
+    let prepared = prepare(plan, ids, view, limits)?;
+    let mut walk = Walk::new(&prepared, view, lexicon, limits, Options::default());
+    let (mut chunk, mut rows) = (Chunk::new(), 0);
+    while walk.next(&mut chunk)? == Status::Rows {
+        rows += chunk.rows();
+    }
+    Ok(rows)
+}
+
+#[test]
+fn a_small_budget_is_refused_and_given_back() {
+    for (name, plan) in holders() {
+        for limit_bytes in [0, 1000, 20_000] {
+            let memory = Budget::new(limit_bytes);
+            let result = run(
+                &plan,
+                Limits {
+                    memory: &memory,
+                    stop: &Unlimited,
+                },
+            );
+            assert!(
+                matches!(result, Err(WalkError::OutOfMemory { .. })),
+                "{name} with {limit_bytes} bytes: {result:?}"
+            );
+            assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_enough_is_enough_and_given_back() {
+    for (name, plan) in holders() {
+        let memory = Budget::new(4 << 20);
+        let result = run(
+            &plan,
+            Limits {
+                memory: &memory,
+                stop: &Unlimited,
+            },
+        );
+        assert!(result.is_ok(), "{name}: {result:?}");
+        assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
+        assert!(
+            memory.most_bytes.into_inner() > 8 * 1000,
+            "{name} holds rows"
+        );
+    }
+}
+
+#[test]
+fn a_walk_ends_when_told_to() {
+    for (name, plan) in endless() {
+        for (looks, reason) in [(0, StopReason::Cancelled), (500, StopReason::Deadline)] {
+            let memory = Budget::new(u64::MAX / 2);
+            let stop = After {
+                looks: AtomicU64::new(looks),
+                reason,
+            };
+            let result = run(
+                &plan,
+                Limits {
+                    memory: &memory,
+                    stop: &stop,
+                },
+            );
+            assert!(
+                matches!(result, Err(WalkError::Stopped(found)) if found == reason),
+                "{name}: {result:?}"
+            );
+            assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_product_is_counted_without_being_walked() {
+    let mut steps: Vec<Step> = (0..4).map(|_| keys(X, &[])).collect();
+    steps.push(step(
+        Action::Count {
+            distinct: None,
+            into: X,
+        },
+        &[X],
+    ));
+    let stop = After {
+        looks: AtomicU64::new(100),
+        reason: StopReason::Deadline,
+    };
+    let limits = Limits {
+        memory: &Unlimited,
+        stop: &stop,
+    };
+    // Keys of the default graph have to be looked at: one graph less.
+    let quads: Vec<Quad> = graph()
+        .into_iter()
+        .filter(|quad| quad.3 == DEFAULT)
+        .collect();
+    let view = snapshot_of(&quads, None);
+    let mut plan = plan_of(steps);
+    let ids = constants(&plan, &Numbered);
+    {
+        let prepared = prepare(&plan, &ids, &view, limits).unwrap();
+        let mut walk = Walk::new(&prepared, &view, &Numbered, limits, Options::default());
+        let mut chunk = Chunk::new();
+        assert_eq!(walk.next(&mut chunk).unwrap(), Status::Rows);
+        assert_eq!(chunk.column(X), Some(&[integer(5000_i64.pow(4))][..]));
+    }
+    for _ in 0..3 {
+        plan.steps.insert(0, keys(X, &[]));
+    }
+    let result = run_over(&plan, &ids, &view, &Numbered, Limits::none());
+    assert!(matches!(result, Err(WalkError::TooManyRows)), "{result:?}");
+}
+
+#[test]
+fn few_rows_of_an_endless_product_come_at_once() {
+    for limit in [1, 100] {
+        let mut steps = vec![keys(X, &[X]), keys(Y, &[X, Y]), keys(Z, &[X, Y, Z])];
+        steps.push(step(
+            Action::Slice {
+                offset: 10,
+                limit: Some(limit),
+            },
+            &[X, Y, Z],
+        ));
+        let stop = After {
+            looks: AtomicU64::new(100),
+            reason: StopReason::Deadline,
+        };
+        let rows = run(
+            &plan_of(steps),
+            Limits {
+                memory: &Unlimited,
+                stop: &stop,
+            },
+        );
+        assert_eq!(rows.unwrap(), limit);
+    }
+}
