@@ -13,7 +13,8 @@
 
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::plan::{Action, ConstantId, Form, Node, Plan, Scope, Slot, Weight};
-use oxrdf::Term;
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, Term};
 use rdf::Direction;
 use std::fmt::Write;
 
@@ -92,6 +93,7 @@ impl Printer<'_> {
     fn form(&self) -> String {
         match &self.plan.form {
             Form::Ask => "ask\n".to_owned(),
+            Form::Select(slots) if slots.is_empty() => "select\n".to_owned(),
             Form::Select(slots) => format!("select {}\n", self.slots(slots)),
         }
     }
@@ -223,6 +225,7 @@ impl Printer<'_> {
         match self.plan.constants.get(constant.0 as usize) {
             Some(Term::NamedNode(node)) if node.as_str() == RDF_TYPE => "a".to_owned(),
             Some(Term::NamedNode(node)) => self.iri(node.as_str()),
+            Some(Term::Literal(literal)) if is_plain_value(literal) => literal.value().to_owned(),
             Some(term) => term.to_string(),
             None => format!("constant {}", constant.0),
         }
@@ -300,6 +303,12 @@ fn arithmetic(operator: Arithmetic) -> &'static str {
         Arithmetic::Multiply => "*",
         Arithmetic::Divide => "/",
     }
+}
+
+/// Whether SPARQL has a form without quotes for the literal.
+fn is_plain_value(literal: &Literal) -> bool {
+    let datatype = literal.datatype();
+    [xsd::INTEGER, xsd::DECIMAL, xsd::DOUBLE, xsd::BOOLEAN].contains(&datatype)
 }
 
 /// Rows, rounded for reading.

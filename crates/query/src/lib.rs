@@ -26,6 +26,7 @@ pub mod planner;
 pub mod position;
 pub mod query;
 pub mod statistics;
+mod syntax;
 mod translate;
 
 #[cfg(test)]

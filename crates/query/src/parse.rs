@@ -7,7 +7,7 @@ use crate::guard::token::{TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
 use crate::query::Query;
-use crate::translate;
+use crate::{syntax, translate};
 use spargebra::SparqlParser;
 
 /// How a text is to be read.
@@ -73,10 +73,11 @@ impl From<GuardError> for ParseError {
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
     refuse_update(&tokens)?;
-    let algebra = parser(options)?
-        .parse_query(text)
-        .map_err(|error| syntax_error(&tokens, &error.to_string()))?;
-    translate::translate(&algebra, &tokens, options)
+    let parser = parser(options)?;
+    match parser.clone().parse_query(text) {
+        Ok(algebra) => translate::translate(&algebra, &tokens, options),
+        Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
+    }
 }
 
 /// The library's parser with base and prefixes.
@@ -119,68 +120,5 @@ fn refuse_update(tokens: &Tokens<'_>) -> Result<(), ParseError> {
             ),
         }),
         _ => Ok(()),
-    }
-}
-
-/// The parser's message, `error at LINE:COLUMN: expected ...`, with what was found there.
-fn syntax_error(tokens: &Tokens<'_>, message: &str) -> ParseError {
-    let (place, expected) = message
-        .strip_prefix("error at ")
-        .and_then(|rest| rest.split_once(": "))
-        .unwrap_or(("1:1", message));
-    let position = place
-        .split_once(':')
-        .and_then(|(line, column)| Some((line.parse().ok()?, column.parse().ok()?)))
-        .map_or(Position::START, |(line, column)| {
-            Position::of_line_and_column(tokens.text, line, column)
-        });
-    // The parser skips blanks before it fails: point at the token that it could not read.
-    let found = tokens
-        .tokens
-        .iter()
-        .copied()
-        .find(|token| token.end > position.offset);
-    let (position, found) = match found {
-        Some(token) if token.start > position.offset => (
-            Position::of_offset(tokens.text, token.start as usize),
-            describe(tokens.slice(token)),
-        ),
-        Some(token) => (position, describe(tokens.slice(token))),
-        None => (position, "the end of the query".to_owned()),
-    };
-    ParseError {
-        kind: ParseErrorKind::Syntax,
-        position,
-        message: format!("unexpected {found}{}", expectation(expected)),
-    }
-}
-
-/// A token for a message, shortened.
-fn describe(slice: &str) -> String {
-    const CHARACTERS_MAX: usize = 40;
-    if slice.chars().count() <= CHARACTERS_MAX {
-        return format!("`{slice}`");
-    }
-    let start: String = slice.chars().take(CHARACTERS_MAX).collect();
-    format!("`{start}...`")
-}
-
-/// What the parser would have read instead, where it says so in a few words.
-fn expectation(expected: &str) -> String {
-    const WORDS_MAX: usize = 6;
-    let list = expected.strip_prefix("expected ").unwrap_or(expected);
-    let list = list.strip_prefix("one of ").unwrap_or(list);
-    let phrases: Vec<&str> = list
-        .split(", ")
-        .filter(|phrase| phrase.contains(' ') && !phrase.starts_with('"'))
-        .collect();
-    if !phrases.is_empty() {
-        return format!(": {}", phrases.join(", ").to_lowercase());
-    }
-    let words: Vec<&str> = list.split(", ").filter(|word| *word != "[_]").collect();
-    if words.is_empty() || words.len() > WORDS_MAX {
-        String::new()
-    } else {
-        format!(", expected {}", words.join(" or "))
     }
 }

@@ -234,7 +234,7 @@ impl<'t> Scanner<'t> {
 
     fn open(&mut self, token: Token, kind: Kind, opened: &'static str) -> Result<(), GuardError> {
         let mut frame = Frame::new(kind, opened, token.start);
-        frame.doublings = self.top().doublings + u32::from(self.doubles(kind));
+        frame.doublings = self.top().doublings + self.doublings(kind);
         frame.is_collection = kind == Kind::Data && self.counts_terms();
         frame.statements = if frame.has_statements() {
             self.frames.len()
@@ -255,19 +255,25 @@ impl<'t> Scanner<'t> {
         self.nest(1, token)
     }
 
-    /// Whether the parser may read what is in this bracket twice.
-    fn doubles(&self, kind: Kind) -> bool {
+    /// How often the parser may read what is in this bracket, as a power of two. See
+    /// [`super::limits`] for the rules of the grammar that make it read again.
+    fn doublings(&self, kind: Kind) -> u32 {
         const TWICE: [&str; 4] = ["REGEX", "SUBSTR", "REPLACE", "GROUP_CONCAT"];
-        let Some(&before) = self.tokens.last() else {
-            return false;
-        };
-        let slice = self.slice(before);
-        kind == Kind::Expression
-            && match before.kind {
-                TokenKind::Operator => slice == "!",
-                TokenKind::Word => TWICE.iter().any(|name| ends_with(slice, name)),
+        let top = self.top();
+        let by_not = u32::from(top.bangs > 0);
+        let by_annotation = u32::from(kind == Kind::Annotation);
+        let by_call = match self.tokens.last() {
+            Some(&before) if kind == Kind::Expression => match before.kind {
+                TokenKind::Word => {
+                    let name = self.slice(before);
+                    TWICE.iter().any(|twice| ends_with(name, twice))
+                }
+                TokenKind::Iri | TokenKind::PrefixedName => top.kind != Kind::Expression,
                 _ => false,
-            }
+            },
+            _ => false,
+        };
+        by_not + by_annotation + u32::from(by_call)
     }
 
     /// Whether terms here are items of a collection or begin a statement.

@@ -7,10 +7,11 @@
 //! operators (0.12 MiB) and 1,024 links (0.13 MiB) fit a stack of [`STACK_BYTES_MIN`] together, in
 //! the development profile as in release.
 //!
-//! The parser is a backtracking one without memory: the arguments of `REGEX`, `SUBSTR`, `REPLACE`
-//! and `GROUP_CONCAT` are read up to twice by each call, and so is a parenthesis after `!`. Nested,
-//! that doubles with each level: 200 bytes of text took 2 to 10 s at 20 levels. [`Limits::rereads`]
-//! bounds it.
+//! The parser is a backtracking one without memory, and reads some brackets twice: the arguments of
+//! `REGEX`, `SUBSTR`, `REPLACE` and `GROUP_CONCAT` (the longer form is tried first); and, when an
+//! error follows, what stands after `!`, the arguments of a constraint that calls an IRI, and
+//! `{| |}` after `~`. Nested, that doubles with each level: 200 bytes of text took 2 to 10 s at 20
+//! levels. [`Limits::rereads`] bounds it.
 
 /// The stack that [`crate::parse`] and [`crate::Planner::plan`] need of their thread, in bytes, for
 /// any text within the default [`Limits`].
@@ -51,7 +52,7 @@ impl Default for Limits {
             depth: 1024,
             path_operators: 256,
             triple_patterns: 1000,
-            rereads: 1 << 17,
+            rereads: 1 << 16,
             aggregates: 100,
             listed_names: 4096,
         }
@@ -89,7 +90,7 @@ impl Limit {
             Limit::PathOperators => "operators in one path",
             Limit::TriplePatterns => "triple patterns",
             Limit::Rereads => {
-                "tokens to read again (nested REGEX, SUBSTR, REPLACE, GROUP_CONCAT or !)"
+                "tokens to read again (by nested REGEX, SUBSTR, REPLACE, GROUP_CONCAT, ! or annotations)"
             }
             Limit::Aggregates => "aggregates",
             Limit::ListedNames => "variables listed by SELECT and VALUES",

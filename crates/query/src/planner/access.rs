@@ -18,6 +18,9 @@ use super::problem::Sized;
 use crate::plan::{Node, Slot};
 use rdf::Direction;
 
+/// Estimates end here, so that sums and products of them stay numbers.
+pub(super) const ROWS_MAX: f64 = 1e100;
+
 /// One move of a pattern's walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
@@ -101,16 +104,16 @@ pub(super) fn estimate(sized: &Sized, step: Move, flow: Flow, predicates: f64) -
     };
     match step {
         Move::AllPredicates => {
-            let out = rows * predicates;
+            let out = (rows * predicates).min(ROWS_MAX);
             (out, costs::STEP + out * costs::ROW)
         }
         Move::Predicates(direction) => {
-            let out = rows * predicates.min(PREDICATES_OF_VERTEX);
+            let out = (rows * predicates.min(PREDICATES_OF_VERTEX)).min(ROWS_MAX);
             let from = end(sized, direction);
             (out, costs::STEP + lookups(from, flow) + out * costs::ROW)
         }
         Move::Keys(direction) => {
-            let out = rows * sized.keys[direction as usize];
+            let out = (rows * sized.keys[direction as usize]).min(ROWS_MAX);
             (out, costs::STEP + out * (costs::KEY + costs::ROW))
         }
         Move::Expand(direction) => {

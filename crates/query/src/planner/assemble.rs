@@ -113,7 +113,7 @@ impl Assembly {
         for step in moves.into_iter().flatten() {
             let flow = Flow {
                 rows_in: self.rows,
-                rows_out: self.base * ordered.rows * self.passed,
+                rows_out: (self.base * ordered.rows * self.passed).min(access::ROWS_MAX),
                 leading: self.leading,
             };
             let predicates = problem.index.predicates();
@@ -143,7 +143,7 @@ impl Assembly {
             (Move::Keys(direction), Some(into)) => Action::ExpandKeys {
                 predicate,
                 direction,
-                scope,
+                scope: self.apart(scope, into),
                 into,
             },
             (Move::Expand(direction), Some(into)) => {
@@ -184,10 +184,7 @@ impl Assembly {
         rows: f64,
         cost_ns: f64,
     ) {
-        let scope_apart = match scope {
-            Scope::Bind(graph) if graph == into => Scope::Bind(self.hidden()),
-            scope => scope,
-        };
+        let scope_apart = self.apart(scope, into);
         let action = Action::Expand {
             from,
             predicate,
@@ -209,6 +206,14 @@ impl Assembly {
         }
     }
 
+    /// A scope that binds another slot than the step itself does.
+    fn apart(&mut self, scope: Scope, into: Slot) -> Scope {
+        match scope {
+            Scope::Bind(graph) if graph == into => Scope::Bind(self.hidden()),
+            scope => scope,
+        }
+    }
+
     fn scope(&self, graph: Option<Node>) -> Scope {
         match graph {
             None => Scope::Default,
@@ -219,7 +224,7 @@ impl Assembly {
 
     /// A graph that has to be one of the dataset's.
     fn graph(&mut self, graph: Node, graphs: f64) {
-        let rows = self.rows * graphs;
+        let rows = (self.rows * graphs).min(access::ROWS_MAX);
         let listed = match graph {
             Node::Slot(slot) if !self.bound.contains(&slot) => slot,
             _ => self.hidden(),

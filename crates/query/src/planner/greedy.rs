@@ -172,7 +172,7 @@ impl<'p> Greedy<'p> {
         let keys = keys(problem, candidate.pattern);
         let flow = Flow {
             rows_in: self.rows,
-            rows_out: self.rows * candidate.multiplies,
+            rows_out: (self.rows * candidate.multiplies).min(access::ROWS_MAX),
             leading: self.leading,
         };
         let is_bound = |slot: Slot| {

@@ -19,6 +19,9 @@ use super::index::Index;
 use rdf::{Direction, VertexId};
 use std::collections::HashMap;
 
+/// Bounds the products of fan-outs, so that ratios of them stay numbers.
+const WEIGHT_MAX: f64 = 1e100;
+
 /// What a pattern demands of the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Demand {
@@ -230,7 +233,7 @@ impl StarState {
                 }
             };
             for (weight, group) in weights.iter_mut().zip(groups) {
-                *weight *= group.fans[demand];
+                *weight = (*weight * group.fans[demand]).min(WEIGHT_MAX);
             }
         }
     }

@@ -1,1 +1,509 @@
-//! To come.
+//! Texts that end or stall other servers: each gets its error, on a stack of the stated size.
+//!
+//! `at_the_limit` searches for the largest text of each shape that the guard lets through and takes
+//! it through parser, translation, planner and all destructors on a thread with
+//! [`STACK_BYTES_MIN`]: an overflow would end the test process.
+
+use super::lubm;
+use crate::guard::limits::{Limit, Limits, STACK_BYTES_MIN};
+use crate::{ParseError, ParseErrorKind, ParseOptions, guard, parse};
+use std::fmt::Write;
+
+/// A text of a shape, of a size.
+type Shape = (&'static str, fn(usize) -> String);
+
+fn group(content: &str) -> String {
+    format!("SELECT * {{ {content} }}")
+}
+
+fn nested(open: &str, middle: &str, close: &str, n: usize) -> String {
+    format!("{}{middle}{}", open.repeat(n), close.repeat(n))
+}
+
+fn filter(open: &str, close: &str, n: usize) -> String {
+    group(&format!("FILTER({})", nested(open, "1", close, n)))
+}
+
+fn numbered(start: &str, item: fn(usize) -> String, end: &str, n: usize) -> String {
+    let mut text = start.to_owned();
+    for at in 0..n {
+        let _ = write!(text, "{} ", item(at));
+    }
+    text + end
+}
+
+/// Shapes that nest, chain or list without bound, and the limit that each runs into.
+const SHAPES: [(Limit, Shape); 67] = [
+    (Limit::Nesting, ("parentheses", |n| filter("(", ")", n))),
+    (
+        Limit::Nesting,
+        ("open parentheses", |n| {
+            format!("SELECT * {{ FILTER({}", "(".repeat(n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("brackets", |n| group(&nested("[ <a:p> ", "?x", "]", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("open brackets", |n| {
+            format!("SELECT * {{ ?s ?p {}", "[".repeat(n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("object brackets", |n| {
+            group(&format!("?s ?p {}", nested("[ <a:p> ", "?x", "]", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("groups", |n| group(&nested("{", "", "}", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("optionals in optionals", |n| {
+            group(&nested("OPTIONAL {", "", "}", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("graphs", |n| group(&nested("GRAPH ?g {", "", "}", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("minus", |n| group(&nested("MINUS {", "", "}", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("unions in unions", |n| {
+            group(&nested("{} UNION {", "", "}", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("services", |n| {
+            group(&nested("SERVICE SILENT ?s {", "", "}", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("laterals", |n| group(&nested("LATERAL {", "", "}", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("exists", |n| group(&nested("FILTER EXISTS {", "", "}", n))),
+    ),
+    (
+        Limit::Nesting,
+        ("not exists", |n| {
+            group(&nested("FILTER NOT EXISTS {", "", "}", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("exists in parentheses", |n| {
+            group(&nested("FILTER (EXISTS {", "", "})", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("sub-selects", |n| {
+            group(&nested("{ SELECT * {", "", "} }", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("sub-selects of expressions", |n| {
+            group(&nested("{ SELECT (EXISTS {", "", "} AS ?x) {} }", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("collections", |n| {
+            group(&format!("?s ?p {}", nested("(", "1", ")", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("subject collections", |n| {
+            group(&format!("{} ?p ?o", nested("(", "1", ")", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("paths", |n| {
+            group(&format!("?s {} ?o", nested("(", "<a:p>", ")", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("inverse paths", |n| {
+            group(&format!("?s {} ?o", nested("^(", "<a:p>", ")", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("repeated paths", |n| {
+            group(&format!("?s {} ?o", nested("(", "<a:p>", ")*", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("reified triples", |n| {
+            group(&format!(
+                "{} ?p ?o",
+                nested("<<", " ?s ?p ?o ", " >> ?p ?o ", n)
+            ))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("triple terms", |n| {
+            group(&format!("?s ?p {}", nested("<<( ?s ?p ", "?o", " )>>", n)))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("annotations", |n| {
+            group(&format!("?s ?p ?o {}", nested("{| ?p ?o ", "", " |}", n)))
+        }),
+    ),
+    (Limit::Nesting, ("not", |n| filter("!", "", n))),
+    (
+        Limit::Nesting,
+        ("minus before parentheses", |n| filter("-(", ")", n)),
+    ),
+    (Limit::Nesting, ("if", |n| filter("IF(1,1,", ")", n))),
+    (Limit::Nesting, ("functions", |n| filter("STR(", ")", n))),
+    (
+        Limit::Nesting,
+        ("functions by IRI", |n| filter("<a:f>(", ")", n)),
+    ),
+    (
+        Limit::Nesting,
+        ("coalesce", |n| filter("COALESCE(", ")", n)),
+    ),
+    (Limit::Nesting, ("in", |n| filter("1 IN (", ")", n))),
+    (
+        Limit::Nesting,
+        ("order by", |n| {
+            format!("SELECT * {{}} ORDER BY DESC({})", nested("(", "1", ")", n))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("having", |n| {
+            format!(
+                "SELECT (COUNT(*) AS ?n) {{}} HAVING {}",
+                nested("(", "1", ")", n)
+            )
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("group by", |n| {
+            format!(
+                "SELECT (1 AS ?n) {{}} GROUP BY {}",
+                nested("(", "1", ")", n)
+            )
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("construct", |n| {
+            format!(
+                "CONSTRUCT {{ ?s ?p {} }} {{}}",
+                nested("[ ?p ", "?x", "]", n)
+            )
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("in an operand that looks like an IRI", |n| {
+            group(&format!("FILTER(?a <{}", nested("(", "1>", ")", n)))
+        }),
+    ),
+    (
+        Limit::Nesting,
+        ("behind a string that looks like one", |n| {
+            let open = "(".repeat(n);
+            group(&format!("FILTER(?a <?b#> '''\n && {open} '''"))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("regex in regex", |n| filter("REGEX(", ",1)", n)),
+    ),
+    (
+        Limit::Rereads,
+        ("substr in substr", |n| filter("SUBSTR(", ",1)", n)),
+    ),
+    (
+        Limit::Rereads,
+        ("replace in replace", |n| filter("REPLACE(", ",1,1)", n)),
+    ),
+    (
+        Limit::Rereads,
+        ("open replace", |n| {
+            format!("SELECT * {{ FILTER({}&", "REPLACE(1,1,".repeat(n))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("group_concat", |n| {
+            format!(
+                "SELECT ({} AS ?x) {{}}",
+                nested("GROUP_CONCAT(", "1", ")", n)
+            )
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("not before parentheses", |n| {
+            format!("SELECT * {{ FILTER({}&", "!(".repeat(n))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("not before calls", |n| {
+            format!("SELECT * {{ FILTER({}&", "!STR(".repeat(n))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("constraints that call an IRI", |n| {
+            format!("SELECT * {{ {}&", "FILTER <a:f>(EXISTS {".repeat(n))
+        }),
+    ),
+    (
+        Limit::Rereads,
+        ("annotations of reifiers", |n| {
+            format!("SELECT * {{ ?s ?p ?o {}&", "~ {| ?p ?o ".repeat(n))
+        }),
+    ),
+    (Limit::Depth, ("and", |n| filter("1 && ", "", n))),
+    (Limit::Depth, ("or", |n| filter("1 || ", "", n))),
+    (Limit::Depth, ("plus", |n| filter("1 + ", "", n))),
+    (Limit::Depth, ("plus signs", |n| filter("+", "", n))),
+    (Limit::Depth, ("times", |n| filter("1*", "", n))),
+    (
+        Limit::Depth,
+        ("union", |n| {
+            group(&format!("{{}} {}", "UNION {} ".repeat(n)))
+        }),
+    ),
+    (
+        Limit::Depth,
+        ("optional", |n| group(&"OPTIONAL {} ".repeat(n))),
+    ),
+    (Limit::Depth, ("filter", |n| group(&"FILTER(1) ".repeat(n)))),
+    (
+        Limit::Depth,
+        ("graph", |n| group(&"GRAPH ?g {} ".repeat(n))),
+    ),
+    (
+        Limit::Depth,
+        ("values", |n| group(&"VALUES ?x {} ".repeat(n))),
+    ),
+    (
+        Limit::Depth,
+        ("bind", |n| {
+            numbered("SELECT * {", |at| format!("BIND(1 AS ?x{at})"), "}", n)
+        }),
+    ),
+    (
+        Limit::Depth,
+        ("selected expressions", |n| {
+            numbered("SELECT ", |at| format!("(1 AS ?x{at})"), "{}", n)
+        }),
+    ),
+    (
+        Limit::Depth,
+        ("grouped expressions", |n| {
+            format!("SELECT (1 AS ?n) {{}} GROUP BY {}", "(1) ".repeat(n))
+        }),
+    ),
+    (
+        Limit::PathOperators,
+        ("sequence", |n| {
+            group(&format!("?s {}<a:p> ?o", "<a:p>/".repeat(n)))
+        }),
+    ),
+    (
+        Limit::PathOperators,
+        ("alternatives", |n| {
+            group(&format!("?s {}<a:p> ?o", "<a:p>|".repeat(n)))
+        }),
+    ),
+    (
+        Limit::TriplePatterns,
+        ("patterns", |n| group(&"?s ?p ?o . ".repeat(n))),
+    ),
+    (
+        Limit::TriplePatterns,
+        ("sequence times objects", |n| {
+            let objects = "?o, ".repeat(n);
+            group(&format!("?s {}<a:p> {objects} ?o", "<a:p>/".repeat(200)))
+        }),
+    ),
+    (
+        Limit::TriplePatterns,
+        ("collection", |n| {
+            group(&format!("?s ?p ( {} )", "1 ".repeat(n)))
+        }),
+    ),
+    (
+        Limit::Aggregates,
+        ("aggregates", |n| {
+            format!("SELECT (1{} AS ?x) {{}}", " + COUNT(?y)".repeat(n))
+        }),
+    ),
+    (
+        Limit::ListedNames,
+        ("selected variables", |n| {
+            numbered("SELECT ", |at| format!("?x{at}"), "{}", n)
+        }),
+    ),
+];
+
+/// Runs on a thread with the stack that the crate asks for.
+fn on_small_stack<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES_MIN);
+    thread.spawn(work).unwrap().join().unwrap()
+}
+
+fn error(text: String) -> Option<ParseError> {
+    on_small_stack(move || parse(&text, &ParseOptions::default()).err())
+}
+
+#[test]
+fn beyond_the_limit() {
+    for (limit, (name, shape)) in SHAPES {
+        let error = error(shape(20_000)).unwrap_or_else(|| panic!("{name} was accepted"));
+        match error.kind {
+            ParseErrorKind::Limit {
+                limit: found,
+                used,
+                max,
+            } => {
+                assert_eq!(found, limit, "{name}");
+                assert!(used > max, "{name}: {used} of {max}");
+            }
+            kind => panic!("{name}: {kind:?} {error}"),
+        }
+    }
+}
+
+#[test]
+fn at_the_limit() {
+    for (_, (name, shape)) in SHAPES {
+        let accepts = |n: usize| guard::scan(&shape(n), &Limits::default()).is_ok();
+        // A text of this shape is never complete.
+        if !accepts(1) {
+            continue;
+        }
+        let largest = (1..20_000_usize.ilog2()).rev().fold(1, |n, bit| {
+            if accepts(n + (1 << bit)) {
+                n + (1 << bit)
+            } else {
+                n
+            }
+        });
+        if largest <= 3 {
+            // Many times two hundred, where one more is too much.
+            assert_eq!(name, "sequence times objects");
+        }
+        let text = shape(largest);
+        on_small_stack(move || {
+            if let Ok(query) = parse(&text, &ParseOptions::default()) {
+                drop(query.clone());
+                drop(lubm::plan_query(&query, 1).explain());
+            }
+        });
+    }
+}
+
+#[test]
+fn nesting_of_two_kinds_with_long_chains_fits_the_stack() {
+    for (open, close) in [
+        ("FILTER (1 || EXISTS { ?s <a:p>/<a:q>/<a:r> ?o . ", "})"),
+        ("{ SELECT (COUNT(IF(1, 1, EXISTS {", "})) AS ?x) {} }"),
+        (
+            "OPTIONAL { FILTER(COALESCE(REGEX(\"\", \"\"), EXISTS {",
+            "})) }",
+        ),
+        ("FILTER(!IF(1, NOT EXISTS {", "}, 1))"),
+    ] {
+        let accepts =
+            |n: usize| guard::scan(&group(&nested(open, "", close, n)), &Limits::default()).is_ok();
+        let deepest = (1..=256).take_while(|&n| accepts(n)).last().unwrap();
+        // In the innermost group: the longest chains that the limits allow, then a syntax error, so
+        // that they are dropped while the parser is at its deepest.
+        for chain in [
+            "OPTIONAL {} ".repeat(200),
+            format!("FILTER({} 1)", "1 && ".repeat(200)),
+            format!("?s {}<a:p> ?o ", "<a:p>/".repeat(200)),
+        ] {
+            for end in ["", "?broken"] {
+                let text = group(&nested(open, &format!("{chain} {end}"), close, deepest));
+                let _ = error(text);
+            }
+        }
+    }
+}
+
+#[test]
+fn size_is_checked_before_anything_is_read() {
+    let error = error(" ".repeat(2 << 20)).unwrap();
+    let ParseErrorKind::Limit { limit, used, max } = error.kind else {
+        panic!("{error}");
+    };
+    assert_eq!((limit, used, max), (Limit::TextBytes, 2 << 20, 1 << 20));
+    assert_eq!(
+        error.to_string(),
+        "2097152 bytes of query text, 1048576 allowed at line 1, column 1048577"
+    );
+}
+
+#[test]
+fn long_flat_texts_are_read_in_linear_time() {
+    // Each near a mebibyte; quadratic time would be minutes.
+    let texts = [
+        group(&format!("FILTER(1 IN ({} 1))", "1, ".repeat(300_000))),
+        group(&format!("?s ?p ?o {}", ";".repeat(1_000_000))),
+        group(&format!("?s ?p ?o FILTER({})", "a-".repeat(500_000))),
+        group(&format!("?s ?p {}", "< ".repeat(500_000))),
+        group(&format!("?s ?p {}", "\"\"\"a".repeat(250_000))),
+        group(&format!("VALUES ?x {{ {} }}", "1 ".repeat(500_000))),
+        format!("{}ASK {{}}", "PREFIX a: <b:c> ".repeat(60_000)),
+        "#".repeat(1_000_000),
+        "\\".repeat(1_000_000),
+    ];
+    for text in texts {
+        let _ = error(text);
+    }
+}
+
+#[test]
+fn a_thousand_patterns_are_accepted() {
+    let text = group(&numbered(
+        "",
+        |at| format!("?x{at} <a:p> ?x{} .", at + 1),
+        "",
+        1000,
+    ));
+    let patterns = on_small_stack(move || {
+        let query = parse(&text, &ParseOptions::default()).unwrap();
+        query.patterns().len()
+    });
+    assert_eq!(patterns, 1000);
+}
+
+#[test]
+fn escapes_are_not_resolved_before_the_guard_reads() {
+    // \u0028 is a parenthesis only for parsers that resolve escapes before they read.
+    let text = group(&format!("FILTER({}1)", "\\u0028".repeat(5)));
+    assert_eq!(error(text).unwrap().kind, ParseErrorKind::Syntax);
+}

@@ -4,3 +4,4 @@ mod abuse;
 mod lubm;
 mod plans;
 mod refusals;
+mod sizes;

@@ -57,7 +57,9 @@ impl Translator<'_> {
     }
 
     fn unsupported_extend(&self) -> ParseError {
-        if self.tokens.find_word(&["BIND"]).is_some() {
+        if self.tokens.find_word(&["GROUP"]).is_some() {
+            self.unsupported("GROUP BY", &["GROUP"])
+        } else if self.tokens.find_word(&["BIND"]).is_some() {
             self.unsupported("BIND", &["BIND"])
         } else if let Some(aggregate) = self.tokens.find_word(&AGGREGATES) {
             self.unsupported_at("aggregates other than a lone COUNT", Some(aggregate))

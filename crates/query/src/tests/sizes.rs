@@ -1,0 +1,198 @@
+//! Large queries: every pattern is walked once, and columns are bound before they are read.
+
+use super::lubm::{plan_of, plan_query, query};
+use crate::plan::{Action, Plan, Scope};
+use crate::query::Query;
+use crate::{ParseOptions, PlanOptions, parse};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// What every plan has to be: each slot is written once, before it is read; what is kept is bound;
+/// every pattern ends in one expand or check.
+fn check_plan(query: &Query, plan: &Plan) {
+    let mut bound = HashSet::new();
+    let mut kept = HashSet::new();
+    let mut walked = 0;
+    for step in &plan.steps {
+        step.action.for_each_read(&mut |slot| {
+            assert!(
+                kept.contains(&slot),
+                "{slot:?} is read but not there\n{}",
+                plan.explain()
+            );
+        });
+        step.action.for_each_write(&mut |slot| {
+            assert!(
+                bound.insert(slot),
+                "{slot:?} is bound twice\n{}",
+                plan.explain()
+            );
+            kept.insert(slot);
+        });
+        if let Action::ExpandKeys {
+            scope: Scope::Bind(graph),
+            into,
+            ..
+        } = &step.action
+        {
+            assert_ne!(graph, into);
+        }
+        walked += usize::from(matches!(
+            step.action,
+            Action::Expand { .. } | Action::Check { .. }
+        ));
+        assert!(step.keep.is_sorted());
+        assert!(step.keep.iter().all(|slot| kept.contains(slot)));
+        assert!(step.estimate.rows >= 0.0 && step.estimate.cost_ns >= 0.0);
+        kept = step.keep.iter().copied().collect();
+    }
+    assert_eq!(walked, query.patterns().len(), "{}", plan.explain());
+}
+
+/// A query of `n` patterns, each made from its number.
+fn many(n: usize, pattern: impl Fn(usize) -> String) -> Query {
+    let mut text = "SELECT * {".to_owned();
+    for at in 0..n {
+        let _ = write!(text, "{} . ", pattern(at));
+    }
+    query(&(text + "}"))
+}
+
+const PREDICATES: [&str; 5] = [
+    "a",
+    "ub:name",
+    "ub:advisor",
+    "ub:takesCourse",
+    "ub:memberOf",
+];
+
+#[test]
+fn a_thousand_patterns_are_planned() {
+    let queries = [
+        many(1000, |n| format!("?x{n} ub:advisor ?x{}", n + 1)),
+        many(1000, |n| format!("?x ub:name ?o{n}")),
+        many(1000, |n| format!("?x {} ?o{n}", PREDICATES[n % 5])),
+        many(1000, |n| {
+            format!("?x{} {} ?x{}", n / 2, PREDICATES[n % 5], n + 1)
+        }),
+        many(1000, |n| format!("?x{n} ?p{n} ?x{}", n + 1)),
+        many(1000, |n| format!("?x{n} ?p ?y{n}")),
+        many(1000, |n| format!("?x{n} ub:name ?y{n}")),
+        many(1000, |n| format!("?x{} ub:advisor ?x{}", n % 31, n / 31)),
+    ];
+    for query in &queries {
+        let plan = plan_query(query, 160);
+        check_plan(query, &plan);
+    }
+}
+
+/// Prints how long texts take; figures for people, not a check. Run it with
+/// `cargo test --release -p query times -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn times() {
+    let light = "SELECT * { ?x ub:worksFor <http://d> ; a ub:FullProfessor ; ub:name ?a ; \
+                 ub:emailAddress ?b ; ub:telephone ?c }";
+    let triangle = "SELECT * { ?x a ub:GraduateStudent . ?y a ub:University . \
+                    ?z a ub:Department . ?x ub:memberOf ?z . ?z ub:subOrganizationOf ?y . \
+                    ?x ub:undergraduateDegreeFrom ?y }";
+    let chain = |n: usize| {
+        (0..n).fold("SELECT * {".to_owned(), |text, at| {
+            text + &format!("?x{at} ub:advisor ?x{} . ", at + 1)
+        }) + "}"
+    };
+    let star = |n: usize| {
+        (0..n).fold("SELECT * {".to_owned(), |text, at| {
+            text + &format!("?x {} ?y{at} . ", PREDICATES[at % 5])
+        }) + "}"
+    };
+    let texts = [
+        light.to_owned(),
+        triangle.to_owned(),
+        chain(12),
+        star(12),
+        chain(1000),
+        star(1000),
+    ];
+    for text in texts {
+        super::lubm::print_times(&text);
+    }
+}
+
+fn node() -> impl Strategy<Value = String> {
+    prop_oneof![
+        5 => (0..6_u8).prop_map(|n| format!("?v{n}")),
+        1 => (0..3_u8).prop_map(|n| format!("<http://n{n}>")),
+        1 => Just("\"x\"".to_owned()),
+        1 => Just("[]".to_owned()),
+    ]
+}
+
+fn predicate() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => (0..5_usize).prop_map(|n| PREDICATES[n].to_owned()),
+        1 => (0..6_u8).prop_map(|n| format!("?v{n}")),
+        1 => Just("ub:absent".to_owned()),
+        1 => Just("^ub:advisor/ub:name".to_owned()),
+    ]
+}
+
+fn group(depth: u32) -> BoxedStrategy<String> {
+    let triple = (node(), predicate(), node()).prop_map(|(s, p, o)| format!("{s} {p} {o} ."));
+    let filter = prop_oneof![
+        (0..8_u8).prop_map(|n| format!("FILTER(?v{n} > 1)")),
+        (0..8_u8, 0..8_u8).prop_map(|(a, b)| format!("FILTER(?v{a} = ?v{b} && BOUND(?v{a}))")),
+        Just("FILTER(1 < 2)".to_owned()),
+    ];
+    if depth == 0 {
+        return prop_oneof![4 => triple, 1 => filter].boxed();
+    }
+    let inner = prop::collection::vec(group(depth - 1), 0..5);
+    let nested = (inner, 0..6_u8).prop_map(|(parts, kind)| {
+        let content = parts.join(" ");
+        match kind {
+            0 => format!("GRAPH ?v5 {{ {content} }}"),
+            1 => format!("GRAPH ?g {{ {content} }}"),
+            2 => format!("GRAPH <http://g> {{ {content} }}"),
+            _ => format!("{{ {content} }}"),
+        }
+    });
+    prop_oneof![3 => triple, 1 => filter, 2 => nested].boxed()
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let modifiers = prop_oneof![
+        Just(""),
+        Just("LIMIT 3"),
+        Just("ORDER BY ?v0 OFFSET 2"),
+        Just("ORDER BY DESC(?v1 + 1) LIMIT 2"),
+    ];
+    let head = prop_oneof![
+        Just("SELECT *"),
+        Just("SELECT DISTINCT ?v0 ?v7"),
+        Just("SELECT ?v1 ?v2"),
+        Just("ASK"),
+        Just("SELECT (COUNT(*) AS ?n)"),
+        Just("SELECT (COUNT(DISTINCT *) AS ?n)"),
+    ];
+    let body = prop::collection::vec(group(2), 0..8);
+    (head, body, modifiers)
+        .prop_map(|(head, body, modifiers)| format!("{head} {{ {} }} {modifiers}", body.join(" ")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn plans_are_well_formed(text in text(), keep_order: bool) {
+        let options = ParseOptions {
+            prefixes: vec![("ub".to_owned(), super::lubm::UB.to_owned())],
+            ..ParseOptions::default()
+        };
+        if let Ok(query) = parse(&text, &options) {
+            let plan = plan_of(&text, 1, PlanOptions { keep_order });
+            check_plan(&query, &plan);
+        }
+    }
+}
