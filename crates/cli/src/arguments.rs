@@ -99,6 +99,9 @@ pub struct Serve {
     /// Address and port to listen on
     #[arg(short, long, value_name = "HOST:PORT")]
     pub bind: Option<String>,
+    /// Let pages of other origins read answers
+    #[arg(long)]
+    pub cors: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,

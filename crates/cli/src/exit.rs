@@ -28,6 +28,8 @@ pub enum Code {
     Integrity = 9,
     /// Interrupted from the keyboard.
     Interrupted = 130,
+    /// Told to end by the system.
+    Terminated = 143,
 }
 
 /// The end of a run that did not go well.

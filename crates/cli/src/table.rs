@@ -28,11 +28,6 @@ impl<W: Write> Table<W> {
         }
     }
 
-    /// Number of rows printed.
-    pub fn rows_printed(&self) -> u64 {
-        self.rows
-    }
-
     fn open(&mut self, first: Option<&[Vec<String>]>) -> io::Result<()> {
         if !self.widths.is_empty() || self.names.is_empty() {
             return Ok(());

@@ -4,9 +4,8 @@ use crate::arguments::{Demo, Serve};
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::open;
-use server::{Server, ServerOptions};
+use server::{Ended, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
-use somersault::config::Config;
 use std::path::Path;
 
 /// Runs `serve`.
@@ -15,11 +14,13 @@ pub fn run(flags: &Serve, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
     let config = settings::check(&layers)?;
-    let database = match &flags.location {
-        Some(location) => open::store(location, &config)?,
-        None => open::files(&flags.files, &config)?,
+    let mut options = ServerOptions::from_config(&config);
+    options.cross_origin = flags.cors;
+    let open = || match &flags.location {
+        Some(location) => open::store(location, &config),
+        None => open::files(&flags.files, &config),
     };
-    serve(database, &config, |_| {})
+    serve(options, open, |_| {})
 }
 
 /// Runs `demo`.
@@ -28,18 +29,40 @@ pub fn demo(flags: &Demo, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
     let config = settings::check(&layers)?;
-    let database = open::demo(&config)?;
-    serve(database, &config, introduce)
+    serve(
+        ServerOptions::from_config(&config),
+        || open::demo(&config),
+        introduce,
+    )
 }
 
-fn serve(database: Database, config: &Config, ready: impl FnOnce(&str)) -> Outcome {
-    let server = Server::bind(ServerOptions::from_config(config))
-        .map_err(|error| Failure::new(Code::Connection, error))?;
+/// Takes the address first, so that a port in use is said at once, then opens what is served.
+fn serve(
+    options: ServerOptions,
+    open: impl FnOnce() -> Result<Database, Failure>,
+    ready: impl FnOnce(&str),
+) -> Outcome {
+    let server = Server::bind(options).map_err(failure)?;
+    let database = open()?;
     let url = format!("http://{}", server.address());
     eprintln!("somersault {} listens on {url}", env!("CARGO_PKG_VERSION"));
     ready(&url);
-    let _ = (server, database);
-    Ok(())
+    let code = match server.serve(database, ended_by_signal()).map_err(failure)? {
+        Ended::Interrupted => Code::Interrupted,
+        Ended::Terminated => Code::Terminated,
+    };
+    Err(Failure {
+        code,
+        message: String::new(),
+    })
+}
+
+fn failure(error: ServeError) -> Failure {
+    let code = match error {
+        ServeError::Bind { .. } => Code::Connection,
+        ServeError::Start(_) => Code::Failed,
+    };
+    Failure::new(code, error)
 }
 
 /// Three queries to try, as a person would paste them.
