@@ -1,14 +1,41 @@
 //! Measures a load: `load_speed UNIVERSITIES|FILE STORE THREADS [LIMIT_MIB]`.
 //!
 //! With a number, LUBM of that many universities is generated beside the load by one thread for
-//! each that loads; with a file, that is read. Prints time, rate and share of each phase, the
-//! largest anonymous memory that was seen, and the store's size by part.
+//! each that loads; with a file, that is read. Prints time and largest anonymous memory of each
+//! phase (that of resolving counts as parsing), the rate, and the store's size by part.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::disk::RealDisk;
-use store::load::{LoadOptions, Source, Syntax, Unwatched, Watch, load_into};
+use store::load::{
+    Advance, LoadOptions, LoadProgress, LoadReport, Phase, Source, Syntax, Watch, load_into,
+};
 use workload::lubm::{Lubm, Parameters};
+
+/// Notes the phase, and the largest anonymous memory seen in each.
+#[derive(Default)]
+struct Meter {
+    phase: AtomicUsize,
+    peaks_kib: [AtomicU64; Phase::ALL.len()],
+    is_done: AtomicBool,
+}
+
+impl LoadProgress for Meter {
+    fn advanced(&self, advance: Advance) {
+        self.phase.store(advance.phase as usize, Ordering::Relaxed);
+    }
+}
+
+impl Meter {
+    fn sample(&self) {
+        while !self.is_done.load(Ordering::Relaxed) {
+            let phase = self.phase.load(Ordering::Relaxed);
+            self.peaks_kib[phase].fetch_max(anonymous_kib(), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,20 +54,13 @@ fn main() {
     };
     let start = Instant::now();
     let clock = move || start.elapsed();
+    let meter = Meter::default();
     let watch = Watch {
-        progress: &Unwatched,
+        progress: &meter,
         clock: &clock,
     };
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let peak_kib = std::thread::scope(|scope| {
-        let sampler = scope.spawn(|| {
-            let mut peak = 0;
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                peak = peak.max(anonymous_kib());
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            peak
-        });
+    std::thread::scope(|scope| {
+        scope.spawn(|| meter.sample());
         let report = load_into(
             &RealDisk,
             Path::new(location),
@@ -48,14 +68,13 @@ fn main() {
             &options,
             watch,
         );
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let total = start.elapsed();
+        meter.is_done.store(true, Ordering::Relaxed);
         match report {
-            Ok(report) => print(&report, start.elapsed()),
+            Ok(report) => print(&report, total, &meter),
             Err(error) => println!("error: {error}"),
         }
-        sampler.join().expect("the sampler does not panic")
     });
-    println!("peak anonymous memory {} MiB", peak_kib >> 10);
     if let Ok(opened) = store::directory::open(&RealDisk, Path::new(location)) {
         for (name, bytes) in opened.sizes() {
             println!("{bytes:>12} {name}");
@@ -70,9 +89,14 @@ fn generated(universities: u32, threads: usize) -> Source<'static> {
     Source::chunks("lubm", Syntax::NTriples, chunks.map(|chunk| chunk.bytes))
 }
 
-fn print(report: &store::load::LoadReport, total: Duration) {
+fn print(report: &LoadReport, total: Duration, meter: &Meter) {
     for (phase, time) in &report.phases {
-        println!("{phase:>10?} {:>8.3} s", time.as_secs_f64());
+        let peak_mib = meter.peaks_kib[*phase as usize].load(Ordering::Relaxed) >> 10;
+        println!(
+            "{:>10} {:>8.3} s {peak_mib:>8} MiB",
+            format!("{phase:?}"),
+            time.as_secs_f64()
+        );
     }
     let rate = report.statements as f64 / total.as_secs_f64();
     println!(

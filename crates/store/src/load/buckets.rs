@@ -16,7 +16,7 @@
 //! the budget goes to the file when it has gathered 32 KiB, so writes are large and the overshoot is
 //! at most that per bucket.
 
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::error::LoadError;
 use super::radix::Record;
 use super::scratch::{Extent, Spill};
@@ -33,7 +33,7 @@ const READ_BYTES: usize = 256 << 10;
 pub struct Buckets<'l, R: Record> {
     cells: Vec<RwLock<Cell<R>>>,
     spill: Spill<'l>,
-    budget: &'l Budget,
+    share: Share<'l>,
 }
 
 struct Cell<R> {
@@ -61,7 +61,7 @@ impl<'l, R: Record> Buckets<'l, R> {
         Buckets {
             cells,
             spill,
-            budget,
+            share: budget.share(),
         }
     }
 
@@ -82,15 +82,14 @@ impl<'l, R: Record> Buckets<'l, R> {
         }
         block.shrink_to_fit();
         let bytes = block.capacity() * size_of::<R>();
-        let spent = self.budget.is_spent(bytes);
-        self.budget.charge(bytes);
+        let stays = self.share.charge(bytes);
         let mut cell = self.cells[bucket]
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         cell.records += block.len();
         cell.blocks_bytes += bytes;
         cell.blocks.push(block);
-        if spent && cell.blocks_bytes >= SPILLED_FROM_BYTES {
+        if !stays && cell.blocks_bytes >= SPILLED_FROM_BYTES {
             self.write_out(&mut cell)?;
         }
         Ok(())
@@ -133,7 +132,7 @@ impl<'l, R: Record> Buckets<'l, R> {
         let mut cell = self.cells[bucket]
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        self.budget.release(cell.blocks_bytes);
+        self.share.release(cell.blocks_bytes);
         *cell = Cell::default();
     }
 
@@ -141,7 +140,7 @@ impl<'l, R: Record> Buckets<'l, R> {
         let records: Vec<R> = cell.blocks.concat();
         cell.extents.push(self.spill.write(&records)?);
         cell.blocks.clear();
-        self.budget.release(std::mem::take(&mut cell.blocks_bytes));
+        self.share.release(std::mem::take(&mut cell.blocks_bytes));
         Ok(())
     }
 
@@ -229,7 +228,7 @@ mod tests {
             assert!(budget.peak_bytes() < 1 << 20);
         }
         drop(buckets);
-        assert!(!budget.is_spent(usize::try_from(budget.working_bytes()).unwrap_or(0)));
+        assert_eq!(budget.held_bytes(), 0);
     }
 
     #[test]

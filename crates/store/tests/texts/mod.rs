@@ -1,6 +1,6 @@
 //! Random N-Quads, and the naive model of what loading them must give, ids included.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use crate::common::Numbers;
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
@@ -138,7 +138,9 @@ pub struct Expected {
 impl Expected {
     pub fn of(files: &[String]) -> Expected {
         let mut expected = Expected::default();
-        files.iter().for_each(|text| expected.add(text));
+        for text in files {
+            expected.add(text);
+        }
         expected
     }
 
