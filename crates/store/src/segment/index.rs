@@ -9,7 +9,7 @@
 
 use super::{BEFORE_BITS, BLOCK_IDS, GROUP_BITS, RANGE_BITS};
 use crate::format::{ChunkEntry, ChunkKind};
-use crate::source::{Fault, Source, inconsistent, with_source};
+use crate::source::{Fault, Plain, Source, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::VertexId;
 
@@ -330,6 +330,11 @@ impl<'v> Index<'v> {
 
     /// Appends the positions `i` for which `ids[i]` is a key.
     pub(crate) fn select(&self, ids: &[VertexId], positions: &mut Vec<u32>) -> Result<(), Fault> {
+        if let ([entry], Some(source)) = (self.chunks, Plain::new(self.region))
+            && entry.kind() == Some(ChunkKind::Dense)
+        {
+            return Self::select_dense(source, entry, ids, positions);
+        }
         positions.reserve(ids.len());
         with_source!(self.region, |source| {
             let mut position = 0;
@@ -343,6 +348,36 @@ impl<'v> Index<'v> {
             }
             Ok(())
         })
+    }
+
+    /// [`Index::select`] where one run of rank blocks holds every key: membership without rank and
+    /// without a branch on its outcome, so that misses overlap by themselves. LUBM-160 q1 asks
+    /// 1.7 M vertices whether they are graduate students: 22.8 ms with rank, 9.3 ms so (minima,
+    /// one thread of a 2-core EPYC VM, 2026-11-21).
+    fn select_dense(
+        source: Plain<'v>,
+        entry: &ChunkEntry,
+        ids: &[VertexId],
+        positions: &mut Vec<u32>,
+    ) -> Result<(), Fault> {
+        let span = entry.last.wrapping_sub(entry.first);
+        let words: &[u64] = source.items(entry.at(), (span / BLOCK_IDS + 1).saturating_mul(8))?;
+        let start = positions.len();
+        positions.resize(start + ids.len(), 0);
+        let found = &mut positions[start..];
+        let mut count = 0;
+        for (position, id) in (0..).zip(ids) {
+            let offset = id.bits().wrapping_sub(entry.first);
+            let is_within = offset <= span;
+            // Each block of eight words begins with its head, the other seven are members.
+            let word = if is_within { offset / 64 } else { 0 };
+            let bits = words[(word + word / 7 + 1) as usize];
+            let is_member = is_within && bits >> (offset % 64) & 1 != 0;
+            found[count] = position;
+            count += usize::from(is_member);
+        }
+        positions.truncate(start + count);
+        Ok(())
     }
 
     /// Whether the index is what it says, for `check`: keys ascend and are as many as recorded,
