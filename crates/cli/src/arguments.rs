@@ -150,6 +150,7 @@ pub enum AnswerFormat {
 
 /// `query`
 #[derive(Debug, Args)]
+#[allow(clippy::struct_field_names)] // fields are named as the flags are
 pub struct Query {
     /// The store's directory
     #[arg(short, long, value_name = "DIR", required_unless_present_any = ["data", "endpoint"])]

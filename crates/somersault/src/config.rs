@@ -210,7 +210,7 @@ impl Layers {
                 text.parse::<SocketAddr>()
                     .map_err(|_| "expected HOST:PORT".to_owned())
             })?,
-            connections: self.read("server.connections", |text| count(text))?,
+            connections: self.read("server.connections", count)?,
             timeout: self.read("query.timeout", |text| {
                 parse_duration(text).map_err(|e| e.to_string())
             })?,

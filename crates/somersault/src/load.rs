@@ -56,7 +56,7 @@ pub fn load(
     progress: &dyn LoadProgress,
 ) -> Result<LoadReport, LoadError> {
     let clock = clock();
-    let options = options(request)?;
+    let options = options(request);
     load_into(
         &RealDisk,
         location,
@@ -82,7 +82,7 @@ pub fn load_in_memory(
         clock: &clock,
     };
     let (snapshot, dictionary, report) =
-        store::load::load_in_memory(sources, &self::options(request)?, watch)?;
+        store::load::load_in_memory(sources, &self::options(request), watch)?;
     Ok((Database::in_memory(snapshot, dictionary, options)?, report))
 }
 
@@ -91,12 +91,12 @@ fn clock() -> impl Fn() -> Duration + Sync {
     move || origin.elapsed()
 }
 
-fn options(request: &Request) -> Result<LoadOptions, LoadError> {
+fn options(request: &Request) -> LoadOptions {
     let mut options = LoadOptions::new(request.threads, hash_key());
     options.memory_limit_bytes = Some(request.memory_limit_bytes);
     options.on_error = request.on_error.clone();
     options.graph.clone_from(&request.graph);
-    Ok(options)
+    options
 }
 
 /// Sixteen bytes that whoever wrote the input cannot know: the standard library seeds its hash

@@ -214,19 +214,13 @@ fn degrees(graph: &Graph, questions: &[DegreeQuestion]) -> Result<Vec<u64>, Quer
     let mut predicates = Vec::new();
     for question in questions {
         predicates.clear();
-        match question.predicate {
-            Some(vertex) => predicates.extend(graph.snapshot.predicate_id(vertex)),
-            None => {
-                let mut ends = Vec::new();
-                let vertices = [question.vertex];
-                let view = &graph.snapshot;
-                ready(view.predicates_of(
-                    question.direction,
-                    &vertices,
-                    &mut predicates,
-                    &mut ends,
-                )?);
-            }
+        if let Some(vertex) = question.predicate {
+            predicates.extend(graph.snapshot.predicate_id(vertex));
+        } else {
+            let mut ends = Vec::new();
+            let (view, vertices) = (&graph.snapshot, [question.vertex]);
+            let direction = question.direction;
+            ready(view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?);
         }
         let mut edges = 0;
         for predicate in &predicates {

@@ -282,11 +282,16 @@ impl Run<'_, '_> {
             let spawned: Vec<_> = (0..workers)
                 .map(|_| {
                     let sender = sender.clone();
-                    scope.spawn(|| self.work(&parts, sender))
+                    scope.spawn(|| {
+                        // Moved in, so that the channel closes when the last worker ends.
+                        let sender = sender;
+                        self.work(&parts, &sender)
+                    })
                 })
                 .collect();
             drop(sender);
-            let tail = self.tail(receiver, consume);
+            let tail = self.tail(&receiver, consume);
+            drop(receiver);
             self.halt.halted.store(true, Ordering::Relaxed);
             let mut profile = vec![StepProfile::default(); self.prepared.plan().steps.len()];
             let mut failed = None;
@@ -306,7 +311,7 @@ impl Run<'_, '_> {
     }
 
     /// One worker: walks parts of the seed until there are none left or the query has ended.
-    fn work(&self, parts: &Parts, sender: Sender<Chunk>) -> Result<Vec<StepProfile>, QueryError> {
+    fn work(&self, parts: &Parts, sender: &Sender<Chunk>) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {
             snapshot,
@@ -348,7 +353,7 @@ impl Run<'_, '_> {
     /// The steps that look at rows together, over what the workers send.
     fn tail(
         &self,
-        chunks: Receiver<Chunk>,
+        chunks: &Receiver<Chunk>,
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
@@ -450,6 +455,7 @@ fn decode(
     Ok(())
 }
 
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
 fn output(error: io::Error) -> QueryError {
     let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
     let what = if is_broken {

@@ -65,7 +65,10 @@ fn the_engine_answers_as_the_oracles_do() {
         shown.join("\n\n")
     );
     let asked = compared + too_large + refusals;
-    assert!(refusals * 50 <= asked, "more than 2 % of the queries were refused: {refused:#?}");
+    assert!(
+        refusals * 50 <= asked,
+        "more than 2 % of the queries were refused: {refused:#?}"
+    );
     let least = (seeds.end - seeds.start) as usize * QUERIES_A_GRAPH * 9 / 10;
     assert!(
         *compared >= least,

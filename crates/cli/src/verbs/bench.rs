@@ -50,9 +50,9 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
         figures.push(measured.figure(&session, query).with_floor(floor, &machine));
     }
     if flags.json {
-        figures
-            .iter()
-            .for_each(|figure| println!("{}", figure.json_line()));
+        for figure in &figures {
+            println!("{}", figure.json_line());
+        }
     } else {
         println!("{}", Table(&figures));
     }

@@ -1,0 +1,143 @@
+//! Larger random graphs: heavy queries cut across threads against one thread and the naive
+//! evaluator.
+//!
+//! The graphs of `oracle` are too small for a plan to be heavy. Here a graph has tens of thousands
+//! of triples; each answer's checksum over ids has to be the same on one, two and four threads, and
+//! where the naive evaluator can keep up, the answer is compared with its as well.
+
+mod support;
+
+use oxrdf::Dataset;
+use somersault::{Database, Folded, Kind, Request};
+use std::time::Duration;
+use support::NoAnswer;
+use testkit::compare::{self, Blanks};
+use testkit::graph::{self, Format};
+use testkit::random::Random;
+use testkit::random_graph::{Shape, random_dataset};
+use testkit::random_query::{Vocabulary, random_query};
+use testkit::{Answer, MARKER, naive, seeds};
+
+const QUERIES_A_GRAPH: usize = 30;
+const WORK_MAX: u64 = 8_000_000;
+const SHAPE: Shape = Shape {
+    vertices: 3_000,
+    predicates: 8,
+    triples: 25_000,
+    graphs: 3,
+    in_graphs: 25,
+    blanks: 3,
+    literals: 25,
+    types: 10,
+    loops: 1,
+    predicate_vertices: 1,
+    triple_terms: 1,
+    is_skewed: true,
+};
+
+#[derive(Default, Debug)]
+struct Tally {
+    heavy: usize,
+    light: usize,
+    out_of_time: usize,
+    compared_naively: usize,
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_an_answer() {
+    let mut tally = Tally::default();
+    let seeds = seeds::chosen(3, 40);
+    for seed in seeds.clone() {
+        let mut random = Random::new(seed);
+        let dataset = random_dataset(&SHAPE, &mut random);
+        let text = graph::write(&dataset, Format::NQuads);
+        let database = support::loaded(&text, Format::NQuads, 2).unwrap();
+        let blanks = blanks(&database);
+        let vocabulary = Vocabulary::of(&dataset);
+        for _ in 0..QUERIES_A_GRAPH {
+            let query = random_query(&vocabulary, &mut random);
+            let verdict = check_threads(&database, &query, &mut tally)
+                .and_then(|()| check_naively(&database, &dataset, &query, &blanks, &mut tally));
+            if let Err(complaint) = verdict {
+                panic!("SOMERSAULT_SEED={seed}: {complaint}\n{query}");
+            }
+        }
+    }
+    eprintln!("parallel: seeds {seeds:?}: {tally:?}");
+    assert!(
+        tally.heavy > 0 && tally.compared_naively > 0,
+        "nothing was tested: {tally:?}"
+    );
+}
+
+fn blanks(database: &Database) -> Blanks {
+    let query = format!("SELECT ?blank ?name {{ ?blank <{MARKER}> ?name }}");
+    match support::answer(database, &query, 1).unwrap() {
+        Answer::Rows { rows, .. } => Blanks::of_markers(&rows).unwrap(),
+        Answer::Boolean(_) => panic!("a SELECT has rows"),
+    }
+}
+
+/// The folded answer and whether its plan is heavy; `None` where time or memory ran out.
+fn folded(
+    database: &Database,
+    query: &str,
+    threads: usize,
+) -> Result<Option<(Folded, bool)>, String> {
+    let timeout = Some(Duration::from_millis(700));
+    let request = Request {
+        threads: Some(threads),
+        timeout,
+        ..Request::new(query)
+    };
+    let mut running = database
+        .start(&request)
+        .map_err(|error| error.to_string())?;
+    let is_heavy = running.plan().weight == query::plan::Weight::Heavy;
+    match running.run_folded() {
+        Ok(folded) => Ok(Some((folded, is_heavy))),
+        Err(error) if matches!(error.kind, Kind::Timeout | Kind::Memory) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn check_threads(database: &Database, query: &str, tally: &mut Tally) -> Result<(), String> {
+    let Some((alone, is_heavy)) = folded(database, query, 1)? else {
+        tally.out_of_time += 1;
+        return Ok(());
+    };
+    tally.heavy += usize::from(is_heavy);
+    tally.light += usize::from(!is_heavy);
+    let is_slice = query.contains(" LIMIT") || query.contains(" OFFSET");
+    for threads in [2, 4] {
+        let Some((shared, _)) = folded(database, query, threads)? else {
+            continue;
+        };
+        let is_same = if query.contains("REDUCED") {
+            true
+        } else if is_slice || query.starts_with("ASK") {
+            shared.rows == alone.rows
+        } else {
+            shared == alone
+        };
+        if !is_same {
+            return Err(format!("{threads} threads: {shared:?}, one: {alone:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_naively(
+    database: &Database,
+    dataset: &Dataset,
+    query: &str,
+    blanks: &Blanks,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let Ok(expected) = naive::answer_within(dataset, query, WORK_MAX) else {
+        return Ok(());
+    };
+    let answer = support::answer(database, query, 2).map_err(NoAnswer::message)?;
+    tally.compared_naively += 1;
+    compare::check(&expected, &answer, blanks)
+}
