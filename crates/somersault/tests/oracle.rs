@@ -17,7 +17,7 @@ use testkit::naive::Expected;
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
-use testkit::{Answer, MARKER, oracles, seeds, shrink};
+use testkit::{MARKER, oracles, seeds, shrink};
 
 const QUERIES_A_GRAPH: usize = 40;
 const GRAPHS: u64 = 140;
@@ -139,15 +139,8 @@ impl Loaded {
     fn new(dataset: &Dataset, format: Format, threads: usize) -> Result<Loaded, String> {
         let text = graph::write(dataset, format);
         let database = support::loaded(&text, format, threads)?;
-        let markers = format!("SELECT ?blank ?name {{ ?blank <{MARKER}> ?name }}");
-        let answer = support::answer(&database, &markers, 1).map_err(NoAnswer::message)?;
-        let Answer::Rows { rows, .. } = answer else {
-            return Err("the markers are no rows".to_owned());
-        };
-        Ok(Loaded {
-            database,
-            blanks: Blanks::of_markers(&rows)?,
-        })
+        let blanks = support::blanks(&database)?;
+        Ok(Loaded { database, blanks })
     }
 
     /// Whether the engine answers as expected, or what it refuses.

@@ -16,7 +16,7 @@ use testkit::graph::{self, Format};
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
-use testkit::{Answer, MARKER, naive, seeds};
+use testkit::{naive, seeds};
 
 const QUERIES_A_GRAPH: usize = 30;
 const WORK_MAX: u64 = 8_000_000;
@@ -52,7 +52,7 @@ fn the_number_of_threads_does_not_change_an_answer() {
         let dataset = random_dataset(&SHAPE, &mut random);
         let text = graph::write(&dataset, Format::NQuads);
         let database = support::loaded(&text, Format::NQuads, 2).unwrap();
-        let blanks = blanks(&database);
+        let blanks = support::blanks(&database).unwrap();
         let vocabulary = Vocabulary::of(&dataset);
         for _ in 0..QUERIES_A_GRAPH {
             let query = random_query(&vocabulary, &mut random);
@@ -68,14 +68,6 @@ fn the_number_of_threads_does_not_change_an_answer() {
         tally.heavy > 0 && tally.compared_naively > 0,
         "nothing was tested: {tally:?}"
     );
-}
-
-fn blanks(database: &Database) -> Blanks {
-    let query = format!("SELECT ?blank ?name {{ ?blank <{MARKER}> ?name }}");
-    match support::answer(database, &query, 1).unwrap() {
-        Answer::Rows { rows, .. } => Blanks::of_markers(&rows).unwrap(),
-        Answer::Boolean(_) => panic!("a SELECT has rows"),
-    }
 }
 
 /// The folded answer and whether its plan is heavy; `None` where time or memory ran out.

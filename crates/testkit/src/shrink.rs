@@ -38,9 +38,8 @@ mod tests {
 
     #[test]
     fn keeps_what_is_needed_only() {
-        let text: String = (0..40)
-            .map(|n| format!("<e:{n}> <e:p> <e:{}> .\n", n + 1))
-            .collect();
+        let line = |n: u32| format!("<e:{n}> <e:p> <e:{}> .", n + 1);
+        let text = (0..40).map(line).collect::<Vec<_>>().join("\n");
         let whole = graph::parse(&text).unwrap();
         let needed = graph::parse("<e:3> <e:p> <e:4> . <e:30> <e:p> <e:31> .").unwrap();
         let small = dataset(&whole, &mut |each| {

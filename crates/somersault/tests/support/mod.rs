@@ -3,8 +3,9 @@
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::Collected;
 use somersault::{Database, Kind, Options, Request};
-use testkit::Answer;
+use testkit::compare::Blanks;
 use testkit::graph::Format;
+use testkit::{Answer, MARKER};
 
 /// A database in memory, loaded from text.
 pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, String> {
@@ -62,4 +63,14 @@ pub fn answer(database: &Database, text: &str, threads: usize) -> Result<Answer,
             rows: collected.rows,
         },
     })
+}
+
+/// From the labels of this database's answers to those of the random graph it was loaded from.
+#[allow(dead_code, reason = "each test program uses its own part of this file")]
+pub fn blanks(database: &Database) -> Result<Blanks, String> {
+    let query = format!("SELECT ?blank ?name {{ ?blank <{MARKER}> ?name }}");
+    match answer(database, &query, 1).map_err(NoAnswer::message)? {
+        Answer::Rows { rows, .. } => Blanks::of_markers(&rows),
+        Answer::Boolean(_) => Err("the markers are no rows".to_owned()),
+    }
 }

@@ -30,6 +30,9 @@ use std::collections::HashMap;
 /// Comparisons of a pattern with a triple, or of two rows, after which a question is too large.
 pub const WORK_MAX: u64 = 600_000;
 
+/// Rows of an answer above which a question is too large: comparing them would be what costs.
+pub const ROWS_MAX: usize = 5_000;
+
 /// Why there is no expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NaiveError {
@@ -39,7 +42,7 @@ pub enum NaiveError {
     /// It is outside the subset.
     #[error("{0} is not evaluated naively")]
     Unsupported(&'static str),
-    /// It would take more than [`WORK_MAX`] steps.
+    /// It would take more than [`WORK_MAX`] steps, or give more than [`ROWS_MAX`] rows.
     #[error("the question is too large for a naive evaluation")]
     TooLarge,
 }
@@ -78,6 +81,15 @@ pub struct Ordering {
 
 /// What the specification says about this query on this dataset.
 pub fn answer(dataset: &Dataset, query: &str) -> Result<Expected, NaiveError> {
+    answer_within(dataset, query, WORK_MAX)
+}
+
+/// The same with another bound on the work.
+pub fn answer_within(
+    dataset: &Dataset,
+    query: &str,
+    work_max: u64,
+) -> Result<Expected, NaiveError> {
     let has_free_columns = selects_all(query);
     let query = SparqlParser::new()
         .parse_query(query)
@@ -92,7 +104,7 @@ pub fn answer(dataset: &Dataset, query: &str) -> Result<Expected, NaiveError> {
         _ => return Err(NaiveError::Unsupported("a form other than SELECT and ASK")),
     };
     let notes = Notes::default();
-    let mut evaluator = Evaluator::new(dataset, clause.as_ref(), &notes);
+    let mut evaluator = Evaluator::new(dataset, clause.as_ref(), &notes, work_max);
     let mut expected = modified(pattern, &mut evaluator)?;
     if let Some(missing) = notes.missing() {
         return Err(NaiveError::Unsupported(missing));
@@ -156,6 +168,9 @@ fn modified(pattern: &GraphPattern, evaluator: &mut Evaluator<'_>) -> Result<Exp
         (by, below) = (expression, inner);
     }
     let solutions = evaluator.evaluate(below)?;
+    if solutions.len() > ROWS_MAX {
+        return Err(NaiveError::TooLarge);
+    }
     let slots: Vec<_> = projected
         .iter()
         .map(|variable| evaluator.slot(variable))

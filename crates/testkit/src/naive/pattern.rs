@@ -5,10 +5,10 @@
 //! query are variables that nothing outside their basic graph pattern sees; the grammar forbids
 //! their labels anywhere else.
 
+use super::NaiveError;
 use super::expression::Scope;
 use super::notes::Notes;
 use super::solution::Solution;
-use super::{NaiveError, WORK_MAX};
 use oxrdf::{Dataset, GraphName, GraphNameRef, Literal, NamedNode, Term, Variable};
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, QueryDataset};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
@@ -43,6 +43,7 @@ impl<'a> Evaluator<'a> {
         dataset: &Dataset,
         clause: Option<&QueryDataset>,
         notes: &'a Notes,
+        work_max: u64,
     ) -> Evaluator<'a> {
         let (default, named) = graphs(dataset, clause);
         Evaluator {
@@ -50,7 +51,7 @@ impl<'a> Evaluator<'a> {
             default,
             named,
             slots: HashMap::new(),
-            work_left: WORK_MAX,
+            work_left: work_max,
         }
     }
 
@@ -139,10 +140,14 @@ impl<'a> Evaluator<'a> {
                 |places: &[Place; 3]| places.iter().filter(|each| each.is_known(&bound)).count();
             let next = (0..left.len()).max_by_key(|&index| known(&left[index]));
             let places = left.swap_remove(next.expect("there is one left"));
-            self.spend(solutions.len() * graph.len())?;
+            let possible: Vec<&Triple> = graph
+                .iter()
+                .filter(|each| may_match(&places, each))
+                .collect();
+            self.spend(graph.len() + solutions.len() * possible.len())?;
             let pairs = solutions
                 .iter()
-                .flat_map(|each| graph.iter().map(move |triple| (each, triple)));
+                .flat_map(|each| possible.iter().map(move |triple| (each, *triple)));
             solutions = pairs
                 .filter_map(|(each, triple)| matched(&places, triple, each))
                 .collect();
@@ -356,6 +361,12 @@ impl Place {
     }
 }
 
+/// Whether the constants of a pattern are in their places.
+fn may_match(places: &[Place; 3], triple: &Triple) -> bool {
+    let mut pairs = places.iter().zip(triple);
+    pairs.all(|(place, term)| !matches!(place, Place::Constant(constant) if *constant != **term))
+}
+
 /// The solution that maps the pattern onto the triple and agrees with the one so far.
 fn matched(places: &[Place; 3], triple: &Triple, solution: &Solution) -> Option<Solution> {
     let mut pairs = places.iter().zip(triple);
@@ -423,7 +434,7 @@ fn triples(dataset: &Dataset, names: &[GraphName]) -> Graph {
         .iter()
         .flat_map(|name| dataset.quads_for_graph_name(GraphNameRef::from(name)));
     let mut triples: Vec<oxrdf::Triple> = quads.map(|quad| quad.into_owned().into()).collect();
-    triples.sort_by_key(ToString::to_string);
+    triples.sort_by_cached_key(ToString::to_string);
     triples.dedup();
     let shared = |triple: oxrdf::Triple| {
         [

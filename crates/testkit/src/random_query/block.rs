@@ -2,7 +2,6 @@
 
 use super::Writer;
 use oxrdf::{Quad, Term};
-use std::collections::BTreeSet;
 
 /// How the quads of a block hang together.
 #[derive(Clone, Copy)]
@@ -152,12 +151,8 @@ fn fits(shape: Shape, quad: &Quad, chosen: &[&Quad]) -> bool {
         Shape::Sink => quad.object == first.object,
         Shape::Chain => Term::from(quad.subject.clone()) == last.object,
         Shape::Cycle => {
-            let met: BTreeSet<String> = chosen
-                .iter()
-                .flat_map(|quad| ends(quad))
-                .map(|term| term.to_string())
-                .collect();
-            !chosen.contains(&quad) && ends(quad).iter().all(|end| met.contains(&end.to_string()))
+            let is_met = |end: &Term| chosen.iter().any(|quad| ends(quad).contains(end));
+            !chosen.contains(&quad) && ends(quad).iter().all(is_met)
         }
         Shape::Any => chosen.iter().any(|other| shares(quad, other)),
         Shape::Cross => true,

@@ -33,7 +33,7 @@ impl Vocabulary {
     /// The vocabulary of a dataset, sorted, so that it does not depend on hashing.
     pub fn of(dataset: &Dataset) -> Vocabulary {
         let mut quads: Vec<Quad> = dataset.iter().map(oxrdf::QuadRef::into_owned).collect();
-        quads.sort_by_key(ToString::to_string);
+        quads.sort_by_cached_key(ToString::to_string);
         let mut graphs = BTreeSet::new();
         let (mut iris, mut predicates) = (BTreeSet::new(), BTreeSet::new());
         let mut literals = BTreeMap::new();
