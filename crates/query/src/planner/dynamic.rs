@@ -10,7 +10,7 @@ use super::access::{self, Flow};
 use super::order::{Component, Ordered, keys};
 use super::problem::Problem;
 use crate::plan::Slot;
-use std::collections::HashMap;
+use rdf::Direction;
 
 /// The best walk to a subset.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
         order.push(Ordered {
             pattern: patterns[at],
             rows: subsets.unfiltered(subset),
-            keys: keys(problem, patterns[at]),
+            keys: subsets.keys[at],
             begins: false,
         });
         subset &= !(1 << at);
@@ -86,8 +86,10 @@ struct Subsets<'p> {
     /// By subset: the variables that it binds.
     bound: Vec<u64>,
     rows: Vec<f64>,
-    /// By variable: the patterns it stands in, and its contribution by subset of those.
-    contributions: Vec<(usize, HashMap<usize, f64>)>,
+    /// By variable of `local`.
+    contributions: Vec<Contributions>,
+    /// By pattern: which end is listed when neither is known.
+    keys: Vec<Direction>,
     /// Filters within the component.
     filters: Vec<(u64, f64)>,
 }
@@ -117,15 +119,13 @@ impl<'p> Subsets<'p> {
         }
         let filters = problem.filters.iter();
         let filters = filters.filter_map(|f| Some((bits(&f.variables)?, f.selectivity)));
-        let uses = |variable: usize| {
-            let bit = 1_u64 << variable;
-            let stands_in = |at: &usize| variables[*at] & bit != 0;
-            let patterns = (0..patterns.len()).filter(stands_in);
-            (patterns.fold(0, |set, at| set | 1 << at), HashMap::new())
-        };
         Subsets {
             filters: filters.collect(),
-            contributions: (0..local.len()).map(uses).collect(),
+            contributions: local
+                .iter()
+                .map(|&variable| Contributions::new(problem, patterns, variable))
+                .collect(),
+            keys: patterns.iter().map(|&p| keys(problem, p)).collect(),
             rows: vec![f64::NAN; 1 << patterns.len()],
             problem,
             patterns,
@@ -155,28 +155,10 @@ impl<'p> Subsets<'p> {
         }
         for variable in 0..self.local.len() {
             if self.bound[subset] & 1 << variable != 0 {
-                rows *= self.contribution(variable, subset);
+                rows *= self.contributions[variable].of(self.problem, subset);
             }
         }
         rows
-    }
-
-    fn contribution(&mut self, variable: usize, subset: usize) -> f64 {
-        let (stands_in, known) = &mut self.contributions[variable];
-        let chosen = subset & *stands_in;
-        let (problem, patterns) = (self.problem, self.patterns);
-        *known.entry(chosen).or_insert_with(|| {
-            let number = self.local[variable];
-            let star = &problem.stars[number];
-            let is_chosen = |pattern: usize| {
-                let at = patterns.binary_search(&pattern);
-                at.is_ok_and(|at| chosen & 1 << at != 0)
-            };
-            let is_used = star.incident.iter().any(|&(p, _)| is_chosen(p));
-            let uses = problem.predicate_of[number].iter();
-            let uses = uses.filter(|&&pattern| is_chosen(pattern)).count();
-            problem.contribution(star.solutions(is_chosen), is_used, uses)
-        })
     }
 
     /// Rows of a subset after its filters.
@@ -199,6 +181,55 @@ impl<'p> Subsets<'p> {
             })
         };
         let predicates = problem.index.predicates();
-        access::cost(sized, is_bound, keys(problem, pattern), flow, predicates)
+        access::cost(sized, is_bound, self.keys[at], flow, predicates)
+    }
+}
+
+/// What one variable contributes to the rows of subsets.
+struct Contributions {
+    variable: usize,
+    /// The patterns it stands in, as bits of subsets, each with what it demands of the star and
+    /// whether the variable is its predicate.
+    patterns: Vec<(usize, Vec<usize>, bool)>,
+    /// By subset of those patterns.
+    known: Vec<f64>,
+}
+
+impl Contributions {
+    fn new(problem: &Problem<'_>, patterns: &[usize], variable: usize) -> Contributions {
+        let stands_in = |(at, pattern): (usize, &usize)| {
+            let incident = problem.stars[variable].incident.iter();
+            let demands = incident
+                .filter(|(p, _)| p == pattern)
+                .map(|&(_, demand)| demand);
+            let demands: Vec<usize> = demands.collect();
+            let is_predicate = problem.predicate_of[variable].contains(pattern);
+            (is_predicate || !demands.is_empty()).then_some((1 << at, demands, is_predicate))
+        };
+        let patterns: Vec<_> = patterns.iter().enumerate().filter_map(stands_in).collect();
+        Contributions {
+            variable,
+            known: vec![f64::NAN; 1 << patterns.len()],
+            patterns,
+        }
+    }
+
+    fn of(&mut self, problem: &Problem<'_>, subset: usize) -> f64 {
+        let chosen = |bit: &usize| subset & bit != 0;
+        let mut number = 0;
+        for (at, (bit, ..)) in self.patterns.iter().enumerate() {
+            number |= usize::from(chosen(bit)) << at;
+        }
+        if self.known[number].is_nan() {
+            let mut demands = Vec::with_capacity(self.patterns.len() + 1);
+            let mut uses = 0;
+            for (_, of, is_predicate) in self.patterns.iter().filter(|(bit, ..)| chosen(bit)) {
+                demands.extend_from_slice(of);
+                uses += usize::from(*is_predicate);
+            }
+            let solutions = problem.stars[self.variable].solutions(&demands);
+            self.known[number] = problem.contribution(solutions, !demands.is_empty(), uses);
+        }
+        self.known[number]
     }
 }

@@ -7,6 +7,7 @@
 //! known only apart; within a block they are taken as independent. That is what links the two ends
 //! of a walk: whoever is reached as an `advisor` is a professor, and all professors teach.
 
+use super::star::Demand;
 use crate::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use rdf::{Direction, VertexId};
 use std::collections::HashMap;
@@ -41,6 +42,8 @@ pub(super) struct TypeBlock {
 pub(super) struct Index {
     pub statistics: Statistics,
     pub blocks: Vec<TypeBlock>,
+    /// The blocks that have a class.
+    pub by_class: HashMap<VertexId, Vec<u32>>,
     pub out: Side,
     pub into: Side,
     /// Whether the sets record types.
@@ -52,6 +55,7 @@ impl Index {
         let mut index = Index {
             has_types: statistics.out_sets.iter().any(|set| !set.types.is_empty()),
             blocks: Vec::new(),
+            by_class: HashMap::new(),
             out: Side::default(),
             into: Side::default(),
             statistics: Statistics::default(),
@@ -121,6 +125,9 @@ impl Index {
         }
         for (number, block) in self.blocks.iter_mut().enumerate() {
             block.vertices = f64::max(vertices[0][number], vertices[1][number]);
+            for &class in &block.types {
+                self.by_class.entry(class).or_default().push(number as u32);
+            }
         }
     }
 
@@ -128,6 +135,22 @@ impl Index {
         match direction {
             Direction::Out => &self.out,
             Direction::In => &self.into,
+        }
+    }
+
+    /// Solutions of one demand alone.
+    pub(super) fn solutions(&self, demand: Demand) -> f64 {
+        match demand {
+            Demand::Predicate(_, predicate) => self
+                .predicate(predicate)
+                .map_or(0.0, |known| known.edges as f64),
+            Demand::Any(_) => self.statistics.quads as f64,
+            Demand::Type(class) => {
+                let blocks = self.by_class.get(&class).into_iter().flatten();
+                blocks
+                    .map(|&block| self.blocks[block as usize].vertices)
+                    .sum()
+            }
         }
     }
 

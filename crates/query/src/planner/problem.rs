@@ -74,7 +74,7 @@ impl<'i> Problem<'i> {
             stars: Vec::new(),
             predicate_of: Vec::new(),
         };
-        let mut numbers: HashMap<Slot, usize> = HashMap::new();
+        let mut numbers = vec![None; query.variables.len()];
         let questions = Questions::new(query, ids);
         for (number, pattern) in query.patterns.iter().enumerate() {
             let variables = pattern
@@ -91,7 +91,7 @@ impl<'i> Problem<'i> {
         }
         for filter in &query.filters {
             let mut variables = Vec::new();
-            filter.for_each_slot(&mut |slot| variables.extend(numbers.get(&slot)));
+            filter.for_each_slot(&mut |slot| variables.extend(numbers[slot.0 as usize]));
             variables.sort_unstable();
             variables.dedup();
             problem.filters.push(SizedFilter {
@@ -102,8 +102,8 @@ impl<'i> Problem<'i> {
         problem
     }
 
-    fn number(&mut self, slot: Slot, numbers: &mut HashMap<Slot, usize>) -> usize {
-        *numbers.entry(slot).or_insert_with(|| {
+    fn number(&mut self, slot: Slot, numbers: &mut [Option<usize>]) -> usize {
+        *numbers[slot.0 as usize].get_or_insert_with(|| {
             self.slots.push(slot);
             self.stars.push(Star::default());
             self.predicate_of.push(Vec::new());
@@ -119,7 +119,7 @@ impl<'i> Problem<'i> {
         variables: Vec<usize>,
         ids: &[Option<VertexId>],
         degrees: [Option<f64>; 2],
-        numbers: &HashMap<Slot, usize>,
+        numbers: &[Option<usize>],
     ) -> Sized {
         let predicate = resolve(pattern.predicate, ids);
         let statistics = match predicate {
@@ -148,11 +148,13 @@ impl<'i> Problem<'i> {
                     (None, Resolved::Known(vertex)) => Demand::Predicate(direction, vertex),
                     _ => Demand::Any(direction),
                 };
-                self.stars[numbers[&slot]].add(number, demand);
+                let star = numbers[slot.0 as usize].expect("numbered with its pattern");
+                self.stars[star].add(number, demand);
             }
         }
         if let Node::Slot(slot) = pattern.predicate {
-            self.predicate_of[numbers[&slot]].push(number);
+            let variable = numbers[slot.0 as usize].expect("numbered with its pattern");
+            self.predicate_of[variable].push(number);
         }
         let factor = match degrees {
             _ if absent || edges == 0.0 => 0.0,

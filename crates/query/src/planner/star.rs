@@ -13,14 +13,17 @@
 //! Exact for patterns of one direction (Neumann and Moerkotte, "Characteristic sets", ICDE'11);
 //! the two directions are taken as independent within a block of equal types. Zero is a proof: no
 //! vertex has the set. Sets are grouped once per query by which of its predicates they have, so an
-//! evaluation costs a handful of products; the grouping costs the sets that have them.
+//! evaluation costs a handful of products; the grouping costs the sets that have them. A star of one
+//! pattern, as most variables have, is counted by the statistics as it stands.
 
 use super::index::Index;
 use rdf::{Direction, VertexId};
-use std::collections::HashMap;
 
 /// Bounds the products of fan-outs, so that ratios of them stay numbers.
 const WEIGHT_MAX: f64 = 1e100;
+
+/// How many groups are looked at for one to merge a set into.
+const GROUPS_SEARCHED_MAX: usize = 64;
 
 /// What a pattern demands of the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +36,16 @@ pub(super) enum Demand {
     Type(VertexId),
 }
 
+impl Demand {
+    /// The direction of the sets that answer it; `None` for a class.
+    fn direction(self) -> Option<Direction> {
+        match self {
+            Demand::Predicate(direction, _) | Demand::Any(direction) => Some(direction),
+            Demand::Type(_) => None,
+        }
+    }
+}
+
 /// The star of one variable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Star {
@@ -40,17 +53,21 @@ pub(super) struct Star {
     demands: Vec<Demand>,
     /// Patterns and their demands, ascending by pattern; a pattern may stand here twice.
     pub incident: Vec<(usize, usize)>,
+    /// The solutions of a star of one pattern, which needs no sets.
+    alone: Option<f64>,
+    /// Ascending by number of the index's block.
     blocks: Vec<Block>,
 }
 
 /// The vertices of one set of types, as this star sees them.
 #[derive(Clone, Debug)]
 struct Block {
+    number: u32,
     vertices: f64,
-    /// By demand: whether the block has the type.
+    /// By demand: whether the block has the type. Empty where no demand is a class.
     has_type: Vec<bool>,
-    out: Vec<Group>,
-    into: Vec<Group>,
+    /// Groups of out-sets and of in-sets.
+    groups: [Vec<Group>; 2],
 }
 
 /// Sets of a block that have the same of the star's predicates.
@@ -60,6 +77,15 @@ struct Group {
     share: f64,
     /// By demand: edges per vertex.
     fans: Vec<f64>,
+}
+
+/// A set that answers a demand.
+#[derive(Clone, Copy)]
+struct Answer {
+    block: u32,
+    set: u32,
+    demand: usize,
+    fan: f64,
 }
 
 impl Star {
@@ -74,35 +100,33 @@ impl Star {
 
     /// Groups the statistics' sets by the demands that were added.
     pub(super) fn prepare(&mut self, index: &Index) {
-        let mut blocks: HashMap<u32, Block> = HashMap::new();
-        for direction in [Direction::Out, Direction::In] {
-            self.group_sets(index, direction, &mut blocks);
+        if let [(_, demand)] = self.incident[..] {
+            self.alone = Some(index.solutions(self.demands[demand]));
+            return;
         }
-        if self.demands.iter().any(|d| matches!(d, Demand::Type(_))) {
-            for (number, block) in index.blocks.iter().enumerate() {
-                let has = |demand: &Demand| match demand {
-                    Demand::Type(class) => block.types.binary_search(class).is_ok(),
-                    _ => false,
-                };
-                let has_type: Vec<bool> = self.demands.iter().map(has).collect();
-                if has_type.contains(&true) {
-                    self.block(index, number as u32, &mut blocks).has_type = has_type;
-                }
+        for direction in [Direction::Out, Direction::In] {
+            let answers = self.answers(index, direction);
+            for sets in answers.chunk_by(|a, b| a.set == b.set) {
+                self.group(index, direction, sets);
             }
         }
-        let mut numbered: Vec<(u32, Block)> = blocks.into_iter().collect();
-        numbered.sort_unstable_by_key(|(number, _)| *number);
-        self.blocks = numbered.into_iter().map(|(_, block)| block).collect();
+        if self.demands.iter().any(|d| matches!(d, Demand::Type(_))) {
+            self.note_types(index);
+        }
     }
 
-    fn group_sets(&self, index: &Index, direction: Direction, blocks: &mut HashMap<u32, Block>) {
+    /// The sets of a direction that answer any demand, by block and set.
+    fn answers(&self, index: &Index, direction: Direction) -> Vec<Answer> {
         let side = index.side_of(direction);
-        // By set: edges per vertex of each demand.
-        let mut fans: HashMap<u32, Vec<f64>> = HashMap::new();
-        let demands = self.demands.len();
+        let mut answers = Vec::new();
         let mut note = |set: u32, demand: usize, edges: f64| {
-            let vertices = side.sets[set as usize].vertices.max(1.0);
-            fans.entry(set).or_insert_with(|| vec![0.0; demands])[demand] = edges / vertices;
+            let summary = side.sets[set as usize];
+            answers.push(Answer {
+                block: summary.block,
+                set,
+                demand,
+                fan: edges / summary.vertices.max(1.0),
+            });
         };
         for (number, demand) in self.demands.iter().enumerate() {
             match demand {
@@ -119,61 +143,131 @@ impl Star {
                 _ => {}
             }
         }
-        let mut sets: Vec<(u32, Vec<f64>)> = fans.into_iter().collect();
-        sets.sort_unstable_by_key(|(set, _)| *set);
-        let mut groups: HashMap<(u32, Vec<bool>), usize> = HashMap::new();
-        for (set, fans) in sets {
-            let summary = side.sets[set as usize];
-            let block = self.block(index, summary.block, blocks);
-            let share = summary.vertices / block.vertices.max(1.0);
-            let list = match direction {
-                Direction::Out => &mut block.out,
-                Direction::In => &mut block.into,
+        answers.sort_unstable_by_key(|answer| (answer.block, answer.set, answer.demand));
+        answers
+    }
+
+    /// Adds a set, by what it answers, to the group of its block that has the same predicates.
+    fn group(&mut self, index: &Index, direction: Direction, answers: &[Answer]) {
+        let demands = self.demands.len();
+        let Some(first) = answers.first() else { return };
+        let vertices = index.side_of(direction).sets[first.set as usize].vertices;
+        let block = self.block(index, first.block);
+        let share = vertices / block.vertices.max(1.0);
+        let groups = &mut block.groups[direction as usize];
+        let has_the_same = |group: &&mut Group| {
+            let has = group.fans.iter().filter(|fan| **fan > 0.0).count();
+            has == answers.len() && answers.iter().all(|a| group.fans[a.demand] > 0.0)
+        };
+        // Not merging changes nothing but the time that evaluations take.
+        let known = groups
+            .iter_mut()
+            .rev()
+            .take(GROUPS_SEARCHED_MAX)
+            .find(has_the_same);
+        if let Some(group) = known {
+            group.merge(share, answers);
+            return;
+        }
+        let mut group = Group {
+            share,
+            fans: vec![0.0; demands],
+        };
+        for answer in answers {
+            group.fans[answer.demand] = answer.fan;
+        }
+        groups.push(group);
+    }
+
+    fn block(&mut self, index: &Index, number: u32) -> &mut Block {
+        let at = self
+            .blocks
+            .binary_search_by_key(&number, |block| block.number);
+        let at = at.unwrap_or_else(|at| {
+            let block = Block {
+                number,
+                vertices: index.blocks[number as usize].vertices,
+                has_type: Vec::new(),
+                groups: [Vec::new(), Vec::new()],
             };
-            let has: Vec<bool> = fans.iter().map(|fan| *fan > 0.0).collect();
-            let known = *groups.entry((summary.block, has)).or_insert(list.len());
-            if let Some(group) = list.get_mut(known) {
-                group.merge(share, &fans);
-            } else {
-                list.push(Group { share, fans });
+            self.blocks.insert(at, block);
+            at
+        });
+        &mut self.blocks[at]
+    }
+
+    /// Notes which blocks are of the classes demanded.
+    fn note_types(&mut self, index: &Index) {
+        for class in self.demands.clone() {
+            let Demand::Type(class) = class else { continue };
+            for &block in index.by_class.get(&class).into_iter().flatten() {
+                self.block(index, block);
             }
+        }
+        let demands = &self.demands;
+        for block in &mut self.blocks {
+            let types = &index.blocks[block.number as usize].types;
+            let has = |demand: &Demand| match demand {
+                Demand::Type(class) => types.binary_search(class).is_ok(),
+                _ => false,
+            };
+            block.has_type = demands.iter().map(has).collect();
         }
     }
 
-    fn block<'b>(
-        &self,
-        index: &Index,
-        number: u32,
-        blocks: &'b mut HashMap<u32, Block>,
-    ) -> &'b mut Block {
-        blocks.entry(number).or_insert_with(|| Block {
-            vertices: index.blocks[number as usize].vertices,
-            has_type: vec![false; self.demands.len()],
-            out: Vec::new(),
-            into: Vec::new(),
-        })
-    }
-
-    /// `W` of the patterns for which `chosen` holds; 1 where none is chosen.
-    pub(super) fn solutions(&self, chosen: impl Fn(usize) -> bool) -> f64 {
-        let mut state = StarState::new(self);
-        let mut any = false;
-        for &(pattern, demand) in &self.incident {
-            if chosen(pattern) {
-                any = true;
-                state.demand(self, demand);
+    /// `W` of patterns given by their demands; 1 for none.
+    pub(super) fn solutions(&self, demands: &[usize]) -> f64 {
+        if demands.is_empty() {
+            return 1.0;
+        }
+        if let Some(alone) = self.alone {
+            return alone;
+        }
+        let uses = |direction| {
+            let directions = demands
+                .iter()
+                .map(|&demand| self.demands[demand].direction());
+            directions.flatten().any(|of| of == direction)
+        };
+        let used = [uses(Direction::Out), uses(Direction::In)];
+        let mut sum = 0.0;
+        for block in &self.blocks {
+            let is_type = |&demand: &usize| match self.demands[demand] {
+                Demand::Type(_) => block.has_type[demand],
+                _ => true,
+            };
+            if demands.iter().all(is_type) {
+                sum += block.vertices
+                    * self.ways(block, Direction::Out, used, demands)
+                    * self.ways(block, Direction::In, used, demands);
             }
         }
-        if any { state.solutions(self) } else { 1.0 }
+        sum
+    }
+
+    /// Solutions per vertex of a block in one direction.
+    fn ways(&self, block: &Block, direction: Direction, used: [bool; 2], demands: &[usize]) -> f64 {
+        if !used[direction as usize] {
+            return 1.0;
+        }
+        let fans = |group: &Group| {
+            let of_direction =
+                |&&demand: &&usize| self.demands[demand].direction() == Some(direction);
+            let demands = demands.iter().filter(of_direction);
+            let product: f64 = demands.map(|&demand| group.fans[demand]).product();
+            group.share * product
+        };
+        block.groups[direction as usize].iter().map(fans).sum()
     }
 }
 
 impl Group {
-    /// Adds sets with the same predicates: fan-outs are averages over vertices.
-    fn merge(&mut self, share: f64, fans: &[f64]) {
-        let sum = self.share + share;
-        for (mine, theirs) in self.fans.iter_mut().zip(fans) {
-            *mine = (*mine * self.share + theirs * share) / sum.max(f64::MIN_POSITIVE);
+    /// Adds a set with the same predicates: fan-outs are averages over vertices.
+    fn merge(&mut self, share: f64, answers: &[Answer]) {
+        let sum = (self.share + share).max(f64::MIN_POSITIVE);
+        for answer in answers {
+            let mine = &mut self.fans[answer.demand];
+            *mine = (*mine * self.share + answer.fan * share) / sum;
         }
         self.share = sum;
     }
@@ -182,25 +276,25 @@ impl Group {
 /// A star with some of its patterns chosen, for adding one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct StarState {
-    /// By block, then by group: share times the fan-outs so far; a dead block has none.
-    blocks: Vec<Option<(Vec<f64>, Vec<f64>)>>,
-    has_out: bool,
-    has_in: bool,
+    /// By block, then by direction, then by group: share times the fan-outs so far. A block without
+    /// a demanded type has no groups left.
+    weights: Vec<f64>,
+    alive: Vec<bool>,
+    used: [bool; 2],
     /// Whether any pattern is chosen.
     pub is_used: bool,
 }
 
 impl StarState {
     pub(super) fn new(star: &Star) -> StarState {
-        let shares = |groups: &[Group]| groups.iter().map(|group| group.share).collect();
+        let groups = star
+            .blocks
+            .iter()
+            .flat_map(|block| block.groups.iter().flatten());
         StarState {
-            blocks: star
-                .blocks
-                .iter()
-                .map(|block| Some((shares(&block.out), shares(&block.into))))
-                .collect(),
-            has_out: false,
-            has_in: false,
+            weights: groups.map(|group| group.share).collect(),
+            alive: vec![true; star.blocks.len()],
+            used: [false; 2],
             is_used: false,
         }
     }
@@ -208,32 +302,22 @@ impl StarState {
     /// Chooses a pattern with this demand.
     pub(super) fn demand(&mut self, star: &Star, demand: usize) {
         self.is_used = true;
-        let kind = star.demands[demand];
-        match kind {
-            Demand::Type(_) => {}
-            Demand::Predicate(Direction::Out, _) | Demand::Any(Direction::Out) => {
-                self.has_out = true;
-            }
-            Demand::Predicate(Direction::In, _) | Demand::Any(Direction::In) => self.has_in = true,
+        let direction = star.demands[demand].direction();
+        if let Some(direction) = direction {
+            self.used[direction as usize] = true;
         }
-        for (state, block) in self.blocks.iter_mut().zip(&star.blocks) {
-            let Some((out, into)) = state else { continue };
-            let (weights, groups) = match kind {
-                Demand::Type(_) => {
-                    if !block.has_type[demand] {
-                        *state = None;
+        let mut weights = self.weights.iter_mut();
+        for (block, alive) in star.blocks.iter().zip(&mut self.alive) {
+            *alive &= direction.is_some() || block.has_type[demand];
+            for (of, groups) in [Direction::Out, Direction::In]
+                .into_iter()
+                .zip(&block.groups)
+            {
+                for (group, weight) in groups.iter().zip(&mut weights) {
+                    if direction == Some(of) {
+                        *weight = (*weight * group.fans[demand]).min(WEIGHT_MAX);
                     }
-                    continue;
                 }
-                Demand::Predicate(Direction::Out, _) | Demand::Any(Direction::Out) => {
-                    (out, &block.out)
-                }
-                Demand::Predicate(Direction::In, _) | Demand::Any(Direction::In) => {
-                    (into, &block.into)
-                }
-            };
-            for (weight, group) in weights.iter_mut().zip(groups) {
-                *weight = (*weight * group.fans[demand]).min(WEIGHT_MAX);
             }
         }
     }
@@ -243,12 +327,22 @@ impl StarState {
         if !self.is_used {
             return 1.0;
         }
+        if let Some(alone) = star.alone {
+            return alone;
+        }
+        let mut weights = &self.weights[..];
         let mut sum = 0.0;
-        for (state, block) in self.blocks.iter().zip(&star.blocks) {
-            if let Some((out, into)) = state {
-                let out = if self.has_out { out.iter().sum() } else { 1.0 };
-                let into = if self.has_in { into.iter().sum() } else { 1.0 };
-                sum += block.vertices * out * into;
+        for (block, alive) in star.blocks.iter().zip(&self.alive) {
+            let mut ways = [1.0; 2];
+            for (direction, groups) in block.groups.iter().enumerate() {
+                let (mine, rest) = weights.split_at(groups.len());
+                weights = rest;
+                if self.used[direction] {
+                    ways[direction] = mine.iter().sum();
+                }
+            }
+            if *alive {
+                sum += block.vertices * ways[0] * ways[1];
             }
         }
         sum

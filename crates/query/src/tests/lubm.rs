@@ -480,7 +480,7 @@ fn check(number: u32, one: &str, many: &str) {
 fn triangles() {
     check(
         1,
-        r#"
+        "
         ub:Department <-a- ?Z   [?Z]
         ?Z -ub:subOrganizationOf-> ?Y   [?Y ?Z]
         check ?Y -a-> ub:University   [?Y ?Z]
@@ -489,8 +489,8 @@ fn triangles() {
         check ?X -a-> ub:GraduateStudent   [?X ?Y ?Z]
         select ?X ?Y ?Z
         light
-        "#,
-        r#"
+        ",
+        "
         ub:University <-a- ?Y   [?Y]
         ?Y <-ub:subOrganizationOf- ?Z   [?Y ?Z]
         check ?Z -a-> ub:Department   [?Y ?Z]
@@ -499,11 +499,11 @@ fn triangles() {
         check ?X -ub:undergraduateDegreeFrom-> ?Y   [?X ?Y ?Z]
         select ?X ?Y ?Z
         heavy
-        "#,
+        ",
     );
     check(
         3,
-        r#"
+        "
         ub:Department <-a- ?Z   [?Z]
         ?Z -ub:subOrganizationOf-> ?Y   [?Y ?Z]
         check ?Y -a-> ub:University   [?Y ?Z]
@@ -512,8 +512,8 @@ fn triangles() {
         check ?X -ub:memberOf-> ?Z   [?X ?Y ?Z]
         select ?X ?Y ?Z
         light
-        "#,
-        r#"
+        ",
+        "
         ub:University <-a- ?Y   [?Y]
         ?Y <-ub:subOrganizationOf- ?Z   [?Y ?Z]
         check ?Z -a-> ub:Department   [?Y ?Z]
@@ -522,11 +522,11 @@ fn triangles() {
         check ?X -ub:memberOf-> ?Z   [?X ?Y ?Z]
         select ?X ?Y ?Z
         heavy
-        "#,
+        ",
     );
     check(
         7,
-        r#"
+        "
         ub:FullProfessor <-a- ?Y   [?Y]
         ?Y -ub:teacherOf-> ?Z   [?Y ?Z]
         check ?Z -a-> ub:Course   [?Y ?Z]
@@ -535,8 +535,8 @@ fn triangles() {
         check ?X -ub:takesCourse-> ?Z   [?Y ?X ?Z]
         select ?X ?Y ?Z
         light
-        "#,
-        r#"
+        ",
+        "
         ub:FullProfessor <-a- ?Y   [?Y]
         ?Y -ub:teacherOf-> ?Z   [?Y ?Z]
         check ?Z -a-> ub:Course   [?Y ?Z]
@@ -545,7 +545,7 @@ fn triangles() {
         check ?X -ub:takesCourse-> ?Z   [?Y ?X ?Z]
         select ?X ?Y ?Z
         heavy
-        "#,
+        ",
     );
 }
 
@@ -553,18 +553,18 @@ fn triangles() {
 fn by_type() {
     check(
         2,
-        r#"
+        "
         ub:Course <-a- ?X   [?X]
         ?X -ub:name-> ?Y   [?X ?Y]
         select ?X ?Y
         light
-        "#,
-        r#"
+        ",
+        "
         ub:Course <-a- ?X   [?X]
         ?X -ub:name-> ?Y   [?X ?Y]
         select ?X ?Y
         heavy
-        "#,
+        ",
     );
 }
 
@@ -572,7 +572,7 @@ fn by_type() {
 fn from_a_constant() {
     check(
         4,
-        r#"
+        "
         <http://www.Department0.University0.edu> <-ub:worksFor- ?X   [?X]
         check ?X -a-> ub:FullProfessor   [?X]
         ?X -ub:name-> ?Y1   [?X ?Y1]
@@ -580,8 +580,8 @@ fn from_a_constant() {
         ?X -ub:telephone-> ?Y3   [?X ?Y1 ?Y2 ?Y3]
         select ?X ?Y1 ?Y2 ?Y3
         light
-        "#,
-        r#"
+        ",
+        "
         <http://www.Department0.University0.edu> <-ub:worksFor- ?X   [?X]
         check ?X -a-> ub:FullProfessor   [?X]
         ?X -ub:name-> ?Y1   [?X ?Y1]
@@ -589,58 +589,58 @@ fn from_a_constant() {
         ?X -ub:telephone-> ?Y3   [?X ?Y1 ?Y2 ?Y3]
         select ?X ?Y1 ?Y2 ?Y3
         light
-        "#,
+        ",
     );
     check(
         5,
-        r#"
+        "
         <http://www.Department0.University0.edu> <-ub:subOrganizationOf- ?X   [?X]
         check ?X -a-> ub:ResearchGroup   [?X]
         select ?X
         light
-        "#,
-        r#"
+        ",
+        "
         <http://www.Department0.University0.edu> <-ub:subOrganizationOf- ?X   [?X]
         check ?X -a-> ub:ResearchGroup   [?X]
         select ?X
         light
-        "#,
+        ",
     );
     check(
         6,
-        r#"
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
         check ?Y -a-> ub:Department   [?Y]
         ?Y <-ub:worksFor- ?X   [?Y ?X]
         check ?X -a-> ub:FullProfessor   [?Y ?X]
         select ?X ?Y
         light
-        "#,
-        r#"
+        ",
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
         check ?Y -a-> ub:Department   [?Y]
         ?Y <-ub:worksFor- ?X   [?Y ?X]
         check ?X -a-> ub:FullProfessor   [?Y ?X]
         select ?X ?Y
         light
-        "#,
+        ",
     );
     check(
         12,
-        r#"
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
         ?Y <-ub:worksFor- ?X   [?Y ?X]
         ?X <-ub:advisor- ?Z   [?Y ?X]
         select ?X ?Y
         light
-        "#,
-        r#"
+        ",
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
         ?Y <-ub:worksFor- ?X   [?Y ?X]
         ?X <-ub:advisor- ?Z   [?Y ?X]
         select ?X ?Y
         light
-        "#,
+        ",
     );
 }
 
@@ -648,66 +648,66 @@ fn from_a_constant() {
 fn unknown_predicates() {
     check(
         8,
-        r#"
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?D   [?D]
         predicates ?D <-?P-   [?D ?P]
         ?D <-?P- ?X   [?D ?X ?P]
         select ?X ?P ?D
         light
-        "#,
-        r#"
+        ",
+        "
         <http://www.University0.edu> <-ub:subOrganizationOf- ?D   [?D]
         predicates ?D <-?P-   [?D ?P]
         ?D <-?P- ?X   [?D ?X ?P]
         select ?X ?P ?D
         light
-        "#,
+        ",
     );
     check(
         9,
-        r#"
+        "
         predicates <http://www.Department0.University0.edu> <-?P-   [?P]
         <http://www.Department0.University0.edu> <-?P- ?X   [?X ?P]
         select ?X ?P
         light
-        "#,
-        r#"
+        ",
+        "
         predicates <http://www.Department0.University0.edu> <-?P-   [?P]
         <http://www.Department0.University0.edu> <-?P- ?X   [?X ?P]
         select ?X ?P
         light
-        "#,
+        ",
     );
     check(
         10,
-        r#"
+        "
         predicates <http://www.Department3.University0.edu/FullProfessor1> <-?Y-   [?Y]
         <http://www.Department3.University0.edu/FullProfessor1> <-?Y- ?X   [?X ?Y]
         check ?X -a-> ub:UndergraduateStudent   [?X ?Y]
         select ?X ?Y
         light
-        "#,
-        r#"
+        ",
+        "
         predicates <http://www.Department3.University0.edu/FullProfessor1> <-?Y-   [?Y]
         <http://www.Department3.University0.edu/FullProfessor1> <-?Y- ?X   [?X ?Y]
         check ?X -a-> ub:UndergraduateStudent   [?X ?Y]
         select ?X ?Y
         light
-        "#,
+        ",
     );
     check(
         11,
-        r#"
+        "
         predicates <http://www.Department7.University0.edu/UndergraduateStudent201> -?X->   [?X]
         check <http://www.Department7.University0.edu/UndergraduateStudent201> -?X-> <http://www.Department7.University0.edu>   [?X]
         select ?X
         light
-        "#,
-        r#"
+        ",
+        "
         predicates <http://www.Department7.University0.edu/UndergraduateStudent201> -?X->   [?X]
         check <http://www.Department7.University0.edu/UndergraduateStudent201> -?X-> <http://www.Department7.University0.edu>   [?X]
         select ?X
         light
-        "#,
+        ",
     );
 }

@@ -15,90 +15,90 @@ fn check(query: &str, expected: &str) {
 #[test]
 fn patterns() {
     check(
-        r#"SELECT * { ?s ?p ?o }"#,
-        r#"
+        "SELECT * { ?s ?p ?o }",
+        "
         all predicates ?p   [?p]
         keys ?o <-?p-   [?p ?o]
         ?o <-?p- ?s   [?s ?p ?o]
         select ?o ?p ?s
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT * { ?x ub:advisor ?y }"#,
-        r#"
+        "SELECT * { ?x ub:advisor ?y }",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ub:advisor ?x }"#,
-        r#"
+        "SELECT * { ?x ub:advisor ?x }",
+        "
         keys ?x <-ub:advisor-   [?x]
         check ?x -ub:advisor-> ?x   [?x]
         select ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ?p ?x }"#,
-        r#"
+        "SELECT * { ?x ?p ?x }",
+        "
         all predicates ?p   [?p]
         keys ?x <-?p-   [?x ?p]
         check ?x -?p-> ?x   [?x ?p]
         select ?p ?x
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT * { ?x ?x ?x }"#,
-        r#"
+        "SELECT * { ?x ?x ?x }",
+        "
         all predicates ?x   [?x]
         check ?x -?x-> ?x   [?x]
         select ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ?x ?o }"#,
-        r#"
+        "SELECT * { ?x ?x ?o }",
+        "
         all predicates ?x   [?x]
         ?x -?x-> ?o   [?x ?o]
         select ?o ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?s ?o ?o }"#,
-        r#"
+        "SELECT * { ?s ?o ?o }",
+        "
         all predicates ?o   [?o]
         ?o <-?o- ?s   [?s ?o]
         select ?o ?s
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x a ?c }"#,
-        r#"
+        "SELECT * { ?x a ?c }",
+        "
         keys ?c <-a-   [?c]
         ?c <-a- ?x   [?x ?c]
         select ?c ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x a ub:University ; ?p ?o . ?p ub:name ?n }"#,
-        r#"
+        "SELECT * { ?x a ub:University ; ?p ?o . ?p ub:name ?n }",
+        "
         ub:University <-a- ?x   [?x]
         predicates ?x -?p->   [?x ?p]
         ?x -?p-> ?o   [?x ?p ?o]
         ?p -ub:name-> ?n   [?x ?p ?o ?n]
         select ?n ?o ?p ?x
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT * { ?x ub:advisor ?y . ?y ?p ?x }"#,
-        r#"
+        "SELECT * { ?x ub:advisor ?y . ?y ?p ?x }",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?x ?y]
         predicates ?y -?p->   [?x ?y ?p]
         check ?y -?p-> ?x   [?x ?y ?p]
         select ?p ?x ?y
-        heavy"#,
+        heavy",
     );
     check(
         r#"SELECT ?x { ?x ub:advisor [ ub:worksFor ?d ; ub:name "X" ] }"#,
@@ -110,74 +110,74 @@ fn patterns() {
         light"#,
     );
     check(
-        r#"SELECT * { <http://a/b> ?p <http://a/c> }"#,
-        r#"
+        "SELECT * { <http://a/b> ?p <http://a/c> }",
+        "
         predicates <http://a/b> -?p->   [?p]
         check <http://a/b> -?p-> <http://a/c>   [?p]
         select ?p
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { <http://a/b> ub:advisor <http://a/c> . ?x a ub:Course }"#,
-        r#"
+        "SELECT * { <http://a/b> ub:advisor <http://a/c> . ?x a ub:Course }",
+        "
         check <http://a/b> -ub:advisor-> <http://a/c>
         ub:Course <-a- ?x   [?x]
         select ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ub:absent ?y . ?y ub:advisor ?z }"#,
-        r#"
+        "SELECT * { ?x ub:absent ?y . ?y ub:advisor ?z }",
+        "
         keys ?y <-ub:absent-   [?y]
         ?y <-ub:absent- ?x   [?x ?y]
         ?y -ub:advisor-> ?z   [?x ?y ?z]
         select ?x ?y ?z
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ub:headOf ub:absent . ?x ub:name ?n }"#,
-        r#"
+        "SELECT * { ?x ub:headOf ub:absent . ?x ub:name ?n }",
+        "
         ub:absent <-ub:headOf- ?x   [?x]
         ?x -ub:name-> ?n   [?x ?n]
         select ?n ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x a ub:Course . ?y a ub:Department }"#,
-        r#"
+        "SELECT * { ?x a ub:Course . ?y a ub:Department }",
+        "
         ub:Department <-a- ?y   [?y]
         ub:Course <-a- ?x   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * {}"#,
-        r#"
+        "SELECT * {}",
+        "
         select
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ^ub:headOf/ub:name ?y }"#,
-        r#"
+        "SELECT * { ?x ^ub:headOf/ub:name ?y }",
+        "
         keys ?.0 -ub:headOf->   [?.0]
         ?.0 -ub:headOf-> ?x   [?.0 ?x]
         ?.0 -ub:name-> ?y   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
 }
 
 #[test]
 fn filters() {
     check(
-        r#"SELECT * { ?x a ub:Course . ?y a ub:Department . ?y ub:name ?n FILTER(?x != ?y) }"#,
-        r#"
+        "SELECT * { ?x a ub:Course . ?y a ub:Department . ?y ub:name ?n FILTER(?x != ?y) }",
+        "
         ub:Department <-a- ?y   [?y]
         ?y -ub:name-> ?n   [?y ?n]
         ub:Course <-a- ?x   [?x ?y ?n]
         filter (?x != ?y)   [?x ?y ?n]
         select ?n ?x ?y
-        heavy"#,
+        heavy",
     );
     check(
         r#"SELECT * { ?x ub:name ?n FILTER(?n > "a" && STRLEN(?n) < 5 || ?n = "q") }"#,
@@ -209,20 +209,20 @@ fn filters() {
         light"#,
     );
     check(
-        r#"SELECT * { { FILTER(1 < 2) } ?x ub:headOf ?y }"#,
-        r#"
+        "SELECT * { { FILTER(1 < 2) } ?x ub:headOf ?y }",
+        "
         filter (1 < 2)
         keys ?x -ub:headOf->   [?x]
         ?x -ub:headOf-> ?y   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { FILTER(1 = 1) }"#,
-        r#"
+        "SELECT * { FILTER(1 = 1) }",
+        "
         filter (1 = 1)
         select
-        light"#,
+        light",
     );
     check(
         r#"SELECT * { ?x ub:name ?n FILTER(?n IN ("a", "b")) FILTER(?n NOT IN ("c")) FILTER(-?n + 1 * 2 > +3) FILTER(IF(?n, COALESCE(?n, 1), sameTerm(?n, ?x))) FILTER(!regex(?n, "x", "i")) }"#,
@@ -238,8 +238,8 @@ fn filters() {
         heavy"#,
     );
     check(
-        r#"SELECT * { ?x ub:takesCourse ?c . ?y ub:takesCourse ?c . ?x ub:advisor ?p . ?y ub:advisor ?p FILTER(?x != ?y) }"#,
-        r#"
+        "SELECT * { ?x ub:takesCourse ?c . ?y ub:takesCourse ?c . ?x ub:advisor ?p . ?y ub:advisor ?p FILTER(?x != ?y) }",
+        "
         keys ?p <-ub:advisor-   [?p]
         ?p <-ub:advisor- ?x   [?x ?p]
         ?x -ub:takesCourse-> ?c   [?x ?c ?p]
@@ -247,234 +247,234 @@ fn filters() {
         filter (?x != ?y)   [?x ?c ?y ?p]
         check ?y -ub:takesCourse-> ?c   [?x ?c ?y ?p]
         select ?c ?p ?x ?y
-        heavy"#,
+        heavy",
     );
 }
 
 #[test]
 fn graphs_and_datasets() {
     check(
-        r#"SELECT * { GRAPH ?g { ?s ub:advisor ?o . ?o ub:name ?n } ?g ub:name ?label }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ?s ub:advisor ?o . ?o ub:name ?n } ?g ub:name ?label }",
+        "
         keys ?o <-ub:advisor- in each graph ?g   [?o]
         ?o <-ub:advisor- ?s in each graph ?g   [?g ?s ?o]
         ?o -ub:name-> ?n in graph ?g   [?g ?s ?o ?n]
         ?g -ub:name-> ?label   [?g ?s ?o ?n ?label]
         select ?g ?label ?n ?o ?s
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT * { GRAPH ?g {} }"#,
-        r#"
+        "SELECT * { GRAPH ?g {} }",
+        "
         all graphs ?g   [?g]
         select ?g
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH <http://g> {} ?x ub:headOf ?y }"#,
-        r#"
+        "SELECT * { GRAPH <http://g> {} ?x ub:headOf ?y }",
+        "
         keys ?x -ub:headOf->   [?x]
         ?x -ub:headOf-> ?y   [?x ?y]
         all graphs ?.2   [?x ?y ?.2]
         filter sameTerm(?.2, <http://g>)   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { ?x ub:headOf ?g . GRAPH ?g {} }"#,
-        r#"
+        "SELECT * { ?x ub:headOf ?g . GRAPH ?g {} }",
+        "
         keys ?x -ub:headOf->   [?x]
         ?x -ub:headOf-> ?g   [?x ?g]
         all graphs ?.2   [?x ?g ?.2]
         same ?g ?.2   [?x ?g]
         select ?g ?x
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH <http://g> { ?s ub:advisor ?o { ?o ub:name ?n } } ?o a ub:FullProfessor }"#,
-        r#"
+        "SELECT * { GRAPH <http://g> { ?s ub:advisor ?o { ?o ub:name ?n } } ?o a ub:FullProfessor }",
+        "
         ub:FullProfessor <-a- ?o   [?o]
         ?o -ub:name-> ?n in graph <http://g>   [?o ?n]
         ?o <-ub:advisor- ?s in graph <http://g>   [?s ?o ?n]
         select ?n ?o ?s
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ?g ub:advisor ?o } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ?g ub:advisor ?o } }",
+        "
         keys ?o <-ub:advisor- in each graph ?g   [?o]
         ?o <-ub:advisor- ?g in each graph ?.2   [?g ?o ?.2]
         same ?g ?.2   [?g ?o]
         select ?g ?o
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ?s ub:advisor ?g } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ?s ub:advisor ?g } }",
+        "
         keys ?g <-ub:advisor- in each graph ?.2   [?g]
         ?g <-ub:advisor- ?s in graph ?g   [?g ?s]
         select ?g ?s
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ub:x ub:headOf ?g } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ub:x ub:headOf ?g } }",
+        "
         ub:x -ub:headOf-> ?g in each graph ?.1   [?g ?.1]
         same ?g ?.1   [?g]
         select ?g
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ?s ub:advisor ?s } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ?s ub:advisor ?s } }",
+        "
         keys ?s <-ub:advisor- in each graph ?g   [?s]
         check ?s -ub:advisor-> ?s in each graph ?g   [?g ?s]
         select ?g ?s
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ?s ?g ?o } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { ?s ?g ?o } }",
+        "
         all predicates ?g   [?g]
         keys ?o <-?g- in graph ?g   [?g ?o]
         ?o <-?g- ?s in graph ?g   [?g ?s ?o]
         select ?g ?o ?s
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT * { GRAPH ?g { GRAPH ?h { ?s ub:headOf ?o } } }"#,
-        r#"
+        "SELECT * { GRAPH ?g { GRAPH ?h { ?s ub:headOf ?o } } }",
+        "
         keys ?s -ub:headOf-> in each graph ?h   [?s]
         ?s -ub:headOf-> ?o in each graph ?h   [?h ?s ?o]
         all graphs ?g   [?g ?h ?s ?o]
         select ?g ?h ?o ?s
-        light"#,
+        light",
     );
     check(
-        r#"SELECT * FROM <http://g> FROM NAMED <http://h> { ?x ub:headOf ?y }"#,
-        r#"
+        "SELECT * FROM <http://g> FROM NAMED <http://h> { ?x ub:headOf ?y }",
+        "
         keys ?x -ub:headOf->   [?x]
         ?x -ub:headOf-> ?y   [?x ?y]
         select ?x ?y
-        light"#,
+        light",
     );
 }
 
 #[test]
 fn modifiers() {
     check(
-        r#"SELECT ?o { ?s ?p ?o } LIMIT 10"#,
-        r#"
+        "SELECT ?o { ?s ?p ?o } LIMIT 10",
+        "
         all predicates ?p   [?p]
         keys ?o <-?p-   [?p ?o]
         ?o <-?p- ?s   [?o]
         slice offset 0 limit 10   [?o]
         select ?o
-        light"#,
+        light",
     );
     check(
-        r#"SELECT DISTINCT ?y { ?x ub:advisor ?y }"#,
-        r#"
+        "SELECT DISTINCT ?y { ?x ub:advisor ?y }",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?y]
         distinct ?y   [?y]
         select ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT DISTINCT ?y { ?x ub:advisor ?y } ORDER BY ?y LIMIT 3 OFFSET 2"#,
-        r#"
+        "SELECT DISTINCT ?y { ?x ub:advisor ?y } ORDER BY ?y LIMIT 3 OFFSET 2",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?y]
         distinct ?y   [?y]
         order ?y first 5   [?y]
         slice offset 2 limit 3   [?y]
         select ?y
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT DISTINCT ?y { ?x ub:advisor ?y } ORDER BY DESC(?x) LIMIT 3 OFFSET 2"#,
-        r#"
+        "SELECT DISTINCT ?y { ?x ub:advisor ?y } ORDER BY DESC(?x) LIMIT 3 OFFSET 2",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?x ?y]
         order desc ?x   [?y]
         distinct ?y   [?y]
         slice offset 2 limit 3   [?y]
         select ?y
-        heavy"#,
+        heavy",
     );
     check(
-        r#"SELECT REDUCED ?y { ?x ub:advisor ?y } ORDER BY DESC(?x) STRLEN(STR(?y)) ?unbound LIMIT 3"#,
-        r#"
+        "SELECT REDUCED ?y { ?x ub:advisor ?y } ORDER BY DESC(?x) STRLEN(STR(?y)) ?unbound LIMIT 3",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?x ?y]
         order desc ?x STRLEN(STR(?y)) first 3   [?y]
         slice offset 0 limit 3   [?y]
         select ?y
-        light"#,
+        light",
     );
     check(
-        r#"SELECT ?y ?nowhere { ?x ub:advisor ?y } OFFSET 7"#,
-        r#"
+        "SELECT ?y ?nowhere { ?x ub:advisor ?y } OFFSET 7",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?y]
         slice offset 7 limit all   [?y]
         select ?y ?nowhere
-        light"#,
+        light",
     );
     check(
-        r#"SELECT (COUNT(*) AS ?n) { ?x ub:advisor ?y }"#,
-        r#"
+        "SELECT (COUNT(*) AS ?n) { ?x ub:advisor ?y }",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x
         count rows as ?n   [?n]
         select ?n
-        light"#,
+        light",
     );
     check(
-        r#"SELECT (COUNT(DISTINCT *) AS ?n) { ?x ub:advisor ?y . ?y ub:worksFor [] }"#,
-        r#"
+        "SELECT (COUNT(DISTINCT *) AS ?n) { ?x ub:advisor ?y . ?y ub:worksFor [] }",
+        "
         keys ?y -ub:worksFor->   [?y]
         ?y -ub:worksFor-> ?.2   [?y]
         ?y <-ub:advisor- ?x   [?x ?y]
         count distinct ?x ?y as ?n   [?n]
         select ?n
-        light"#,
+        light",
     );
     check(
-        r#"SELECT (COUNT(DISTINCT ?y) AS ?n) { ?x ub:advisor ?y } LIMIT 1"#,
-        r#"
+        "SELECT (COUNT(DISTINCT ?y) AS ?n) { ?x ub:advisor ?y } LIMIT 1",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x   [?y]
         count distinct ?y as ?n   [?n]
         slice offset 0 limit 1   [?n]
         select ?n
-        light"#,
+        light",
     );
     check(
-        r#"SELECT (COUNT(?y) AS ?n) { ?x ub:advisor ?y }"#,
-        r#"
+        "SELECT (COUNT(?y) AS ?n) { ?x ub:advisor ?y }",
+        "
         keys ?y <-ub:advisor-   [?y]
         ?y <-ub:advisor- ?x
         count rows as ?n   [?n]
         select ?n
-        light"#,
+        light",
     );
     check(
-        r#"ASK { ?x ub:advisor ?y . ?y a ub:Lecturer }"#,
-        r#"
+        "ASK { ?x ub:advisor ?y . ?y a ub:Lecturer }",
+        "
         ub:Lecturer <-a- ?y   [?y]
         ?y <-ub:advisor- ?x
         slice offset 0 limit 1
         ask
-        light"#,
+        light",
     );
     check(
-        r#"ASK {}"#,
-        r#"
+        "ASK {}",
+        "
         slice offset 0 limit 1
         ask
-        light"#,
+        light",
     );
 }
 

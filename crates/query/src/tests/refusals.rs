@@ -19,238 +19,235 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn what_is_not_supported_yet() {
     check(
-        r#"SELECT * {
+        "SELECT * {
   ?s ?p ?o
   OPTIONAL { ?o ?q ?r }
-}"#,
-        r#"not supported yet: OPTIONAL at line 3, column 3"#,
+}",
+        "not supported yet: OPTIONAL at line 3, column 3",
     );
     check(
-        r#"SELECT * { {?s ?p ?o} UNION {?o ?p ?s} }"#,
-        r#"not supported yet: UNION at line 1, column 23"#,
+        "SELECT * { {?s ?p ?o} UNION {?o ?p ?s} }",
+        "not supported yet: UNION at line 1, column 23",
     );
     check(
-        r#"SELECT * { ?s ?p ?o MINUS { ?o ?p ?s } }"#,
-        r#"not supported yet: MINUS at line 1, column 21"#,
+        "SELECT * { ?s ?p ?o MINUS { ?o ?p ?s } }",
+        "not supported yet: MINUS at line 1, column 21",
     );
     check(
-        r#"SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?p ?s } }"#,
-        r#"not supported yet: EXISTS at line 1, column 28"#,
+        "SELECT * { ?s ?p ?o FILTER EXISTS { ?o ?p ?s } }",
+        "not supported yet: EXISTS at line 1, column 28",
     );
     check(
-        r#"SELECT * { ?s ?p ?o FILTER NOT EXISTS { ?o ?p ?s } }"#,
-        r#"not supported yet: EXISTS at line 1, column 32"#,
+        "SELECT * { ?s ?p ?o FILTER NOT EXISTS { ?o ?p ?s } }",
+        "not supported yet: EXISTS at line 1, column 32",
     );
     check(
-        r#"SELECT * { ?s ?p ?o BIND(1 AS ?x) }"#,
-        r#"not supported yet: BIND at line 1, column 21"#,
+        "SELECT * { ?s ?p ?o BIND(1 AS ?x) }",
+        "not supported yet: BIND at line 1, column 21",
     );
     check(
-        r#"SELECT (1 + ?o AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: an expression in SELECT at line 1, column 16"#,
+        "SELECT (1 + ?o AS ?x) { ?s ?p ?o }",
+        "not supported yet: an expression in SELECT at line 1, column 16",
     );
     check(
-        r#"SELECT * { VALUES ?s { 1 } ?s ?p ?o }"#,
-        r#"not supported yet: VALUES at line 1, column 12"#,
+        "SELECT * { VALUES ?s { 1 } ?s ?p ?o }",
+        "not supported yet: VALUES at line 1, column 12",
     );
     check(
-        r#"SELECT * { ?s ?p ?o } VALUES ?s { 1 }"#,
-        r#"not supported yet: VALUES at line 1, column 23"#,
+        "SELECT * { ?s ?p ?o } VALUES ?s { 1 }",
+        "not supported yet: VALUES at line 1, column 23",
     );
     check(
-        r#"SELECT * { ?s <a:p>* ?o }"#,
-        r#"not supported yet: property paths other than ^ and / at line 1, column 20"#,
+        "SELECT * { ?s <a:p>* ?o }",
+        "not supported yet: property paths other than ^ and / at line 1, column 20",
     );
     check(
-        r#"SELECT * { ?s <a:p>/<a:q>|<a:r> ?o }"#,
-        r#"not supported yet: property paths other than ^ and / at line 1, column 26"#,
+        "SELECT * { ?s <a:p>/<a:q>|<a:r> ?o }",
+        "not supported yet: property paths other than ^ and / at line 1, column 26",
     );
     check(
-        r#"SELECT * { ?s !<a:p> ?o }"#,
-        r#"not supported yet: property paths other than ^ and / at line 1, column 15"#,
+        "SELECT * { ?s !<a:p> ?o }",
+        "not supported yet: property paths other than ^ and / at line 1, column 15",
     );
     check(
-        r#"SELECT (SUM(?o) AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: aggregate SUM at line 1, column 9"#,
+        "SELECT (SUM(?o) AS ?x) { ?s ?p ?o }",
+        "not supported yet: aggregate SUM at line 1, column 9",
     );
     check(
-        r#"SELECT ?s (COUNT(*) AS ?x) { ?s ?p ?o } GROUP BY ?s"#,
-        r#"not supported yet: GROUP BY at line 1, column 41"#,
+        "SELECT ?s (COUNT(*) AS ?x) { ?s ?p ?o } GROUP BY ?s",
+        "not supported yet: GROUP BY at line 1, column 41",
     );
     check(
-        r#"SELECT (COUNT(*) AS ?x) (COUNT(*) AS ?y) { ?s ?p ?o }"#,
-        r#"not supported yet: aggregates other than a lone COUNT at line 1, column 9"#,
+        "SELECT (COUNT(*) AS ?x) (COUNT(*) AS ?y) { ?s ?p ?o }",
+        "not supported yet: aggregates other than a lone COUNT at line 1, column 9",
     );
     check(
-        r#"SELECT (COUNT(*) + 1 AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: aggregates other than a lone COUNT at line 1, column 9"#,
+        "SELECT (COUNT(*) + 1 AS ?x) { ?s ?p ?o }",
+        "not supported yet: aggregates other than a lone COUNT at line 1, column 9",
     );
     check(
-        r#"SELECT (COUNT(*) AS ?x) { ?s ?p ?o } HAVING (COUNT(*) > 1)"#,
-        r#"not supported yet: aggregates other than a lone COUNT at line 1, column 9"#,
+        "SELECT (COUNT(*) AS ?x) { ?s ?p ?o } HAVING (COUNT(*) > 1)",
+        "not supported yet: aggregates other than a lone COUNT at line 1, column 9",
     );
     check(
-        r#"SELECT (COUNT(*) AS ?x) { ?s ?p ?o } ORDER BY ?x"#,
-        r#"not supported yet: ORDER BY with an aggregate at line 1, column 38"#,
+        "SELECT (COUNT(*) AS ?x) { ?s ?p ?o } ORDER BY ?x",
+        "not supported yet: ORDER BY with an aggregate at line 1, column 38",
     );
     check(
-        r#"SELECT (COUNT(?z) AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: COUNT of an unbound variable at line 1, column 9"#,
+        "SELECT (COUNT(?z) AS ?x) { ?s ?p ?o }",
+        "not supported yet: COUNT of an unbound variable at line 1, column 9",
     );
     check(
-        r#"SELECT (COUNT(?o + 1) AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: aggregate COUNT at line 1, column 9"#,
+        "SELECT (COUNT(?o + 1) AS ?x) { ?s ?p ?o }",
+        "not supported yet: aggregate COUNT at line 1, column 9",
     );
     check(
         r#"SELECT (GROUP_CONCAT(?o; SEPARATOR=",") AS ?x) { ?s ?p ?o }"#,
-        r#"not supported yet: aggregate GROUP_CONCAT at line 1, column 9"#,
+        "not supported yet: aggregate GROUP_CONCAT at line 1, column 9",
     );
     check(
-        r#"CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"#,
-        r#"not supported yet: CONSTRUCT at line 1, column 1"#,
+        "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "not supported yet: CONSTRUCT at line 1, column 1",
     );
     check(
-        r#"CONSTRUCT WHERE { ?s ?p ?o }"#,
-        r#"not supported yet: CONSTRUCT at line 1, column 1"#,
+        "CONSTRUCT WHERE { ?s ?p ?o }",
+        "not supported yet: CONSTRUCT at line 1, column 1",
     );
     check(
-        r#"DESCRIBE <a:b>"#,
-        r#"not supported yet: DESCRIBE at line 1, column 1"#,
+        "DESCRIBE <a:b>",
+        "not supported yet: DESCRIBE at line 1, column 1",
     );
     check(
-        r#"SELECT * { SERVICE <a:b> { ?s ?p ?o } }"#,
-        r#"not supported yet: SERVICE at line 1, column 12"#,
+        "SELECT * { SERVICE <a:b> { ?s ?p ?o } }",
+        "not supported yet: SERVICE at line 1, column 12",
     );
     check(
-        r#"SELECT * { ?s ?p <<( ?a ?b ?c )>> }"#,
-        r#"not supported yet: triple terms at line 1, column 18"#,
+        "SELECT * { ?s ?p <<( ?a ?b ?c )>> }",
+        "not supported yet: triple terms at line 1, column 18",
     );
     check(
-        r#"SELECT * { << ?a ?b ?c >> ?p ?o }"#,
-        r#"not supported yet: triple terms at line 1, column 12"#,
+        "SELECT * { << ?a ?b ?c >> ?p ?o }",
+        "not supported yet: triple terms at line 1, column 12",
     );
     check(
-        r#"SELECT * { ?s ?p ?o {| ?q ?r |} }"#,
-        r#"not supported yet: triple terms at line 1, column 21"#,
+        "SELECT * { ?s ?p ?o {| ?q ?r |} }",
+        "not supported yet: triple terms at line 1, column 21",
     );
     check(
-        r#"SELECT * { ?s ?p ?o LATERAL { ?o ?p ?q } }"#,
-        r#"not supported yet: LATERAL at line 1, column 21"#,
+        "SELECT * { ?s ?p ?o LATERAL { ?o ?p ?q } }",
+        "not supported yet: LATERAL at line 1, column 21",
     );
     check(
-        r#"SELECT * { { SELECT ?s { ?s ?p ?o } LIMIT 1 } ?s ?p ?q }"#,
-        r#"not supported yet: sub-SELECT at line 1, column 14"#,
+        "SELECT * { { SELECT ?s { ?s ?p ?o } LIMIT 1 } ?s ?p ?q }",
+        "not supported yet: sub-SELECT at line 1, column 14",
     );
     check(
-        r#"ASK { { SELECT ?s { ?s ?p ?o } LIMIT 1 } }"#,
-        r#"not supported yet: sub-SELECT at line 1, column 9"#,
+        "ASK { { SELECT ?s { ?s ?p ?o } LIMIT 1 } }",
+        "not supported yet: sub-SELECT at line 1, column 9",
     );
     check(
         r#"SELECT * { ?s ?p ?o FILTER(MD5(?o) = "x") }"#,
-        r#"not supported yet: function MD5 at line 1, column 28"#,
+        "not supported yet: function MD5 at line 1, column 28",
     );
     check(
-        r#"SELECT * { ?s ?p ?o FILTER(<http://www.w3.org/2001/XMLSchema#integer>(?o) = 1) }"#,
-        r#"not supported yet: function <http://www.w3.org/2001/XMLSchema#integer> at line 1, column 28"#,
+        "SELECT * { ?s ?p ?o FILTER(<http://www.w3.org/2001/XMLSchema#integer>(?o) = 1) }",
+        "not supported yet: function <http://www.w3.org/2001/XMLSchema#integer> at line 1, column 28",
     );
     check(
-        r#"PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
-SELECT * { ?s ?p ?o FILTER(xsd:integer(?o) = 1) }"#,
-        r#"not supported yet: function <http://www.w3.org/2001/XMLSchema#integer> at line 2, column 28"#,
+        "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+SELECT * { ?s ?p ?o FILTER(xsd:integer(?o) = 1) }",
+        "not supported yet: function <http://www.w3.org/2001/XMLSchema#integer> at line 2, column 28",
     );
     check(
-        r#"SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }"#,
-        r#"not supported yet: function NOW at line 1, column 28"#,
+        "SELECT * { ?s ?p ?o FILTER(NOW() > ?o) }",
+        "not supported yet: function NOW at line 1, column 28",
     );
     check(
-        r#"SELECT * { GRAPH ?g { ?s ?p ?o FILTER(?g = <a:b>) } }"#,
-        r#"not supported yet: FILTER on ?g within its own GRAPH at line 1, column 32"#,
+        "SELECT * { GRAPH ?g { ?s ?p ?o FILTER(?g = <a:b>) } }",
+        "not supported yet: FILTER on ?g within its own GRAPH at line 1, column 32",
     );
 }
 
 #[test]
 fn updates() {
     check(
-        r#"PREFIX x: <a:b>
-INSERT DATA { x:a x:b x:c }"#,
-        r#"INSERT is an update, not a query at line 2, column 1"#,
+        "PREFIX x: <a:b>
+INSERT DATA { x:a x:b x:c }",
+        "INSERT is an update, not a query at line 2, column 1",
     );
     check(
-        r#"DELETE WHERE { ?s ?p ?o }"#,
-        r#"DELETE is an update, not a query at line 1, column 1"#,
+        "DELETE WHERE { ?s ?p ?o }",
+        "DELETE is an update, not a query at line 1, column 1",
     );
     check(
-        r#"LOAD <a:b>"#,
-        r#"LOAD is an update, not a query at line 1, column 1"#,
+        "LOAD <a:b>",
+        "LOAD is an update, not a query at line 1, column 1",
     );
 }
 
 #[test]
 fn syntax() {
-    check(r#"SELECT * {"#, r#"`{` is not closed at line 1, column 10"#);
+    check("SELECT * {", "`{` is not closed at line 1, column 10");
     check(
-        r#"SELECT * { ?s ?p ?o ) }"#,
-        r#"unexpected `)`, expected `}` at line 1, column 21"#,
+        "SELECT * { ?s ?p ?o ) }",
+        "unexpected `)`, expected `}` at line 1, column 21",
     );
     check(
         r#"SELECT * { ?s ?p "abc }"#,
         r#"`"` is not closed at line 1, column 18"#,
     );
     check(
-        r#"SELECT * { ?s ?p '''abc }"#,
-        r#"`'''` is not closed at line 1, column 18"#,
+        "SELECT * { ?s ?p '''abc }",
+        "`'''` is not closed at line 1, column 18",
     );
     check(
-        r#"SELECT * { ?s ?p ex:o }"#,
-        r#"prefix `ex:` is not declared at line 1, column 18"#,
+        "SELECT * { ?s ?p ex:o }",
+        "prefix `ex:` is not declared at line 1, column 18",
+    );
+    check("SELECT * { ?s ?p }", "unexpected `}` at line 1, column 18");
+    check(
+        "SELECT ?s ?s { ?s ?p ?o }",
+        "duplicated variable name in select at line 1, column 1",
     );
     check(
-        r#"SELECT * { ?s ?p }"#,
-        r#"unexpected `}` at line 1, column 18"#,
+        "SELECT * { ?s <a b> ?o }",
+        "`<a b>` is not a valid absolute IRI at line 1, column 15",
     );
     check(
-        r#"SELECT ?s ?s { ?s ?p ?o }"#,
-        r#"duplicated variable name in select at line 1, column 1"#,
+        "SELECT * { ?s <ab> ?o }",
+        "`<ab>` is not a valid absolute IRI at line 1, column 15",
     );
     check(
-        r#"SELECT * { ?s <a b> ?o }"#,
-        r#"`<a b>` is not a valid absolute IRI at line 1, column 15"#,
+        "SELECT * WHERE { ?s ?p ?o } LIMIT x",
+        "unexpected `x` at line 1, column 35",
     );
     check(
-        r#"SELECT * { ?s <ab> ?o }"#,
-        r#"`<ab>` is not a valid absolute IRI at line 1, column 15"#,
+        "SELECT * { ?s ?p ?o }
+GARBAGE",
+        "unexpected `GARBAGE` at line 2, column 1",
     );
     check(
-        r#"SELECT * WHERE { ?s ?p ?o } LIMIT x"#,
-        r#"unexpected `x` at line 1, column 35"#,
+        "ASK { ?s ?p ?o FILTER(?o ! 3) }",
+        "unexpected `!` at line 1, column 26",
     );
     check(
-        r#"SELECT * { ?s ?p ?o }
-GARBAGE"#,
-        r#"unexpected `GARBAGE` at line 2, column 1"#,
-    );
-    check(
-        r#"ASK { ?s ?p ?o FILTER(?o ! 3) }"#,
-        r#"unexpected `!` at line 1, column 26"#,
-    );
-    check(
-        r#"SELECT *
+        "SELECT *
 { ?s ?p ?o .
-  ?s ?p é }"#,
-        r#"unexpected `é` at line 3, column 9"#,
+  ?s ?p é }",
+        "unexpected `é` at line 3, column 9",
     );
     check(
-        r#"SELECT (COUNT(*) AS ?x) (?s AS ?y) { ?s ?p ?o }"#,
-        r#"the select contains an expression with a variable that is unbound at line 1, column 1"#,
+        "SELECT (COUNT(*) AS ?x) (?s AS ?y) { ?s ?p ?o }",
+        "the select contains an expression with a variable that is unbound at line 1, column 1",
     );
-    check(r#"hello"#, r#"unexpected `hello` at line 1, column 1"#);
+    check("hello", "unexpected `hello` at line 1, column 1");
     check(
         r#"SELECT * { ?s ?p "a"@123 }"#,
-        r#"unexpected `@123` at line 1, column 21"#,
+        "unexpected `@123` at line 1, column 21",
     );
     check(
-        r#"SELECT * { _:a ?p ?o { _:a ?q ?r } }"#,
-        r#"unexpected `_:a` at line 1, column 24"#,
+        "SELECT * { _:a ?p ?o { _:a ?q ?r } }",
+        "unexpected `_:a` at line 1, column 24",
     );
 }
 

@@ -161,7 +161,7 @@ fn group(depth: u32) -> BoxedStrategy<String> {
     prop_oneof![3 => triple, 1 => filter, 2 => nested].boxed()
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     let modifiers = prop_oneof![
         Just(""),
         Just("LIMIT 3"),
