@@ -1,6 +1,8 @@
 //! Loading: the same bytes for any threads, chunks and limits; the same answers as a naive model;
 //! in two steps as at once.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 mod texts;
 
@@ -112,7 +114,7 @@ fn loading_in_two_steps_is_loading_at_once() {
 #[test]
 fn a_file_without_blank_nodes_may_be_loaded_twice() {
     let text = "<a:s> <a:p> \"1\" .\n<a:s> <a:p> <a:o> <a:g> .\n".to_owned();
-    let files = vec![text.clone(), text];
+    let files = [text.clone(), text];
     let disk = sim_disk();
     load(&disk, &files[..1], &options(1));
     let once = bytes(&disk);

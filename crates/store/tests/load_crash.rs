@@ -1,5 +1,7 @@
 //! A load is all or nothing, wherever the power is cut, a call fails or the disk is full.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 mod texts;
 

@@ -257,7 +257,7 @@ impl Expected {
         for (at, &vertex) in numbered.iter().enumerate() {
             assert_eq!(snapshot.predicate_id(vertex).unwrap().0, 2 + at as u32);
         }
-        for vertex in rdf_type {
+        if let Some(vertex) = rdf_type {
             assert_eq!(snapshot.predicate_id(vertex), Some(rdf::PredicateId::TYPE));
         }
     }
