@@ -99,7 +99,9 @@ fn counted(text: &str) -> u64 {
         };
         guard::scan(text, &limits).is_ok()
     };
-    (0..).find(|&max| is_within(max)).unwrap_or(u64::MAX)
+    (0..=Limits::default().triple_patterns)
+        .find(|&max| is_within(max))
+        .unwrap_or(u64::MAX)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Counts are of the generated data (2026-11-21: 100,543 distinct triples); characteristic sets are
 //! simplified to one to three a class.
 
+use super::cases::check_all;
 use crate::plan::Plan;
 use crate::planner::{PlanOptions, Planner};
 use crate::statistics::{CharacteristicSet, DegreeQuestion, PredicateStatistics, Statistics};
@@ -70,8 +71,11 @@ const PREDICATES: [(u64, u64, u64); 17] = [
     (540, 15, 540),
 ];
 
-/// Classes with their vertices and out-predicates with edges.
-const OUT_SETS: [(&[&str], u64, &[(&str, u64)]); 17] = [
+/// Classes, vertices, predicates with their edges.
+type Set = (&'static [&'static str], u64, &'static [(&'static str, u64)]);
+
+/// Sets of subjects.
+const OUT_SETS: [Set; 17] = [
     (&["AssistantProfessor"], 146, PROFESSOR_146),
     (&["AssociateProfessor"], 176, PROFESSOR_176),
     (&["FullProfessor"], 110, PROFESSOR_110),
@@ -213,8 +217,8 @@ const fn professor(vertices: u64, courses: u64) -> [(&'static str, u64); 10] {
     ]
 }
 
-/// Classes of objects with their vertices and in-predicates with edges.
-const IN_SETS: [(&[&str], u64, &[(&str, u64)]); 16] = [
+/// Sets of objects.
+const IN_SETS: [Set; 16] = [
     (
         &["AssistantProfessor"],
         146,
@@ -292,7 +296,7 @@ pub(super) fn vertex(name: &str) -> Option<VertexId> {
     Some(VertexId::new(Tag::Iri, number as u64))
 }
 
-fn set((types, vertices, predicates): (&[&str], u64, &[(&str, u64)])) -> CharacteristicSet {
+fn set((types, vertices, predicates): Set) -> CharacteristicSet {
     let known = |name: &str| vertex(name).expect("a name of the fixture");
     let mut types: Vec<VertexId> = types.iter().map(|name| known(name)).collect();
     types.sort_unstable();
@@ -412,38 +416,6 @@ fn plan_with(query: &Query, scale: u64, options: PlanOptions) -> Plan {
     Planner::new(statistics).plan(query, &ids, &degrees, options)
 }
 
-/// Prints the median times of guard, parse and plan.
-pub(super) fn print_times(text: &str) {
-    let statistics = statistics(160);
-    let planner = Planner::new(statistics.clone());
-    let options = ParseOptions {
-        prefixes: vec![("ub".to_owned(), UB.to_owned())],
-        ..ParseOptions::default()
-    };
-    let query = parse(text, &options).unwrap();
-    let ids: Vec<_> = query.constants().iter().map(id).collect();
-    let questions = query.degree_questions(&ids);
-    let degrees: Vec<u64> = questions.iter().map(|q| degree(*q, &statistics)).collect();
-    let median = |work: &mut dyn FnMut()| {
-        let mut times: Vec<std::time::Duration> = (0..101)
-            .map(|_| {
-                let start = std::time::Instant::now();
-                work();
-                start.elapsed()
-            })
-            .collect();
-        times.sort_unstable();
-        times[50]
-    };
-    eprintln!(
-        "{} patterns: guard {:?}, guard and parse and translate {:?}, plan {:?}",
-        query.patterns().len(),
-        median(&mut || drop(crate::guard::scan(text, &options.limits))),
-        median(&mut || drop(parse(text, &options))),
-        median(&mut || drop(planner.plan(&query, &ids, &degrees, PlanOptions::DEFAULT))),
-    );
-}
-
 /// The steps of a plan without its figures, one a line, each with the columns it keeps.
 pub(super) fn steps(text: &str, scale: u64, options: PlanOptions) -> String {
     let plan = plan_of(text, scale, options);
@@ -461,253 +433,27 @@ pub(super) fn steps(text: &str, scale: u64, options: PlanOptions) -> String {
     steps
 }
 
-/// Checks the plan of a query of the benchmark at one and at 160 universities.
-fn check(number: u32, one: &str, many: &str) {
+/// `lubm.txt` holds the plans of the benchmark's queries, `qN xS` for S universities.
+#[test]
+fn plans_of_the_benchmark() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/lubm/queries");
-    let path = format!("{root}/q{number}.rq");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: the query {path} is absent");
-        return;
-    };
-    for (scale, expected) in [(1, one), (160, many)] {
-        let found = steps(&text, scale, PlanOptions::DEFAULT);
-        let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
-        assert_eq!(found.trim(), expected.join("\n"), "q{number} x{scale}");
-    }
+    check_all(include_str!("lubm.txt"), |case| {
+        let (query, scale) = case.split_once(" x").unwrap();
+        let path = format!("{root}/{query}.rq");
+        match std::fs::read_to_string(&path) {
+            Ok(text) => steps(&text, scale.parse().unwrap(), PlanOptions::DEFAULT),
+            Err(error) => {
+                eprintln!("skipped: {path}: {error}");
+                expected_of(case)
+            }
+        }
+    });
 }
 
-#[test]
-fn triangles() {
-    check(
-        1,
-        "
-        ub:Department <-a- ?Z   [?Z]
-        ?Z -ub:subOrganizationOf-> ?Y   [?Y ?Z]
-        check ?Y -a-> ub:University   [?Y ?Z]
-        ?Y <-ub:undergraduateDegreeFrom- ?X   [?X ?Y ?Z]
-        check ?X -ub:memberOf-> ?Z   [?X ?Y ?Z]
-        check ?X -a-> ub:GraduateStudent   [?X ?Y ?Z]
-        select ?X ?Y ?Z
-        light
-        ",
-        "
-        ub:University <-a- ?Y   [?Y]
-        ?Y <-ub:subOrganizationOf- ?Z   [?Y ?Z]
-        check ?Z -a-> ub:Department   [?Y ?Z]
-        ?Z <-ub:memberOf- ?X   [?X ?Y ?Z]
-        check ?X -a-> ub:GraduateStudent   [?X ?Y ?Z]
-        check ?X -ub:undergraduateDegreeFrom-> ?Y   [?X ?Y ?Z]
-        select ?X ?Y ?Z
-        heavy
-        ",
-    );
-    check(
-        3,
-        "
-        ub:Department <-a- ?Z   [?Z]
-        ?Z -ub:subOrganizationOf-> ?Y   [?Y ?Z]
-        check ?Y -a-> ub:University   [?Y ?Z]
-        ?Y <-ub:undergraduateDegreeFrom- ?X   [?X ?Y ?Z]
-        check ?X -a-> ub:UndergraduateStudent   [?X ?Y ?Z]
-        check ?X -ub:memberOf-> ?Z   [?X ?Y ?Z]
-        select ?X ?Y ?Z
-        light
-        ",
-        "
-        ub:University <-a- ?Y   [?Y]
-        ?Y <-ub:subOrganizationOf- ?Z   [?Y ?Z]
-        check ?Z -a-> ub:Department   [?Y ?Z]
-        ?Y <-ub:undergraduateDegreeFrom- ?X   [?X ?Y ?Z]
-        check ?X -a-> ub:UndergraduateStudent   [?X ?Y ?Z]
-        check ?X -ub:memberOf-> ?Z   [?X ?Y ?Z]
-        select ?X ?Y ?Z
-        heavy
-        ",
-    );
-    check(
-        7,
-        "
-        ub:FullProfessor <-a- ?Y   [?Y]
-        ?Y -ub:teacherOf-> ?Z   [?Y ?Z]
-        check ?Z -a-> ub:Course   [?Y ?Z]
-        ?Y <-ub:advisor- ?X   [?Y ?X ?Z]
-        check ?X -a-> ub:UndergraduateStudent   [?Y ?X ?Z]
-        check ?X -ub:takesCourse-> ?Z   [?Y ?X ?Z]
-        select ?X ?Y ?Z
-        light
-        ",
-        "
-        ub:FullProfessor <-a- ?Y   [?Y]
-        ?Y -ub:teacherOf-> ?Z   [?Y ?Z]
-        check ?Z -a-> ub:Course   [?Y ?Z]
-        ?Y <-ub:advisor- ?X   [?Y ?X ?Z]
-        check ?X -a-> ub:UndergraduateStudent   [?Y ?X ?Z]
-        check ?X -ub:takesCourse-> ?Z   [?Y ?X ?Z]
-        select ?X ?Y ?Z
-        heavy
-        ",
-    );
-}
-
-#[test]
-fn by_type() {
-    check(
-        2,
-        "
-        ub:Course <-a- ?X   [?X]
-        ?X -ub:name-> ?Y   [?X ?Y]
-        select ?X ?Y
-        light
-        ",
-        "
-        ub:Course <-a- ?X   [?X]
-        ?X -ub:name-> ?Y   [?X ?Y]
-        select ?X ?Y
-        heavy
-        ",
-    );
-}
-
-#[test]
-fn from_a_constant() {
-    check(
-        4,
-        "
-        <http://www.Department0.University0.edu> <-ub:worksFor- ?X   [?X]
-        check ?X -a-> ub:FullProfessor   [?X]
-        ?X -ub:name-> ?Y1   [?X ?Y1]
-        ?X -ub:emailAddress-> ?Y2   [?X ?Y1 ?Y2]
-        ?X -ub:telephone-> ?Y3   [?X ?Y1 ?Y2 ?Y3]
-        select ?X ?Y1 ?Y2 ?Y3
-        light
-        ",
-        "
-        <http://www.Department0.University0.edu> <-ub:worksFor- ?X   [?X]
-        check ?X -a-> ub:FullProfessor   [?X]
-        ?X -ub:name-> ?Y1   [?X ?Y1]
-        ?X -ub:emailAddress-> ?Y2   [?X ?Y1 ?Y2]
-        ?X -ub:telephone-> ?Y3   [?X ?Y1 ?Y2 ?Y3]
-        select ?X ?Y1 ?Y2 ?Y3
-        light
-        ",
-    );
-    check(
-        5,
-        "
-        <http://www.Department0.University0.edu> <-ub:subOrganizationOf- ?X   [?X]
-        check ?X -a-> ub:ResearchGroup   [?X]
-        select ?X
-        light
-        ",
-        "
-        <http://www.Department0.University0.edu> <-ub:subOrganizationOf- ?X   [?X]
-        check ?X -a-> ub:ResearchGroup   [?X]
-        select ?X
-        light
-        ",
-    );
-    check(
-        6,
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
-        check ?Y -a-> ub:Department   [?Y]
-        ?Y <-ub:worksFor- ?X   [?Y ?X]
-        check ?X -a-> ub:FullProfessor   [?Y ?X]
-        select ?X ?Y
-        light
-        ",
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
-        check ?Y -a-> ub:Department   [?Y]
-        ?Y <-ub:worksFor- ?X   [?Y ?X]
-        check ?X -a-> ub:FullProfessor   [?Y ?X]
-        select ?X ?Y
-        light
-        ",
-    );
-    check(
-        12,
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
-        ?Y <-ub:worksFor- ?X   [?Y ?X]
-        ?X <-ub:advisor- ?Z   [?Y ?X]
-        select ?X ?Y
-        light
-        ",
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?Y   [?Y]
-        ?Y <-ub:worksFor- ?X   [?Y ?X]
-        ?X <-ub:advisor- ?Z   [?Y ?X]
-        select ?X ?Y
-        light
-        ",
-    );
-}
-
-#[test]
-fn unknown_predicates() {
-    check(
-        8,
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?D   [?D]
-        predicates ?D <-?P-   [?D ?P]
-        ?D <-?P- ?X   [?D ?X ?P]
-        select ?X ?P ?D
-        light
-        ",
-        "
-        <http://www.University0.edu> <-ub:subOrganizationOf- ?D   [?D]
-        predicates ?D <-?P-   [?D ?P]
-        ?D <-?P- ?X   [?D ?X ?P]
-        select ?X ?P ?D
-        light
-        ",
-    );
-    check(
-        9,
-        "
-        predicates <http://www.Department0.University0.edu> <-?P-   [?P]
-        <http://www.Department0.University0.edu> <-?P- ?X   [?X ?P]
-        select ?X ?P
-        light
-        ",
-        "
-        predicates <http://www.Department0.University0.edu> <-?P-   [?P]
-        <http://www.Department0.University0.edu> <-?P- ?X   [?X ?P]
-        select ?X ?P
-        light
-        ",
-    );
-    check(
-        10,
-        "
-        predicates <http://www.Department3.University0.edu/FullProfessor1> <-?Y-   [?Y]
-        <http://www.Department3.University0.edu/FullProfessor1> <-?Y- ?X   [?X ?Y]
-        check ?X -a-> ub:UndergraduateStudent   [?X ?Y]
-        select ?X ?Y
-        light
-        ",
-        "
-        predicates <http://www.Department3.University0.edu/FullProfessor1> <-?Y-   [?Y]
-        <http://www.Department3.University0.edu/FullProfessor1> <-?Y- ?X   [?X ?Y]
-        check ?X -a-> ub:UndergraduateStudent   [?X ?Y]
-        select ?X ?Y
-        light
-        ",
-    );
-    check(
-        11,
-        "
-        predicates <http://www.Department7.University0.edu/UndergraduateStudent201> -?X->   [?X]
-        check <http://www.Department7.University0.edu/UndergraduateStudent201> -?X-> <http://www.Department7.University0.edu>   [?X]
-        select ?X
-        light
-        ",
-        "
-        predicates <http://www.Department7.University0.edu/UndergraduateStudent201> -?X->   [?X]
-        check <http://www.Department7.University0.edu/UndergraduateStudent201> -?X-> <http://www.Department7.University0.edu>   [?X]
-        select ?X
-        light
-        ",
-    );
+/// What the file says, where the query is absent.
+fn expected_of(case: &str) -> String {
+    let cases = include_str!("lubm.txt").split("\n\n");
+    let mut answers = cases.filter_map(|text| text.split_once("\n----\n"));
+    let answer = answers.find(|(name, _)| *name == case);
+    answer.map_or(String::new(), |(_, plan)| plan.to_owned())
 }

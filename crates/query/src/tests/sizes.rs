@@ -3,6 +3,7 @@
 use super::lubm::{plan_of, plan_query, query};
 use crate::plan::{Action, Plan, Scope};
 use crate::query::Query;
+use crate::statistics::Statistics;
 use crate::{ParseOptions, PlanOptions, parse};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -87,39 +88,6 @@ fn a_thousand_patterns_are_planned() {
     }
 }
 
-/// Prints how long texts take; figures for people, not a check. Run it with
-/// `cargo test --release -p query times -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn times() {
-    let light = "SELECT * { ?x ub:worksFor <http://d> ; a ub:FullProfessor ; ub:name ?a ; \
-                 ub:emailAddress ?b ; ub:telephone ?c }";
-    let triangle = "SELECT * { ?x a ub:GraduateStudent . ?y a ub:University . \
-                    ?z a ub:Department . ?x ub:memberOf ?z . ?z ub:subOrganizationOf ?y . \
-                    ?x ub:undergraduateDegreeFrom ?y }";
-    let chain = |n: usize| {
-        (0..n).fold("SELECT * {".to_owned(), |text, at| {
-            text + &format!("?x{at} ub:advisor ?x{} . ", at + 1)
-        }) + "}"
-    };
-    let star = |n: usize| {
-        (0..n).fold("SELECT * {".to_owned(), |text, at| {
-            text + &format!("?x {} ?y{at} . ", PREDICATES[at % 5])
-        }) + "}"
-    };
-    let texts = [
-        light.to_owned(),
-        triangle.to_owned(),
-        chain(12),
-        star(12),
-        chain(1000),
-        star(1000),
-    ];
-    for text in texts {
-        super::lubm::print_times(&text);
-    }
-}
-
 fn node() -> impl Strategy<Value = String> {
     prop_oneof![
         5 => (0..6_u8).prop_map(|n| format!("?v{n}")),
@@ -192,6 +160,11 @@ proptest! {
         };
         if let Ok(query) = parse(&text, &options) {
             let plan = plan_of(&text, 1, PlanOptions { keep_order });
+            check_plan(&query, &plan);
+            // Without statistics, and with all constants absent.
+            let ids = vec![None; query.constants().len()];
+            let options = PlanOptions { keep_order };
+            let plan = crate::plan(&query, &ids, &Statistics::default(), &[], options);
             check_plan(&query, &plan);
         }
     }

@@ -67,7 +67,7 @@ impl Translator<'_> {
         let is_matched = self.patterns[before..]
             .iter()
             .any(|pattern| pattern.graph == Some(graph));
-        if !is_matched && !self.graphs.contains(&graph) {
+        if !is_matched {
             self.graphs.push(graph);
         }
         Ok(())
