@@ -9,10 +9,12 @@
 //! - a constant end becomes a set (its neighbours), a seed that workers cut if it stands first;
 //! - a check with one constant end looks in that set if it is dense or small, else in the lists of
 //!   the other end; with two columns, in the lists of the end with more keys;
+//! - an expansion whose new vertex is also checked against a column becomes an intersection;
 //! - the columns that a step passes on are those that `keep` names and that were alive before it.
 //!
 //! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
 
+mod fusion;
 mod patterns;
 
 use crate::error::WalkError;
@@ -79,8 +81,16 @@ pub fn prepare<'a, V: GraphView>(
     };
     let mut steps = Vec::with_capacity(plan.steps.len());
     let mut live: &[Slot] = &[];
-    for step in &plan.steps {
-        let policy = builder.policy(step)?;
+    let mut fused = Vec::new();
+    for (at, step) in plan.steps.iter().enumerate() {
+        let policy = if fused.contains(&at) {
+            Policy::Pass
+        } else if let Some((policy, check)) = builder.intersection(&plan.steps, at)? {
+            fused.push(check);
+            Policy::Intersect(policy)
+        } else {
+            builder.policy(step)?
+        };
         let carried = step
             .keep
             .iter()

@@ -20,37 +20,36 @@ use support::{DEFAULT, Numbered, Quad, constants, integer, iri};
 
 struct Budget {
     limit_bytes: u64,
-    used_bytes: AtomicU64,
-    most_bytes: AtomicU64,
+    used: AtomicU64,
+    most: AtomicU64,
 }
 
 impl Budget {
     fn new(limit_bytes: u64) -> Budget {
         Budget {
             limit_bytes,
-            used_bytes: AtomicU64::new(0),
-            most_bytes: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            most: AtomicU64::new(0),
         }
     }
 }
 
 impl MemoryBudget for Budget {
     fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
-        let used_bytes = self.used_bytes.load(Ordering::Relaxed);
-        if used_bytes + bytes > self.limit_bytes {
+        let used = self.used.load(Ordering::Relaxed);
+        if used + bytes > self.limit_bytes {
             return Err(MemoryExceeded {
                 limit_bytes: self.limit_bytes,
-                used_bytes,
+                used_bytes: used,
             });
         }
-        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.most_bytes
-            .fetch_max(used_bytes + bytes, Ordering::Relaxed);
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.most.fetch_max(used + bytes, Ordering::Relaxed);
         Ok(())
     }
 
     fn release(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -322,7 +321,7 @@ fn a_small_budget_is_refused_and_given_back() {
                 matches!(result, Err(WalkError::OutOfMemory { .. })),
                 "{name} with {limit_bytes} bytes: {result:?}"
             );
-            assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
+            assert_eq!(memory.used.into_inner(), 0, "{name}");
         }
     }
 }
@@ -339,11 +338,8 @@ fn what_is_enough_is_enough_and_given_back() {
             },
         );
         assert!(result.is_ok(), "{name}: {result:?}");
-        assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
-        assert!(
-            memory.most_bytes.into_inner() > 8 * 1000,
-            "{name} holds rows"
-        );
+        assert_eq!(memory.used.into_inner(), 0, "{name}");
+        assert!(memory.most.into_inner() > 8 * 1000, "{name} holds rows");
     }
 }
 
@@ -367,7 +363,7 @@ fn a_walk_ends_when_told_to() {
                 matches!(result, Err(WalkError::Stopped(found)) if found == reason),
                 "{name}: {result:?}"
             );
-            assert_eq!(memory.used_bytes.into_inner(), 0, "{name}");
+            assert_eq!(memory.used.into_inner(), 0, "{name}");
         }
     }
 }

@@ -17,7 +17,7 @@
 use super::compare::duration;
 use super::value::{Scalar, Value};
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
-use oxsdatatypes::{Date, DateTime, Decimal, Duration, Time, TimezoneOffset};
+use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
 use std::cmp::Ordering;
 
 /// What a row is sorted by.
@@ -31,8 +31,10 @@ pub(crate) enum SortKey {
     Number(f64, Option<i128>),
     NotANumber,
     DateTime(DateTime, bool),
-    Date(Date, bool),
-    Time(Time, bool),
+    /// The instant at which the day begins.
+    Date(DateTime, bool),
+    /// Seconds since the day began in UTC, negative where it began earlier.
+    Time(Decimal, bool),
     /// A reference instant later by the duration, and its months.
     Duration(DateTime, Duration),
     Text(Box<str>),
@@ -81,11 +83,12 @@ impl SortKey {
             }
             Scalar::Date(value) => {
                 let zoned = value.timezone_offset().is_some();
-                SortKey::Date(value.adjust(Some(TimezoneOffset::UTC))?, zoned)
+                let begin = DateTime::try_from(value).ok()?;
+                SortKey::Date(begin.adjust(Some(TimezoneOffset::UTC))?, zoned)
             }
             Scalar::Time(value) => {
                 let zoned = value.timezone_offset().is_some();
-                SortKey::Time(value.adjust(Some(TimezoneOffset::UTC))?, zoned)
+                SortKey::Time(seconds_in_utc(value)?, zoned)
             }
             Scalar::Duration(_) | Scalar::YearMonth(_) | Scalar::DayTime(_) => {
                 let duration = duration(scalar)?;
@@ -154,14 +157,12 @@ impl Ord for SortKey {
             (K::Number(left, left_exact), K::Number(right, right_exact)) => left
                 .total_cmp(right)
                 .then_with(|| left_exact.cmp(right_exact)),
-            (K::DateTime(left, zoned), K::DateTime(right, other)) => {
-                instants(left, right).then_with(|| zoned.cmp(other))
-            }
-            (K::Date(left, zoned), K::Date(right, other)) => {
+            (K::DateTime(left, zoned), K::DateTime(right, other))
+            | (K::Date(left, zoned), K::Date(right, other)) => {
                 instants(left, right).then_with(|| zoned.cmp(other))
             }
             (K::Time(left, zoned), K::Time(right, other)) => {
-                instants(left, right).then_with(|| zoned.cmp(other))
+                left.cmp(right).then_with(|| zoned.cmp(other))
             }
             (K::Duration(left, duration), K::Duration(right, other)) => {
                 let months = |duration: &Duration| (duration.years(), duration.months());
@@ -193,8 +194,19 @@ impl PartialEq for SortKey {
 
 impl Eq for SortKey {}
 
-/// Values in UTC are totally ordered.
-fn instants<T: PartialOrd>(left: &T, right: &T) -> Ordering {
+/// Seconds from the beginning of a time's day to it, both in UTC: `01:00:00+02:00` is an hour before
+/// midnight of its day, as `<` has it. Adjusting the time itself would wrap around.
+fn seconds_in_utc(time: Time) -> Option<Decimal> {
+    let whole = i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60;
+    let local = Decimal::from(whole).checked_add(time.second())?;
+    match time.timezone() {
+        Some(offset) => local.checked_sub(offset.as_seconds()),
+        None => Some(local),
+    }
+}
+
+/// Instants in UTC are totally ordered.
+fn instants(left: &DateTime, right: &DateTime) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)
 }
 

@@ -376,7 +376,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     /// Whether all edges of a segment are in the scope.
-    fn needs_no_filter(&self, segment: SegmentKey, scope: FixedScope) -> Result<bool, WalkError> {
+    pub(super) fn needs_no_filter(
+        &self,
+        segment: SegmentKey,
+        scope: FixedScope,
+    ) -> Result<bool, WalkError> {
         let mut lists = Lists::new();
         let graphs = self.dataset.graphs(scope);
         Ok(match self.view.lists(segment, &[], graphs, &mut lists)? {

@@ -10,6 +10,7 @@
 //! | `Set` | expand from a constant, keys, all predicates, all graphs | one sorted set, by ordinals |
 //! | `Keys` | keys where rows or graphs differ | a set per row, verified by lists |
 //! | `List` | expand a column by a constant predicate (the hot one) | lists of a batch |
+//! | `Intersect` | expand a column and check against another at once | two lists a row |
 //! | `OneList` | expand a constant and bind the graph | one list |
 //! | `Groups` | expand where predicate or graph differ by row | lists per group of rows |
 //! | `Predicates` | predicates of a vertex | signatures |
@@ -23,6 +24,7 @@ pub(crate) mod filter;
 pub(crate) mod groups;
 pub(crate) mod in_groups;
 pub(crate) mod in_lists;
+pub(crate) mod intersect;
 pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod one_list;
@@ -50,6 +52,7 @@ pub(crate) enum Policy<'a> {
     Set(set::SetPolicy<'a>),
     Keys(keys::KeysPolicy),
     List(list::ListPolicy),
+    Intersect(intersect::IntersectPolicy),
     OneList(one_list::OneListPolicy),
     Groups(groups::GroupsPolicy),
     Predicates(predicates::PredicatesPolicy),
@@ -73,6 +76,7 @@ impl Policy<'_> {
             Policy::Set(_) => "set",
             Policy::Keys(_) => "keys",
             Policy::List(_) => "list",
+            Policy::Intersect(_) => "intersect",
             Policy::OneList(_) => "one list",
             Policy::Groups(_) => "groups",
             Policy::Predicates(_) => "predicates",
@@ -203,6 +207,7 @@ pub(crate) enum Operator<'p, 'a> {
     Set(set::SetExpansion<'p, 'a>),
     Keys(keys::KeysExpansion<'p, 'a>),
     List(list::ListExpansion<'p, 'a>),
+    Intersect(Box<intersect::Intersection<'p, 'a>>),
     OneList(one_list::OneListExpansion<'p, 'a>),
     Groups(groups::GroupsExpansion<'p, 'a>),
     Predicates(predicates::PredicatesExpansion<'p>),
@@ -226,6 +231,9 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Set(policy) => Operator::Set(set::SetExpansion::new(policy)),
             Policy::Keys(policy) => Operator::Keys(keys::KeysExpansion::new(policy)),
             Policy::List(policy) => Operator::List(list::ListExpansion::new(policy)),
+            Policy::Intersect(policy) => {
+                Operator::Intersect(Box::new(intersect::Intersection::new(policy)))
+            }
             Policy::OneList(policy) => Operator::OneList(one_list::OneListExpansion::new(policy)),
             Policy::Groups(policy) => Operator::Groups(groups::GroupsExpansion::new(policy)),
             Policy::Predicates(policy) => {
@@ -260,6 +268,7 @@ impl<'p, 'a> Operator<'p, 'a> {
             Operator::Set(operator) => operator.run(flow),
             Operator::Keys(operator) => operator.run(context, flow),
             Operator::List(operator) => operator.run(context, flow),
+            Operator::Intersect(operator) => operator.run(context, flow),
             Operator::OneList(operator) => operator.run(context, flow),
             Operator::Groups(operator) => operator.run(context, flow),
             Operator::Predicates(operator) => operator.run(context, flow),

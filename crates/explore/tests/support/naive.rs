@@ -29,9 +29,9 @@ impl Naive<'_> {
         for step in &self.plan.steps[..steps] {
             rows = self.step(&step.action, rows);
             for row in &mut rows {
-                for slot in 0..row.len() {
-                    if !step.keep.contains(&Slot(slot as u16)) {
-                        row[slot] = VertexId::UNBOUND;
+                for (slot, cell) in (0_u16..).zip(row) {
+                    if !step.keep.contains(&Slot(slot)) {
+                        *cell = VertexId::UNBOUND;
                     }
                 }
             }
@@ -121,7 +121,7 @@ impl Naive<'_> {
                     }
                 };
                 let mut row = vec![VertexId::UNBOUND; self.plan.variables.len()];
-                row[usize::from(into.0)] = inline::from_integer(count as i64).unwrap();
+                row[usize::from(into.0)] = inline::from_integer(count as i64).expect("small");
                 vec![row]
             }
             pattern => rows
@@ -132,17 +132,6 @@ impl Naive<'_> {
     }
 
     fn pattern(&self, action: &Action, row: &Row) -> Vec<Row> {
-        let with = |bindings: &[(Slot, VertexId)]| {
-            let mut row = row.clone();
-            for (slot, value) in bindings {
-                row[usize::from(slot.0)] = *value;
-            }
-            row
-        };
-        let graph_of = |scope: Scope, graph| match scope {
-            Scope::Bind(slot) => vec![(slot, graph)],
-            _ => vec![],
-        };
         match *action {
             Action::Expand {
                 from,
@@ -152,17 +141,11 @@ impl Naive<'_> {
                 into,
             } => {
                 let (from, predicate) = (self.node(from, row), self.node(predicate, row));
-                let triples = self.triples(scope, row);
-                let mut rows = Vec::new();
-                for (s, p, o, g) in triples {
-                    let (near, far) = ends(direction, s, o);
-                    if near == from && p == predicate {
-                        let mut bindings = graph_of(scope, g);
-                        bindings.push((into, far));
-                        rows.push(with(&bindings));
-                    }
-                }
-                rows
+                let triples = self.triples(scope, row).into_iter();
+                let of = triples
+                    .filter(|&(s, p, o, _)| ends(direction, s, o).0 == from && p == predicate);
+                of.map(|(s, _, o, g)| with(row, scope, g, Some((into, ends(direction, s, o).1))))
+                    .collect()
             }
             Action::ExpandKeys {
                 predicate,
@@ -171,10 +154,9 @@ impl Naive<'_> {
                 into,
             } => {
                 let predicate = self.node(predicate, row);
-                let triples = self.triples(scope, row);
-                let of = triples.into_iter().filter(|triple| triple.1 == predicate);
-                let keys: BTreeSet<_> = of.map(|(s, _, o, _)| ends(direction, s, o).0).collect();
-                keys.into_iter().map(|key| with(&[(into, key)])).collect()
+                let triples = self.triples(scope, row).into_iter();
+                let of = triples.filter(|triple| triple.1 == predicate);
+                bind(row, into, of.map(|(s, _, o, _)| ends(direction, s, o).0))
             }
             Action::ExpandPredicates {
                 from,
@@ -186,28 +168,15 @@ impl Naive<'_> {
                     .quads
                     .iter()
                     .filter(|quad| ends(direction, quad.0, quad.2).0 == from);
-                let predicates: BTreeSet<_> = of.map(|quad| quad.1).collect();
-                predicates
-                    .into_iter()
-                    .map(|one| with(&[(into, one)]))
-                    .collect()
+                bind(row, into, of.map(|quad| quad.1))
             }
-            Action::AllPredicates { into } => {
-                let predicates: BTreeSet<_> = self.quads.iter().map(|quad| quad.1).collect();
-                predicates
-                    .into_iter()
-                    .map(|one| with(&[(into, one)]))
-                    .collect()
-            }
+            Action::AllPredicates { into } => bind(row, into, self.quads.iter().map(|quad| quad.1)),
             Action::AllGraphs { into } => {
-                let graphs: BTreeSet<_> = match &self.plan.dataset.graphs {
-                    Some((_, named)) => named.iter().map(|&graph| self.constant(graph)).collect(),
-                    None => {
-                        let graphs = self.quads.iter().map(|quad| quad.3);
-                        graphs.filter(|&graph| graph != DEFAULT).collect()
-                    }
-                };
-                graphs.into_iter().map(|one| with(&[(into, one)])).collect()
+                if let Some((_, named)) = &self.plan.dataset.graphs {
+                    return bind(row, into, named.iter().map(|&graph| self.constant(graph)));
+                }
+                let graphs = self.quads.iter().map(|quad| quad.3);
+                bind(row, into, graphs.filter(|&graph| graph != DEFAULT))
             }
             Action::Check {
                 subject,
@@ -216,12 +185,10 @@ impl Naive<'_> {
                 scope,
             } => {
                 let wanted = [subject, predicate, object].map(|node| self.node(node, row));
-                let triples = self.triples(scope, row);
-                let found = triples
-                    .into_iter()
-                    .filter(|&(s, p, o, _)| [s, p, o] == wanted);
+                let triples = self.triples(scope, row).into_iter();
+                let found = triples.filter(|&(s, p, o, _)| [s, p, o] == wanted);
                 found
-                    .map(|(_, _, _, g)| with(&graph_of(scope, g)))
+                    .map(|(_, _, _, g)| with(row, scope, g, None))
                     .collect()
             }
             _ => unreachable!("handled before"),
@@ -301,6 +268,27 @@ impl Naive<'_> {
             _ => Numbered::term(id),
         }
     }
+}
+
+/// The row with a new column, and the graph if it is bound.
+fn with(row: &Row, scope: Scope, graph: VertexId, new: Option<(Slot, VertexId)>) -> Row {
+    let mut row = row.clone();
+    if let Scope::Bind(slot) = scope {
+        row[usize::from(slot.0)] = graph;
+    }
+    if let Some((slot, value)) = new {
+        row[usize::from(slot.0)] = value;
+    }
+    row
+}
+
+/// A row for each distinct value.
+fn bind(row: &Row, into: Slot, values: impl Iterator<Item = VertexId>) -> Vec<Row> {
+    let values: BTreeSet<_> = values.collect();
+    values
+        .into_iter()
+        .map(|value| with(row, Scope::Default, DEFAULT, Some((into, value))))
+        .collect()
 }
 
 fn ends(direction: Direction, subject: VertexId, object: VertexId) -> (VertexId, VertexId) {

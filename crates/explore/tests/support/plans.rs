@@ -51,7 +51,7 @@ pub fn plan(random: &mut Random, tail: bool) -> Plan {
 
 impl Builder<'_> {
     fn build(&mut self, tail: bool) {
-        for _ in 0..1 + self.random.below(4) {
+        for _ in 0..=self.random.below(4) {
             self.pattern();
             if self.random.chance(15) && !self.bound.is_empty() {
                 let filter = self.condition(2);
@@ -127,7 +127,7 @@ impl Builder<'_> {
     }
 
     fn pattern(&mut self) {
-        match self.random.below(20) {
+        match self.random.below(22) {
             0..=8 => {
                 let (from, predicate) = (self.term(), self.predicate());
                 self.expand(from, predicate);
@@ -164,7 +164,8 @@ impl Builder<'_> {
                 self.actions.push(Action::AllGraphs { into });
                 self.bound.push(into);
             }
-            16 if !self.bound.is_empty() => {
+            16 | 17 if !self.bound.is_empty() => self.triangle(),
+            18 if !self.bound.is_empty() => {
                 let (left, right) = (self.bound_slot(), self.bound_slot());
                 self.actions.push(Action::Same { left, right });
             }
@@ -200,11 +201,36 @@ impl Builder<'_> {
         self.bind(scope, Some(into));
     }
 
-    fn operand(&mut self) -> Box<Expression> {
-        Box::new(match self.random.below(3) {
+    /// An expansion and a check of its new column against another.
+    fn triangle(&mut self) {
+        let (from, other) = (Node::Slot(self.bound_slot()), Node::Slot(self.bound_slot()));
+        let predicate = self.constant(3);
+        self.expand(from, predicate);
+        let new = Node::Slot(*self.bound.last().expect("the expansion bound it"));
+        if self.random.chance(30) {
+            let filter = self.condition(1);
+            self.actions.push(Action::Filter(filter));
+        }
+        let ends = if self.random.chance(50) {
+            (new, other)
+        } else {
+            (other, new)
+        };
+        let (subject, object) = ends;
+        let (predicate, scope) = (self.constant(3), Scope::Default);
+        self.actions.push(Action::Check {
+            subject,
+            predicate,
+            object,
+            scope,
+        });
+    }
+
+    fn operand(&mut self) -> Expression {
+        match self.random.below(3) {
             0 => Expression::Constant(ConstantId(self.random.below(13) as u32)),
             _ => Expression::Slot(self.bound_slot()),
-        })
+        }
     }
 
     fn condition(&mut self, depth: usize) -> Expression {
@@ -218,10 +244,14 @@ impl Builder<'_> {
         ];
         match self.random.below(if depth == 0 { 6 } else { 9 }) {
             0 => Expression::Bound(self.bound_slot()),
-            1 => Expression::SameTerm(self.operand(), self.operand()),
+            1 => Expression::SameTerm(Box::new(self.operand()), Box::new(self.operand())),
             2..=5 => {
                 let comparison = self.random.pick(&comparisons);
-                Expression::Compare(comparison, self.operand(), self.operand())
+                Expression::Compare(
+                    comparison,
+                    Box::new(self.operand()),
+                    Box::new(self.operand()),
+                )
             }
             6 => Expression::Not(Box::new(self.condition(depth - 1))),
             7 => Expression::Or(vec![self.condition(depth - 1), self.condition(depth - 1)]),
@@ -383,7 +413,9 @@ fn expression_slots(expression: &Expression, slots: &mut Vec<Slot>) {
         Expression::Slot(slot) | Expression::Bound(slot) => slots.push(*slot),
         Expression::Not(one) => expression_slots(one, slots),
         Expression::Or(all) | Expression::And(all) => {
-            all.iter().for_each(|one| expression_slots(one, slots));
+            for one in all {
+                expression_slots(one, slots);
+            }
         }
         Expression::SameTerm(left, right) | Expression::Compare(_, left, right) => {
             expression_slots(left, slots);
