@@ -122,6 +122,9 @@ pub struct Load {
     /// Put statements without a graph into this named graph
     #[arg(long, value_name = "IRI")]
     pub graph: Option<String>,
+    /// Base IRI for relative references, in formats that have them
+    #[arg(long, value_name = "IRI")]
+    pub base: Option<String>,
     /// What to do with a statement that does not parse: stop, skip, or quarantine=FILE
     #[arg(long, value_name = "POLICY", default_value = "stop")]
     pub on_error: String,

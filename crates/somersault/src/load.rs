@@ -23,6 +23,8 @@ pub struct Request {
     pub on_error: OnError,
     /// An IRI that takes the place of the default graph.
     pub graph: Option<String>,
+    /// What relative IRIs are resolved against, in formats that have them.
+    pub base: Option<String>,
 }
 
 impl Default for Request {
@@ -96,6 +98,7 @@ fn options(request: &Request) -> LoadOptions {
     options.memory_limit_bytes = Some(request.memory_limit_bytes);
     options.on_error = request.on_error.clone();
     options.graph.clone_from(&request.graph);
+    options.base.clone_from(&request.base);
     options
 }
 

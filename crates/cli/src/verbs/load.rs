@@ -27,6 +27,7 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     let mut request = request(&config);
     request.on_error = on_error(&flags.on_error)?;
     request.graph.clone_from(&flags.graph);
+    request.base.clone_from(&flags.base);
     finish(run_watched("load", |watch| {
         load(&flags.location, sources, &request, watch).map_err(failure)
     }))
