@@ -149,7 +149,7 @@ fn run(
     ids: &[Option<VertexId>],
     snapshot: &Snapshot,
     lexicon: &Dictionary,
-    clock: Option<&dyn Fn() -> u64>,
+    clock: Option<&(dyn Fn() -> u64 + Sync)>,
 ) -> Run {
     let start = Instant::now();
     let prepared = prepare(plan, ids, snapshot, Limits::none()).expect("it prepares");

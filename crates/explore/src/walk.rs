@@ -57,7 +57,7 @@ pub struct Options<'a> {
     /// Calls of steps (about 20 us each for full chunks) after which [`Walk::next`] yields.
     pub runs_per_call: u32,
     /// A clock in nanoseconds, for the profile.
-    pub clock: Option<&'a dyn Fn() -> u64>,
+    pub clock: Option<&'a (dyn Fn() -> u64 + Sync)>,
 }
 
 impl Default for Options<'_> {

@@ -6,9 +6,9 @@ mod support;
 use explore::{Chunk, Limits, Options, Prepared, Status, Walk, prepare};
 use query::plan::{Action, Form, Plan, Slot};
 use rdf::{Direction, PredicateId, VertexId};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use store::{
     GraphScope, GraphView, Lists, Progress, SegmentKey, Snapshot, Ticket, VertexSet, ViewError,
@@ -369,11 +369,8 @@ fn the_profile_counts_rows_and_time() {
     let ids = constants(&plan, &Numbered);
     let view = snapshot_of(&quads, None);
     let prepared = prepare(&plan, &ids, &view, Limits::none()).unwrap();
-    let ticks = RefCell::new(0);
-    let clock = || {
-        *ticks.borrow_mut() += 5;
-        *ticks.borrow()
-    };
+    let ticks = AtomicU64::new(0);
+    let clock = || ticks.fetch_add(5, Ordering::Relaxed);
     let options = Options {
         clock: Some(&clock),
         ..Options::default()
@@ -503,4 +500,13 @@ fn long_lists_intersect() {
             assert_eq!(bag(&drain(&mut walk, 3)), bag(&expected), "seed {seed}");
         }
     }
+}
+
+/// A plan is shared by workers, and a suspended walk may go on on another thread.
+#[test]
+fn walks_can_move_between_threads() {
+    fn assert_send<T: Send>() {}
+    fn assert_sync<T: Sync>() {}
+    assert_sync::<Prepared<'_>>();
+    assert_send::<Walk<'_, '_, Snapshot, Numbered>>();
 }

@@ -384,7 +384,7 @@ impl Run<'_, '_> {
         Ok(tail.profile().to_vec())
     }
 
-    fn options<'c>(&self, clock: &'c dyn Fn() -> u64) -> Options<'c> {
+    fn options<'c>(&self, clock: &'c (dyn Fn() -> u64 + Sync)) -> Options<'c> {
         Options {
             clock: self.profiling.then_some(clock),
             ..Options::default()

@@ -19,7 +19,7 @@ use query::expression::{Comparison, Function};
 use query::plan::{ConstantId, Slot};
 use rdf::{Tag, VertexId};
 use std::ops::Deref;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a condition says of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -422,7 +422,7 @@ pub(crate) enum Patterns<'m, 'b> {
 /// A compiled pattern that is kept elsewhere: cloning one would give it a cache of its own.
 pub(crate) enum Found<'m> {
     Constant(&'m Pattern),
-    Cached(Rc<Pattern>),
+    Cached(Arc<Pattern>),
 }
 
 impl Deref for Found<'_> {

@@ -11,7 +11,7 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes that a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 1_000_000;
@@ -152,13 +152,13 @@ fn expand(template: &[Part<'_>], captures: &Captures<'_>, into: &mut String) {
 /// Patterns that were compiled for earlier rows, the oldest replaced first.
 #[derive(Default)]
 pub(crate) struct PatternCache {
-    entries: Vec<(String, String, Option<Rc<Pattern>>)>,
+    entries: Vec<(String, String, Option<Arc<Pattern>>)>,
     oldest: usize,
 }
 
 impl PatternCache {
     /// The compiled pattern, and whether it had to be compiled.
-    pub(crate) fn get(&mut self, pattern: &str, flags: &str) -> (Option<Rc<Pattern>>, bool) {
+    pub(crate) fn get(&mut self, pattern: &str, flags: &str) -> (Option<Arc<Pattern>>, bool) {
         let known = self
             .entries
             .iter()
@@ -166,7 +166,7 @@ impl PatternCache {
         if let Some((_, _, compiled)) = known {
             return (compiled.clone(), false);
         }
-        let compiled = Pattern::compile(pattern, flags).map(Rc::new);
+        let compiled = Pattern::compile(pattern, flags).map(Arc::new);
         let entry = (pattern.to_owned(), flags.to_owned(), compiled.clone());
         if self.entries.len() < CACHE_PATTERNS {
             self.entries.push(entry);
