@@ -22,7 +22,7 @@ fn an_order_can_be_forced() {
         "keys ?x -ub:name->   [?x]\n\
          ?x -ub:name-> ?n   [?x ?n]\n\
          check ?x -a-> ub:Course   [?x ?n]\n\
-         select ?n ?x\n\
+         select ?x ?n\n\
          heavy"
     );
 }

@@ -19,7 +19,7 @@ mod refusal;
 
 use crate::expression::Expression;
 use crate::guard::limits::Limit;
-use crate::guard::token::Tokens;
+use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind, ParseOptions};
 use crate::plan::{ConstantId, DatasetClause, Form, Node, OrderKey, Slot};
 use crate::position::Position;
@@ -92,7 +92,7 @@ pub(crate) fn translate(
     let form = if is_ask {
         Form::Ask
     } else {
-        let slots = modifiers.projected.iter();
+        let slots = projection(modifiers.projected, tokens).into_iter();
         Form::Select(
             slots
                 .map(|variable| translator.variable(variable))
@@ -114,6 +114,34 @@ pub(crate) fn translate(
         limit: modifiers.limit,
         count,
     })
+}
+
+/// The projected variables in order: as written, and for `SELECT *` as they first appear in the
+/// text. (The library gives those of `*` in alphabetical order; the specification leaves it open,
+/// and people expect to read columns as they wrote them.)
+fn projection<'a>(projected: &'a [Variable], tokens: &Tokens<'_>) -> Vec<&'a Variable> {
+    let mut variables: Vec<&Variable> = projected.iter().collect();
+    let words = tokens.tokens.iter().map(|&token| tokens.slice(token));
+    let after_select = words
+        .skip_while(|word| !word.eq_ignore_ascii_case("SELECT"))
+        .skip(1)
+        .find(|word| {
+            !["DISTINCT", "REDUCED"]
+                .iter()
+                .any(|w| w.eq_ignore_ascii_case(word))
+        });
+    if after_select == Some("*") {
+        let mut places: HashMap<&str, u32> = HashMap::new();
+        for &token in &tokens.tokens {
+            if token.kind == TokenKind::Variable {
+                places
+                    .entry(&tokens.slice(token)[1..])
+                    .or_insert(token.start);
+            }
+        }
+        variables.sort_by_key(|variable| places.get(variable.as_str()).copied());
+    }
+    variables
 }
 
 impl<'t> Translator<'t> {
