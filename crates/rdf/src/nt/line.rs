@@ -14,7 +14,7 @@ use oxrdf::{
 use std::borrow::Cow;
 
 /// How deep triple terms may nest.
-pub const NESTING_MAX: usize = 100;
+pub const NESTING_MAX: usize = 64;
 
 /// What is wrong with a line, and at which byte.
 pub(super) struct Fault {
