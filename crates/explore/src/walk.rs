@@ -86,6 +86,8 @@ pub struct Walk<'p, 'a, V, L> {
     finished: usize,
     /// Whether somebody pushes rows.
     open: bool,
+    /// Whether the answer is known.
+    answered: bool,
     /// A walk without steps gives its input as it is.
     pass: Chunk,
     capacity: usize,
@@ -211,6 +213,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             live,
             finished: live,
             open: false,
+            answered: false,
             pass: Chunk::with_columns(width, before),
             capacity: if may_end_early {
                 rows.min(ROWS_FIRST)
@@ -263,7 +266,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// Whether no input can change the answer any more: a limit was reached, or one row answers the
     /// query.
     pub fn is_satisfied(&self) -> bool {
-        self.live > 0
+        self.answered || self.live > 0
     }
 
     /// The counters of this walk's steps; the first is that of step number [`Walk::start`].
@@ -313,6 +316,8 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     fn deliver(&mut self, out: &mut Chunk) -> Status {
         if self.context.prepared.is_ask() && self.is_last_part() {
             out.truncate(1);
+            self.answered = true;
+            self.pass.clear();
             self.end(self.stages.len());
         }
         Status::Rows
@@ -328,7 +333,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     fn choose(&mut self, out: &mut Chunk) -> Result<Choice, WalkError> {
         let full = (self.capacity as u64).div_ceil(2);
         let has_answer = self.context.prepared.is_ask() && !out.is_empty();
-        if out.rows() >= full || has_answer {
+        if out.rows() >= full || has_answer || self.answered {
             return Ok(Choice::Deliver);
         }
         if self.stages.is_empty() {

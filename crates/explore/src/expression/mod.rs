@@ -12,8 +12,10 @@
 //! | `value`, `compare`, `arithmetic`, `text`, `pattern` | one row's work |
 //! | `sort_key` | `ORDER BY` |
 //!
-//! Costs, measured on 2026-11-21: see the table in `condition`; the floor of a filter over ids is
-//! the pass over its column (8 bytes a row).
+//! Measured on LUBM-160's 173,040 course names, one thread of a 2-core EPYC VM, 2026-11-21, per row:
+//! `?y = "Course10"` and `isLITERAL` 2 ns, `STRSTARTS` 40 ns, `STRLEN(?y) > 8` 45 ns, `REGEX` 50 to
+//! 70 ns, most of it the fetch of the text. The floor of a filter over ids is the pass over its
+//! column (8 bytes a row); of one over text, the dictionary's decoding.
 
 mod arithmetic;
 mod batch;

@@ -279,70 +279,71 @@ mod tests {
     use oxrdf::{BlankNode, Literal, NamedNode, Term};
     use query::expression::Comparison;
 
+    const TYPED: &[(&str, &[&str])] = &[
+        ("boolean", &["false", "true", "x"]),
+        (
+            "integer",
+            &["1", "01", "3", "-7", "9007199254740993", "9007199254740992"],
+        ),
+        (
+            "decimal",
+            &[
+                "1.0",
+                "0.1",
+                "-7.5",
+                "0.3",
+                "9007199254740992.5",
+                "170141183460469231731",
+            ],
+        ),
+        (
+            "double",
+            &[
+                "1e0",
+                "0.1e0",
+                "0.3",
+                "1e300",
+                "-INF",
+                "NaN",
+                "-0.0",
+                "0",
+                "9007199254740992",
+            ],
+        ),
+        ("float", &["1", "0.1", "INF", "NaN"]),
+        (
+            "dateTime",
+            &[
+                "2020-01-01T00:00:00",
+                "2020-01-01T00:00:00Z",
+                "2020-01-01T02:00:00+02:00",
+                "2020-01-01T20:00:00-02:00",
+                "1960-01-01T00:00:00",
+            ],
+        ),
+        (
+            "date",
+            &[
+                "2020-01-01",
+                "2020-01-01Z",
+                "2019-12-31+05:00",
+                "2020-01-02+02:00",
+            ],
+        ),
+        (
+            "time",
+            &["00:00:00Z", "01:00:00+02:00", "23:59:59Z", "12:00:00"],
+        ),
+        ("time", &["00:00:00", "10:00:00Z", "12:00:00+02:00"]),
+        (
+            "duration",
+            &["P1M", "P30D", "P1Y", "P365D", "P12M", "-P1D", "PT0S"],
+        ),
+        ("yearMonthDuration", &["P1Y", "P2Y"]),
+        ("dayTimeDuration", &["P1D", "PT24H", "PT1S"]),
+    ];
+
     fn terms() -> Vec<Term> {
-        let typed = [
-            ("boolean", &["false", "true", "x"][..]),
-            (
-                "integer",
-                &["1", "01", "3", "-7", "9007199254740993", "9007199254740992"],
-            ),
-            (
-                "decimal",
-                &[
-                    "1.0",
-                    "0.1",
-                    "-7.5",
-                    "0.3",
-                    "9007199254740992.5",
-                    "170141183460469231731",
-                ],
-            ),
-            (
-                "double",
-                &[
-                    "1e0",
-                    "0.1e0",
-                    "0.3",
-                    "1e300",
-                    "-INF",
-                    "NaN",
-                    "-0.0",
-                    "0",
-                    "9007199254740992",
-                ],
-            ),
-            ("float", &["1", "0.1", "INF", "NaN"]),
-            (
-                "dateTime",
-                &[
-                    "2020-01-01T00:00:00",
-                    "2020-01-01T00:00:00Z",
-                    "2020-01-01T02:00:00+02:00",
-                    "2020-01-01T20:00:00-02:00",
-                    "1960-01-01T00:00:00",
-                ],
-            ),
-            (
-                "date",
-                &[
-                    "2020-01-01",
-                    "2020-01-01Z",
-                    "2019-12-31+05:00",
-                    "2020-01-02+02:00",
-                ],
-            ),
-            (
-                "time",
-                &["00:00:00Z", "01:00:00+02:00", "23:59:59Z", "12:00:00"],
-            ),
-            ("time", &["00:00:00", "10:00:00Z", "12:00:00+02:00"]),
-            (
-                "duration",
-                &["P1M", "P30D", "P1Y", "P365D", "P12M", "-P1D", "PT0S"],
-            ),
-            ("yearMonthDuration", &["P1Y", "P2Y"]),
-            ("dayTimeDuration", &["P1D", "PT24H", "PT1S"]),
-        ];
         let mut terms: Vec<Term> = vec![
             NamedNode::new_unchecked("http://e/b").into(),
             NamedNode::new_unchecked("http://e/a").into(),
@@ -355,7 +356,7 @@ mod tests {
             Literal::new_language_tagged_literal_unchecked("a", "fr").into(),
             Literal::new_language_tagged_literal_unchecked("a", "en").into(),
         ];
-        for (datatype, forms) in typed {
+        for (datatype, forms) in TYPED {
             let datatype = format!("http://www.w3.org/2001/XMLSchema#{datatype}");
             terms.extend(forms.iter().map(|form| {
                 Literal::new_typed_literal(*form, NamedNode::new_unchecked(&datatype)).into()
