@@ -35,6 +35,7 @@ impl Default for Request {
             memory_limit_bytes: 2 << 30,
             on_error: OnError::Stop,
             graph: None,
+            base: None,
         }
     }
 }
