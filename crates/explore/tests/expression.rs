@@ -1,23 +1,19 @@
-//! Expressions against `spareval`: random ones over random terms, and tables of the places where
-//! the specification is followed instead.
+//! Expressions against `spareval`: random ones over random terms. Where the specification is followed
+//! instead: `specification.rs`.
 //!
 //! Every case goes through a plan: rows whose columns hold the terms and what is expected of each
 //! row, a filter that compares. So the cheap forms, the fetch of text and the batches are met too.
 
 mod support;
 
-use explore::{Chunk, Limits, Options, Status, Walk, WalkError, prepare};
-use oxrdf::{BlankNode, Dataset, Literal, NamedNode, Term, Variable};
+use oxrdf::{Dataset, Literal, NamedNode, Term, Variable};
 use query::expression::{Arithmetic, Comparison, Expression, Function};
-use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Step, Weight,
-};
-use rdf::Direction;
+use query::plan::{ConstantId, Slot};
 use spareval::{QueryEvaluator, QueryResults};
 use spargebra::algebra::{Expression as Peer, Function as PeerFunction, GraphPattern};
 use spargebra::term::GroundTerm;
-use store::testing::snapshot_of;
-use support::{Given, Random, constants};
+use support::Random;
+use support::filters::{iri, kept_rows, literal, tagged, text};
 
 /// Columns that hold terms.
 const COLUMNS: usize = 3;
@@ -25,23 +21,6 @@ const COLUMNS: usize = 3;
 const ROWS: usize = 12;
 /// Random cases.
 const CASES: u64 = 2500;
-
-fn literal(lexical: &str, datatype: &str) -> Term {
-    let datatype = format!("http://www.w3.org/2001/XMLSchema#{datatype}");
-    Literal::new_typed_literal(lexical, NamedNode::new_unchecked(datatype)).into()
-}
-
-fn text(lexical: &str) -> Term {
-    Literal::new_simple_literal(lexical).into()
-}
-
-fn tagged(lexical: &str, tag: &str) -> Term {
-    Literal::new_language_tagged_literal_unchecked(lexical, tag).into()
-}
-
-fn iri(iri: &str) -> Term {
-    NamedNode::new_unchecked(iri).into()
-}
 
 /// Terms whose form is canonical, so that the peer, which keeps values only, gives them back.
 fn canonical_terms() -> Vec<Term> {
@@ -467,102 +446,6 @@ fn peer_values(expression: Peer, rows: &[Vec<Term>]) -> Vec<Option<Term>> {
     values
 }
 
-type Graph = (Given, Vec<rdf::VertexId>, Vec<Term>, Vec<support::Quad>);
-
-/// One subject for each row, one predicate for each column.
-fn graph_of(rows: &[Vec<Term>], width: usize) -> Graph {
-    let mut lexicon = Given::default();
-    let subjects: Vec<_> = (0..rows.len())
-        .map(|row| lexicon.id(&iri(&format!("row:{row}"))))
-        .collect();
-    let predicates: Vec<Term> = (0..width).map(|at| iri(&format!("column:{at}"))).collect();
-    let mut quads = Vec::new();
-    for (row, terms) in rows.iter().enumerate() {
-        for (predicate, term) in predicates.iter().zip(terms) {
-            let (predicate, term) = (lexicon.id(predicate), lexicon.id(term));
-            quads.push((subjects[row], predicate, term, support::DEFAULT));
-        }
-    }
-    (lexicon, subjects, predicates, quads)
-}
-
-/// Which rows a filter keeps. Columns as given, and one more for the row's number.
-fn kept_rows(
-    filter: Expression,
-    constants_: Vec<Term>,
-    rows: &[Vec<Term>],
-    chunk_rows: usize,
-) -> Result<Vec<usize>, WalkError> {
-    let width = rows.first().map_or(0, Vec::len);
-    let (lexicon, subjects, predicates, quads) = graph_of(rows, width);
-    let first = constants_.len() as u32;
-    let mut plan = Plan {
-        variables: (0..=width).map(|slot| format!("v{slot}")).collect(),
-        constants: [constants_, predicates].concat(),
-        dataset: DatasetClause::default(),
-        steps: Vec::new(),
-        form: Form::Select(vec![Slot(width as u16)]),
-        weight: Weight::Light,
-    };
-    let row_slot = Slot(width as u16);
-    let mut keep = vec![row_slot];
-    let mut push = |action, keep: &[Slot]| {
-        let mut keep = keep.to_vec();
-        keep.sort();
-        plan.steps.push(Step {
-            action,
-            keep,
-            estimate: Estimate::default(),
-        });
-    };
-    let column = |at: usize| Node::Constant(ConstantId(first + at as u32));
-    let (direction, scope) = (Direction::Out, Scope::Default);
-    push(
-        Action::ExpandKeys {
-            predicate: column(0),
-            direction,
-            scope,
-            into: row_slot,
-        },
-        &keep,
-    );
-    for at in 0..width {
-        let (from, into) = (Node::Slot(row_slot), Slot(at as u16));
-        keep.push(into);
-        push(
-            Action::Expand {
-                from,
-                predicate: column(at),
-                direction,
-                scope,
-                into,
-            },
-            &keep,
-        );
-    }
-    push(Action::Filter(filter), &[row_slot]);
-    let ids = constants(&plan, &lexicon);
-    let view = snapshot_of(&quads, None);
-    let prepared = prepare(&plan, &ids, &view, Limits::none())?;
-    let options = Options {
-        chunk_rows,
-        ..Options::default()
-    };
-    let mut walk = Walk::new(&prepared, &view, &lexicon, Limits::none(), options);
-    let (mut chunk, mut kept) = (Chunk::new(), Vec::new());
-    while walk.next(&mut chunk)? == Status::Rows {
-        let found = chunk.column(row_slot).expect("projected").iter();
-        kept.extend(found.map(|id| {
-            subjects
-                .iter()
-                .position(|subject| subject == id)
-                .expect("a row")
-        }));
-    }
-    kept.sort_unstable();
-    Ok(kept)
-}
-
 fn random_rows(random: &mut Random, pool: &[Term]) -> Vec<Vec<Term>> {
     let mut row = || {
         (0..COLUMNS)
@@ -643,191 +526,4 @@ fn conditions_are_those_of_the_peer() {
         );
     }
     assert!(some > 3000, "only {some} conditions are true");
-}
-
-/// Evaluates over no columns: the truth of a filter on constants.
-fn is_true(expression: &str) -> bool {
-    let (filter, constants) = parse(expression);
-    let rows = vec![vec![BlankNode::new_unchecked("b0").into()]];
-    !kept_rows(filter, constants, &rows, 4)
-        .expect("no limit")
-        .is_empty()
-}
-
-/// Translates a constant expression; `?b` is a blank node.
-fn parse(expression: &str) -> (Expression, Vec<Term>) {
-    let prefixes = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
-    let query = format!("{prefixes} ASK {{ FILTER({expression}) }}");
-    let query = spargebra::SparqlParser::new()
-        .parse_query(&query)
-        .expect("it parses");
-    let spargebra::Query::Ask { pattern, .. } = query else {
-        unreachable!("an ASK")
-    };
-    let GraphPattern::Project { inner, .. } = pattern else {
-        unreachable!("a projection")
-    };
-    let GraphPattern::Filter { expr, .. } = *inner else {
-        unreachable!("a filter")
-    };
-    let mut constants = Vec::new();
-    (translate(&expr, &mut constants), constants)
-}
-
-fn translate(peer: &Peer, constants: &mut Vec<Term>) -> Expression {
-    let mut one = |operand: &Peer| Box::new(translate(operand, constants));
-    match peer {
-        Peer::Variable(_) => Expression::Slot(Slot(0)),
-        Peer::Bound(_) => Expression::Bound(Slot(7)),
-        Peer::Not(operand) => match &**operand {
-            Peer::Equal(a, b) => Expression::Compare(Comparison::NotEqual, one(a), one(b)),
-            operand => Expression::Not(one(operand)),
-        },
-        Peer::Equal(a, b) => Expression::Compare(Comparison::Equal, one(a), one(b)),
-        Peer::Less(a, b) => Expression::Compare(Comparison::Less, one(a), one(b)),
-        Peer::LessOrEqual(a, b) => Expression::Compare(Comparison::LessOrEqual, one(a), one(b)),
-        Peer::Greater(a, b) => Expression::Compare(Comparison::Greater, one(a), one(b)),
-        Peer::SameTerm(a, b) => Expression::SameTerm(one(a), one(b)),
-        Peer::Or(a, b) => Expression::Or(vec![*one(a), *one(b)]),
-        Peer::And(a, b) => Expression::And(vec![*one(a), *one(b)]),
-        Peer::Add(a, b) => Expression::Arithmetic(Arithmetic::Add, one(a), one(b)),
-        Peer::Divide(a, b) => Expression::Arithmetic(Arithmetic::Divide, one(a), one(b)),
-        Peer::FunctionCall(function, arguments) => {
-            let function = match function {
-                PeerFunction::Str => Function::Str,
-                PeerFunction::Datatype => Function::Datatype,
-                PeerFunction::IsNumeric => Function::IsNumeric,
-                PeerFunction::IsBlank => Function::IsBlank,
-                PeerFunction::Replace => Function::Replace,
-                PeerFunction::Regex => Function::Regex,
-                PeerFunction::StrLen => Function::StrLen,
-                PeerFunction::LangMatches => Function::LangMatches,
-                other => panic!("{other} is in no table"),
-            };
-            Expression::Call(
-                function,
-                arguments.iter().map(|argument| *one(argument)).collect(),
-            )
-        }
-        term => {
-            let id = ConstantId(constants.len() as u32);
-            constants.push(match term {
-                Peer::NamedNode(iri) => iri.clone().into(),
-                Peer::Literal(literal) => literal.clone().into(),
-                other => panic!("{other} is in no table"),
-            });
-            Expression::Constant(id)
-        }
-    }
-}
-
-/// SPARQL 1.1 Query sections 17.2 to 17.4, where `spareval` differs or is not asked above.
-#[test]
-fn the_specification_is_followed() {
-    let true_ones = [
-        // 17.2.2: ill-formed booleans and numbers are false, plain literals by their length.
-        r#"!("abc"^^xsd:integer)"#,
-        r#"!("abc"^^xsd:boolean)"#,
-        r#""a"@en"#,
-        r#"!""@en"#,
-        r#"!"NaN"^^xsd:double"#,
-        "!false || !0 || !0.0",
-        // 17.3: xsd:boolean is ordered, NaN is not, and comparing it is no error.
-        "false < true",
-        r#"!("NaN"^^xsd:double < 1)"#,
-        r#"!("NaN"^^xsd:double <= "NaN"^^xsd:double)"#,
-        r#""NaN"^^xsd:double != "NaN"^^xsd:double"#,
-        "1 / 2 = 0.5",
-        "datatype(1 / 2) = xsd:decimal",
-        r#"1.0e0 / 0 = "INF"^^xsd:double"#,
-        // 17.4.1.7: unknown datatypes compare equal only to themselves.
-        r#""a"^^<http://e/t> = "a"^^<http://e/t>"#,
-        r#"("a"^^<http://e/t> = "b"^^<http://e/t>) || true"#,
-        r#""1"^^xsd:integer = "01"^^xsd:integer"#,
-        r#"!sameTerm("1"^^xsd:integer, "01"^^xsd:integer)"#,
-        "<http://e/a> != 1",
-        "<http://e/a> != ?b",
-        // 17.4.2: terms keep their form and type.
-        r#"str("01"^^xsd:integer) = "01""#,
-        r#"datatype("1"^^xsd:int) = xsd:int"#,
-        r#"isNumeric("12"^^xsd:nonNegativeInteger)"#,
-        r#"!isNumeric("1200"^^xsd:byte)"#,
-        r#"!isNumeric("12")"#,
-        "isBlank(?b)",
-        "?b = ?b",
-        "?b <= ?b",
-        // 17.4.3: code points, language ranges, replacements of XPath.
-        r#"strlen("\U0001F955é") = 2"#,
-        r#"langMatches("en-GB", "EN")"#,
-        r#"!langMatches("en", "en-GB")"#,
-        r#"replace("abracadabra", "bra", "*") = "a*cada*""#,
-        r#"replace("abracadabra", "a.*?a", "*") = "*c*bra""#,
-        r#"replace("AAAA", "A+?", "b") = "bbbb""#,
-        r#"replace("darted", "^(.*?)d(.*)$", "$1c$2") = "carted""#,
-        r#"replace("a", "(a)", "$1b$19") = "aba9""#,
-        r#"replace("a$b", "$", "\\$\\\\", "q") = "a\\$\\\\b""#,
-        r#"replace("a", "a", "\\$\\\\") = "$\\""#,
-        r#"regex("a b", "a b", "qx")"#,
-        r#"regex("a.b", "A.B", "qi")"#,
-    ];
-    for expression in true_ones {
-        assert!(is_true(expression), "{expression}");
-    }
-    let errors = [
-        r#""a"^^<http://e/t> = "b"^^<http://e/t>"#,
-        r#""a"^^<http://e/t> != "b"^^<http://e/t>"#,
-        r#""a"^^<http://e/t> < "b"^^<http://e/t>"#,
-        r#""x" < 1"#,
-        r#""x"@en < "x"@fr"#,
-        "<http://e/a> < <http://e/b>",
-        "1 / 0 = 1",
-        "9223372036854775807 + 1 > 0",
-        r#"replace("abc", "x*", "-") = "abc""#,
-        r#"replace("abc", "b", "$") = "a$c""#,
-        r#"replace("abc", "b", "\\n") = "anc""#,
-        r#"regex("abc", "a", "k")"#,
-        r#"regex("abc", "(")"#,
-        "strlen(1) = 1",
-        "str(?b) = \"b0\"",
-        "<http://e/a>",
-        r#""2020-01-01T00:00:00"^^xsd:dateTime < "2020-01-01T01:00:00Z"^^xsd:dateTime"#,
-    ];
-    for expression in errors {
-        assert!(!is_true(expression), "{expression}");
-        assert!(!is_true(&format!("!({expression})")), "!({expression})");
-    }
-    assert!(is_true("!bound(?z)"));
-}
-
-#[test]
-fn a_string_that_is_too_long_ends_the_query() {
-    let long = "x".repeat(9 << 20);
-    let concat = Expression::Call(
-        Function::Concat,
-        vec![Expression::Slot(Slot(0)), Expression::Slot(Slot(0))],
-    );
-    let length = Expression::Call(Function::StrLen, vec![concat]);
-    let zero = Expression::Constant(ConstantId(0));
-    let filter = Expression::Compare(Comparison::Greater, Box::new(length), Box::new(zero));
-    let rows = vec![vec![text(&long)]];
-    let result = kept_rows(filter, vec![literal("0", "integer")], &rows, 4);
-    assert!(
-        matches!(result, Err(WalkError::StringTooLong { .. })),
-        "{result:?}"
-    );
-}
-
-#[test]
-fn an_operand_that_is_not_needed_ends_nothing() {
-    let long = "x".repeat(9 << 20);
-    let slot = || Expression::Slot(Slot(0));
-    let too_long = Expression::Call(Function::Concat, vec![slot(), slot()]);
-    let zero = Expression::Constant(ConstantId(0));
-    let is_text = Expression::Compare(Comparison::Equal, Box::new(too_long), Box::new(zero));
-    let filter = Expression::Or(vec![Expression::Bound(Slot(0)), is_text]);
-    let rows = vec![vec![text(&long)]];
-    assert_eq!(
-        kept_rows(filter, vec![literal("0", "integer")], &rows, 4).unwrap(),
-        [0]
-    );
 }

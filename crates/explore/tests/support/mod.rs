@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod filters;
 pub mod naive;
 pub mod plans;
 
