@@ -5,6 +5,7 @@
 
 mod arguments;
 mod exit;
+mod interrupt;
 mod progress;
 mod settings;
 mod table;

@@ -83,3 +83,33 @@ fn time_of_a_whole_load(folder: &Path, more: &Path) -> Duration {
     load(&store, &[more]);
     started.elapsed()
 }
+
+#[test]
+fn an_interrupted_load_tidies_up() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    let before = count(&store);
+    let files = || std::fs::read_dir(&store).expect("readable").count();
+    let files_before = files();
+    // A pipe that stays open: the load waits for more when the signal comes.
+    let mut command = common::somersault();
+    command.args(["load", "-l", text(&store), "--format", "nt", "-"]);
+    let mut child = started(command.stdin(std::process::Stdio::piped()));
+    let mut input = child.stdin.take().expect("a pipe was asked for");
+    let line = b"<http://e/s> <http://e/p> <http://e/o> .\n";
+    std::io::Write::write_all(&mut input, line).expect("the load reads");
+    std::thread::sleep(Duration::from_millis(500));
+    let signal = ["-s", "TERM", &child.id().to_string()].map(str::to_owned);
+    let sent = std::process::Command::new("kill").args(signal).status();
+    assert!(sent.expect("there is a kill").success());
+    drop(input);
+    let ended = child.wait().expect("the child is ours");
+    assert_eq!(ended.code(), Some(143));
+    assert_eq!(count(&store), before);
+    assert_eq!(
+        files(),
+        files_before,
+        "the generation that was begun is gone"
+    );
+}

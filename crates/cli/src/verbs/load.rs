@@ -2,6 +2,7 @@
 
 use crate::arguments::{GenerateLubm, Load};
 use crate::exit::{Code, Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 use crate::settings;
 use crate::verbs::generate;
@@ -81,8 +82,12 @@ pub fn run_watched(
     let watch = Watch {
         meter: Mutex::new(None),
         verb,
+        interrupt: Interrupt::listen()?,
     };
-    let report = load(&watch)?;
+    let report = load(&watch).map_err(|failure| match watch.interrupt.code() {
+        Some(code) if failure.code == Code::Interrupted => Failure { code, ..failure },
+        _ => failure,
+    })?;
     let meter = watch
         .meter
         .into_inner()
@@ -151,13 +156,18 @@ fn on_error(policy: &str) -> Result<OnError, Failure> {
     }
 }
 
-/// Hands what a load reports to the meter.
+/// Hands what a load reports to the meter, and signals to the load.
 struct Watch {
     meter: Mutex<Option<Meter>>,
     verb: &'static str,
+    interrupt: Interrupt,
 }
 
 impl LoadProgress for Watch {
+    fn is_cancelled(&self) -> bool {
+        self.interrupt.code().is_some()
+    }
+
     fn advanced(&self, advance: Advance) {
         let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         let meter = meter.get_or_insert_with(|| Meter::new(self.verb, advance.total_bytes));
