@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// A live knowledge-graph engine.
 #[derive(Debug, Parser)]
-#[command(name = "somersault", version, about, long_about = None)]
+#[command(name = "somersault", version, about = "A live knowledge-graph engine", long_about = None)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 cannot bind or \
                   connect, 6 does not parse, 7 a limit was reached, 8 loaded with rejected \
@@ -27,7 +27,7 @@ pub struct Arguments {
 pub enum Verb {
     /// Make a small data set in memory, serve it, and print queries to try
     Demo(Demo),
-    /// Open a store and/or load files in memory, and serve them over HTTP
+    /// Open a store, or load files in memory, and serve them over HTTP
     Serve(Serve),
     /// Load files into a store, all or nothing
     Load(Load),
@@ -71,7 +71,7 @@ pub struct Limits {
     /// Time a query may take, with its unit: 30s, 500ms
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
-    /// Memory a query (or a load) may take, with its unit: 4GiB, 256MiB
+    /// Memory a query may take, with its unit: 4GiB, 256MiB
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
     /// Threads to use
@@ -110,6 +110,17 @@ pub struct Serve {
     pub files: Vec<PathBuf>,
 }
 
+/// Flags that override the configuration of loads.
+#[derive(Debug, Default, Args)]
+pub struct LoadLimits {
+    /// Memory above which the load uses temporary files, with its unit: 2GiB, 256MiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<String>,
+    /// Threads to use
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
 /// `load`
 #[derive(Debug, Args)]
 pub struct Load {
@@ -130,7 +141,7 @@ pub struct Load {
     pub on_error: String,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub limits: Limits,
+    pub limits: LoadLimits,
     /// The files; - is standard input; .gz .bz2 .zst .xz are unpacked
     #[arg(value_name = "FILES", required = true)]
     pub files: Vec<PathBuf>,
@@ -162,7 +173,11 @@ pub struct Query {
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["location", "endpoint"])]
     pub data: Vec<PathBuf>,
     /// A SPARQL endpoint to ask instead of a store
-    #[arg(long, value_name = "URL", conflicts_with = "location")]
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = ["location", "explain", "profile", "repeat", "memory_limit", "threads"]
+    )]
     pub endpoint: Option<String>,
     /// The query
     #[arg(
@@ -185,7 +200,12 @@ pub struct Query {
     #[arg(long, conflicts_with = "explain")]
     pub profile: bool,
     /// Run it N times and print latencies
-    #[arg(long, value_name = "N", conflicts_with_all = ["explain", "profile"])]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["explain", "profile"],
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub repeat: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -14,6 +14,7 @@ mod verbs;
 use arguments::{Arguments, Verb};
 use clap::{CommandFactory, Parser};
 use exit::Outcome;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// The system's allocator keeps freed memory of a load for long; this one gives it back and is
@@ -23,6 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    log_to_standard_error();
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -34,6 +36,21 @@ fn main() -> ExitCode {
     }
 }
 
+/// Warnings and errors of the server and the engine, one line each. `SOMERSAULT_LOG` may name
+/// another level: error, warn, info, debug.
+fn log_to_standard_error() {
+    let asked = std::env::var("SOMERSAULT_LOG").ok();
+    let level = asked
+        .and_then(|level| level.parse().ok())
+        .unwrap_or(tracing::Level::WARN);
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}
+
 fn run(arguments: &Arguments) -> Outcome {
     let file = arguments.config.as_deref();
     match &arguments.verb {
@@ -42,18 +59,24 @@ fn run(arguments: &Arguments) -> Outcome {
         Verb::Load(verb) => verbs::load::run(verb, file),
         Verb::Query(verb) => verbs::query::run(verb, file),
         Verb::Dump(verb) => verbs::dump::run(verb, file),
-        Verb::Check(verb) => verbs::check::run(verb),
-        Verb::Stats(verb) => verbs::stats::run(verb),
+        Verb::Check(verb) => verbs::check::run(verb, file),
+        Verb::Stats(verb) => verbs::stats::run(verb, file),
         Verb::Generate(verb) => verbs::generate::run(verb, file),
         Verb::Bench(verb) => verbs::bench::run(verb, file),
         Verb::Config(verb) => verbs::config::run(verb, file),
         Verb::Completions { shell } => {
+            let mut script = Vec::new();
             let mut command = Arguments::command();
-            clap_complete::generate(*shell, &mut command, "somersault", &mut std::io::stdout());
+            clap_complete::generate(*shell, &mut command, "somersault", &mut script);
+            std::io::stdout().lock().write_all(&script)?;
             Ok(())
         }
         Verb::Version => {
-            println!("somersault {}", env!("CARGO_PKG_VERSION"));
+            writeln!(
+                std::io::stdout().lock(),
+                "somersault {}",
+                env!("CARGO_PKG_VERSION")
+            )?;
             Ok(())
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything below gets checked values; this is the only place that reads these sources.
 
-use crate::arguments::Limits;
+use crate::arguments::{Limits, LoadLimits};
 use crate::exit::{Code, Failure};
 use somersault::config::{Config, ConfigError, Layers, Machine};
 use std::fs;
@@ -52,7 +52,7 @@ pub fn add_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
 }
 
 /// Adds the flags of a load.
-pub fn add_load_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
+pub fn add_load_limits(layers: &mut Layers, limits: &LoadLimits) -> Result<(), Failure> {
     let flags = [
         (
             "--memory-limit",

@@ -359,3 +359,88 @@ fn usage_errors() {
         &["docx"],
     );
 }
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let folder = folder();
+    let data = lubm(folder.path(), 0, 1);
+    let everything = "SELECT * WHERE { ?s ?p ?o }";
+    let query = ["query", "--data", text(&data), "--query", everything];
+    let explain: Vec<&str> = query.iter().copied().chain(["--explain"]).collect();
+    let lines: [&[&str]; 4] = [&query, &explain, &["version"], &["completions", "bash"]];
+    for arguments in lines {
+        let mut child = common::started(common::somersault().args(arguments));
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the child is ours");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn every_verb_reads_the_configuration() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&write(folder.path(), "good.nt", GOOD)]);
+    let config = write(folder.path(), "c.toml", "[query]\ntimeoutt = \"3s\"\n");
+    for verb in ["check", "stats", "dump"] {
+        fails(
+            &["--config", text(&config), verb, "-l", text(&store)],
+            3,
+            &["query.timeoutt"],
+        );
+    }
+}
+
+#[test]
+fn what_a_store_suffers_has_one_exit_code() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    let more = write(folder.path(), "more.nt", GOOD);
+    let verbs = |store: &Path, code: i32| {
+        let everything = "SELECT * WHERE { ?s ?p ?o }";
+        fails(
+            &["query", "-l", text(store), "--query", everything],
+            code,
+            &[],
+        );
+        fails(&["dump", "-l", text(store)], code, &[]);
+        fails(&["check", "-l", text(store)], code, &[]);
+        fails(&["load", "-l", text(store), text(&more)], code, &[]);
+    };
+    let largest = files_below(&store)
+        .into_iter()
+        .max_by_key(|file| fs::metadata(file).expect("it is there").len());
+    let largest = largest.expect("a store has files");
+    let bytes = fs::read(&largest).expect("readable");
+    fs::write(&largest, &bytes[..bytes.len() / 2]).expect("writable");
+    verbs(&store, 9);
+    fs::write(&largest, &bytes).expect("writable");
+    let foreign = folder.path().join("foreign");
+    fs::create_dir(&foreign).expect("writable");
+    write(&foreign, "precious.txt", "do not touch");
+    verbs(&foreign, 1);
+}
+
+#[test]
+fn a_dump_that_fails_leaves_the_old_file() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&write(folder.path(), "good.nt", GOOD)]);
+    let old = write(folder.path(), "old.nq", "precious");
+    let unknown = [
+        "dump",
+        "-l",
+        text(&store),
+        "--graph",
+        "http://e/none",
+        "-o",
+        text(&old),
+    ];
+    fails(&unknown, 2, &["http://e/none"]);
+    assert_eq!(fs::read_to_string(&old).expect("kept"), "precious");
+    let run = run(["dump", "-l", text(&store), "-o", text(&old)]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert_eq!(fs::read_to_string(&old).expect("written"), GOOD);
+}

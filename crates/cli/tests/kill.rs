@@ -43,6 +43,7 @@ fn a_killed_load_leaves_the_store_as_it_was() {
 
     let whole = time_of_a_whole_load(folder.path(), &more);
     let mut moments = Moments(seed);
+    let mut interrupted = 0;
     for kill in 0..kills {
         let mut command = common::somersault();
         command.args(["load", "-l", text(&store), text(&more)]);
@@ -50,6 +51,7 @@ fn a_killed_load_leaves_the_store_as_it_was() {
         std::thread::sleep(whole.mul_f64(moments.next_share() * 1.1));
         child.kill().expect("a child can be killed");
         let finished = child.wait().expect("the child is ours").success();
+        interrupted += u32::from(!finished);
         let now = count(&store);
         if finished || now != before {
             assert!(now > before, "kill {kill}: a load is whole or not at all");
@@ -60,6 +62,10 @@ fn a_killed_load_leaves_the_store_as_it_was() {
         }
         assert_check(&store);
     }
+    assert!(
+        interrupted >= kills / 4,
+        "only {interrupted} of {kills} kills met a load"
+    );
     load(&store, &[&more]);
     assert!(count(&store) > before, "after all kills a load succeeds");
     assert_check(&store);

@@ -330,7 +330,9 @@ fn time(nanos: f64) -> String {
         format!("{:.1} us", nanos / 1e3)
     } else if nanos < 1e9 {
         format!("{:.1} ms", nanos / 1e6)
-    } else {
+    } else if nanos < 1e15 {
         format!("{:.1} s", nanos / 1e9)
+    } else {
+        "weeks".to_owned()
     }
 }

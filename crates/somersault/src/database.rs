@@ -16,6 +16,7 @@ use rdf::dictionary::Dictionary;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+use store::directory::manifest::HeadError;
 use store::directory::{self, Opened};
 use store::disk::RealDisk;
 use store::load::{BLANK_NODES_COUNT, LoadError, open_dictionary};
@@ -82,6 +83,38 @@ pub enum OpenError {
     /// Its statistics could not be read.
     #[error(transparent)]
     Statistics(#[from] ViewError),
+}
+
+impl OpenError {
+    /// Whether it is a store, and a damaged one.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            OpenError::Directory(error) => is_damaged_directory(error),
+            OpenError::Snapshot(_) | OpenError::Statistics(_) => true,
+            OpenError::Dictionary(error) => is_damaged_load(error),
+        }
+    }
+}
+
+fn is_damaged_directory(error: &directory::OpenError) -> bool {
+    use directory::OpenError as E;
+    match error {
+        E::Missing { .. } | E::NotAStore { .. } | E::Empty { .. } | E::Io { .. } => false,
+        E::Head { source, .. } => matches!(source, HeadError::Damaged(_)),
+        E::Length { .. } | E::MissingFile { .. } | E::Sums { .. } => true,
+    }
+}
+
+/// Whether a load failed because the store that it was to add to is damaged.
+pub(crate) fn is_damaged_load(error: &LoadError) -> bool {
+    match error {
+        LoadError::OpenStore(error) => is_damaged_directory(error),
+        LoadError::Snapshot(_)
+        | LoadError::OpenDictionary(_)
+        | LoadError::View(_)
+        | LoadError::Lexicon(_) => true,
+        _ => false,
+    }
 }
 
 /// A graph with its dictionary and what the planner knows of it.

@@ -60,15 +60,20 @@ pub fn named(
     name: &str,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
+    let id = find(graph, name)?;
+    let mut dump = Dump::new(graph, take);
+    dump.part(Part::Named(id))?;
+    Ok(dump.quads)
+}
+
+/// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.
+pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
     let mut ids = Vec::new();
     let term = NamedNodeRef::new(name).map_err(|_| DumpError::NoSuchGraph(name.to_owned()))?;
     graph.dictionary.ids(&[term.into()], &mut ids)?;
     let known = graph.snapshot.named_graphs()?;
     let found = ids[0].filter(|id| known.binary_search(id).is_ok());
-    let id = found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))?;
-    let mut dump = Dump::new(graph, take);
-    dump.part(Part::Named(id))?;
-    Ok(dump.quads)
+    found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))
 }
 
 struct Dump<'g, 't> {

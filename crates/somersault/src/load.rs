@@ -40,6 +40,11 @@ impl Default for Request {
     }
 }
 
+/// Whether a load failed because the store that it was to add to is damaged.
+pub fn is_damage(error: &LoadError) -> bool {
+    crate::database::is_damaged_load(error)
+}
+
 /// Why files could not be loaded in memory.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {

@@ -6,25 +6,38 @@ use rdf::TermBuffer;
 use rdf::dictionary::Dictionary;
 use std::path::Path;
 use store::check::{Finding, IdLimits};
-use store::directory;
+use store::directory::{self, Opened};
 use store::disk::RealDisk;
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
 use store::statistics::SnapshotStatistics;
 
 /// Verifies every checksum and every invariant of the store at `location`: files, graph,
-/// dictionary. An empty list is a sound store. Reads every byte.
-pub fn check(location: &Path) -> Vec<Finding> {
+/// dictionary. An empty list is a sound store. Reads every byte. What is no store at all, or cannot
+/// be read, is an error.
+pub fn check(location: &Path) -> Result<Vec<Finding>, OpenError> {
     let opened = match directory::open(&RealDisk, location) {
         Ok(opened) => opened,
-        Err(error) => return vec![Finding::from(&error)],
+        Err(error) => {
+            let finding = Finding::from(&error);
+            let error = OpenError::from(error);
+            return if error.is_damage() {
+                Ok(vec![finding])
+            } else {
+                Err(error)
+            };
+        }
     };
+    Ok(check_opened(&opened))
+}
+
+fn check_opened(opened: &Opened) -> Vec<Finding> {
     let blank_nodes = opened
         .manifest()
         .counts
         .get(BLANK_NODES_COUNT)
         .copied()
         .unwrap_or(0);
-    match open_dictionary(&opened, blank_nodes) {
+    match open_dictionary(opened, blank_nodes) {
         Ok(dictionary) => {
             let counts = dictionary.counts();
             let limits = IdLimits {
@@ -33,14 +46,14 @@ pub fn check(location: &Path) -> Vec<Finding> {
                 literals: counts.literals,
                 triple_terms: counts.triple_terms,
             };
-            let mut findings = store::check::check(&opened, &limits);
+            let mut findings = store::check::check(opened, &limits);
             if findings.is_empty() {
                 findings = check_terms(&dictionary);
             }
             findings
         }
         Err(error) => {
-            let mut findings = store::check::check(&opened, &IdLimits::NONE);
+            let mut findings = store::check::check(opened, &IdLimits::NONE);
             findings.push(Finding {
                 file: "dictionary".to_owned(),
                 place: "open".to_owned(),

@@ -9,6 +9,7 @@ use bench::floor::Floor;
 use bench::lubm::{Effort, RunOutcome, measure};
 use bench::machine::Machine;
 use somersault::{Database, QueryError, Request};
+use std::io::Write;
 use std::path::Path;
 use workload::queries::{MEASURED, QUERIES, Query, by_name};
 
@@ -49,12 +50,13 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
             .map_err(|error| Failure::new(Code::Failed, error))?;
         figures.push(measured.figure(&session, query).with_floor(floor, &machine));
     }
+    let mut output = std::io::stdout().lock();
     if flags.json {
         for figure in &figures {
-            println!("{}", figure.json_line());
+            writeln!(output, "{}", figure.json_line())?;
         }
     } else {
-        println!("{}", Table(&figures));
+        writeln!(output, "{}", Table(&figures))?;
     }
     Ok(())
 }

@@ -2,16 +2,16 @@
 
 use crate::arguments::Located;
 use crate::exit::{Code, Failure, Outcome};
+use crate::settings;
 use somersault::upkeep;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs the verb.
-pub fn run(flags: &Located) -> Outcome {
-    if !flags.location.is_dir() {
-        let message = format!("{}: there is no store here", flags.location.display());
-        return Err(Failure::new(Code::Failed, message));
-    }
-    let findings = upkeep::check(&flags.location);
+pub fn run(flags: &Located, file: Option<&Path>) -> Outcome {
+    settings::check(&settings::layers(file)?)?;
+    let findings =
+        upkeep::check(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
     let mut output = std::io::stdout().lock();
     for finding in &findings {
         writeln!(output, "{finding}")?;
@@ -20,8 +20,9 @@ pub fn run(flags: &Located) -> Outcome {
         writeln!(output, "{}: sound", flags.location.display())?;
         return Ok(());
     }
-    Err(Failure::new(
-        Code::Integrity,
-        format!("{} findings", findings.len()),
-    ))
+    let found = match findings.len() {
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
+    Err(Failure::new(Code::Integrity, found))
 }

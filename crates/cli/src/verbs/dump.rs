@@ -4,11 +4,12 @@ use crate::arguments::Dump;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::open;
+use somersault::database::Graph;
 use somersault::dump::{DumpError, all, named};
 use somersault::rdf::format::{Format, writer};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const OUTPUT_BUFFER_BYTES: usize = 1 << 20;
 
@@ -34,19 +35,36 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
         );
         return Err(Failure::new(Code::Usage, message));
     }
-    let output: Box<dyn Write> = if flags.output == Path::new("-") {
-        Box::new(io::stdout().lock())
-    } else {
-        let created = File::create(&flags.output);
-        Box::new(created.map_err(|error| {
-            Failure::new(Code::Failed, format!("{}: {error}", flags.output.display()))
-        })?)
+    let graph = database.graph();
+    if let Some(name) = &flags.graph {
+        somersault::dump::find(graph, name).map_err(failure)?;
+    }
+    if flags.output == Path::new("-") {
+        return write(graph, flags, format, io::stdout().lock());
+    }
+    // A dump that fails leaves neither half a file nor the loss of what was there.
+    let mut unfinished = flags.output.clone().into_os_string();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let named = |error: io::Error| {
+        let message = format!("{}: {error}", flags.output.display());
+        Failure::new(Code::Failed, message)
     };
+    let file = File::create(&unfinished).map_err(named)?;
+    let written = write(graph, flags, format, file);
+    if written.is_err() {
+        // What it says about the dump matters more than whether this goes well.
+        let _ = fs::remove_file(&unfinished);
+        return written;
+    }
+    fs::rename(&unfinished, &flags.output).map_err(named)
+}
+
+fn write(graph: &Graph, flags: &Dump, format: Format, output: impl Write) -> Outcome {
     let mut writer = writer(
         format,
         BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, output),
     );
-    let graph = database.graph();
     match &flags.graph {
         None => all(graph, &mut |quad| writer.quad(quad)),
         Some(name) => named(graph, name, &mut |quad| writer.quad(quad)),

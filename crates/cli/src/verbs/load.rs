@@ -37,7 +37,7 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
 /// `generate lubm --load`: straight into a store.
 pub fn run_generated(flags: &GenerateLubm, store: &Path, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
-    let limits = crate::arguments::Limits {
+    let limits = crate::arguments::LoadLimits {
         threads: flags.threads,
         ..Default::default()
     };
@@ -117,7 +117,10 @@ fn finish(report: Result<LoadReport, Failure>) -> Outcome {
     for rejection in &report.rejections {
         eprintln!("rejected: {rejection}");
     }
-    let message = format!("{} statements were left out", report.rejected);
+    let message = match report.rejected {
+        1 => "1 statement was left out".to_owned(),
+        count => format!("{count} statements were left out"),
+    };
     Err(Failure::new(Code::Rejected, message))
 }
 
@@ -127,6 +130,7 @@ pub fn failure(error: LoadError) -> Failure {
         LoadError::Malformed(_) => Code::Syntax,
         LoadError::UnknownFormat { .. } | LoadError::Graph { .. } => Code::Usage,
         LoadError::Cancelled => Code::Interrupted,
+        error if somersault::load::is_damage(error) => Code::Integrity,
         _ => Code::Failed,
     };
     Failure::new(code, error)

@@ -9,8 +9,14 @@ use std::path::{Path, PathBuf};
 
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
-    Database::open(location, &Options::from_config(config))
-        .map_err(|error| Failure::new(Code::Failed, error))
+    Database::open(location, &Options::from_config(config)).map_err(|error| {
+        let code = if error.is_damage() {
+            Code::Integrity
+        } else {
+            Code::Failed
+        };
+        Failure::new(code, error)
+    })
 }
 
 /// Files loaded in memory.

@@ -29,7 +29,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     };
     if flags.explain {
         let query = database.start(&Request::new(&text)).map_err(failure)?;
-        println!("{}", query.explain());
+        writeln!(io::stdout().lock(), "{}", query.explain())?;
         return Ok(());
     }
     match flags.repeat {
@@ -120,7 +120,7 @@ fn profile(database: &Database, text: &str) -> Outcome {
     let mut query = database.start(&Request::new(text)).map_err(failure)?;
     query.enable_profile();
     query.run(&mut Discard::default()).map_err(failure)?;
-    println!("{}", query.explain_profile());
+    writeln!(io::stdout().lock(), "{}", query.explain_profile())?;
     Ok(())
 }
 
@@ -172,7 +172,7 @@ fn repeat(database: &Database, text: &str, times: u32) -> Outcome {
         "p99_us": micros(at(0.99)),
         "max_us": micros(at(1.0)),
     });
-    println!("{line}");
+    writeln!(io::stdout().lock(), "{line}")?;
     Ok(())
 }
 

@@ -26,10 +26,17 @@ pub fn query(endpoint: &str, text: &str, format: AnswerFormat, timeout: Duration
         .into();
     let response = agent
         .post(endpoint)
+        .query("timeout", timeout.as_secs_f64().to_string())
         .header("Content-Type", "application/sparql-query")
         .header("Accept", accept.media_type())
         .send(text)
-        .map_err(|error| Failure::new(Code::Connection, format!("{endpoint}: {error}")))?;
+        .map_err(|error| {
+            let code = match error {
+                ureq::Error::Timeout(_) => Code::Limit,
+                _ => Code::Connection,
+            };
+            Failure::new(code, format!("{endpoint}: {error}"))
+        })?;
     let status = response.status();
     let mut body = response.into_body();
     if status.is_success() {

@@ -2,12 +2,15 @@
 
 use crate::arguments::Stats;
 use crate::exit::{Code, Failure, Outcome};
+use crate::settings;
 use somersault::units::format_size;
 use somersault::upkeep::{Sizes, sizes};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Runs the verb.
-pub fn run(flags: &Stats) -> Outcome {
+pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
+    settings::check(&settings::layers(file)?)?;
     let sizes = sizes(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
     let mut output = io::stdout().lock();
     if flags.json {
