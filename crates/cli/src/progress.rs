@@ -1,4 +1,7 @@
 //! Progress of long work on standard error: a bar on a terminal, JSON lines otherwise.
+//!
+//! Standard output is for data. A line every two seconds keeps a log readable and shows that work
+//! goes on; the last line has the figures of the whole.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

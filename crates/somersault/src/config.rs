@@ -206,10 +206,7 @@ impl Layers {
     pub fn check(&self, machine: Machine) -> Result<Config, ConfigError> {
         let pool = self.size("query.memory_pool", machine.free_memory_bytes / 10 * 6)?;
         Ok(Config {
-            bind: self.read("server.bind", |text| {
-                text.parse::<SocketAddr>()
-                    .map_err(|_| "expected HOST:PORT".to_owned())
-            })?,
+            bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
             timeout: self.read("query.timeout", |text| {
                 parse_duration(text).map_err(|e| e.to_string())
@@ -298,6 +295,18 @@ impl Config {
             self.query_threads
         )
     }
+}
+
+/// An IP address or `localhost`, and a port. Other names are not resolved: they may be several
+/// addresses, and a server should listen where it was told to.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let numeric = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    numeric.parse().map_err(|_| {
+        "expected an IP address (or localhost) and a port, as in 127.0.0.1:7272".to_owned()
+    })
 }
 
 fn count(text: &str) -> Result<usize, String> {

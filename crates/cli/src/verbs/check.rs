@@ -1,4 +1,7 @@
 //! `check`: every checksum and invariant of a store.
+//!
+//! Findings go to standard output, one a line, and make the exit code 9; what is no store at all is a
+//! failure like any other (1). Reads the whole store once.
 
 use crate::arguments::Located;
 use crate::exit::{Code, Failure, Outcome};

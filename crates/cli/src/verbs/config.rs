@@ -1,4 +1,7 @@
 //! `config`: what holds, and where it came from.
+//!
+//! The same layers and the same checks as every other verb, so what `config check` calls sound, they
+//! accept.
 
 use crate::arguments::ConfigVerb;
 use crate::exit::Outcome;

@@ -1,4 +1,8 @@
-//! `dump`: a store's statements as text.
+//! `dump`: a store's statements as text, in bounded memory.
+//!
+//! A file is written beside its name and renamed when it is whole, so a dump that fails leaves what
+//! was there before. Formats that cannot hold named graphs are refused for a store that has some,
+//! rather than leave their statements out.
 
 use crate::arguments::Dump;
 use crate::exit::{Code, Failure, Outcome};

@@ -1,4 +1,7 @@
 //! `generate`: benchmark data to a file, a directory, standard output, or straight into a store.
+//!
+//! What is made depends on the parameters alone, not on the number of threads. A reader that closes
+//! its pipe ends the run without a message.
 
 use crate::arguments::{Generate, GenerateLubm};
 use crate::exit::{Code, Failure, Outcome};

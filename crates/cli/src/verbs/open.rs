@@ -1,4 +1,6 @@
 //! Opening what a verb works on: a store, files in memory, or the demonstration's data.
+//!
+//! One place, so that the same trouble has the same message and exit code under every verb.
 
 use crate::exit::{Code, Failure};
 use crate::verbs::load;

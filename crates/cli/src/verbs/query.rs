@@ -1,4 +1,7 @@
 //! `query`: one query against a store, files in memory, or an endpoint.
+//!
+//! The answer goes to standard output as it arises; anything else goes to standard error, so that
+//! pipes carry data only. A table on a terminal, TSV in a pipe, unless a format is asked for.
 
 use crate::arguments::{AnswerFormat, Query as Flags};
 use crate::exit::{Code, Failure, Outcome};

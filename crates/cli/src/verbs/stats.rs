@@ -1,4 +1,7 @@
-//! `stats`: what a store holds and what it weighs.
+//! `stats`: what a store holds and what it weighs, by part, predicate and class.
+//!
+//! Reads heads, descriptors and characteristic sets, not the graph, so it takes milliseconds for any
+//! size. Long lists are cut for people and whole in JSON.
 
 use crate::arguments::Stats;
 use crate::exit::{Code, Failure, Outcome};
