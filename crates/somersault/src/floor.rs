@@ -9,6 +9,7 @@
 //! | keys of a predicate | 4 a key | 1 |
 //! | expansion of a column | a key index entry (at most a cache line) a row in, 4 a row out | 2, overlapped within a chunk |
 //! | check | one cache line a row in, at most | 1, overlapped |
+//! | expansion and check as an intersection | as an expansion, of the rows it gives; what is skipped in its lists is not counted | 2, overlapped |
 //!
 //! Rows in order share lines: a row costs no more than the share of a rank block (64 bytes for 448
 //! vertices) that a dense pass touches, where the rows are as many as fill whole blocks. So the
