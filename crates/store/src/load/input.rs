@@ -20,6 +20,7 @@ use memchr::{memrchr, memrchr2};
 use rdf::format::{Format, ReadError, TurtlePart, split_turtle};
 use rdf::nt::Dialect;
 use std::collections::VecDeque;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,9 @@ use std::thread;
 const LINE_BYTES_MAX: usize = 256 << 20;
 /// Turtle takes about this many times its bytes as N-Quads.
 const TURTLE_FACTOR: usize = 3;
+
+/// Files that are mapped at a time, each of which takes a descriptor; others are read.
+const MAPS_MAX: usize = 256;
 
 /// A chunk's text.
 pub struct RawChunk<'t> {
@@ -234,17 +238,41 @@ pub fn map_turtle<'s>(
     sources.into_iter().zip(maps).map(mapped).collect()
 }
 
-/// The map of a source, where [`map_turtle`] wants one.
-pub fn turtle_map(source: &Source<'_>) -> Option<memory::Region> {
+/// The maps of sources, where [`map_turtle`] wants them.
+pub fn turtle_maps(sources: &mut [Source<'_>]) -> Vec<Option<memory::Region>> {
+    let mut left = MAPS_MAX;
+    let mut map = |source| {
+        let map = (left > 0).then(|| turtle_map(source)).flatten();
+        left -= usize::from(map.is_some());
+        map
+    };
+    sources.iter_mut().map(&mut map).collect()
+}
+
+/// Maps a file whose length is known. Pipes, terminals and what the kernel makes up on reading have
+/// none, and opening them twice may lose what they hold: they are left to be read.
+fn turtle_map(source: &mut Source<'_>) -> Option<memory::Region> {
     let is_turtle = source.known_syntax().ok()? == Syntax::Other(Format::Turtle);
     let Origin::Path(path) = &source.origin else {
         return None;
     };
-    if !is_turtle || source.is_compressed_by_name() {
+    let has_length = |file: Metadata| file.is_file() && file.len() > 0;
+    let is_wanted = is_turtle && !source.is_compressed_by_name();
+    if !is_wanted || !path.metadata().is_ok_and(has_length) {
         return None;
     }
-    let map = memory::Region::map(&std::fs::File::open(path).ok()?).ok()?;
-    (!source::looks_compressed(map.bytes())).then_some(map)
+    let file = File::open(path).ok()?;
+    let map = file
+        .metadata()
+        .is_ok_and(has_length)
+        .then(|| memory::Region::map(&file).ok());
+    let map = map
+        .flatten()
+        .filter(|map| !source::looks_compressed(map.bytes()));
+    if map.is_none() {
+        source.origin = Origin::Reader(Box::new(file));
+    }
+    map
 }
 
 /// A source's failure as the load's.

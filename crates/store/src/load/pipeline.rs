@@ -134,7 +134,7 @@ pub fn run(job: &Job<'_>, sources: Vec<Source<'_>>) -> Result<Outcome, LoadError
 
 fn parse<'l>(
     job: &Job<'l>,
-    sources: Vec<Source<'_>>,
+    mut sources: Vec<Source<'_>>,
     chunks: &Chunks<'l>,
     hashes: &Buckets<'l, HashRecord>,
     budget: &Budget,
@@ -170,7 +170,7 @@ fn parse<'l>(
         first_number: first_chunk,
         base: options.base.clone(),
     };
-    let maps: Vec<Option<memory::Region>> = sources.iter().map(input::turtle_map).collect();
+    let maps = input::turtle_maps(&mut sources);
     let (run, read_bytes) = std::thread::scope(|scope| {
         let sources = input::map_turtle(sources, &maps);
         let input = Mutex::new(Input::new(scope, sources, input_options));
