@@ -69,6 +69,22 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
+    /// One query may take more than all of them together.
+    #[error(
+        "{origin}: `query.memory_limit` = {} is more than `query.memory_pool` = {} ({pool_origin})",
+        format_size(*limit_bytes),
+        format_size(*pool_bytes)
+    )]
+    LimitAbovePool {
+        /// Where the limit stands.
+        origin: Origin,
+        /// The limit of one query.
+        limit_bytes: u64,
+        /// Where the pool stands.
+        pool_origin: Origin,
+        /// The pool of all queries.
+        pool_bytes: u64,
+    },
 }
 
 /// The known keys with their defaults and a line of help each.
@@ -111,6 +127,15 @@ pub const KEYS: [(&str, &str, &str); 9] = [
         "threads of a load; auto is one per core",
     ),
 ];
+
+const POOL: &str = "query.memory_pool";
+const LIMIT: &str = "query.memory_limit";
+const AUTOMATIC: &str = "auto";
+
+/// The pool, where nobody said how large.
+fn automatic_pool_bytes(free_memory_bytes: u64) -> u64 {
+    free_memory_bytes / 10 * 6
+}
 
 /// Raw values in layers, before they are checked.
 #[derive(Clone, Debug, Default)]
@@ -204,7 +229,16 @@ impl Layers {
 
     /// Checks every value. `machine` resolves `auto`.
     pub fn check(&self, machine: Machine) -> Result<Config, ConfigError> {
-        let pool = self.size("query.memory_pool", machine.free_memory_bytes / 10 * 6)?;
+        let pool = self.size(POOL, automatic_pool_bytes(machine.free_memory_bytes))?;
+        let limit = self.size(LIMIT, pool / 4)?;
+        if limit > pool {
+            return Err(ConfigError::LimitAbovePool {
+                origin: self.get(LIMIT).1,
+                limit_bytes: limit,
+                pool_origin: self.get(POOL).1,
+                pool_bytes: pool,
+            });
+        }
         Ok(Config {
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
@@ -212,7 +246,9 @@ impl Layers {
                 parse_duration(text).map_err(|e| e.to_string())
             })?,
             memory_pool_bytes: pool,
-            query_memory_bytes: self.size("query.memory_limit", pool / 4)?,
+            is_pool_automatic: self.is_automatic(POOL),
+            query_memory_bytes: limit,
+            is_limit_automatic: self.is_automatic(LIMIT),
             query_threads: self.count_or("query.threads", machine.cores)?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
@@ -220,16 +256,20 @@ impl Layers {
         })
     }
 
+    fn is_automatic(&self, key: &'static str) -> bool {
+        self.get(key).0 == AUTOMATIC
+    }
+
     fn size(&self, key: &'static str, automatic: u64) -> Result<u64, ConfigError> {
         self.read(key, |text| match text {
-            "auto" => Ok(automatic),
+            AUTOMATIC => Ok(automatic),
             text => parse_size(text).map_err(|error: UnitError| error.to_string()),
         })
     }
 
     fn count_or(&self, key: &'static str, automatic: usize) -> Result<usize, ConfigError> {
         self.read(key, |text| {
-            if text == "auto" {
+            if text == AUTOMATIC {
                 Ok(automatic)
             } else {
                 count(text)
@@ -272,8 +312,12 @@ pub struct Config {
     pub timeout: Duration,
     /// Memory of all queries together.
     pub memory_pool_bytes: u64,
+    /// Whether that follows from the memory that is free.
+    pub is_pool_automatic: bool,
     /// Memory of one query.
     pub query_memory_bytes: u64,
+    /// Whether that follows from the pool.
+    pub is_limit_automatic: bool,
     /// Threads of one heavy query.
     pub query_threads: usize,
     /// Longest query text.
@@ -285,6 +329,25 @@ pub struct Config {
 }
 
 impl Config {
+    /// The same on a machine that has less memory left, as after a graph was loaded in it. What was
+    /// configured stays; what was automatic is computed again, and shrinks at most. A configured
+    /// limit of one query does not pass a pool that shrank.
+    #[must_use]
+    pub fn with_free_memory(&self, free_memory_bytes: u64) -> Config {
+        let mut config = self.clone();
+        if self.is_pool_automatic {
+            let pool = automatic_pool_bytes(free_memory_bytes).min(self.memory_pool_bytes);
+            config.memory_pool_bytes = pool;
+            let asked = if self.is_limit_automatic {
+                pool / 4
+            } else {
+                self.query_memory_bytes
+            };
+            config.query_memory_bytes = asked.min(pool);
+        }
+        config
+    }
+
     /// A summary for a log line at start.
     pub fn summary(&self) -> String {
         format!(
@@ -361,6 +424,47 @@ mod tests {
         assert_eq!(config.query_memory_bytes, (6 << 30) / 4);
         assert_eq!(config.query_threads, 2);
         assert_eq!(config.timeout, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_query_may_not_take_more_than_the_pool() {
+        let mut layers = Layers::new();
+        let limit = "7GiB".to_owned();
+        layers
+            .add_flag("--memory-limit", "query.memory_limit", limit)
+            .unwrap();
+        assert_eq!(
+            layers.check(MACHINE).unwrap_err().to_string(),
+            "flag --memory-limit: `query.memory_limit` = 7.0 GiB is more than \
+             `query.memory_pool` = 6.0 GiB (default)"
+        );
+        let pool = "7GiB".to_owned();
+        layers
+            .add_flag("--pool", "query.memory_pool", pool)
+            .unwrap();
+        assert!(layers.check(MACHINE).is_ok());
+    }
+
+    #[test]
+    fn what_is_automatic_follows_the_memory_that_a_load_leaves() {
+        let before = Layers::new().check(MACHINE).unwrap();
+        let after = before.with_free_memory(5 << 30);
+        assert_eq!(after.memory_pool_bytes, (5 << 30) / 10 * 6);
+        assert_eq!(after.query_memory_bytes, after.memory_pool_bytes / 4);
+        assert_eq!(before.with_free_memory(20 << 30), before);
+
+        let mut layers = Layers::new();
+        layers
+            .add_file("f", "[query]\nmemory_limit = \"4GiB\"")
+            .unwrap();
+        let after = layers.check(MACHINE).unwrap().with_free_memory(5 << 30);
+        assert_eq!(after.query_memory_bytes, after.memory_pool_bytes);
+
+        layers
+            .add_file("f", "[query]\nmemory_pool = \"5GiB\"")
+            .unwrap();
+        let configured = layers.check(MACHINE).unwrap();
+        assert_eq!(configured.with_free_memory(1 << 30), configured);
     }
 
     #[test]

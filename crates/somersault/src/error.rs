@@ -39,6 +39,28 @@ pub struct Position {
     pub column: u64,
 }
 
+/// What a limit is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Milliseconds,
+    /// Bytes.
+    Bytes,
+    /// Things, which the message names.
+    Count,
+}
+
+impl Unit {
+    /// As documents for machines have it: `ms`, `bytes`, `count`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Milliseconds => "ms",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+        }
+    }
+}
+
 /// A query's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
@@ -48,10 +70,12 @@ pub struct QueryError {
     pub message: String,
     /// Where in the query text.
     pub position: Option<Position>,
-    /// The limit that was reached, in its own unit.
+    /// The limit that was reached.
     pub limit: Option<u64>,
     /// How much was used or asked for when it was.
     pub used: Option<u64>,
+    /// What `limit` and `used` are counted in.
+    pub unit: Option<Unit>,
     /// What to do about it.
     pub hint: Option<&'static str>,
 }
@@ -73,6 +97,7 @@ impl QueryError {
             position: None,
             limit: None,
             used: None,
+            unit: None,
             hint: None,
         }
     }
@@ -86,7 +111,8 @@ impl QueryError {
 
     /// With the limit that was reached.
     #[must_use]
-    pub fn with_limit(mut self, limit: u64, used: u64) -> QueryError {
+    pub fn with_limit(mut self, unit: Unit, limit: u64, used: u64) -> QueryError {
+        self.unit = Some(unit);
         self.limit = Some(limit);
         self.used = Some(used);
         self

@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod config;
+pub mod control_group;
 pub mod database;
 pub mod dump;
 pub mod error;
@@ -18,7 +19,7 @@ pub mod units;
 pub mod upkeep;
 
 pub use database::{Database, OpenError, Options, Summary};
-pub use error::{Kind, Position, QueryError};
+pub use error::{Kind, Position, QueryError, Unit};
 pub use oxrdf;
 pub use query::{Query, Request, Timings};
 pub use rdf;

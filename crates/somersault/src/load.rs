@@ -1,5 +1,9 @@
 //! Loading, with the machine's clock and randomness: the edge hands the loader what it must not
 //! take for itself.
+//!
+//! The loader below is a pure function of its input, its options and these, so that a test can replay
+//! it. Here is the one place where a load meets the real clock and the system's randomness: the key
+//! of its hash tables, without which an input could be written to collide.
 
 use crate::database::{Database, OpenError, Options};
 use std::path::Path;
@@ -84,6 +88,18 @@ pub fn load_in_memory(
     options: &Options,
     progress: &dyn LoadProgress,
 ) -> Result<(Database, LoadReport), MemoryError> {
+    load_in_memory_then(sources, request, || options.clone(), progress)
+}
+
+/// Loads sources into memory, and asks for the limits of queries when that is done: the graph has
+/// taken its memory by then, so what is free can be measured
+/// ([`Config::with_free_memory`](crate::config::Config::with_free_memory)).
+pub fn load_in_memory_then(
+    sources: Vec<Source<'_>>,
+    request: &Request,
+    options: impl FnOnce() -> Options,
+    progress: &dyn LoadProgress,
+) -> Result<(Database, LoadReport), MemoryError> {
     let clock = clock();
     let watch = Watch {
         progress,
@@ -91,7 +107,8 @@ pub fn load_in_memory(
     };
     let (snapshot, dictionary, report) =
         store::load::load_in_memory(sources, &self::options(request), watch)?;
-    Ok((Database::in_memory(snapshot, dictionary, options)?, report))
+    let database = Database::in_memory(snapshot, dictionary, &options())?;
+    Ok((database, report))
 }
 
 fn clock() -> impl Fn() -> Duration + Sync {

@@ -6,7 +6,7 @@
 
 use crate::budget::Budget;
 use crate::database::{Database, Graph};
-use crate::error::{Kind, Position, QueryError};
+use crate::error::{Kind, Position, QueryError, Unit};
 use crate::run::Answered;
 use crate::running::{Entry, QueryId};
 use crate::stop::StopToken;
@@ -38,6 +38,8 @@ pub struct Request<'a> {
     pub memory_bytes: Option<u64>,
     /// Threads it may use if it is heavy.
     pub threads: Option<usize>,
+    /// Walk the patterns in the order of the text: a forced plan, for experiments and tests.
+    pub keep_order: bool,
 }
 
 impl<'a> Request<'a> {
@@ -94,9 +96,12 @@ impl Query {
             .ids(&terms, &mut constants)
             .map_err(QueryError::from)?;
         let degrees = degrees(graph, &parsed.degree_questions(&constants))?;
+        let plan_options = PlanOptions {
+            keep_order: request.keep_order,
+        };
         let plan = graph
             .planner
-            .plan(&parsed, &constants, &degrees, PlanOptions::DEFAULT);
+            .plan(&parsed, &constants, &degrees, plan_options);
         let plan_time = begun.elapsed().saturating_sub(parse);
         let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
         let limit = asked.min(options.query_memory_bytes);
@@ -263,8 +268,12 @@ impl From<ParseError> for QueryError {
             line: u64::from(error.position.line),
             column: u64::from(error.position.column),
         });
-        if let ParseErrorKind::Limit { used, max, .. } = error.kind {
-            converted = converted.with_limit(max, used);
+        if let ParseErrorKind::Limit { limit, used, max } = error.kind {
+            let unit = match limit {
+                ::query::Limit::TextBytes => Unit::Bytes,
+                _ => Unit::Count,
+            };
+            converted = converted.with_limit(unit, max, used);
         }
         converted
     }

@@ -21,10 +21,11 @@
 
 use crate::budget::Budget;
 use crate::database::Graph;
-use crate::error::{Kind, QueryError};
+use crate::error::{Kind, QueryError, Unit};
 use crate::query::Query;
 use crate::results::{Rows, Sink};
 use crate::stop::{StopReason, StopToken};
+use crate::units::format_duration;
 use ::query::plan::{Form, Slot, Weight};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use explore::{
@@ -188,9 +189,13 @@ impl Query {
         match (error.kind, self.token.timeout()) {
             (Kind::Timeout, Some(timeout)) => QueryError::new(
                 Kind::Timeout,
-                format!("the query did not finish within its time of {timeout:?}"),
+                format!(
+                    "the query did not finish within its time of {}",
+                    format_duration(timeout)
+                ),
             )
             .with_limit(
+                Unit::Milliseconds,
                 timeout.as_millis() as u64,
                 self.token.elapsed().as_millis() as u64,
             )
@@ -485,7 +490,7 @@ impl From<WalkError> for QueryError {
                 limit_bytes,
                 used_bytes,
             } => QueryError::new(Kind::Memory, error)
-                .with_limit(limit_bytes, used_bytes)
+                .with_limit(Unit::Bytes, limit_bytes, used_bytes)
                 .with_hint("ask for less, or for a higher memory limit"),
             WalkError::Stopped(explore::StopReason::Deadline) => {
                 QueryError::new(Kind::Timeout, error)
@@ -493,9 +498,8 @@ impl From<WalkError> for QueryError {
             WalkError::Stopped(explore::StopReason::Cancelled) => {
                 QueryError::new(Kind::Cancelled, "the query was cancelled")
             }
-            WalkError::StringTooLong { limit_bytes } => {
-                QueryError::new(Kind::Memory, error).with_limit(limit_bytes, limit_bytes)
-            }
+            WalkError::StringTooLong { limit_bytes } => QueryError::new(Kind::Memory, error)
+                .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
         }
     }

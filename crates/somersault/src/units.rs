@@ -80,6 +80,27 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     scaled(text, number, micros).map(Duration::from_micros)
 }
 
+/// A duration for people, with up to three decimals: milliseconds below a second, minutes from two
+/// of them on.
+///
+/// ```
+/// # use std::time::Duration;
+/// assert_eq!(somersault::units::format_duration(Duration::from_millis(1500)), "1.5 s");
+/// ```
+pub fn format_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    let (value, unit) = if seconds < 1.0 {
+        (seconds * 1e3, "ms")
+    } else if seconds < 120.0 {
+        (seconds, "s")
+    } else {
+        (seconds / 60.0, "min")
+    };
+    let digits = format!("{value:.3}");
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits} {unit}")
+}
+
 /// A size for people: the largest binary unit that leaves at least one before the point.
 pub fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -146,6 +167,21 @@ mod tests {
         assert_eq!(parse_duration("2m"), Ok(Duration::from_mins(2)));
         assert!(parse_duration("30").is_err());
         assert!(parse_duration("-3s").is_err());
+    }
+
+    #[test]
+    fn durations_for_people() {
+        let table = [
+            (Duration::ZERO, "0 ms"),
+            (Duration::from_nanos(1_234_567), "1.235 ms"),
+            (Duration::from_millis(250), "250 ms"),
+            (Duration::from_secs(30), "30 s"),
+            (Duration::from_secs(100), "100 s"),
+            (Duration::from_mins(5), "5 min"),
+        ];
+        for (duration, text) in table {
+            assert_eq!(format_duration(duration), text);
+        }
     }
 
     #[test]

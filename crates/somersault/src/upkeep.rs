@@ -1,4 +1,9 @@
 //! What an engineer does with a store directory: check it, look at its sizes.
+//!
+//! Neither needs a database: a check must work on a store that no database would open, and reports
+//! all it finds rather than the first; sizes come from statistics and cost what those cost, not what
+//! the graph would. Terms are checked once the files are sound, because in a damaged dictionary
+//! every one of them would be a finding.
 
 use crate::database::{OpenError, open_parts};
 use rdf::Lexicon;

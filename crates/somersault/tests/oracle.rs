@@ -8,7 +8,7 @@
 mod support;
 
 use oxrdf::{Dataset, GraphName};
-use somersault::Database;
+use somersault::{Database, Request};
 use std::collections::BTreeMap;
 use support::NoAnswer;
 use testkit::compare::{self, Blanks};
@@ -22,12 +22,16 @@ use testkit::{MARKER, oracles, seeds, shrink};
 const QUERIES_A_GRAPH: usize = 40;
 const GRAPHS: u64 = 140;
 const GRAPHS_LONG: u64 = 5_600;
+/// One of so many queries is also planned in the order of its text.
+const IN_ORDER_EVERY: usize = 3;
 /// Failures that are shown whole.
 const SHOWN_MAX: usize = 5;
 
 #[derive(Default, Debug)]
 struct Tally {
     compared: usize,
+    /// Of these, also with a plan in the order of the text.
+    in_order: usize,
     with_rows: usize,
     too_large: usize,
     refused: BTreeMap<String, usize>,
@@ -43,6 +47,7 @@ fn the_engine_answers_as_the_oracles_do() {
     }
     let Tally {
         compared,
+        in_order,
         with_rows,
         too_large,
         refused,
@@ -51,8 +56,8 @@ fn the_engine_answers_as_the_oracles_do() {
     let failed = failures.len();
     let refusals: usize = refused.values().sum();
     eprintln!(
-        "oracle: seeds {seeds:?}: {compared} compared ({with_rows} with rows), {too_large} too \
-         large, {refusals} refused, {failed} failed"
+        "oracle: seeds {seeds:?}: {compared} compared ({with_rows} with rows, {in_order} also \
+         without the optimiser), {too_large} too large, {refusals} refused, {failed} failed"
     );
     let shown: Vec<&str> = failures
         .iter()
@@ -68,6 +73,10 @@ fn the_engine_answers_as_the_oracles_do() {
     assert!(
         refusals * 50 <= asked,
         "more than 2 % of the queries were refused: {refused:#?}"
+    );
+    assert!(
+        *in_order * IN_ORDER_EVERY >= *compared / 2,
+        "only {in_order} of {compared} cases ran without the optimiser"
     );
     let least = (seeds.end - seeds.start) as usize * QUERIES_A_GRAPH * 9 / 10;
     assert!(
@@ -95,7 +104,7 @@ fn run_seed(seed: u64, tally: &mut Tally) {
             return;
         }
     };
-    for _ in 0..QUERIES_A_GRAPH {
+    for number in 0..QUERIES_A_GRAPH {
         let query = random_query(&vocabulary, &mut random);
         let expected = match oracles::expected(&dataset, &query) {
             Ok(Some(expected)) => expected,
@@ -105,8 +114,12 @@ fn run_seed(seed: u64, tally: &mut Tally) {
             }
             Err(complaint) => panic!("{}\n{query}", told(&complaint)),
         };
-        match loaded.check(&query, &expected) {
-            Ok(None) => tally.compared += 1,
+        let is_in_order = number % IN_ORDER_EVERY == 0;
+        match loaded.check(&query, &expected, is_in_order) {
+            Ok(None) => {
+                tally.compared += 1;
+                tally.in_order += usize::from(is_in_order);
+            }
             Ok(Some(refusal)) => *tally.refused.entry(refusal).or_default() += 1,
             Err(complaint) => {
                 let repro = repro(&dataset, format, &query, &complaint);
@@ -143,12 +156,29 @@ impl Loaded {
         Ok(Loaded { database, blanks })
     }
 
-    /// Whether the engine answers as expected, or what it refuses.
-    fn check(&self, query: &str, expected: &Expected) -> Result<Option<String>, String> {
-        for threads in [1, 2] {
-            match support::answer(&self.database, query, threads) {
-                Ok(answer) => compare::check(expected, &answer, &self.blanks)
-                    .map_err(|complaint| format!("{threads} threads: {complaint}"))?,
+    /// Whether the engine answers as expected, or what it refuses; on request also with a plan in
+    /// the order of the text, which the optimiser has not touched.
+    fn check(
+        &self,
+        query: &str,
+        expected: &Expected,
+        is_in_order: bool,
+    ) -> Result<Option<String>, String> {
+        let ways: &[(usize, bool)] = if is_in_order {
+            &[(1, false), (2, false), (1, true)]
+        } else {
+            &[(1, false), (2, false)]
+        };
+        for &(threads, keep_order) in ways {
+            let request = Request {
+                threads: Some(threads),
+                keep_order,
+                ..Request::new(query)
+            };
+            match support::answer_to(&self.database, &request) {
+                Ok(answer) => compare::check(expected, &answer, &self.blanks).map_err(|it| {
+                    format!("{threads} threads, order of the text {keep_order}: {it}")
+                })?,
                 Err(NoAnswer::Refused(message)) => return Ok(Some(message)),
                 Err(NoAnswer::Failed(message)) => return Err(message),
             }
@@ -171,7 +201,7 @@ fn repro(dataset: &Dataset, format: Format, query: &str, complaint: &str) -> Str
         let Ok(Some(expected)) = oracles::expected(&part, query) else {
             return false;
         };
-        let verdict = Loaded::new(&part, format, 1).and_then(|it| it.check(query, &expected));
+        let verdict = Loaded::new(&part, format, 1).and_then(|it| it.check(query, &expected, true));
         match verdict {
             Ok(_) => false,
             Err(complaint) => {

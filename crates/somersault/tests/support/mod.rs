@@ -45,16 +45,21 @@ impl NoAnswer {
 
 /// The whole answer to a query.
 pub fn answer(database: &Database, text: &str, threads: usize) -> Result<Answer, NoAnswer> {
-    let failed = |error: somersault::QueryError| match error.kind {
-        Kind::Unsupported => NoAnswer::Refused(error.to_string()),
-        _ => NoAnswer::Failed(error.to_string()),
-    };
     let request = Request {
         threads: Some(threads),
         ..Request::new(text)
     };
+    answer_to(database, &request)
+}
+
+/// The whole answer to a request.
+pub fn answer_to(database: &Database, request: &Request<'_>) -> Result<Answer, NoAnswer> {
+    let failed = |error: somersault::QueryError| match error.kind {
+        Kind::Unsupported => NoAnswer::Refused(error.to_string()),
+        _ => NoAnswer::Failed(error.to_string()),
+    };
     let mut collected = Collected::default();
-    let mut query = database.start(&request).map_err(failed)?;
+    let mut query = database.start(request).map_err(failed)?;
     query.run(&mut collected).map_err(failed)?;
     Ok(match collected.boolean {
         Some(value) => Answer::Boolean(value),
