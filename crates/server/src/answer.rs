@@ -157,7 +157,7 @@ impl Flow {
         let line_end = if self.at_line_start { "" } else { "\r\n" };
         let record = match self.format {
             ResultFormat::Json => String::new(),
-            ResultFormat::Xml => format!("<!-- error: {} -->", reason.replace("--", "- -")),
+            ResultFormat::Xml => format!("<!-- error: {} -->", in_comment(&reason)),
             ResultFormat::Csv => format!("{line_end}# error: {reason}\r\n"),
             ResultFormat::Tsv => {
                 format!("{}# error: {reason}\n", line_end.trim_start_matches('\r'))
@@ -165,6 +165,21 @@ impl Flow {
         };
         Bytes::from(record)
     }
+}
+
+/// A text within an XML comment, which may not hold `--` nor end with `-`.
+fn in_comment(text: &str) -> String {
+    let mut spaced = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character == '-' && spaced.ends_with('-') {
+            spaced.push(' ');
+        }
+        // Characters that XML 1.0 does not have, in comments neither.
+        let is_control = character.is_control() && character != '\t';
+        let is_none = is_control || matches!(character, '\u{FFFE}' | '\u{FFFF}');
+        spaced.push(if is_none { '\u{FFFD}' } else { character });
+    }
+    spaced
 }
 
 fn last_timing(done: Done) -> Frame<Bytes> {
@@ -212,5 +227,24 @@ impl hyper::body::Body for Flowing {
                 Poll::Ready(frame)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_hold_any_text() {
+        assert_eq!(in_comment("no harm"), "no harm");
+        for text in ["--", "---", "a -----> b", "-\u{1}-", "--\u{FFFE}--"] {
+            let comment = in_comment(text);
+            assert!(!comment.contains("--"), "{text}: {comment}");
+            assert!(
+                !comment.contains(['\u{1}', '\u{FFFE}']),
+                "{text}: {comment}"
+            );
+        }
+        assert_eq!(in_comment("---"), "- - -");
     }
 }

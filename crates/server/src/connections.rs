@@ -55,7 +55,9 @@ pub(crate) async fn serve<T>(
     tokio::pin!(all_done);
     if timeout(grace, &mut all_done).await.is_err() {
         tracing::warn!("queries still run after {grace:?}: they are cancelled");
-        edge.engine.running().cancel_all();
+        if let Ok(engine) = edge.engine() {
+            engine.running().cancel_all();
+        }
         // Connections that are open still are cut when the runtime ends.
         let _ = timeout(LAST_ANSWERS, all_done).await;
     }

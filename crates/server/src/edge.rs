@@ -1,23 +1,31 @@
 //! What all requests of a server share.
 //!
+//! A server serves before it has its database: opening takes seconds where a graph is loaded, and
+//! whoever asks meanwhile is told to come back, which a balancer understands and a connection that
+//! hangs is not.
+//!
 //! | who | touches | when |
 //! |---|---|---|
 //! | every request | reads all, `last_request` | at any time |
+//! | who opens the database | `engine` | once |
 //! | the accept loop | `ending` | once, when the server is to end |
 
 use crate::engine::Engine;
-use crate::gate::Gate;
+use crate::gate::{Bounds, Gate};
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
-use std::sync::Arc;
+use crate::problem::Problem;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A server's shared state.
 pub(crate) struct Edge {
-    /// Who answers.
-    pub engine: Arc<dyn Engine>,
+    engine: OnceLock<Arc<dyn Engine>>,
     /// How to serve.
     pub options: ServerOptions,
+    /// The address it is bound to, with its port.
+    pub address: SocketAddr,
     /// Who may run now.
     pub gate: Gate,
     /// What has been counted.
@@ -26,13 +34,22 @@ pub(crate) struct Edge {
     ending: AtomicBool,
 }
 
+/// The name of a request, which every response carries unless its query has a name of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestId(pub String);
+
 impl Edge {
-    /// The state of a server that has served nothing yet.
-    pub fn new(engine: Arc<dyn Engine>, options: ServerOptions) -> Edge {
-        let gate = Gate::new(options.queries_max, options.waiting_max);
+    /// The state of a server that has served nothing yet and has no database.
+    pub fn new(options: ServerOptions, address: SocketAddr) -> Edge {
+        let gate = Gate::new(Bounds {
+            running_max: options.queries_max,
+            waiting_max: options.waiting_max,
+            aside_max: options.stalled_max,
+        });
         Edge {
-            engine,
+            engine: OnceLock::new(),
             options,
+            address,
             gate,
             metrics: Arc::new(Metrics::new()),
             last_request: AtomicU64::new(0),
@@ -40,12 +57,20 @@ impl Edge {
         }
     }
 
+    /// From now on there is a database.
+    pub fn open(&self, engine: Arc<dyn Engine>) {
+        assert!(self.engine.set(engine).is_ok(), "a server has one database");
+    }
+
+    /// Who answers; 503 before there is a database.
+    pub fn engine(&self) -> Result<&Arc<dyn Engine>, Problem> {
+        self.engine.get().ok_or_else(Problem::starting)
+    }
+
     /// A name for a request that may never become a query; those of queries begin with `q`.
-    pub fn request_id(&self) -> String {
-        format!(
-            "r{:08x}",
-            self.last_request.fetch_add(1, Ordering::Relaxed) + 1
-        )
+    pub fn request_id(&self) -> RequestId {
+        let number = self.last_request.fetch_add(1, Ordering::Relaxed) + 1;
+        RequestId(format!("r{number:08x}"))
     }
 
     /// From now on the server is not ready for more.
@@ -53,8 +78,11 @@ impl Edge {
         self.ending.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server takes requests.
-    pub fn is_ready(&self) -> bool {
-        !self.ending.load(Ordering::Relaxed)
+    /// Whether the server takes queries, or why not.
+    pub fn readiness(&self) -> Result<(), Problem> {
+        if self.ending.load(Ordering::Relaxed) {
+            return Err(Problem::overloaded("the server is about to end"));
+        }
+        self.engine().map(|_| ())
     }
 }

@@ -22,6 +22,17 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
+/// Why a server that opens its database while it serves has ended.
+#[derive(Debug, thiserror::Error)]
+pub enum OpeningError<E> {
+    /// The server failed.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The database could not be opened.
+    #[error("{0}")]
+    Open(E),
+}
+
 impl ServeError {
     /// Whether somebody else listens on that port already.
     pub fn is_address_in_use(&self) -> bool {

@@ -4,26 +4,57 @@
 //! Waiting is first come, first served, costs no thread, and ends with the client: who goes away
 //! while it waits gives up its place. The time spent waiting is part of the query's time.
 //!
+//! A query whose client does not take what it has printed computes nothing, so it steps aside: its
+//! permit goes to the next in the queue, and it queues again once there is room for its output.
+//! Without that, as many clients that do not read as there are permits would stop everybody. Those
+//! that stand aside keep a thread and their memory, so their number is bounded too: beyond it, the
+//! one that has stood longest is ended, if that is longer than [`STANDING_MIN`]; if none has, the
+//! newcomer keeps its permit and tries again.
+//!
 //! | who | touches | when |
 //! |---|---|---|
 //! | requests | `waiting`, up and down | around their wait |
-//! | the semaphore | permits | given back when an engine thread has ended its query |
+//! | the semaphore | permits | given back when a query ends or steps aside |
+//! | engine threads | `aside` | when they step aside, when they come back |
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A client that took nothing for so long may lose its query to others that stand aside.
+pub(crate) const STANDING_MIN: Duration = Duration::from_secs(1);
+
+/// How many may do what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Queries that compute.
+    pub running_max: usize,
+    /// Queries that wait for their turn.
+    pub waiting_max: usize,
+    /// Queries that stand aside until their client goes on.
+    pub aside_max: usize,
+}
 
 /// The gate in front of the engine.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    permits: Arc<Semaphore>,
+    shared: Arc<Shared>,
     waiting: AtomicUsize,
     waiting_max: usize,
 }
 
-/// The right to run one query, given back when it is dropped.
-pub(crate) type Permit = OwnedSemaphorePermit;
+#[derive(Debug)]
+struct Shared {
+    permits: Arc<Semaphore>,
+    /// Longest first.
+    aside: Mutex<VecDeque<Arc<Standing>>>,
+    aside_max: usize,
+}
 
 /// Why a query was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,26 +66,37 @@ pub(crate) enum Turned {
 }
 
 impl Gate {
-    /// A gate that lets so many run and so many wait.
-    pub fn new(running_max: usize, waiting_max: usize) -> Gate {
-        let permits = Arc::new(Semaphore::new(running_max));
+    /// A gate within these bounds.
+    pub fn new(bounds: Bounds) -> Gate {
+        let shared = Shared {
+            permits: Arc::new(Semaphore::new(bounds.running_max)),
+            aside: Mutex::default(),
+            aside_max: bounds.aside_max,
+        };
         Gate {
-            permits,
+            shared: Arc::new(shared),
             waiting: AtomicUsize::new(0),
-            waiting_max,
+            waiting_max: bounds.waiting_max,
         }
     }
 
     /// Waits for a turn, at most so long.
-    pub async fn enter(&self, patience: Duration) -> Result<Permit, Turned> {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(permit);
+    pub async fn enter(&self, patience: Duration) -> Result<Turn, Turned> {
+        if let Some(turn) = self.enter_now() {
+            return Ok(turn);
         }
         let _place = self.place().ok_or(Turned::Away)?;
-        match tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(permit) => Ok(permit.expect("the gate is never closed")),
+        let permit = Arc::clone(&self.shared.permits).acquire_owned();
+        match tokio::time::timeout(patience, permit).await {
+            Ok(permit) => Ok(self.turn(permit.expect(NEVER_CLOSED))),
             Err(_) => Err(Turned::TooLate),
         }
+    }
+
+    /// A turn, where one is free.
+    pub fn enter_now(&self) -> Option<Turn> {
+        let permit = Arc::clone(&self.shared.permits).try_acquire_owned();
+        permit.ok().map(|permit| self.turn(permit))
     }
 
     /// How many wait now.
@@ -62,11 +104,53 @@ impl Gate {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// How many stand aside now.
+    pub fn aside(&self) -> usize {
+        self.shared.aside().len()
+    }
+
+    fn turn(&self, permit: OwnedSemaphorePermit) -> Turn {
+        Turn {
+            shared: Arc::clone(&self.shared),
+            state: Mutex::new(State::Running(permit)),
+        }
+    }
+
     fn place(&self) -> Option<Place<'_>> {
         let place = Place(&self.waiting);
         // Counted before it is compared: the place gives its count back either way.
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         (before < self.waiting_max).then_some(place)
+    }
+}
+
+const NEVER_CLOSED: &str = "the gate is never closed";
+
+impl Shared {
+    /// Whole at every moment, so a poisoned lock holds no harm.
+    fn aside(&self) -> MutexGuard<'_, VecDeque<Arc<Standing>>> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place among those that stand aside, if there is one.
+    fn stand(&self) -> Option<Arc<Standing>> {
+        let mut aside = self.aside();
+        if aside.len() >= self.aside_max {
+            let oldest = aside.iter().position(|standing| standing.may_be_ended())?;
+            let ended = aside.remove(oldest)?;
+            ended.is_over.store(true, Ordering::Relaxed);
+        }
+        let standing = Arc::new(Standing {
+            since: Instant::now(),
+            is_over: AtomicBool::new(false),
+            is_returning: AtomicBool::new(false),
+        });
+        aside.push_back(Arc::clone(&standing));
+        Some(standing)
+    }
+
+    fn leave(&self, standing: &Arc<Standing>) {
+        self.aside().retain(|other| !Arc::ptr_eq(other, standing));
     }
 }
 
@@ -79,13 +163,141 @@ impl Drop for Place<'_> {
     }
 }
 
+/// A query that stands aside.
+#[derive(Debug)]
+struct Standing {
+    since: Instant,
+    /// Another one has taken its place.
+    is_over: AtomicBool,
+    /// Its client goes on, and it queues for a permit. It keeps its place meanwhile, so that the
+    /// places bound the threads.
+    is_returning: AtomicBool,
+}
+
+impl Standing {
+    fn may_be_ended(&self) -> bool {
+        !self.is_returning.load(Ordering::Relaxed) && self.since.elapsed() >= STANDING_MIN
+    }
+}
+
+/// One query's right to run, given back when it is dropped. Used by the query's thread alone.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Running(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit),
+    Aside(Arc<Standing>),
+    Over,
+}
+
+impl Turn {
+    /// Gives the permit to the next in the queue while the client is behind. Does nothing where too
+    /// many stand aside, or where this one does already.
+    pub fn step_aside(&self) {
+        let mut state = self.state();
+        if matches!(*state, State::Running(_))
+            && let Some(standing) = self.shared.stand()
+        {
+            *state = State::Aside(standing);
+        }
+    }
+
+    /// Whether this query lost its place to another one.
+    pub fn is_over(&self) -> bool {
+        match &*self.state() {
+            State::Aside(standing) => standing.is_over.load(Ordering::Relaxed),
+            State::Running(_) | State::Over => false,
+        }
+    }
+
+    /// Takes the turn up again; queues for it, and asks about every `look` whether to give up,
+    /// which it tells by `false`.
+    pub fn come_back(&self, look: Duration, give_up: impl Fn() -> bool) -> bool {
+        let standing = match &*self.state() {
+            State::Aside(standing) => Arc::clone(standing),
+            State::Running(_) | State::Over => return true,
+        };
+        standing.is_returning.store(true, Ordering::Relaxed);
+        let permit = wait_for_permit(&self.shared.permits, look, || {
+            give_up() || standing.is_over.load(Ordering::Relaxed)
+        });
+        match permit {
+            Some(permit) => {
+                self.shared.leave(&standing);
+                *self.state() = State::Running(permit);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Gives the right back for good.
+    pub fn end(&self) {
+        let state = std::mem::replace(&mut *self.state(), State::Over);
+        if let State::Aside(standing) = state {
+            self.shared.leave(&standing);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Queues for a permit on a thread that may block. The future is polled by hand, because a timer of
+/// the runtime could be gone when the server ends and this thread still waits.
+fn wait_for_permit(
+    permits: &Arc<Semaphore>,
+    look: Duration,
+    give_up: impl Fn() -> bool,
+) -> Option<OwnedSemaphorePermit> {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut permit = pin!(Arc::clone(permits).acquire_owned());
+    while !give_up() {
+        match permit.as_mut().poll(&mut context) {
+            Poll::Ready(permit) => return Some(permit.expect(NEVER_CLOSED)),
+            Poll::Pending => std::thread::park_timeout(look),
+        }
+    }
+    None
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LOOK: Duration = Duration::from_millis(1);
+
+    fn gate(running_max: usize, waiting_max: usize, aside_max: usize) -> Gate {
+        Gate::new(Bounds {
+            running_max,
+            waiting_max,
+            aside_max,
+        })
+    }
+
     #[tokio::test]
     async fn some_run_some_wait_the_rest_is_turned_away() {
-        let gate = Gate::new(1, 1);
+        let gate = gate(1, 1, 0);
         let patience = Duration::from_millis(20);
         let running = gate.enter(patience).await.unwrap();
         let (second, third) = tokio::join!(gate.enter(patience), gate.enter(patience));
@@ -94,5 +306,54 @@ mod tests {
         assert_eq!(gate.waiting(), 0);
         drop(running);
         assert!(gate.enter(patience).await.is_ok());
+    }
+
+    #[test]
+    fn who_steps_aside_lets_another_in_and_queues_to_come_back() {
+        let gate = gate(1, 0, 1);
+        let first = gate.enter_now().unwrap();
+        assert!(gate.enter_now().is_none());
+        first.step_aside();
+        let second = gate.enter_now().unwrap();
+        assert_eq!(gate.aside(), 1);
+        std::thread::scope(|scope| {
+            let back = scope.spawn(|| first.come_back(LOOK, || false));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!back.is_finished());
+            drop(second);
+            assert!(back.join().unwrap());
+        });
+        assert_eq!(gate.aside(), 0);
+        assert!(gate.enter_now().is_none());
+        drop(first);
+        assert!(gate.enter_now().is_some());
+    }
+
+    #[test]
+    fn whoever_gives_up_waiting_gives_everything_back() {
+        let gate = gate(1, 0, 1);
+        let first = gate.enter_now().unwrap();
+        first.step_aside();
+        let second = gate.enter_now().unwrap();
+        assert!(!first.come_back(LOOK, || true));
+        drop((first, second));
+        assert!(gate.enter_now().is_some());
+    }
+
+    #[test]
+    fn the_longest_aside_is_ended_for_another_but_not_before_its_time() {
+        let gate = gate(1, 0, 1);
+        let first = gate.enter_now().unwrap();
+        first.step_aside();
+        let second = gate.enter_now().unwrap();
+        second.step_aside();
+        assert!(gate.enter_now().is_none(), "the place aside is taken");
+        assert!(!first.is_over());
+        std::thread::sleep(STANDING_MIN);
+        second.step_aside();
+        assert!(first.is_over() && !second.is_over());
+        assert_eq!(gate.aside(), 1);
+        assert!(gate.enter_now().is_some());
+        assert!(!first.come_back(LOOK, || false));
     }
 }

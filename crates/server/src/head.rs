@@ -23,6 +23,10 @@ pub(crate) fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("texts of our own are ASCII without control characters")
 }
 
+fn millis(spent: Duration) -> String {
+    format!("{:.3}", spent.as_secs_f64() * 1000.0)
+}
+
 /// What a query's time went to, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
@@ -49,21 +53,40 @@ impl Spent {
         for (name, spent) in parts {
             let Some(spent) = spent else { continue };
             let comma = if text.is_empty() { "" } else { ", " };
-            let millis = spent.as_secs_f64() * 1000.0;
-            write!(text, "{comma}{name};dur={millis:.3}").expect("a string takes everything");
+            let millis = millis(spent);
+            write!(text, "{comma}{name};dur={millis}").expect("a string takes everything");
         }
         value(&text)
     }
 }
 
-/// Fields of every response, so that no browser guesses a type, and everybody sees who answers.
-pub(crate) fn sign(headers: &mut HeaderMap) {
+/// What is known of every response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signature<'a> {
+    /// The request's name.
+    pub request_id: &'a str,
+    /// Time from the request to its response's head.
+    pub total: Duration,
+    /// The state of the graph; none before there is a database.
+    pub snapshot: Option<u64>,
+}
+
+/// Fields of every response: our own three, as far as the handler has not said more, and those by
+/// which no browser guesses a type and everybody sees who answers.
+pub(crate) fn sign(headers: &mut HeaderMap, signature: Signature<'_>) {
     const SERVER: &str = concat!("somersault/", env!("CARGO_PKG_VERSION"));
     headers.insert(hyper::header::SERVER, HeaderValue::from_static(SERVER));
     headers.insert(
         hyper::header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
     );
+    let named = headers.entry(QUERY_ID);
+    named.or_insert_with(|| value(signature.request_id));
+    let total = || value(&format!("total;dur={}", millis(signature.total)));
+    headers.entry(SERVER_TIMING).or_insert_with(total);
+    if let Some(snapshot) = signature.snapshot {
+        headers.insert(SNAPSHOT, HeaderValue::from(snapshot));
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod intake;
 mod listener;
 mod metrics;
 mod negotiate;
+mod opening;
 mod options;
 mod outlet;
 mod parameters;
@@ -49,18 +50,18 @@ mod routes;
 mod runtime;
 mod signals;
 mod stall;
-
 mod work;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::ServeError;
+pub use error::{OpeningError, ServeError};
 pub use options::{PORT, ServerOptions};
 pub use signals::{Ended, ended_by_signal};
 
 use edge::Edge;
 use engine::Engine;
+use opening::Opening;
 use somersault::Database;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
@@ -107,16 +108,54 @@ impl Server {
         self.serve_engine(Arc::new(database), shutdown)
     }
 
+    /// Serves at once, while `open` opens the database on a thread of its own. Until it is there,
+    /// `/health/live` is 200, and `/health/ready` and queries are 503 with `Retry-After`. `opened`
+    /// is called on that thread as soon as queries are answered. An error of `open` ends the server
+    /// and is given back; a panic goes on in the caller. When `shutdown` ends first, `open` is not
+    /// waited for: its thread ends with the process.
+    pub fn serve_while_opening<T, E: Send + 'static>(
+        self,
+        open: impl FnOnce() -> Result<Database, E> + Send + 'static,
+        opened: impl FnOnce() + Send + 'static,
+        shutdown: impl Future<Output = T>,
+    ) -> Result<T, OpeningError<E>> {
+        let open = || open().map(|database| Arc::new(database) as Arc<dyn Engine>);
+        self.serve_opening(open, opened, shutdown)
+    }
+
     fn serve_engine<T>(
         self,
         engine: Arc<dyn Engine>,
         shutdown: impl Future<Output = T>,
     ) -> Result<T, ServeError> {
-        let queries_max = self.options.queries_max;
-        let edge = Arc::new(Edge::new(engine, self.options));
-        let serving = connections::serve(self.listener, edge, shutdown);
-        runtime::run(queries_max, serving)
-            .and_then(|ended| ended)
-            .map_err(ServeError::Start)
+        let edge = Edge::new(self.options, self.address);
+        edge.open(engine);
+        run(self.listener, Arc::new(edge), shutdown)
     }
+
+    fn serve_opening<T, E: Send + 'static>(
+        self,
+        open: impl FnOnce() -> Result<Arc<dyn Engine>, E> + Send + 'static,
+        opened: impl FnOnce() + Send + 'static,
+        shutdown: impl Future<Output = T>,
+    ) -> Result<T, OpeningError<E>> {
+        let edge = Arc::new(Edge::new(self.options, self.address));
+        let opening = Opening::begin(Arc::clone(&edge), open, opened).map_err(ServeError::Start)?;
+        let ended = run(self.listener, edge, opening.failed_or(shutdown))?;
+        ended.map_err(OpeningError::Open)
+    }
+}
+
+fn run<T>(
+    listener: TcpListener,
+    edge: Arc<Edge>,
+    shutdown: impl Future<Output = T>,
+) -> Result<T, ServeError> {
+    // Those that stand aside have threads besides those that run; whoever is about to take the
+    // place of another needs one as well.
+    let engine_threads_max = 2 * edge.options.queries_max + edge.options.stalled_max;
+    let serving = connections::serve(listener, edge, shutdown);
+    runtime::run(engine_threads_max, serving)
+        .and_then(|ended| ended)
+        .map_err(ServeError::Start)
 }

@@ -11,7 +11,9 @@
 //! | connections | requests, connections | once per request, per connection |
 //! | `/metrics` | reads all | when it is asked for; figures may be of slightly different moments |
 
+use crate::edge::Edge;
 use crate::engine::Engine;
+use crate::gate::Gate;
 use hyper::StatusCode;
 use somersault::Kind;
 use std::fmt::Write;
@@ -141,12 +143,15 @@ impl Metrics {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Everything, as Prometheus reads it.
-    pub fn to_text(&self, engine: &dyn Engine, waiting: usize) -> String {
+    /// Everything, as Prometheus reads it. What the engine knows is absent before there is one.
+    pub fn to_text(&self, edge: &Edge) -> String {
         let mut page = Page::default();
         self.write_queries(&mut page);
         self.write_edge(&mut page);
-        write_engine(&mut page, engine, waiting);
+        write_gate(&mut page, &edge.gate);
+        if let Ok(engine) = edge.engine() {
+            write_engine(&mut page, engine.as_ref());
+        }
         page.text
     }
 
@@ -216,16 +221,17 @@ impl Metrics {
     }
 }
 
-fn write_engine(page: &mut Page, engine: &dyn Engine, waiting: usize) {
+fn write_gate(page: &mut Page, gate: &Gate) {
+    let help = "Queries waiting for their turn.";
+    page.single("queries_waiting", "gauge", help, gate.waiting());
+    let help = "Queries standing aside until their clients take more of the answer.";
+    page.single("queries_stalled", "gauge", help, gate.aside());
+}
+
+fn write_engine(page: &mut Page, engine: &dyn Engine) {
     let (memory, contents) = (engine.memory(), engine.contents());
     let running = engine.running().list().len();
     page.single("queries_running", "gauge", "Queries running now.", running);
-    page.single(
-        "queries_waiting",
-        "gauge",
-        "Queries waiting for their turn.",
-        waiting,
-    );
     let help = "Memory that queries hold now.";
     page.single("memory_pool_used_bytes", "gauge", help, memory.used_bytes);
     let help = "Memory that all queries together may hold.";

@@ -2,7 +2,7 @@
 //!
 //! Each format is judged by the most specific range that names it, as the RFC has it; the highest
 //! quality wins. Among equals: the one named more specifically, then the one named first by the
-//! client, then our own order. A quality of 0 excludes. Ranges that are not well formed are passed
+//! client, then our own order. A quality of 0 excludes; an empty one says nothing, so it is 1. Ranges that are not well formed are passed
 //! over, because a client's slip in one of them says nothing about the others; a header without any
 //! range counts as absent.
 
@@ -139,6 +139,7 @@ fn thousandths(text: &str) -> Option<u16> {
     }
     let fraction: u16 = format!("{decimals:0<3}").parse().ok()?;
     match (whole, fraction) {
+        ("", _) if text.is_empty() => Some(1000),
         ("0" | "", fraction) => Some(fraction),
         ("1", 0) => Some(1000),
         _ => None,
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn table_of_negotiation() {
-        let table: [(&[&str], Option<&str>); 24] = [
+        let table: [(&[&str], Option<&str>); 25] = [
             (&[], Some("json")),
             (&[""], Some("json")),
             (&["*/*"], Some("json")),
@@ -194,6 +195,7 @@ mod tests {
                 Some("xml"),
             ),
             (&["text/csv;q=2, text/tsv;q=0.1"], Some("tsv")), // no such quality: passed over
+            (&["text/csv;q=, application/json;q=0.9"], Some("csv")),
             (&["text/csv;q=0.1234, application/xml;q=.2"], Some("xml")),
             (
                 &["text/csv;header=present;q=0.9, application/json;q=0.8"],

@@ -23,6 +23,9 @@ pub struct ServerOptions {
     pub queries_max: usize,
     /// Queries that wait for their turn; more are told to come back (503 with `Retry-After`).
     pub waiting_max: usize,
+    /// Queries that stand aside while their clients take nothing, at most. Each keeps a thread and its
+    /// memory, but no right to run; so many slow clients stop nobody.
+    pub stalled_max: usize,
     /// Longest query text, in bytes after decoding.
     pub text_bytes_max: u64,
     /// Time of a query, waiting included: the default, and the most that a client may ask for.
@@ -47,6 +50,7 @@ impl Default for ServerOptions {
             connections_max: 1024,
             queries_max: (2 * cores).max(4),
             waiting_max: 256,
+            stalled_max: 128,
             text_bytes_max: 1 << 20,
             timeout: Duration::from_secs(30),
             cross_origin: false,

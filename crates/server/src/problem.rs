@@ -2,7 +2,7 @@
 //!
 //! Every failure of a request becomes one [`Problem`], and this file alone turns it into a response,
 //! so that all of them look alike: `type`, `title`, `status`, `detail`, and where they are known
-//! `position`, `query_id`, `limit`, `used`, `hint`, `offered`. The table from a query's failure to
+//! `position`, `query_id`, `limit`, `used`, `unit` (ms, bytes, count), `hint`, `offered`. The table from a query's failure to
 //! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
 //! later; 504, 507: ask for less; 500: a bug of ours).
 
@@ -11,7 +11,7 @@ use axum::body::Body;
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use somersault::{Kind, Position, QueryError};
+use somersault::{Kind, Position, QueryError, Unit};
 
 /// The media type of a problem document.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
@@ -36,6 +36,9 @@ struct Document {
     limit: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     used: Option<u64>,
+    /// Of `limit` and `used`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +59,7 @@ impl Problem {
             query_id: None,
             limit: None,
             used: None,
+            unit: None,
             hint: None,
             offered: Vec::new(),
             headers: Vec::new(),
@@ -130,6 +134,7 @@ impl Problem {
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         let mut problem = Problem::new(status, "too-long", "The query is too long", detail);
         problem.0.limit = Some(limit_bytes);
+        problem.0.unit = Some(Unit::Bytes.as_str());
         problem
     }
 
@@ -159,6 +164,17 @@ impl Problem {
         .retry_after("1")
     }
 
+    /// 503: the database is being opened.
+    pub fn starting() -> Problem {
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "starting",
+            "The server is starting",
+            "the database is being opened".to_owned(),
+        )
+        .retry_after("1")
+    }
+
     /// What a failed query becomes.
     pub fn of_query(error: &QueryError) -> Problem {
         let (status, name, title) = class(error.kind);
@@ -166,6 +182,7 @@ impl Problem {
         problem.0.position = error.position;
         problem.0.limit = error.limit;
         problem.0.used = error.used;
+        problem.0.unit = error.unit.map(Unit::as_str);
         problem.0.hint = error.hint;
         match error.kind {
             Kind::Cancelled => problem.retry_after("1"),

@@ -5,8 +5,9 @@
 //! goes away at any moment takes its query along: hyper drops the handler, or the body.
 
 use crate::answer::{self, Answering};
-use crate::edge::Edge;
-use crate::gate::{Permit, Turned};
+use crate::edge::{Edge, RequestId};
+use crate::engine::Engine;
+use crate::gate::{Turn, Turned};
 use crate::head;
 use crate::metrics::Outcome;
 use crate::pipe;
@@ -14,6 +15,7 @@ use crate::problem::Problem;
 use crate::protocol::{self, Asked};
 use crate::routes;
 use crate::work::Task;
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use hyper::header::{ALLOW, HeaderName, HeaderValue};
@@ -29,19 +31,18 @@ const ALLOW_ORIGIN: HeaderName = hyper::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 /// Answers a request to a query endpoint.
 pub(crate) async fn endpoint(
     State(edge): State<Arc<Edge>>,
+    Extension(RequestId(request_id)): Extension<RequestId>,
     request: Request<Body>,
 ) -> Response<Body> {
     let mut response = if request.method() == Method::OPTIONS {
         options(&edge)
     } else {
-        let request_id = edge.request_id();
         match ask(&edge, request, &request_id).await {
             Ok(response) => response,
             Err(problem) => refused(problem, &request_id),
         }
     };
     let headers = response.headers_mut();
-    headers.insert(head::SNAPSHOT, HeaderValue::from(edge.engine.snapshot()));
     if edge.options.cross_origin {
         headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
         let ours = HeaderValue::from_static("query-id, server-timing, somersault-snapshot");
@@ -57,8 +58,9 @@ async fn ask(
 ) -> Result<Response<Body>, Problem> {
     let arrived = Instant::now();
     let asked = protocol::read(request, &edge.options).await?;
+    let engine = Arc::clone(edge.engine()?);
     let begun = Instant::now();
-    let permit = turn(edge, asked.timeout, arrived).await?;
+    let turn = turn(edge, asked.timeout, arrived).await?;
     let waited = Some(begun.elapsed()).filter(|waited| *waited > WAIT_NOTED);
     let answering = Answering {
         format: asked.format,
@@ -68,46 +70,47 @@ async fn ask(
         request_id: request_id.to_owned(),
     };
     let timeout = asked.timeout.saturating_sub(waited.unwrap_or_default());
-    let reader = start(
-        edge,
+    let begun = Begun {
         asked,
-        Turn {
-            permit,
-            timeout,
-            arrived,
-        },
-        request_id,
-    );
+        turn,
+        timeout,
+        arrived,
+        request_id: request_id.to_owned(),
+    };
+    let reader = start(engine, edge, begun);
     Ok(answer::respond(reader, answering).await)
 }
 
-/// A query's turn, and what is left of its time.
-struct Turn {
-    permit: Permit,
-    timeout: Duration,
-    arrived: Instant,
-}
-
-fn start(edge: &Arc<Edge>, asked: Asked, turn: Turn, request_id: &str) -> pipe::Reader {
-    let (writer, reader) = pipe::pipe();
+/// Runs a query on an engine thread.
+fn start(engine: Arc<dyn Engine>, edge: &Edge, begun: Begun) -> pipe::Reader {
+    let (writer, reader) = pipe::pipe(begun.turn);
     let task = Task {
-        engine: Arc::clone(&edge.engine),
-        asked,
-        timeout: turn.timeout,
+        engine,
+        asked: begun.asked,
+        timeout: begun.timeout,
         writer,
         metrics: Arc::clone(&edge.metrics),
-        arrived: turn.arrived,
-        request_id: request_id.to_owned(),
-        permit: turn.permit,
+        arrived: begun.arrived,
+        request_id: begun.request_id,
     };
     // The thread is not waited for: the pipe says all there is to say.
     drop(tokio::task::spawn_blocking(move || task.run()));
     reader
 }
 
-async fn turn(edge: &Edge, patience: Duration, arrived: Instant) -> Result<Permit, Problem> {
+/// A query that has its turn.
+struct Begun {
+    asked: Asked,
+    turn: Turn,
+    /// What is left of its time.
+    timeout: Duration,
+    arrived: Instant,
+    request_id: String,
+}
+
+async fn turn(edge: &Edge, patience: Duration, arrived: Instant) -> Result<Turn, Problem> {
     let why = match edge.gate.enter(patience).await {
-        Ok(permit) => return Ok(permit),
+        Ok(turn) => return Ok(turn),
         Err(Turned::Away) => "too many queries wait for their turn",
         Err(Turned::TooLate) => "the query's time was over before its turn came",
     };
@@ -119,11 +122,6 @@ async fn turn(edge: &Edge, patience: Duration, arrived: Instant) -> Result<Permi
 fn refused(problem: Problem, request_id: &str) -> Response<Body> {
     let mut response = problem.with_id(request_id).into_response();
     let headers = response.headers_mut();
-    let nothing_yet = head::Spent {
-        parse: Some(Duration::ZERO),
-        ..head::Spent::default()
-    };
-    headers.insert(head::SERVER_TIMING, nothing_yet.to_value());
     headers.insert(hyper::header::VARY, HeaderValue::from_static("accept"));
     response
 }

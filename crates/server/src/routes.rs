@@ -13,7 +13,7 @@
 
 use crate::api;
 use crate::edge::Edge;
-use crate::head;
+use crate::head::{self, Signature};
 use crate::problem::Problem;
 use crate::query;
 use axum::Router;
@@ -25,6 +25,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header
 use hyper::{Method, Response, StatusCode, Uri};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The address at the other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,7 @@ pub(crate) fn router(edge: &Arc<Edge>) -> Router {
         .route("/sparql", any(query::endpoint))
         .route("/sparql/", any(query::endpoint))
         .route("/query", any(query::endpoint))
+        .route("/query/", any(query::endpoint))
         .route("/update", any(update))
         .route("/", any(page))
         .route("/metrics", any(exposition))
@@ -58,9 +60,17 @@ pub(crate) fn router(edge: &Arc<Edge>) -> Router {
 }
 
 /// What is done to every response, whoever made it.
-async fn sign(State(edge): State<Arc<Edge>>, request: Request, next: Next) -> Response<Body> {
+async fn sign(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response<Body> {
+    let arrived = Instant::now();
+    let id = edge.request_id();
+    request.extensions_mut().insert(id.clone());
     let mut response = next.run(request).await;
-    head::sign(response.headers_mut());
+    let signature = Signature {
+        request_id: &id.0,
+        total: arrived.elapsed(),
+        snapshot: edge.engine().ok().map(|engine| engine.snapshot()),
+    };
+    head::sign(response.headers_mut(), signature);
     edge.metrics.request_answered(response.status());
     response
 }
@@ -95,9 +105,7 @@ async fn page(method: Method) -> Response<Body> {
 
 async fn exposition(State(edge): State<Arc<Edge>>, method: Method) -> Response<Body> {
     reading(&method, || {
-        let page = edge
-            .metrics
-            .to_text(edge.engine.as_ref(), edge.gate.waiting());
+        let page = edge.metrics.to_text(&edge);
         text("text/plain; version=0.0.4; charset=utf-8", page)
     })
 }
@@ -108,11 +116,8 @@ async fn alive(method: Method) -> Response<Body> {
 
 async fn prepared(State(edge): State<Arc<Edge>>, method: Method) -> Response<Body> {
     reading(&method, || {
-        if edge.is_ready() {
-            text(PLAIN, "ready\n")
-        } else {
-            Problem::overloaded("the server is about to end").into_response()
-        }
+        edge.readiness()
+            .map_or_else(Problem::into_response, |()| text(PLAIN, "ready\n"))
     })
 }
 

@@ -16,18 +16,18 @@ const STACK_BYTES: usize = 16 << 20;
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs the edge until `serving` ends.
-pub(crate) fn run<T>(queries_max: usize, serving: impl Future<Output = T>) -> io::Result<T> {
-    let runtime = build(queries_max)?;
+pub(crate) fn run<T>(engine_threads_max: usize, serving: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = build(engine_threads_max)?;
     let ended = runtime.block_on(serving);
     runtime.shutdown_timeout(LAST_WAIT);
     Ok(ended)
 }
 
-fn build(queries_max: usize) -> io::Result<Runtime> {
+fn build(engine_threads_max: usize) -> io::Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()
         .thread_name("http")
         .thread_stack_size(STACK_BYTES)
-        .max_blocking_threads(queries_max + 1)
+        .max_blocking_threads(engine_threads_max)
         .build()
 }

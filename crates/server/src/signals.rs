@@ -1,4 +1,9 @@
 //! Signals that end a server.
+//!
+//! A future rather than a handler: it is selected against the accept loop, so that a signal takes the
+//! same orderly way out as any other end (no new connections, a grace for running queries), and a
+//! test ends its server with a channel in its place. Two signals mean it, and their difference
+//! is told, because shells and supervisors expect an exit status by the signal (128 + its number).
 
 use tokio::signal::unix::{SignalKind, signal};
 

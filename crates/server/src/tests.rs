@@ -7,6 +7,7 @@
 //! | `asking` | the protocol: methods, types, parameters, negotiation |
 //! | `failing` | every status that is not 200 |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
+//! | `starting` | a server without its database yet |
 //! | `serving` | everything around it: page, metrics, probes, list of queries, connections, the end |
 
 mod asking;
@@ -15,6 +16,7 @@ mod failing;
 mod flowing;
 mod script;
 mod serving;
+mod starting;
 
 use crate::engine::Engine;
 use crate::{Server, ServerOptions};
@@ -80,6 +82,16 @@ impl Served {
     fn query_as(&self, accept: &str, script: &str) -> Answer {
         let line = format!("GET /sparql?query={}", client::encoded(script));
         self.send(&line, &[&format!("Accept: {accept}")], b"")
+    }
+
+    /// Waits until a metric has this value.
+    fn until_metric(&self, name: &str, value: u64) {
+        let line = format!("somersault_{name} {value}\n");
+        let begun = Instant::now();
+        while !self.get("/metrics").text().contains(&line) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never {line}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits until so many queries run, and fails when it takes longer than given.

@@ -6,12 +6,12 @@
 //! on with everything else.
 
 use crate::engine::{Done, Engine};
-use crate::gate::Permit;
 use crate::metrics::{Metrics, Outcome};
 use crate::outlet::Outlet;
 use crate::pipe::Writer;
 use crate::protocol::Asked;
 use somersault::stop::StopReason;
+use somersault::units::format_duration;
 use somersault::{Kind, QueryError};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,8 +34,6 @@ pub(crate) struct Task {
     pub arrived: Instant,
     /// The request's name, for a query that never gets its own.
     pub request_id: String,
-    /// The right to run.
-    pub permit: Permit,
 }
 
 impl Task {
@@ -48,7 +46,6 @@ impl Task {
         let result = result.map_err(|error| self.in_other_words(error));
         self.record(&result);
         let result = result.map_err(without_internals);
-        drop(self.permit);
         self.writer.end(result);
     }
 
@@ -65,6 +62,10 @@ impl Task {
     /// An output that failed because the query's time was over while it waited for its client is
     /// a timeout.
     fn in_other_words(&self, error: QueryError) -> QueryError {
+        if error.kind == Kind::Output && self.writer.is_out_of_turn() {
+            let why = "cancelled in favour of others: the client took nothing of the answer";
+            return QueryError::new(Kind::Cancelled, why);
+        }
         let reason = self
             .writer
             .started()
@@ -73,8 +74,8 @@ impl Task {
             (Kind::Output, Some(StopReason::Deadline)) => QueryError::new(
                 Kind::Timeout,
                 format!(
-                    "out of time after {:?}, while the client took the answer",
-                    self.timeout
+                    "out of time after {}, while the client took the answer",
+                    format_duration(self.timeout)
                 ),
             ),
             (Kind::Output, Some(StopReason::Cancelled)) => QueryError::new(

@@ -21,10 +21,11 @@ fn echoed(answer: &super::Answer) -> String {
 fn every_way_to_send_a_query_gets_the_same_answer() {
     let served = Served::new();
     let form = format!("query={}", encoded("rows 2"));
-    let ways: [(&str, &[&str], &str); 9] = [
+    let ways: [(&str, &[&str], &str); 10] = [
         ("GET /sparql?query=rows+2", &[], ""),
         ("GET /query?query=rows%202", &[], ""),
         ("GET /sparql/?query=rows%202&unknown=1", &[], ""),
+        ("GET /query/?query=rows%202", &[], ""),
         ("POST /sparql", &[FORM], &form),
         (
             "POST /query",

@@ -20,7 +20,7 @@ use somersault::rdf::TermBuffer;
 use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, Running};
 use somersault::stop::{StopReason, StopToken};
-use somersault::{Kind, Position, QueryError};
+use somersault::{Kind, Position, QueryError, Unit};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -188,12 +188,20 @@ fn failure(name: &str) -> QueryError {
         }
         "unsupported" => Kind::Unsupported,
         "too_long" => Kind::TooLong,
-        "shape" => return QueryError::new(Kind::Shape, "too deep").with_limit(256, 300),
+        "shape" => {
+            return QueryError::new(Kind::Shape, "too deep").with_limit(Unit::Count, 256, 300);
+        }
         "timeout" => {
             return QueryError::new(Kind::Timeout, "out of time").with_hint("ask for less");
         }
         "cancelled" => Kind::Cancelled,
-        "memory" => return QueryError::new(Kind::Memory, "out of memory").with_limit(100, 120),
+        "memory" => {
+            return QueryError::new(Kind::Memory, "out of memory").with_limit(
+                Unit::Bytes,
+                100,
+                120,
+            );
+        }
         "damaged" => Kind::Damaged,
         "output" => Kind::Output,
         "internal" => Kind::Internal,

@@ -57,6 +57,63 @@ fn nowhere_is_a_404() {
 }
 
 #[test]
+fn every_response_carries_our_fields() {
+    let served = Served::new();
+    let table = [
+        ("GET /sparql?query=ask", 200),
+        ("HEAD /sparql?query=ask", 200),
+        ("GET /sparql?query=!syntax", 400),
+        ("GET /sparql", 400),
+        ("PUT /sparql", 405),
+        ("OPTIONS /sparql", 204),
+        ("GET /nowhere", 404),
+        ("POST /update", 403),
+        ("GET /update", 405),
+        ("GET /", 200),
+        ("POST /", 405),
+        ("GET /metrics", 200),
+        ("GET /health/live", 200),
+        ("GET /health/ready", 200),
+        ("DELETE /health/live", 405),
+        ("GET /api/v1/queries", 200),
+        ("DELETE /api/v1/queries/nonsense", 400),
+        ("DELETE /api/v1/queries/%FF", 400),
+        ("GET /api/v1/statistics", 200),
+    ];
+    let mut names = std::collections::HashSet::new();
+    for (line, status) in table {
+        let answer = served.send(line, &[], b"");
+        assert_eq!(answer.status, status, "{line}");
+        let id = answer.field("query-id").to_owned();
+        assert!(id.starts_with(['q', 'r']) && id.len() == 9, "{line}: {id}");
+        assert!(names.insert(id), "{line}: a name twice");
+        assert!(answer.field("server-timing").contains(";dur="), "{line}");
+        assert_eq!(answer.field("somersault-snapshot"), "7", "{line}");
+        assert!(answer.field("server").starts_with("somersault/"), "{line}");
+    }
+}
+
+#[test]
+fn running_queries_are_not_shown_through_a_proxy() {
+    let served = Served::new();
+    let forwarded = [
+        "Forwarded: for=192.0.2.1",
+        "X-Forwarded-For: 192.0.2.1",
+        "X-Real-IP: 192.0.2.1",
+        "Via: 1.1 proxy",
+        // The client of these tests says `localhost` besides.
+        "Host: kg.example",
+    ];
+    for field in forwarded {
+        for line in ["GET /api/v1/queries", "DELETE /api/v1/queries/q00000001"] {
+            let answer = served.send(line, &[field], b"");
+            assert!(matches!(answer.status, 400 | 403), "{field}: {answer:?}");
+        }
+    }
+    assert_eq!(served.get("/api/v1/queries").status, 200);
+}
+
+#[test]
 fn probes() {
     let served = Served::new();
     assert_eq!(served.get("/health/live").text(), "alive\n");
@@ -129,8 +186,11 @@ fn running_queries_are_listed_and_cancelled() {
         let answer = query.join().unwrap();
         answer.problem(503);
         assert_eq!(answer.field("query-id"), id);
-        assert!(begun.elapsed() < Duration::from_millis(100));
+        assert!(begun.elapsed() < Duration::from_secs(5));
     });
+    served
+        .send("DELETE /api/v1/queries/%FF", &[], b"")
+        .problem(400);
     served
         .send("DELETE /api/v1/queries/q00000099", &[], b"")
         .problem(404);
@@ -157,14 +217,14 @@ fn a_connection_serves_many_requests_and_idles_for_a_bounded_time() {
     let _ = reading.read_to_end(&mut Vec::new());
     let taken = begun.elapsed();
     assert!(
-        taken >= Duration::from_millis(150) && taken < Duration::from_secs(1),
+        taken >= Duration::from_millis(150) && taken < Duration::from_secs(10),
         "{taken:?}"
     );
 
     let mut silent = client::connect(served.address);
     let begun = Instant::now();
     let _ = silent.read_to_end(&mut Vec::new());
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
@@ -196,7 +256,7 @@ fn the_end_lets_queries_finish_and_cancels_those_that_do_not() {
         let begun = Instant::now();
         drop(served);
         assert!(
-            begun.elapsed() < Duration::from_secs(2),
+            begun.elapsed() < Duration::from_secs(10),
             "{script}: {:?}",
             begun.elapsed()
         );
