@@ -42,9 +42,9 @@ impl Edge {
     /// The state of a server that has served nothing yet and has no database.
     pub fn new(options: ServerOptions, address: SocketAddr) -> Edge {
         let gate = Gate::new(Bounds {
-            running_max: options.queries_max,
-            waiting_max: options.waiting_max,
-            aside_max: options.stalled_max,
+            running: options.queries_max,
+            waiting: options.waiting_max,
+            aside: options.stalled_max,
         });
         Edge {
             engine: OnceLock::new(),

@@ -29,15 +29,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// A client that took nothing for so long may lose its query to others that stand aside.
 pub(crate) const STANDING_MIN: Duration = Duration::from_secs(1);
 
-/// How many may do what.
+/// How many queries may do what, at most.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Queries that compute.
-    pub running_max: usize,
-    /// Queries that wait for their turn.
-    pub waiting_max: usize,
-    /// Queries that stand aside until their client goes on.
-    pub aside_max: usize,
+    /// Compute.
+    pub running: usize,
+    /// Wait for their turn.
+    pub waiting: usize,
+    /// Stand aside until their client goes on.
+    pub aside: usize,
 }
 
 /// The gate in front of the engine.
@@ -69,14 +69,14 @@ impl Gate {
     /// A gate within these bounds.
     pub fn new(bounds: Bounds) -> Gate {
         let shared = Shared {
-            permits: Arc::new(Semaphore::new(bounds.running_max)),
+            permits: Arc::new(Semaphore::new(bounds.running)),
             aside: Mutex::default(),
-            aside_max: bounds.aside_max,
+            aside_max: bounds.aside,
         };
         Gate {
             shared: Arc::new(shared),
             waiting: AtomicUsize::new(0),
-            waiting_max: bounds.waiting_max,
+            waiting_max: bounds.waiting,
         }
     }
 
@@ -287,11 +287,11 @@ mod tests {
 
     const LOOK: Duration = Duration::from_millis(1);
 
-    fn gate(running_max: usize, waiting_max: usize, aside_max: usize) -> Gate {
+    fn gate(running: usize, waiting: usize, aside: usize) -> Gate {
         Gate::new(Bounds {
-            running_max,
-            waiting_max,
-            aside_max,
+            running,
+            waiting,
+            aside,
         })
     }
 

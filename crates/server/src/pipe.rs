@@ -338,9 +338,9 @@ mod tests {
 
     fn pipe() -> (Writer, Reader) {
         let gate = Gate::new(Bounds {
-            running_max: 1,
-            waiting_max: 0,
-            aside_max: 1,
+            running: 1,
+            waiting: 0,
+            aside: 1,
         });
         super::pipe(gate.enter_now().unwrap())
     }
