@@ -145,8 +145,7 @@ fn read_signatures(
     }
     sums.signature_predicates = predicates;
     // In sets name the types of objects only, which is a part of all.
-    let names_types =
-        direction == Direction::Out && predicates.is_some() && table.have_types();
+    let names_types = direction == Direction::Out && predicates.is_some() && table.have_types();
     sums.signature_types = names_types.then_some(types);
     Ok(())
 }

@@ -118,7 +118,10 @@ impl SignatureBuilder {
     #[inline]
     pub(crate) fn push(&mut self, vertex: VertexId, predicate: PredicateId, edges: u64) {
         if predicate.0 != self.cached {
-            assert!(predicate.0 > self.cached || self.cached & CLASS != 0, "predicates ascend");
+            assert!(
+                predicate.0 > self.cached || self.cached & CLASS != 0,
+                "predicates ascend"
+            );
             self.start_symbol(predicate.0);
         }
         let mut set = *self.states.get_mut(vertex);
