@@ -224,6 +224,83 @@ fn one_load_at_a_time_and_readers_are_not_hindered() {
 }
 
 #[test]
+fn what_killed_loads_left_goes_when_the_next_load_begins() {
+    let path = Path::new(STORE);
+    let disk = with_store(4, SimFaults::default());
+    for number in [2, 3, 7] {
+        let left = path.join(format!("g-{number:016}"));
+        disk.create_dir(&left).unwrap();
+        let mut file = disk.create(&left.join("keys-out.bin")).unwrap();
+        file.append(&[1; 5000]).unwrap();
+    }
+    let opened = open(&disk, path).unwrap();
+    let running = begin(&disk, path).unwrap();
+    let names = [
+        "CURRENT",
+        "LOCK",
+        "g-0000000000000001",
+        "g-0000000000000008",
+    ];
+    assert_eq!(disk.list(path).unwrap(), names);
+    drop(running);
+    assert_eq!(disk.list(path).unwrap(), &names[..3]);
+    let old = Snapshot::open(&opened).unwrap();
+    assert_eq!(dump(&old, Direction::Out).unwrap(), set(&quads(1)));
+    assert_eq!(read(&disk, path).unwrap(), set(&quads(1)));
+}
+
+/// A disk that does not rename, or says that it did not although it did.
+struct NoRename(SimDisk, bool);
+
+impl Disk for NoRename {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.create_dir(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Box<dyn store::disk::AppendFile>> {
+        self.0.create(path)
+    }
+    fn map(&self, path: &Path) -> io::Result<memory::Region> {
+        self.0.map(path)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.0.list(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.1 {
+            self.0.rename(from, to)?;
+        }
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.0.remove_file(path)
+    }
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.remove_dir(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn store::disk::DiskLock>> {
+        self.0.lock(path)
+    }
+}
+
+#[test]
+fn a_failed_rename_leaves_one_store_and_nothing_else() {
+    let path = Path::new(STORE);
+    for is_done in [false, true] {
+        let disk = NoRename(with_store(5, SimFaults::default()), is_done);
+        let error = load(&disk, path, &quads(2)).unwrap_err();
+        assert!(error.to_string().contains("permission denied"), "{error}");
+        let expected = quads(if is_done { 2 } else { 1 });
+        assert_eq!(read(&disk, path).unwrap(), set(&expected));
+        let generations = if is_done { 2 } else { 1 };
+        assert_eq!(disk.list(path).unwrap().len(), 2 + generations);
+        check_recovery(&disk.0, "a failed rename");
+    }
+}
+
+#[test]
 fn what_is_no_store_says_so() {
     let disk = fresh(0, SimFaults::default());
     let message = |path: &str| open(&disk, Path::new(path)).unwrap_err().to_string();

@@ -188,10 +188,9 @@ fn triple_terms_too_deep_are_refused_like_malformed_lines() {
             Ok(_) => assert!(is_good),
             Err(error) => {
                 assert!(!is_good);
-                assert!(
-                    error.to_string().starts_with("a.nt:2:1: triple terms nest"),
-                    "{error}"
-                );
+                let message = error.to_string();
+                assert!(message.starts_with("a.nt:2:"), "{message}");
+                assert!(message.contains("triple terms nest"), "{message}");
             }
         }
     }
@@ -347,7 +346,9 @@ fn a_load_can_be_cancelled_at_any_chunk() {
     for after in [0, 1, steps / 2, steps - 1] {
         let (disk, result, _) = load(after);
         assert!(matches!(result, Err(LoadError::Cancelled)));
-        let names = disk.list(Path::new(STORE)).unwrap();
-        assert_eq!(names, ["LOCK"], "nothing is left behind");
+        assert!(
+            disk.list(Path::new(STORE)).is_err(),
+            "nothing is left behind"
+        );
     }
 }

@@ -11,6 +11,13 @@
 //! | sync the store directory | the old store or the new one |
 //! | remove older generations | the new store, and older generations |
 //!
+//! What such a crash leaves goes when the next load begins, before it writes anything, so that
+//! loads that are killed again and again do not fill the disk. Then CURRENT must have reached the
+//! medium first: were it the rename of a load that was cut off before its last sync, a power cut
+//! could bring back the CURRENT before, whose generation must then be there. A reader that has read
+//! a CURRENT from before finds its files missing and reads it again (see [`open`](super::open)).
+//! A first load that fails removes the directory that it made.
+//!
 //! One writer at a time holds the lock. The number of a new generation is above every number found,
 //! named or not, so leftovers are never written into.
 
@@ -57,6 +64,8 @@ pub struct NewGeneration<'d> {
     /// What will stand in the manifest.
     files: Mutex<Vec<PartSummary>>,
     is_committed: bool,
+    /// Whether the store's directory was made for this generation.
+    is_first: bool,
     _lock: Box<dyn DiskLock>,
 }
 
@@ -67,7 +76,9 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         let file = file.to_owned();
         move |source| BeginError::Io { file, source }
     };
-    match disk.create_dir(path) {
+    let created = disk.create_dir(path);
+    let is_first = created.is_ok();
+    match created {
         Ok(()) => {
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             let above = above.unwrap_or(Path::new("."));
@@ -97,6 +108,8 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         .chain(previous)
         .max();
     let number = highest.map_or(1, |highest| highest + 1);
+    disk.sync_dir(path).map_err(at(path))?;
+    remove_generations(disk, path, previous);
     let directory = path.join(generation_name(number));
     disk.create_dir(&directory).map_err(at(&directory))?;
     Ok(NewGeneration {
@@ -107,6 +120,7 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         previous,
         files: Mutex::default(),
         is_committed: false,
+        is_first,
         _lock: lock,
     })
 }
@@ -181,15 +195,17 @@ impl NewGeneration<'_> {
         let head = FileHead::new(KIND_CURRENT, self.number, &bytes);
         self.write(&next, bytemuck::bytes_of(&head))?;
         let current = self.store.join(CURRENT);
+        if let Err(source) = self.disk.rename(&next, &current) {
+            self.is_committed = self.may_be_current();
+            return Err(BeginError::Io {
+                file: current,
+                source,
+            });
+        }
         // From the rename on the new generation may be found, so it must stay.
         self.is_committed = true;
-        let renamed = self.disk.rename(&next, &current);
-        renamed.map_err(|source| BeginError::Io {
-            file: current,
-            source,
-        })?;
         self.sync_dir(&self.store)?;
-        self.remove_older();
+        remove_generations(self.disk, &self.store, Some(self.number));
         Ok(manifest)
     }
 
@@ -216,27 +232,44 @@ impl NewGeneration<'_> {
         })
     }
 
-    /// Removes every other generation. What cannot be removed is left for the next load.
-    fn remove_older(&self) {
-        for name in self.disk.list(&self.store).unwrap_or_default() {
-            if generation_number(&name).is_some_and(|number| number != self.number) {
-                self.remove_directory(&self.store.join(name));
-            }
+    /// Whether CURRENT names this generation after a rename that failed: a network's file system
+    /// may have done what it says it did not. Where CURRENT cannot be read it may.
+    fn may_be_current(&self) -> bool {
+        match read_current(self.disk, &self.store) {
+            Ok(current) => current.generation == self.number,
+            Err(OpenError::Missing { .. } | OpenError::Empty { .. }) => false,
+            Err(_) => true,
         }
     }
+}
 
-    fn remove_directory(&self, directory: &Path) {
-        for name in self.disk.list(directory).unwrap_or_default() {
-            let _ = self.disk.remove_file(&directory.join(name));
+/// Removes every generation but this one. What cannot be removed is left for the next load.
+fn remove_generations(disk: &dyn Disk, store: &Path, kept: Option<u64>) {
+    for name in disk.list(store).unwrap_or_default() {
+        if generation_number(&name).is_some_and(|number| Some(number) != kept) {
+            remove_directory(disk, &store.join(name));
         }
-        let _ = self.disk.remove_dir(directory);
     }
+}
+
+fn remove_directory(disk: &dyn Disk, directory: &Path) {
+    for name in disk.list(directory).unwrap_or_default() {
+        let _ = disk.remove_file(&directory.join(name));
+    }
+    let _ = disk.remove_dir(directory);
 }
 
 impl Drop for NewGeneration<'_> {
     fn drop(&mut self) {
-        if !self.is_committed {
-            self.remove_directory(&self.directory);
+        if self.is_committed {
+            return;
+        }
+        remove_directory(self.disk, &self.directory);
+        let _ = self.disk.remove_file(&self.store.join(CURRENT_NEXT));
+        if self.is_first {
+            // The lock is still held, so nobody else has begun anything here.
+            let _ = self.disk.remove_file(&self.store.join(LOCK));
+            let _ = self.disk.remove_dir(&self.store);
         }
     }
 }

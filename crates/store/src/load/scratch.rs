@@ -2,8 +2,8 @@
 //!
 //! A [`Spill`] is one such file, created when the first bytes come, appended to by any thread,
 //! mapped when the first bytes are wanted back, and removed when it is dropped. Data are never
-//! synced and never outlive the load: a crash leaves a file in a directory that no manifest names,
-//! which the next opening of the store sweeps away.
+//! synced and never outlive the load: a crash leaves a file in a directory that CURRENT does not
+//! name, which the next load removes when it begins.
 //!
 //! Invariant: every write of a spill comes before its first read (asserted): each phase of a load
 //! writes what the next one reads.
@@ -57,7 +57,7 @@ impl ScratchSpace for DiskScratch<'_> {
     }
 
     fn remove(&self, name: &str) {
-        // What stays is swept away when the store is opened next.
+        // What stays goes with its directory, at the latest when the next load begins.
         drop(self.disk.remove_file(&self.dir.join(name)));
     }
 }
