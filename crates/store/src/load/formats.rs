@@ -20,7 +20,8 @@
 use oxrdf::{GraphNameRef, LiteralRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
 use rdf::format::{Format, ReadError, read_quads};
 use rdf::nt::Dialect;
-use std::io::Read;
+use std::cell::Cell;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
@@ -97,6 +98,11 @@ fn send_blocks(
     sender: &SyncSender<Result<Vec<u8>, ReadError>>,
 ) {
     let mut block = Vec::new();
+    let line_ends = Cell::new(0);
+    let reader = LineCounter {
+        reader,
+        line_ends: &line_ends,
+    };
     let read = read_quads(format, reader, base, &mut |quad| {
         write_line(quad, &mut block);
         if block.len() < block_bytes {
@@ -110,7 +116,35 @@ fn send_blocks(
     // Nobody takes what is left where the load has ended: then it is not wanted.
     drop(sender.send(Ok(block)));
     if let Err(error) = read {
-        drop(sender.send(Err(error)));
+        drop(sender.send(Err(placed(error, line_ends.get() + 1))));
+    }
+}
+
+/// The libraries' parsers hold a token as a whole and refuse one of more than 16 MiB as if memory
+/// were short; the line is the one that was being read then.
+fn placed(error: ReadError, line: u64) -> ReadError {
+    match error {
+        ReadError::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => ReadError::Syntax {
+            line: Some(line),
+            column: None,
+            message: "a term that ends here or later is longer than 16 MiB".to_owned(),
+        },
+        other => other,
+    }
+}
+
+/// Counts the newlines that pass.
+struct LineCounter<'c, R> {
+    reader: R,
+    line_ends: &'c Cell<u64>,
+}
+
+impl<R: Read> Read for LineCounter<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(into)?;
+        let line_ends = memchr::memchr_iter(b'\n', &into[..read]).count();
+        self.line_ends.set(self.line_ends.get() + line_ends as u64);
+        Ok(read)
     }
 }
 
