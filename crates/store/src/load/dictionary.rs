@@ -203,14 +203,6 @@ impl<T, S> InOrder<T, S> {
         Ok(())
     }
 
-    /// Gives the sink back, whatever still waits.
-    pub fn abandon(self) -> S {
-        self.inner
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .sink
-    }
-
     /// Gives the sink back. Asserts that nothing waits.
     pub fn finish(self) -> S {
         let turns = self

@@ -54,6 +54,14 @@ pub enum LoadError {
         /// What the system said.
         error: io::Error,
     },
+    /// The file for rejected statements is one that is to be loaded: writing it would destroy it.
+    #[error("{}: the file for rejected statements is also an input, {name}", path.display())]
+    QuarantineIsInput {
+        /// The file, as it was named for rejected statements.
+        path: PathBuf,
+        /// The input's name.
+        name: String,
+    },
     /// A temporary file of the load cannot be written or read.
     #[error("temporary file {name}: {error}")]
     Scratch {
@@ -95,4 +103,14 @@ pub enum LoadError {
     /// The caller asked to stop.
     #[error("the load was cancelled")]
     Cancelled,
+}
+
+impl LoadError {
+    /// Whether it is the input that cannot be read on: then all of it before that is parsed.
+    pub(super) fn is_of_input(&self) -> bool {
+        matches!(
+            self,
+            LoadError::Open { .. } | LoadError::Read { .. } | LoadError::Malformed(_)
+        )
+    }
 }

@@ -14,6 +14,14 @@
 //! threads do in any order is sorted by something that only the input decides. Until the commit
 //! nothing of the store has changed.
 //!
+//! # Limits of the input
+//!
+//! | what | most | where it is exceeded |
+//! |---|---|---|
+//! | a line of N-Triples or N-Quads | a tenth of the memory limit, at least 16 MiB, at most 256 MiB | malformed, with its line |
+//! | a term of another format that is read | 16 MiB, the libraries' buffer | malformed, with the line where reading stood |
+//! | a statement or a part of a mapped Turtle file, as N-Quads | 512 MiB | malformed |
+//!
 //! # The floor
 //!
 //! LUBM-160 (22.09 M statements, 3.62 GB of N-Triples, 5.26 M terms of 61 bytes) on two cores of a
@@ -61,6 +69,8 @@ pub(crate) mod options;
 pub(crate) mod parse;
 pub(crate) mod pipeline;
 pub(crate) mod predicates;
+pub(crate) mod preflight;
+pub(crate) mod quarantine;
 pub(crate) mod radix;
 pub(crate) mod rejected;
 pub(crate) mod report;
@@ -99,6 +109,7 @@ pub fn load_into(
     options: &LoadOptions,
     watch: Watch<'_>,
 ) -> Result<LoadReport, LoadError> {
+    preflight::check(&sources, options)?;
     let generation = directory::begin(disk, location)?;
     let before = match generation.previous() {
         Some(_) => Some(open_existing(disk, location)?),
@@ -150,6 +161,7 @@ pub fn load_in_memory(
     options: &LoadOptions,
     watch: Watch<'_>,
 ) -> Result<(Snapshot, Dictionary, LoadReport), LoadError> {
+    preflight::check(&sources, options)?;
     let files = MemoryParts::new();
     let options = LoadOptions {
         memory_limit_bytes: None,

@@ -10,11 +10,9 @@
 use super::dictionary::InOrder;
 use super::error::LoadError;
 use super::options::OnError;
+use super::quarantine::QuarantineFile;
 use super::report::Rejection;
 use rdf::nt::SyntaxError;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -49,8 +47,7 @@ pub struct Rejected {
 }
 
 struct Quarantine {
-    path: PathBuf,
-    lines: InOrder<Vec<u8>, BufWriter<File>>,
+    lines: InOrder<Vec<u8>, QuarantineFile>,
     first_chunk: u32,
 }
 
@@ -93,6 +90,16 @@ impl ChunkRejections {
         }
     }
 
+    /// After this many lines of the chunk its source cannot be read on.
+    pub fn end(&mut self, lines: u64, message: String) {
+        self.fatal = Some(Fault {
+            line: Some(lines + 1),
+            column: Some(1),
+            message,
+            is_within_chunk: true,
+        });
+    }
+
     /// A malformed document, a part of which the chunk is.
     pub fn document(&mut self, line: Option<u64>, column: Option<u64>, message: String) {
         self.fatal = Some(Fault {
@@ -108,18 +115,10 @@ impl Rejected {
     /// Rejections of a load whose first chunk has this number. Creates the quarantine file.
     pub fn new(on_error: &OnError, first_chunk: u32) -> Result<Rejected, LoadError> {
         let quarantine = match on_error {
-            OnError::Quarantine(path) => {
-                let file = File::create(path).map_err(|error| LoadError::Quarantine {
-                    path: path.clone(),
-                    error,
-                })?;
-                let lines = InOrder::new(BufWriter::new(file));
-                Some(Quarantine {
-                    path: path.clone(),
-                    lines,
-                    first_chunk,
-                })
-            }
+            OnError::Quarantine(path) => Some(Quarantine {
+                lines: InOrder::new(QuarantineFile::create(path)?),
+                first_chunk,
+            }),
             OnError::Stop | OnError::Skip => None,
         };
         Ok(Rejected {
@@ -169,33 +168,20 @@ impl Rejected {
                 *fatal = Some(Held { chunk, fault });
             }
         }
-        let Some(Quarantine {
-            path,
-            lines,
-            first_chunk,
-        }) = &self.quarantine
-        else {
+        let Some(Quarantine { lines, first_chunk }) = &self.quarantine else {
             return Ok(());
         };
-        lines
-            .submit(
-                (chunk - first_chunk) as usize,
-                rejections.lines,
-                |file, lines| file.write_all(&lines),
-            )
-            .map_err(|error| LoadError::Quarantine {
-                path: path.clone(),
-                error,
-            })
+        let number = (chunk - first_chunk) as usize;
+        lines.submit(number, rejections.lines, |file, lines| file.write(&lines))
     }
 
     /// All of them. `place` gives the source's name and the number of lines before a chunk within
-    /// its source.
-    pub fn finish(self, place: impl Fn(u32) -> (String, u64)) -> Result<Listed, LoadError> {
-        if let Some(Quarantine { path, lines, .. }) = self.quarantine {
-            let flushed = lines.abandon().flush();
-            flushed.map_err(|error| LoadError::Quarantine { path, error })?;
-        }
+    /// its source, which may be unknown where the load failed: what cannot be placed is left out.
+    /// Only a load whose input `is_complete` leaves its quarantine file.
+    pub fn finish<F>(self, is_complete: bool, place: F) -> Result<Listed, LoadError>
+    where
+        F: Fn(u32) -> Option<(String, u64)>,
+    {
         let mut held = self
             .held
             .into_inner()
@@ -204,9 +190,15 @@ impl Rejected {
             .fatal
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
+        if let Some(Quarantine { lines, .. }) = self.quarantine
+            && is_complete
+            && fatal.is_none()
+        {
+            lines.finish().publish()?;
+        }
         keep_first(&mut held);
         let resolve = |Held { chunk, fault }: Held| {
-            let (file, before) = place(chunk);
+            let (file, before) = place(chunk)?;
             let Fault {
                 line,
                 column,
@@ -214,17 +206,17 @@ impl Rejected {
                 is_within_chunk,
             } = fault;
             let line = line.map(|line| if is_within_chunk { before + line } else { line });
-            Rejection {
+            Some(Rejection {
                 file,
                 line,
                 column,
                 message,
-            }
+            })
         };
         Ok(Listed {
             count: self.count.into_inner(),
-            first: held.into_iter().map(resolve).collect(),
-            fatal: fatal.map(resolve),
+            first: held.into_iter().filter_map(resolve).collect(),
+            fatal: fatal.and_then(resolve),
         })
     }
 }

@@ -12,7 +12,7 @@ use super::error::LoadError;
 use super::formats::Syntax;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -165,7 +165,7 @@ pub(super) fn open<'s>(
 }
 
 /// Opens a path for [`open`].
-pub(super) fn open_path(path: &PathBuf) -> io::Result<Box<dyn Read + Send + 'static>> {
+pub(super) fn open_path(path: &Path) -> io::Result<Box<dyn Read + Send + 'static>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
