@@ -8,7 +8,7 @@ mod texts;
 use std::io;
 use std::path::Path;
 use store::disk::{Disk, SimDisk, SimFaults};
-use store::load::{LoadError, LoadOptions, load_into};
+use store::load::{LoadError, LoadOptions, OnError, load_into};
 use texts::{Expected, Richness, STORE, nquads, open, options, random_files, unwatched};
 
 const RICH: Richness = Richness {
@@ -160,6 +160,66 @@ fn a_full_disk_leaves_the_store_as_it_was_and_nothing_else() {
             assert_eq!(names, ["CURRENT", "LOCK", "g-0000000000000001"]);
             let (snapshot, dictionary) = open(&disk);
             before.check(&snapshot, &dictionary);
+        }
+    }
+}
+
+/// Statements with malformed lines among them, and so many terms that a chunk fills blocks of hashes
+/// before it is whole.
+fn with_bad_lines() -> String {
+    let line = |number| {
+        let bad = if number % 2_500 == 4 {
+            "nonsense\n"
+        } else {
+            ""
+        };
+        format!("{bad}<a:s{number}> <a:p> <a:o{number}> .\n")
+    };
+    (1..=10_000).map(line).collect()
+}
+
+#[test]
+fn faults_of_the_disk_and_of_the_text_together_are_an_error_and_no_panic() {
+    let first = &random_files(5, 1, 60, RICH);
+    let second = [with_bad_lines()];
+    for (on_error, threads) in [
+        (OnError::Skip, 1),
+        (OnError::Skip, 3),
+        (OnError::Stop, 1),
+        (OnError::Stop, 3),
+    ] {
+        let mut options = options(threads);
+        options.chunk_bytes = Some(200_000);
+        options.memory_limit_bytes = Some(1);
+        options.on_error = on_error.clone();
+        let whole = with_store(0, first, SimFaults::default());
+        let used = size_of(&whole);
+        let is_loaded = load_second(&whole, &second, &options).is_ok();
+        assert_eq!(is_loaded, on_error == OnError::Skip);
+        // Every call of the parse phase and some of the many after it.
+        let step = |call: &u64| *call < 150 || call.is_multiple_of(7);
+        let errors = (1..=whole.calls()).filter(step).map(|call| SimFaults {
+            error_at_call: Some((call, io::ErrorKind::StorageFull)),
+            ..SimFaults::default()
+        });
+        let fills = (0..20).map(|part| SimFaults {
+            capacity_bytes: Some(used + part * 60_000),
+            ..SimFaults::default()
+        });
+        for (seed, faults) in (0..).zip(errors.chain(fills)) {
+            let disk = with_store(seed, first, faults.clone());
+            match load_second(&disk, &second, &options) {
+                // What fails may be a removal, which a load survives.
+                Ok(()) => assert!(is_loaded, "{faults:?}"),
+                Err(LoadError::Malformed(first)) => {
+                    assert!(!is_loaded, "{faults:?}");
+                    assert_eq!((first.line, first.file.as_str()), (Some(4), "text"));
+                }
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(message.contains("no storage space"), "{faults:?}: {error}");
+                }
+            }
         }
     }
 }

@@ -30,6 +30,10 @@ use rdf::format::{ReadError, TurtlePart};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
+/// The most text of a chunk, whose terms then have numbers and offsets of 32 bits: what a document's
+/// part takes as N-Quads may be more than was asked for.
+const CHUNK_TEXT_MAX: usize = 512 << 20;
+
 /// What is known of a parsed chunk besides the chunk itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
@@ -127,6 +131,13 @@ impl<'l> Ingest<'_, 'l> {
         {
             halt.set();
         }
+        if raw.text.len() > CHUNK_TEXT_MAX {
+            let limit = CHUNK_TEXT_MAX >> 20;
+            let message = format!("a statement takes more than {limit} MiB as N-Quads");
+            rejections.document(None, None, message);
+            halt.set();
+            raw.text.clear();
+        }
         let graph = self.graph.as_ref().map(|graph| graph.as_ref().into());
         parser.begin();
         let lines = parser.parse(&raw.text, raw.dialect, graph, |error, line| {
@@ -136,11 +147,15 @@ impl<'l> Ingest<'_, 'l> {
             }
             !rejected.stops()
         });
+        if let Some(message) = raw.unfinished.take() {
+            rejections.end(lines, message);
+            halt.set();
+        }
         rejected.add(raw.number, rejections)?;
         self.keep(raw.number, raw.scope, lines, parser, hashes)
     }
 
-    /// Keeps the chunk that `parser` holds.
+    /// Keeps the chunk that `parser` holds. Its summary is known even if that fails.
     pub fn keep(
         &self,
         number: u32,
@@ -149,6 +164,15 @@ impl<'l> Ingest<'_, 'l> {
         parser: &mut ChunkParser,
         hashes: &mut Spreader<'_, 'l, HashRecord>,
     ) -> Result<(), LoadError> {
+        let counts = parser.counts();
+        self.results().summarize(
+            number,
+            Summary {
+                counts,
+                scope,
+                lines,
+            },
+        );
         let partitions = self.hashes.len();
         parser.hashes(self.hasher, number, scope, |record| {
             hashes.push(partition_of(&record, partitions), record)
@@ -160,17 +184,7 @@ impl<'l> Ingest<'_, 'l> {
             .inline
             .iter()
             .for_each(|&bits| ranges.observe(VertexId::from_bits(bits)));
-        let counts = chunk.counts;
         let mut results = self.results();
-        let number_at = number as usize;
-        if results.summaries.len() <= number_at {
-            results.summaries.resize(number_at + 1, None);
-        }
-        results.summaries[number_at] = Some(Summary {
-            counts,
-            scope,
-            lines,
-        });
         results.ranges.merge(&ranges);
         results.has_graphs |= !chunk.graphs.is_empty();
         results.statements += chunk.statements.len() as u64;
@@ -191,6 +205,9 @@ fn transcribe_part(
 ) -> bool {
     let read = part.read(&mut |quad| {
         write_line(quad, text);
+        if text.len() > CHUNK_TEXT_MAX {
+            return ControlFlow::Break(());
+        }
         ControlFlow::Continue(())
     });
     match read {
@@ -221,15 +238,26 @@ impl Results {
         self.summaries.iter().map(complete).collect()
     }
 
-    /// Number of a chunk's source, from 1, and lines of that source before the chunk.
-    pub fn lines_before(&self, chunk: u32) -> (u32, u64) {
-        let of_chunk = self.summaries.get(chunk as usize).copied().flatten();
-        let scope = of_chunk.map_or(Scope(0), |summary| summary.scope);
-        let before = self.summaries[..chunk as usize].iter().flatten();
-        let lines = before
-            .filter(|summary| summary.scope == scope)
-            .map(|summary| summary.lines);
-        (scope.0, lines.sum())
+    fn summarize(&mut self, chunk: u32, summary: Summary) {
+        let at = chunk as usize;
+        if self.summaries.len() <= at {
+            self.summaries.resize(at + 1, None);
+        }
+        self.summaries[at] = Some(summary);
+    }
+
+    /// A chunk's source and the lines of that source before the chunk. `None` where a load failed
+    /// before all of these chunks were parsed.
+    pub fn lines_before(&self, chunk: u32) -> Option<(Scope, u64)> {
+        let scope = self.summaries.get(chunk as usize)?.as_ref()?.scope;
+        let mut lines = 0;
+        for summary in &self.summaries[..chunk as usize] {
+            let summary = summary.as_ref()?;
+            if summary.scope == scope {
+                lines += summary.lines;
+            }
+        }
+        Some((scope, lines))
     }
 
     /// Widens the ranges by the dictionary's kinds, whose ordinals end at these.

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// The longest line: longer ones are refused before they fill the memory.
-const LINE_BYTES_MAX: usize = 256 << 20;
+/// The most that a chunk is asked to hold.
+const CHUNK_BYTES_MAX: usize = 256 << 20;
 /// Turtle takes about this many times its bytes as N-Quads.
 const TURTLE_FACTOR: usize = 3;
 
@@ -46,6 +46,8 @@ pub struct RawChunk<'t> {
     pub text: Vec<u8>,
     /// A part of a Turtle document.
     pub part: Option<TurtlePart<'t>>,
+    /// What is wrong with what follows the lines, where the source cannot be read on.
+    pub unfinished: Option<String>,
     /// Whether the lines are those of the source.
     pub has_source_lines: bool,
 }
@@ -55,6 +57,8 @@ pub struct RawChunk<'t> {
 pub struct InputOptions {
     /// About how much text a chunk holds.
     pub chunk_bytes: usize,
+    /// The longest line: longer ones are refused before they fill the memory.
+    pub line_bytes_max: usize,
     /// Number of the first chunk.
     pub first_number: u32,
     /// Resolves relative IRIs, where a format has them.
@@ -69,6 +73,8 @@ pub struct Input<'scope, 'env> {
     open: Option<Open<'scope>>,
     options: InputOptions,
     next_number: u32,
+    /// Nothing more is read: an error was given, and what follows it is no whole line.
+    has_failed: bool,
     read_bytes: Arc<AtomicU64>,
 }
 
@@ -92,6 +98,8 @@ enum Next<'s> {
     Text,
     /// The last lines, perhaps none.
     LastText,
+    /// Lines, perhaps none, and after them one that is too long.
+    TooLong,
     Part(TurtlePart<'s>),
 }
 
@@ -103,13 +111,14 @@ impl<'scope, 'env> Input<'scope, 'env> {
         sources: Vec<Source<'scope>>,
         options: InputOptions,
     ) -> Input<'scope, 'env> {
-        let chunk_bytes = options.chunk_bytes.clamp(1, LINE_BYTES_MAX);
+        let chunk_bytes = options.chunk_bytes.clamp(1, CHUNK_BYTES_MAX);
         Input {
             scope,
             names: sources.iter().map(|source| source.name.clone()).collect(),
             waiting: sources.into(),
             open: None,
             next_number: options.first_number,
+            has_failed: false,
             options: InputOptions {
                 chunk_bytes,
                 ..options
@@ -123,8 +132,23 @@ impl<'scope, 'env> Input<'scope, 'env> {
         self.read_bytes.load(Ordering::Relaxed)
     }
 
-    /// The next chunk, in `text`, whose content is dropped; `None` at the end.
-    pub fn next(&mut self, mut text: Vec<u8>) -> Result<Option<RawChunk<'scope>>, LoadError> {
+    /// The next chunk, in `text`, whose content is dropped; `None` at the end, and for ever after
+    /// an error.
+    pub fn next(&mut self, text: Vec<u8>) -> Result<Option<RawChunk<'scope>>, LoadError> {
+        if self.has_failed {
+            return Ok(None);
+        }
+        let next = self.read_next(text);
+        self.has_failed = match &next {
+            Ok(chunk) => chunk
+                .as_ref()
+                .is_some_and(|chunk| chunk.unfinished.is_some()),
+            Err(_) => true,
+        };
+        next
+    }
+
+    fn read_next(&mut self, mut text: Vec<u8>) -> Result<Option<RawChunk<'scope>>, LoadError> {
         loop {
             if self.open.is_none() {
                 let Some(source) = self.waiting.pop_front() else {
@@ -136,7 +160,7 @@ impl<'scope, 'env> Input<'scope, 'env> {
             let name = &self.names[scope.0 as usize - 1];
             let open = self.open.as_mut().expect("a source was just opened");
             text.clear();
-            let next = open.next(&mut text, self.options.chunk_bytes);
+            let next = open.next(&mut text, &self.options);
             let next = next.map_err(|error| failed(name, error))?;
             let has_source_lines = !matches!(open.lines, Lines::Blocks(_) | Lines::Parts(_));
             match &next {
@@ -154,12 +178,13 @@ impl<'scope, 'env> Input<'scope, 'env> {
             if matches!(next, Next::LastText) {
                 self.open = None;
             }
-            let part = if let Next::Part(part) = next {
-                Some(part)
-            } else {
-                None
+            let limit = self.options.line_bytes_max >> 20;
+            let (part, unfinished) = match next {
+                Next::Part(part) => (Some(part), None),
+                Next::TooLong => (None, Some(too_long(limit))),
+                Next::Text | Next::LastText => (None, None),
             };
-            if text.is_empty() && part.is_none() {
+            if text.is_empty() && part.is_none() && unfinished.is_none() {
                 continue;
             }
             let number = self.next_number;
@@ -172,6 +197,7 @@ impl<'scope, 'env> Input<'scope, 'env> {
                 dialect,
                 text,
                 part,
+                unfinished,
                 has_source_lines,
             }));
         }
@@ -299,8 +325,9 @@ pub fn failed(name: &str, error: ReadError) -> LoadError {
 }
 
 impl<'s> Open<'s> {
-    /// Fills `text` with whole lines, about `target` bytes, or gives the next part.
-    fn next(&mut self, text: &mut Vec<u8>, target: usize) -> Result<Next<'s>, ReadError> {
+    /// Fills `text` with whole lines, about a chunk, or gives the next part.
+    fn next(&mut self, text: &mut Vec<u8>, options: &InputOptions) -> Result<Next<'s>, ReadError> {
+        let target = options.chunk_bytes;
         let is_end = match &mut self.lines {
             Lines::Chunks(chunks) => loop {
                 if text.len() >= target {
@@ -319,7 +346,9 @@ impl<'s> Open<'s> {
                 }
                 Err(_) => true,
             },
-            Lines::Read(reader, carry) => read_lines(reader, carry, text, target)?,
+            Lines::Read(reader, carry) => {
+                return Ok(read_lines(reader, carry, text, options)?);
+            }
             Lines::Parts(parts) => match parts.next() {
                 Some(part) => return Ok(Next::Part(part)),
                 None => true,
@@ -329,42 +358,48 @@ impl<'s> Open<'s> {
     }
 }
 
-/// Moves `carry` and then what is read to `text` until it holds about `target` bytes and ends
-/// after a newline; what follows the newline becomes the new carry. True at the end.
-fn read_lines(
+fn too_long(limit: usize) -> String {
+    format!("a line is longer than {limit} MiB, the most that this load takes")
+}
+
+/// Moves `carry` and then what is read to `text` until it holds about a chunk and ends after a
+/// newline; what follows the newline becomes the new carry.
+fn read_lines<'s>(
     reader: &mut dyn Read,
     carry: &mut Vec<u8>,
     text: &mut Vec<u8>,
-    target: usize,
-) -> io::Result<bool> {
+    options: &InputOptions,
+) -> io::Result<Next<'s>> {
     text.append(carry);
-    let mut wanted = target;
+    let target = options.chunk_bytes;
+    let (mut wanted, mut line_start) = (target, 0);
     loop {
         let searched = text.len();
         let missing = wanted.saturating_sub(searched).max(1);
         text.reserve(missing);
         let read = reader.take(missing as u64).read_to_end(text)?;
         if read == 0 {
-            return Ok(true);
+            return Ok(Next::LastText);
         }
         // A carriage return alone ends a line too, but may be the first half of a line end.
         let from = searched.saturating_sub(1);
         let fresh = &text[from..];
         let line_end =
             memrchr(b'\n', fresh).or_else(|| memrchr2(b'\r', b'\n', &fresh[..fresh.len() - 1]));
-        if let Some(line_end) = line_end.filter(|_| text.len() >= target) {
-            let end = from + line_end + 1;
-            carry.extend_from_slice(&text[end..]);
-            text.truncate(end);
-            return Ok(false);
+        if let Some(line_end) = line_end {
+            line_start = from + line_end + 1;
         }
-        if text.len() >= LINE_BYTES_MAX {
-            let limit = LINE_BYTES_MAX >> 20;
-            let message = format!("a line is longer than {limit} MiB");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        if line_start > 0 && text.len() >= target {
+            carry.extend_from_slice(&text[line_start..]);
+            text.truncate(line_start);
+            return Ok(Next::Text);
+        }
+        if text.len() - line_start >= options.line_bytes_max {
+            text.truncate(line_start);
+            return Ok(Next::TooLong);
         }
         if text.len() >= wanted {
-            wanted = text.len() * 2;
+            wanted = (text.len() * 2).min(line_start + options.line_bytes_max);
         }
     }
 }
@@ -381,6 +416,7 @@ mod tests {
         thread::scope(|scope| {
             let options = InputOptions {
                 chunk_bytes,
+                line_bytes_max: 1 << 20,
                 first_number: 0,
                 base: None,
             };
@@ -419,11 +455,72 @@ mod tests {
             let sources = vec![Source::reader("a.ttl", text.as_bytes())];
             let options = InputOptions {
                 chunk_bytes: 100,
+                line_bytes_max: 1 << 20,
                 first_number: 0,
                 base: None,
             };
             let mut input = Input::new(scope, sources, options);
             assert!(input.next(Vec::new()).unwrap().is_some());
         });
+    }
+
+    #[test]
+    fn after_an_error_nothing_more_is_read() {
+        struct FailsOnce(bool);
+        impl Read for FailsOnce {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                if !std::mem::replace(&mut self.0, true) {
+                    return Err(io::Error::other("the cable is out"));
+                }
+                into[..4].copy_from_slice(b"ly .");
+                Ok(4)
+            }
+        }
+        thread::scope(|scope| {
+            let reader = io::Cursor::new("whole\npart").chain(FailsOnce(false));
+            let sources = vec![
+                Source::reader("a.nt", reader),
+                Source::reader("b.nt", &b"whole\n"[..]),
+            ];
+            let options = InputOptions {
+                chunk_bytes: 100,
+                line_bytes_max: 1 << 20,
+                first_number: 0,
+                base: None,
+            };
+            let mut input = Input::new(scope, sources, options);
+            let error = input.next(Vec::new()).err().unwrap();
+            assert!(matches!(error, LoadError::Read { .. }), "{error}");
+            assert!(input.next(Vec::new()).unwrap().is_none());
+        });
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_comes_after_the_lines_before() {
+        let long = "x".repeat(3 << 20);
+        let text = format!("one\ntwo\n{long}\nthree\n");
+        for chunk_bytes in [1, 5, 100, 2 << 20] {
+            thread::scope(|scope| {
+                let sources = vec![Source::reader("a.nt", text.as_bytes())];
+                let options = InputOptions {
+                    chunk_bytes,
+                    line_bytes_max: 1 << 20,
+                    first_number: 0,
+                    base: None,
+                };
+                let mut input = Input::new(scope, sources, options);
+                let mut before = Vec::new();
+                let unfinished = loop {
+                    let chunk = input.next(Vec::new()).unwrap().unwrap();
+                    before.extend_from_slice(&chunk.text);
+                    if chunk.unfinished.is_some() {
+                        break chunk.unfinished;
+                    }
+                };
+                assert_eq!(before, b"one\ntwo\n", "{chunk_bytes}");
+                assert!(unfinished.unwrap().contains("longer than 1 MiB"));
+                assert!(input.next(Vec::new()).unwrap().is_none());
+            });
+        }
     }
 }

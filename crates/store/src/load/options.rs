@@ -13,6 +13,11 @@ const CHUNK_BYTES_MIN: u64 = 64 << 10;
 /// A chunk's text, its tables and what it leaves behind take about this many times its bytes.
 const CHUNK_FACTOR: u64 = 16;
 
+/// The longest line that is taken, where memory permits.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+/// ... and where it does not.
+const LINE_BYTES_MIN: u64 = 16 << 20;
+
 /// What to do about a malformed statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
@@ -31,7 +36,10 @@ pub enum OnError {
 pub struct LoadOptions {
     /// Threads that work, at least 1.
     pub threads: usize,
-    /// Memory that the load may use, in bytes; above it, temporary files. `None` is no limit.
+    /// Memory that the load may use, in bytes; above it, temporary files. `None` is no limit. What
+    /// a load needs in any case, whatever is said here: about 1 MiB for each thread (16 times the
+    /// smallest chunk of 64 KiB), and some four times the longest line, document part or term of
+    /// the input. Lines are taken up to about a tenth of the limit, but at least 16 MiB and at most 256 MiB.
     pub memory_limit_bytes: Option<u64>,
     /// What to do about malformed statements.
     pub on_error: OnError,
@@ -83,6 +91,11 @@ impl LoadOptions {
         let (words, _) = self.hash_key.as_chunks::<8>();
         u64::from_le_bytes(words[0])
     }
+}
+
+/// The longest line that is taken, given what all threads may use for work in progress.
+pub(super) fn line_bytes_max(working_bytes: u64) -> usize {
+    (working_bytes / 4).clamp(LINE_BYTES_MIN, LINE_BYTES_MAX) as usize
 }
 
 /// Who watches a load, and its clock.

@@ -10,7 +10,7 @@
 //! Cost: the tokenizer, one hash and probe for each object and each new subject, 12 bytes a
 //! statement.
 
-use super::chunk::{Chunk, LocalTerm, Statement, TermKind};
+use super::chunk::{Chunk, LocalTerm, ORDINAL_KINDS, Statement, TermKind};
 use super::resolve::{HashRecord, Place, hash_record};
 use super::table::{Keys, TermTable};
 use oxrdf::TermRef;
@@ -244,6 +244,11 @@ impl ChunkParser {
             .map(|(term, rows)| (self.table.key(*term), *rows))
     }
 
+    /// Distinct terms by kind.
+    pub fn counts(&self) -> [u32; ORDINAL_KINDS] {
+        TermKind::ORDINAL.map(|kind| self.table.keys(kind).len() as u32)
+    }
+
     /// The chunk, in vectors of exact size. `entries` are the predicates' entries in the load's
     /// table, in order.
     pub fn chunk(&mut self, entries: &[u32]) -> Chunk {
@@ -258,7 +263,7 @@ impl ChunkParser {
         let table = &self.table;
         let exact = |keys: &Keys| keys.clone();
         Chunk {
-            counts: TermKind::ORDINAL.map(|kind| table.keys(kind).len() as u32),
+            counts: self.counts(),
             iris: exact(table.keys(TermKind::Iri)),
             literals: exact(table.keys(TermKind::Literal)),
             triples: table
