@@ -1,7 +1,7 @@
 //! Loading into a store that holds something: it is fed first, as if it were the first source.
 //!
 //! Its terms become chunks without statements, kind by kind in order of ordinals, so that they keep
-//! their ids; its edges are read from the segments and spread among the new ones. Everything after
+//! their ids, and cut by their bytes as any chunk is, so that the memory limit holds for long terms; its edges are read from the segments and spread among the new ones. Everything after
 //! is as in any load, so a store loaded in two steps answers as one loaded at once, up to the
 //! labels of blank nodes.
 //!
@@ -9,6 +9,7 @@
 //! load.
 
 use super::buckets::{Buckets, Spreader};
+use super::chunk::TermKind;
 use super::codes::{Codes, Ranges};
 use super::edges::{Edge, EdgeRecord, Pair, Quad, Wide};
 use super::encode::{EdgeBins, Width};
@@ -16,15 +17,18 @@ use super::error::LoadError;
 use super::ingest::Ingest;
 use super::parse::{ChunkParser, Scope};
 use super::predicates::{Numbered, Predicates};
-use super::workers;
+use super::workers::{self, Halt};
 use crate::lists::{ListCursor, Lists};
 use crate::view::{GraphScope, GraphView, SegmentKey};
 use oxrdf::TermRef;
 use rdf::dictionary::{Dictionary, TermCounts};
 use rdf::{Direction, Lexicon, PredicateId, Tag, TermBuffer, VertexId};
+use std::sync::{Mutex, PoisonError};
 
-/// Terms of a chunk.
-const BATCH_TERMS: u64 = 1 << 15;
+/// The most terms of a chunk.
+const BATCH_TERMS: usize = 1 << 15;
+/// Terms decoded at a time: what is held beyond a chunk's bytes, should they be long.
+const STEP_TERMS: u64 = 64;
 /// Keys looked up at a time.
 const BATCH_KEYS: u64 = 1 << 12;
 /// Rows taken from lists at a time.
@@ -39,62 +43,107 @@ pub struct Existing<'x> {
     pub dictionary: &'x Dictionary,
 }
 
-/// Consecutive ordinals of one kind.
-struct Batch {
-    tag: Tag,
-    from: u64,
-    to: u64,
+/// How far the terms have been handed out.
+#[derive(Default)]
+struct Feed {
+    /// Index in [`TermKind::ORDINAL`], and the next ordinal of that kind.
+    kind: usize,
+    next: u64,
+    /// Number of the next chunk.
+    chunk: u32,
 }
 
 impl Existing<'_> {
-    fn batches(&self) -> Vec<Batch> {
+    /// Keeps all terms, in chunks numbered from 0 of about `chunk_bytes`, and gives the number of
+    /// chunks.
+    pub fn feed_terms(
+        &self,
+        ingest: &Ingest<'_, '_>,
+        chunk_bytes: usize,
+    ) -> Result<u32, LoadError> {
+        let feed = Mutex::new(Feed::default());
+        let halt = Halt::default();
+        workers::run(ingest.threads, &halt, || {
+            let mut parser = ChunkParser::new(ingest.seed);
+            let mut hashes = Spreader::new(ingest.hashes);
+            let (mut terms, mut ends) = (TermBuffer::new(), Vec::new());
+            while !halt.is_set() {
+                let first = {
+                    let mut feed = feed.lock().unwrap_or_else(PoisonError::into_inner);
+                    self.next_terms(&mut feed, chunk_bytes, &mut terms, &mut ends)?
+                };
+                let mut from = 0;
+                for (chunk, &end) in (first..).zip(&ends) {
+                    parser.begin();
+                    for term in (from..end).filter_map(|at| terms.get(at)) {
+                        parser.term(term);
+                    }
+                    ingest.keep(chunk, Scope(0), 0, &mut parser, &mut hashes)?;
+                    from = end;
+                }
+                if ends.is_empty() {
+                    break;
+                }
+            }
+            hashes.finish()
+        })?;
+        let feed = feed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(feed.chunk)
+    }
+
+    /// The next terms of one kind, about `chunk_bytes`; where each chunk of them ends, one unless
+    /// terms are long; none at the end. Gives the number of the first chunk.
+    fn next_terms(
+        &self,
+        feed: &mut Feed,
+        chunk_bytes: usize,
+        terms: &mut TermBuffer,
+        ends: &mut Vec<usize>,
+    ) -> Result<u32, LoadError> {
+        terms.clear();
+        ends.clear();
         let TermCounts {
             iris,
             blank_nodes,
             literals,
             triple_terms,
         } = self.dictionary.counts();
-        let kinds = [
-            (Tag::Iri, iris),
-            (Tag::Blank, blank_nodes),
-            (Tag::Literal, literals),
-            (Tag::TripleTerm, triple_terms),
-        ];
-        let cut = |(tag, count): (Tag, u64)| {
-            let starts = (0..count).step_by(BATCH_TERMS as usize);
-            starts.map(move |from| Batch {
-                tag,
-                from,
-                to: (from + BATCH_TERMS).min(count),
-            })
+        let counts = [iris, blank_nodes, literals, triple_terms];
+        while counts
+            .get(feed.kind)
+            .is_some_and(|&count| feed.next >= count)
+        {
+            feed.kind += 1;
+            feed.next = 0;
+        }
+        let Some(tag) = TermKind::ORDINAL.get(feed.kind).and_then(|kind| kind.tag()) else {
+            return Ok(feed.chunk);
         };
-        kinds.into_iter().flat_map(cut).collect()
-    }
-
-    /// Number of chunks that [`Existing::feed_terms`] makes.
-    pub fn chunks(&self) -> usize {
-        self.batches().len()
-    }
-
-    /// Keeps all terms, in chunks numbered from 0.
-    pub fn feed_terms(&self, ingest: &Ingest<'_, '_>) -> Result<(), LoadError> {
-        let batches = self.batches();
-        workers::for_each(ingest.threads, batches.len(), |number| {
-            let Batch { tag, from, to } = batches[number];
-            let ids: Vec<VertexId> = (from..to)
-                .map(|ordinal| VertexId::new(tag, ordinal))
-                .collect();
-            let mut terms = TermBuffer::new();
-            self.dictionary.terms(&ids, &mut terms)?;
-            let mut parser = ChunkParser::new(ingest.seed);
-            parser.begin();
-            for term in terms.iter().flatten() {
-                parser.term(term);
+        let (mut bytes, mut ids) = (0, Vec::new());
+        while bytes < chunk_bytes && terms.len() < BATCH_TERMS && feed.next < counts[feed.kind] {
+            let to = (feed.next + STEP_TERMS).min(counts[feed.kind]);
+            ids.clear();
+            ids.extend((feed.next..to).map(|ordinal| VertexId::new(tag, ordinal)));
+            let before = terms.len();
+            self.dictionary.terms(&ids, terms)?;
+            feed.next = to;
+            for at in before..terms.len() {
+                bytes += terms.get(at).map_or(0, term_bytes);
+                if bytes >= chunk_bytes {
+                    ends.push(at + 1);
+                    bytes = 0;
+                }
             }
-            let mut hashes = Spreader::new(ingest.hashes);
-            ingest.keep(number as u32, Scope(0), 0, &mut parser, &mut hashes)?;
-            hashes.finish()
-        })
+            if !ends.is_empty() {
+                break;
+            }
+        }
+        if ends.last() != Some(&terms.len()) {
+            ends.push(terms.len());
+        }
+        let first = feed.chunk;
+        feed.chunk += ends.len() as u32;
+        Ok(first)
     }
 
     /// Enters the predicates, in order of their numbers, and gives the entry of each in that order,
@@ -253,4 +302,17 @@ impl Existing<'_> {
 
 fn is_inline(id: VertexId) -> bool {
     id.tag().is_some_and(Tag::is_inline)
+}
+
+/// About the bytes of a term's text, what it is made of included.
+fn term_bytes(term: TermRef<'_>) -> usize {
+    match term {
+        TermRef::NamedNode(iri) => iri.as_str().len(),
+        TermRef::BlankNode(blank) => blank.as_str().len(),
+        TermRef::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        TermRef::Triple(triple) => {
+            let subject = term_bytes(triple.subject.as_ref().into());
+            subject + triple.predicate.as_str().len() + term_bytes(triple.object.as_ref())
+        }
+    }
 }

@@ -15,8 +15,8 @@ use super::error::LoadError;
 use super::existing::Existing;
 use super::ingest::{Ingest, Results};
 use super::input::{self, Input, InputOptions};
-use super::options::{LoadOptions, Watch};
-use super::parse::TermHasher;
+use super::options::{LoadOptions, Watch, line_bytes_max};
+use super::parse::{Scope, TermHasher};
 use super::predicates::{Numbered, Predicates};
 use super::rejected::{Listed, Rejected};
 use super::report::{LoadReport, Phase};
@@ -134,19 +134,13 @@ pub fn run(job: &Job<'_>, sources: Vec<Source<'_>>) -> Result<Outcome, LoadError
 
 fn parse<'l>(
     job: &Job<'l>,
-    mut sources: Vec<Source<'_>>,
+    sources: Vec<Source<'_>>,
     chunks: &Chunks<'l>,
     hashes: &Buckets<'l, HashRecord>,
     budget: &Budget,
 ) -> Result<Parsed, LoadError> {
     let options = job.options;
-    // Unknown formats are told before anything is read.
-    sources
-        .iter()
-        .try_for_each(|source| source.known_syntax().map(|_| ()))?;
-    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
-    let total_bytes = sources.iter().map(Source::total_bytes).sum();
-    let first_chunk = job.existing.map_or(0, |existing| existing.chunks()) as u32;
+    let chunk_bytes = options.chunk_bytes(budget.working_bytes());
     let predicates = Predicates::new(options.seed());
     let ingest = Ingest {
         threads: options.threads.max(1),
@@ -159,43 +153,18 @@ fn parse<'l>(
         results: Mutex::default(),
     };
     let mut ranges = Ranges::default();
-    let (mut existing_predicates, mut quads_before) = (Vec::new(), 0);
+    let (mut existing_predicates, mut quads_before, mut first_chunk) = (Vec::new(), 0, 0);
     if let Some(existing) = &job.existing {
-        existing.feed_terms(&ingest)?;
+        first_chunk = existing.feed_terms(&ingest, chunk_bytes)?;
         (existing_predicates, quads_before) = existing.feed_predicates(&predicates, &mut ranges)?;
     }
-    let rejected = Rejected::new(&options.on_error, first_chunk)?;
     let input_options = InputOptions {
-        chunk_bytes: options.chunk_bytes(budget.working_bytes()),
+        chunk_bytes,
+        line_bytes_max: line_bytes_max(budget.working_bytes()),
         first_number: first_chunk,
         base: options.base.clone(),
     };
-    let maps = input::turtle_maps(&mut sources);
-    let (run, read_bytes) = std::thread::scope(|scope| {
-        let sources = input::map_turtle(sources, &maps);
-        let input = Mutex::new(Input::new(scope, sources, input_options));
-        let run = ingest.run(&input, &rejected, total_bytes, job.watch);
-        let input = input.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (run, input.read_bytes())
-    });
-    let mut results = ingest
-        .results
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let stops = rejected.stops();
-    let rejected = rejected.finish(|chunk| {
-        let (source, lines) = results.lines_before(chunk);
-        (names[source as usize - 1].clone(), lines)
-    })?;
-    let first = rejected
-        .first
-        .first()
-        .filter(|_| stops)
-        .or(rejected.fatal.as_ref());
-    if let Some(first) = first {
-        return Err(LoadError::Malformed(first.clone()));
-    }
-    run?;
+    let (mut results, rejected, read_bytes) = read(job, sources, ingest, input_options)?;
     results.ranges.merge(&ranges);
     if let Some(existing) = &job.existing {
         results.has_graphs |= !existing.view.named_graphs()?.is_empty();
@@ -209,4 +178,47 @@ fn parse<'l>(
         rejected,
         read_bytes,
     })
+}
+
+/// Reads and parses the sources: what their chunks came to, what was rejected, and their bytes.
+fn read(
+    job: &Job<'_>,
+    mut sources: Vec<Source<'_>>,
+    ingest: Ingest<'_, '_>,
+    input_options: InputOptions,
+) -> Result<(Results, Listed, u64), LoadError> {
+    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+    let total_bytes = sources.iter().map(Source::total_bytes).sum();
+    let rejected = Rejected::new(&job.options.on_error, input_options.first_number)?;
+    let maps = input::turtle_maps(&mut sources);
+    let (run, read_bytes) = std::thread::scope(|scope| {
+        let sources = input::map_turtle(sources, &maps);
+        let input = Mutex::new(Input::new(scope, sources, input_options));
+        let run = ingest.run(&input, &rejected, total_bytes, job.watch);
+        let input = input.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (run, input.read_bytes())
+    });
+    let results = ingest
+        .results
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let stops = rejected.stops();
+    // After any other error chunks may be missing, by which rejections are placed.
+    let run = match run {
+        Err(error) if !error.is_of_input() => return Err(error),
+        run => run,
+    };
+    let rejected = rejected.finish(run.is_ok(), |chunk| {
+        let (Scope(source), lines) = results.lines_before(chunk)?;
+        let name = names.get((source as usize).checked_sub(1)?)?;
+        Some((name.clone(), lines))
+    })?;
+    // Chunks are taken in order, and none after an error of the input: what was rejected comes
+    // before it.
+    let mut first = rejected.first.first().filter(|_| stops);
+    first = first.or(rejected.fatal.as_ref());
+    match first {
+        Some(first) => Err(LoadError::Malformed(first.clone())),
+        None => run.map(|()| (results, rejected, read_bytes)),
+    }
 }
