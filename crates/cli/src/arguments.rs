@@ -2,7 +2,7 @@
 //!
 //! Nothing is done here. A verb that does not work yet is not listed.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// A live knowledge-graph engine.
@@ -68,13 +68,13 @@ pub struct Located {
 /// Flags that override the configuration of queries.
 #[derive(Debug, Default, Args)]
 pub struct Limits {
-    /// Time a query may take, with its unit: 30s, 500ms
+    /// Time a query may take, with its unit [default: 30s]
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
-    /// Memory a query may take, with its unit: 4GiB, 256MiB
+    /// Memory a query may take, with its unit [default: a quarter of that of all queries]
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
-    /// Threads to use
+    /// Threads to use [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }
@@ -82,7 +82,7 @@ pub struct Limits {
 /// `demo`
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Address and port to listen on
+    /// Address and port to listen on [default: 127.0.0.1:7272]
     #[arg(short, long, value_name = "HOST:PORT")]
     pub bind: Option<String>,
     #[command(flatten)]
@@ -92,11 +92,12 @@ pub struct Demo {
 
 /// `serve`
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true).args(["location", "files"]))]
 pub struct Serve {
     /// The store's directory
-    #[arg(short, long, value_name = "DIR", required_unless_present = "files")]
+    #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
-    /// Address and port to listen on
+    /// Address and port to listen on [default: 127.0.0.1:7272]
     #[arg(short, long, value_name = "HOST:PORT")]
     pub bind: Option<String>,
     /// Let pages of other origins read answers
@@ -105,18 +106,24 @@ pub struct Serve {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,
+    /// Format of the files [default: by each one's extension]
+    #[arg(long, value_name = "FORMAT", requires = "files")]
+    pub format: Option<String>,
+    /// Base IRI for relative references in the files
+    #[arg(long, value_name = "IRI", requires = "files")]
+    pub base: Option<String>,
     /// Files to load in memory
-    #[arg(value_name = "FILES", conflicts_with = "location")]
+    #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
 }
 
 /// Flags that override the configuration of loads.
 #[derive(Debug, Default, Args)]
 pub struct LoadLimits {
-    /// Memory above which the load uses temporary files, with its unit: 2GiB, 256MiB
+    /// Memory above which the load uses temporary files, with its unit [default: 2GiB]
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
-    /// Threads to use
+    /// Threads to use [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }
@@ -136,7 +143,8 @@ pub struct Load {
     /// Base IRI for relative references, in formats that have them
     #[arg(long, value_name = "IRI")]
     pub base: Option<String>,
-    /// What to do with a statement that does not parse: stop, skip, or quarantine=FILE
+    /// What to do with a statement that does not parse: stop, skip, or quarantine=FILE. In formats
+    /// that are not of lines (Turtle, TriG, RDF/XML, JSON-LD) a load stops whatever is said here
     #[arg(long, value_name = "POLICY", default_value = "stop")]
     pub on_error: String,
     #[command(flatten)]
@@ -164,19 +172,27 @@ pub enum AnswerFormat {
 
 /// `query`
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true).args(["location", "data", "endpoint"]))]
+#[command(group = ArgGroup::new("text").required(true).args(["query", "query_file"]))]
 #[allow(clippy::struct_field_names)] // fields are named as the flags are
 pub struct Query {
     /// The store's directory
-    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["data", "endpoint"])]
+    #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
     /// Files to load in memory instead of a store
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["location", "endpoint"])]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
+    /// Format of the files [default: by each one's extension]
+    #[arg(long, value_name = "FORMAT", requires = "data")]
+    pub format: Option<String>,
+    /// Base IRI for relative references in the files
+    #[arg(long, value_name = "IRI", requires = "data")]
+    pub base: Option<String>,
     /// A SPARQL endpoint to ask instead of a store
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["location", "explain", "profile", "repeat", "memory_limit", "threads"]
+        conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads"]
     )]
     pub endpoint: Option<String>,
     /// The query
@@ -188,7 +204,7 @@ pub struct Query {
     )]
     pub query: Option<String>,
     /// A file with the query; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "query")]
+    #[arg(long, value_name = "FILE")]
     pub query_file: Option<PathBuf>,
     /// How to print the answer [default: table on a terminal, else tsv]
     #[arg(long, value_name = "FORMAT")]
@@ -218,9 +234,9 @@ pub struct Dump {
     /// The store's directory
     #[arg(short, long, value_name = "DIR")]
     pub location: PathBuf,
-    /// Format: nq, nt, ttl, trig, rdf or jsonld
-    #[arg(long, value_name = "FORMAT", default_value = "nq")]
-    pub format: String,
+    /// Format: nq, nt, ttl, trig, rdf or jsonld [default: by the output's extension, else nq]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
     /// Only this named graph, as triples
     #[arg(long, value_name = "IRI")]
     pub graph: Option<String>,

@@ -7,10 +7,12 @@ mod arguments;
 mod exit;
 mod interrupt;
 mod progress;
+mod say;
 mod settings;
 mod table;
 mod verbs;
 
+use crate::say::say;
 use arguments::{Arguments, Verb};
 use clap::{CommandFactory, Parser};
 use exit::Outcome;
@@ -25,11 +27,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log_to_standard_error();
-    match run(&arguments) {
+    match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.message.is_empty() {
-                eprintln!("somersault: {}", failure.message);
+                say!("somersault: {}", failure.message);
             }
             ExitCode::from(failure.code as u8)
         }
@@ -51,23 +53,23 @@ fn log_to_standard_error() {
         .init();
 }
 
-fn run(arguments: &Arguments) -> Outcome {
+fn run(arguments: Arguments) -> Outcome {
     let file = arguments.config.as_deref();
-    match &arguments.verb {
-        Verb::Demo(verb) => verbs::serve::demo(verb, file),
+    match arguments.verb {
+        Verb::Demo(verb) => verbs::serve::demo(&verb, file),
         Verb::Serve(verb) => verbs::serve::run(verb, file),
-        Verb::Load(verb) => verbs::load::run(verb, file),
-        Verb::Query(verb) => verbs::query::run(verb, file),
-        Verb::Dump(verb) => verbs::dump::run(verb, file),
-        Verb::Check(verb) => verbs::check::run(verb, file),
-        Verb::Stats(verb) => verbs::stats::run(verb, file),
-        Verb::Generate(verb) => verbs::generate::run(verb, file),
-        Verb::Bench(verb) => verbs::bench::run(verb, file),
-        Verb::Config(verb) => verbs::config::run(verb, file),
+        Verb::Load(verb) => verbs::load::run(&verb, file),
+        Verb::Query(verb) => verbs::query::run(&verb, file),
+        Verb::Dump(verb) => verbs::dump::run(&verb, file),
+        Verb::Check(verb) => verbs::check::run(&verb, file),
+        Verb::Stats(verb) => verbs::stats::run(&verb, file),
+        Verb::Generate(verb) => verbs::generate::run(&verb, file),
+        Verb::Bench(verb) => verbs::bench::run(&verb, file),
+        Verb::Config(verb) => verbs::config::run(&verb, file),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             let mut command = Arguments::command();
-            clap_complete::generate(*shell, &mut command, "somersault", &mut script);
+            clap_complete::generate(shell, &mut command, "somersault", &mut script);
             std::io::stdout().lock().write_all(&script)?;
             Ok(())
         }

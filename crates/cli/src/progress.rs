@@ -3,7 +3,9 @@
 //! Standard output is for data. A line every two seconds keeps a log readable and shows that work
 //! goes on; the last line has the figures of the whole.
 
+use crate::say::say;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,7 @@ pub struct Meter {
     started: Instant,
     last_line: Instant,
     total_bytes: Option<u64>,
+    is_quiet: bool,
 }
 
 impl Meter {
@@ -29,7 +32,20 @@ impl Meter {
             started: now,
             last_line: now,
             total_bytes,
+            is_quiet: false,
         }
+    }
+
+    /// Shows nothing but the bar on a terminal: the work is only the beginning of another one.
+    #[must_use]
+    pub fn quiet(mut self) -> Meter {
+        self.is_quiet = true;
+        self
+    }
+
+    /// Whether people read along.
+    pub fn is_for_people(&self) -> bool {
+        self.bar.is_some()
     }
 
     /// So much is done.
@@ -39,7 +55,7 @@ impl Meter {
             bar.set_message(rate(statements, self.started.elapsed()));
         } else if self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
-            self.line(bytes, statements, "running");
+            self.line(bytes, statements, "running", &Value::Null);
         }
     }
 
@@ -50,24 +66,27 @@ impl Meter {
         }
     }
 
-    /// The end.
-    pub fn finish(self, bytes: u64, statements: u64) {
+    /// The end, with what else is known of the work.
+    pub fn finish(self, bytes: u64, statements: u64, details: &Value) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
             let elapsed = self.started.elapsed();
-            eprintln!(
+            say!(
                 "{}: {statements} statements in {:.1} s, {}",
                 self.verb,
                 elapsed.as_secs_f64(),
                 rate(statements, elapsed)
             );
         } else {
-            self.line(bytes, statements, "done");
+            self.line(bytes, statements, "done", details);
         }
     }
 
-    fn line(&self, bytes: u64, statements: u64, state: &str) {
-        let line = serde_json::json!({
+    fn line(&self, bytes: u64, statements: u64, state: &str, details: &Value) {
+        if self.is_quiet {
+            return;
+        }
+        let mut line = serde_json::json!({
             "verb": self.verb,
             "state": state,
             "seconds": (self.started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0,
@@ -75,7 +94,10 @@ impl Meter {
             "total_bytes": self.total_bytes,
             "statements": statements,
         });
-        eprintln!("{line}");
+        if let (Some(line), Some(details)) = (line.as_object_mut(), details.as_object()) {
+            line.extend(details.clone());
+        }
+        say!("{line}");
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 
 use common::{count, load, lubm, run, run_with_input, text, write};
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 const GOOD: &str = "<http://e/s> <http://e/p> <http://e/o> .\n";
@@ -135,7 +136,10 @@ fn a_truncated_gzip_file_is_an_error() {
         .args(["-c", text(&data)])
         .output();
     let Ok(packed) = packed else {
-        eprintln!("SKIPPED: there is no gzip on this machine");
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: there is no gzip on this machine"
+        );
         return;
     };
     let whole = write(folder.path(), "whole.nt.gz", &packed.stdout);

@@ -10,6 +10,7 @@ use oxrdf::vocab::rdf as rdf_terms;
 use oxrdf::{Dataset, Graph, GraphName, NamedNodeRef, NamedOrBlankNodeRef, Quad, QuadRef, TermRef};
 use rdf::format::{Format, read_quads, split_turtle, writer};
 use std::fs;
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,11 @@ fn rdf_1_2() {
 fn run_all(version: &str, suites: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/w3c");
     if !root.is_dir() {
-        eprintln!("SKIPPED: the W3C tests are not there: {}", root.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: the W3C tests are not there: {}",
+            root.display()
+        );
         return;
     }
     let mut failures = Vec::new();

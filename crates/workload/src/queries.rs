@@ -77,6 +77,7 @@ pub fn by_name(name: &str) -> Option<&'static Query> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::path::Path;
 
     #[test]
@@ -105,7 +106,10 @@ mod tests {
             "/../../../shared/lubm/expected.json"
         );
         let Ok(text) = std::fs::read_to_string(path) else {
-            eprintln!("SKIPPED: rows_are_those_of_the_reference: no {path}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: rows_are_those_of_the_reference: no {path}"
+            );
             return;
         };
         let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -141,7 +145,8 @@ mod tests {
         for query in QUERIES {
             let path = folder.join(format!("{}.rq", query.name));
             let Ok(text) = std::fs::read_to_string(&path) else {
-                eprintln!(
+                let _ = writeln!(
+                    std::io::stderr(),
                     "SKIPPED: texts_are_those_of_the_reference: no {}",
                     path.display()
                 );

@@ -8,12 +8,12 @@ use crate::arguments::Dump;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::open;
+use crate::verbs::whole_file::whole_file;
 use somersault::database::Graph;
 use somersault::dump::{DumpError, all, named};
 use somersault::rdf::format::{Format, writer};
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const OUTPUT_BUFFER_BYTES: usize = 1 << 20;
 
@@ -21,21 +21,14 @@ const OUTPUT_BUFFER_BYTES: usize = 1 << 20;
 pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
     let layers = settings::layers(file)?;
     let config = settings::check(&layers)?;
-    let format = Format::from_extension(&flags.format).ok_or_else(|| {
-        let known = "nq, nt, ttl, trig, rdf or jsonld";
-        Failure::new(
-            Code::Usage,
-            format!("`--format {}`: expected {known}", flags.format),
-        )
-    })?;
+    let format = format(flags)?;
     let database = open::store(&flags.location, &config)?;
     let has_graphs = database.summary().named_graphs > 0;
     let holds_graphs = matches!(format, Format::NQuads | Format::TriG | Format::JsonLd);
     if flags.graph.is_none() && has_graphs && !holds_graphs {
         let message = format!(
-            "`--format {}` cannot hold named graphs, of which there are some: choose nq, trig or \
-             jsonld, or one graph with --graph",
-            flags.format
+            "{format:?} cannot hold named graphs, of which there are some: choose nq, trig or \
+             jsonld, or one graph with --graph"
         );
         return Err(Failure::new(Code::Usage, message));
     }
@@ -46,22 +39,28 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
     if flags.output == Path::new("-") {
         return write(graph, flags, format, io::stdout().lock());
     }
-    // A dump that fails leaves neither half a file nor the loss of what was there.
-    let mut unfinished = flags.output.clone().into_os_string();
-    unfinished.push(".unfinished");
-    let unfinished = PathBuf::from(unfinished);
-    let named = |error: io::Error| {
-        let message = format!("{}: {error}", flags.output.display());
-        Failure::new(Code::Failed, message)
-    };
-    let file = File::create(&unfinished).map_err(named)?;
-    let written = write(graph, flags, format, file);
-    if written.is_err() {
-        // What it says about the dump matters more than whether this goes well.
-        let _ = fs::remove_file(&unfinished);
-        return written;
+    whole_file(&flags.output, |file| write(graph, flags, format, file))
+}
+
+/// The format that is named, or that of the output's extension.
+fn format(flags: &Dump) -> Result<Format, Failure> {
+    const KNOWN: &str = "nq, nt, ttl, trig, rdf or jsonld";
+    if let Some(name) = &flags.format {
+        return Format::from_extension(name).ok_or_else(|| {
+            Failure::new(Code::Usage, format!("`--format {name}`: expected {KNOWN}"))
+        });
     }
-    fs::rename(&unfinished, &flags.output).map_err(named)
+    let Some(extension) = flags.output.extension() else {
+        return Ok(Format::NQuads);
+    };
+    Format::from_extension(&extension.to_string_lossy()).ok_or_else(|| {
+        let output = flags.output.display();
+        let message = format!(
+            "{output}: the extension names no format that is written; use {KNOWN}, or --format \
+             (to compress, write to - and through a pipe)"
+        );
+        Failure::new(Code::Usage, message)
+    })
 }
 
 fn write(graph: &Graph, flags: &Dump, format: Format, output: impl Write) -> Outcome {

@@ -8,7 +8,7 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::progress::Meter;
 use crate::settings;
 use crate::verbs::load;
-use std::fs::File;
+use crate::verbs::whole_file::whole_file;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use workload::lubm::{Error, Lubm, Parameters, Progress, Syntax};
@@ -53,22 +53,45 @@ fn run_lubm(flags: &GenerateLubm, cores: usize) -> Outcome {
     };
     let mut meter = Meter::new("generate", None);
     let mut show = |progress: Progress| meter.update(progress.bytes, progress.triples);
-    let written = if output == Path::new("-") {
-        generator.write_to(&mut io::stdout().lock(), threads, &mut show)
+    let mut written = Progress::default();
+    if output == Path::new("-") {
+        let mut out = io::stdout().lock();
+        written = generator
+            .write_to(&mut out, threads, &mut show)
+            .map_err(failure)?;
     } else if output.is_dir() || output.as_os_str().to_string_lossy().ends_with('/') {
-        generator.write_folder(output, threads, &mut show)
+        written = generator
+            .write_folder(output, threads, &mut show)
+            .map_err(failure)?;
     } else {
-        let file = File::create(output).map_err(|error| {
-            Failure::new(Code::Failed, format!("{}: {error}", output.display()))
+        refuse_other_formats(output, &flags.format)?;
+        whole_file(output, |file| {
+            let mut file = BufWriter::with_capacity(1 << 20, file);
+            written = generator
+                .write_to(&mut file, threads, &mut show)
+                .map_err(failure)?;
+            Ok(file.flush()?)
         })?;
-        let mut file = BufWriter::with_capacity(1 << 20, file);
-        let written = generator.write_to(&mut file, threads, &mut show);
-        file.flush().map_err(Failure::from)?;
-        written
-    };
-    let written = written.map_err(failure)?;
-    meter.finish(written.bytes, written.triples);
+    }
+    meter.finish(written.bytes, written.triples, &serde_json::Value::Null);
     Ok(())
+}
+
+/// A name that says something else than what is written would mislead whoever reads it.
+fn refuse_other_formats(output: &Path, format: &str) -> Outcome {
+    const KNOWN: [&str; 12] = [
+        "nt", "ttl", "nq", "trig", "rdf", "owl", "xml", "jsonld", "gz", "bz2", "zst", "xz",
+    ];
+    let extension = output.extension().unwrap_or_default().to_string_lossy();
+    if extension == format || !KNOWN.contains(&&*extension) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: what is written is {format}; name another file, or another --format (to compress, \
+         write to - and through a pipe)",
+        output.display()
+    );
+    Err(Failure::new(Code::Usage, message))
 }
 
 fn failure(error: Error) -> Failure {

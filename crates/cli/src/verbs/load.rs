@@ -9,6 +9,7 @@ use crate::arguments::{GenerateLubm, Load};
 use crate::exit::{Code, Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
+use crate::say::say;
 use crate::settings;
 use crate::verbs::generate;
 use somersault::config::Config;
@@ -17,7 +18,7 @@ use somersault::load::{
 };
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Runs the verb.
 pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
@@ -34,7 +35,7 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     request.on_error = on_error(&flags.on_error)?;
     request.graph.clone_from(&flags.graph);
     request.base.clone_from(&flags.base);
-    finish(run_watched("load", |watch| {
+    finish(run_watched("load", false, |watch| {
         load(&flags.location, sources, &request, watch).map_err(failure)
     }))
 }
@@ -52,7 +53,7 @@ pub fn run_generated(flags: &GenerateLubm, store: &Path, file: Option<&Path>) ->
         .reader(1)
         .map_err(|error| Failure::new(Code::Failed, error))?;
     let source = Source::reader("generated", reader).with_syntax(syntax(&flags.format)?);
-    finish(run_watched("load", |watch| {
+    finish(run_watched("load", false, |watch| {
         load(store, vec![source], &request(&config), watch).map_err(failure)
     }))
 }
@@ -79,50 +80,84 @@ pub fn source(file: &Path, syntax: Option<Syntax>) -> Source<'static> {
     }
 }
 
-/// Runs a load with its progress on standard error.
+/// Runs a load with its progress on standard error. A quiet one says nothing at its end.
 pub fn run_watched(
     verb: &'static str,
+    is_quiet: bool,
     load: impl FnOnce(&dyn LoadProgress) -> Result<LoadReport, Failure>,
 ) -> Result<LoadReport, Failure> {
     let watch = Watch {
         meter: Mutex::new(None),
         verb,
+        is_quiet,
         interrupt: Interrupt::listen()?,
     };
     let report = load(&watch).map_err(|failure| match watch.interrupt.code() {
         Some(code) if failure.code == Code::Interrupted => Failure { code, ..failure },
         _ => failure,
     })?;
-    let meter = watch
-        .meter
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let meter = meter.unwrap_or_else(|| Meter::new(verb, None));
-    meter.finish(report.read_bytes, report.statements);
+    let meter = watch.meter(None).take();
+    let meter = meter.expect("just made where there was none");
+    let is_for_people = meter.is_for_people();
+    meter.finish(report.read_bytes, report.statements, &details(&report));
+    if is_for_people && !is_quiet {
+        describe(&report);
+    }
+    if report.statements == 0 && report.rejected == 0 {
+        say!("somersault: there was no statement in what was loaded");
+    }
     Ok(report)
 }
 
-/// The end of a load that changed something: what it did, and what it left out.
-fn finish(report: Result<LoadReport, Failure>) -> Outcome {
-    let report = report?;
-    eprintln!(
-        "{} quads now, {} before; {} terms",
-        report.quads, report.quads_before, report.terms
+/// Statements that were there already, or came more than once.
+fn repeated(report: &LoadReport) -> u64 {
+    report
+        .statements
+        .saturating_sub(report.quads - report.quads_before)
+}
+
+/// A load's figures for programs.
+fn details(report: &LoadReport) -> serde_json::Value {
+    let phases = report.phases.iter().map(|(phase, duration)| {
+        (
+            format!("{phase:?}").to_lowercase(),
+            serde_json::json!(duration.as_secs_f64()),
+        )
+    });
+    let rejections = report.rejections.iter().map(ToString::to_string);
+    serde_json::json!({
+        "quads": report.quads,
+        "quads_before": report.quads_before,
+        "repeated": repeated(report),
+        "terms": report.terms,
+        "rejected": report.rejected,
+        "rejections": rejections.collect::<Vec<_>>(),
+        "phase_seconds": phases.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// A load's figures for people.
+fn describe(report: &LoadReport) {
+    say!(
+        "{} quads now, {} before; {} statements repeat what is there; {} terms",
+        report.quads,
+        report.quads_before,
+        repeated(report),
+        report.terms
     );
     for (phase, duration) in &report.phases {
-        eprintln!(
-            "  {:8} {:8.2} s",
-            format!("{phase:?}").to_lowercase(),
-            duration.as_secs_f64()
-        );
-    }
-    if report.rejected == 0 {
-        return Ok(());
+        let phase = format!("{phase:?}").to_lowercase();
+        say!("  {phase:8} {:8.2} s", duration.as_secs_f64());
     }
     for rejection in &report.rejections {
-        eprintln!("rejected: {rejection}");
+        say!("rejected: {rejection}");
     }
-    let message = match report.rejected {
+}
+
+/// The end of a load that may have left something out.
+fn finish(report: Result<LoadReport, Failure>) -> Outcome {
+    let message = match report?.rejected {
+        0 => return Ok(()),
         1 => "1 statement was left out".to_owned(),
         count => format!("{count} statements were left out"),
     };
@@ -141,7 +176,8 @@ pub fn failure(error: LoadError) -> Failure {
     Failure::new(code, error)
 }
 
-fn syntax(name: &str) -> Result<Syntax, Failure> {
+/// The syntax with this name.
+pub fn syntax(name: &str) -> Result<Syntax, Failure> {
     Syntax::of_name(&format!("x.{name}")).ok_or_else(|| {
         let known = Syntax::known_extensions();
         Failure::new(
@@ -169,7 +205,20 @@ fn on_error(policy: &str) -> Result<OnError, Failure> {
 struct Watch {
     meter: Mutex<Option<Meter>>,
     verb: &'static str,
+    is_quiet: bool,
     interrupt: Interrupt,
+}
+
+impl Watch {
+    /// The meter, made at its first use.
+    fn meter(&self, total_bytes: Option<u64>) -> MutexGuard<'_, Option<Meter>> {
+        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        meter.get_or_insert_with(|| {
+            let meter = Meter::new(self.verb, total_bytes);
+            if self.is_quiet { meter.quiet() } else { meter }
+        });
+        meter
+    }
 }
 
 impl LoadProgress for Watch {
@@ -178,9 +227,10 @@ impl LoadProgress for Watch {
     }
 
     fn advanced(&self, advance: Advance) {
-        let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
-        let meter = meter.get_or_insert_with(|| Meter::new(self.verb, advance.total_bytes));
-        meter.phase(&format!("{:?}", advance.phase).to_lowercase());
-        meter.update(advance.read_bytes, advance.statements);
+        let mut meter = self.meter(advance.total_bytes);
+        if let Some(meter) = meter.as_mut() {
+            meter.phase(&format!("{:?}", advance.phase).to_lowercase());
+            meter.update(advance.read_bytes, advance.statements);
+        }
     }
 }

@@ -11,3 +11,4 @@ pub mod query;
 pub mod remote;
 pub mod serve;
 pub mod stats;
+pub mod whole_file;

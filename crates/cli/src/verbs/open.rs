@@ -21,10 +21,19 @@ pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     })
 }
 
-/// Files loaded in memory.
-pub fn files(files: &[PathBuf], config: &Config) -> Result<Database, Failure> {
-    let sources = files.iter().map(|file| load::source(file, None)).collect();
-    memory(sources, config)
+/// Files loaded in memory, of this format if one is named.
+pub fn files(
+    files: &[PathBuf],
+    format: Option<&str>,
+    base: Option<&str>,
+    config: &Config,
+) -> Result<Database, Failure> {
+    let syntax = format.map(load::syntax).transpose()?;
+    let sources = files
+        .iter()
+        .map(|file| load::source(file, syntax))
+        .collect();
+    memory(sources, base, config)
 }
 
 /// One university in memory.
@@ -35,15 +44,21 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
         .map_err(|error| Failure::new(Code::Failed, error))?;
     memory(
         vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
+        None,
         config,
     )
 }
 
-fn memory(sources: Vec<Source<'_>>, config: &Config) -> Result<Database, Failure> {
-    let request = load::request(config);
+fn memory(
+    sources: Vec<Source<'_>>,
+    base: Option<&str>,
+    config: &Config,
+) -> Result<Database, Failure> {
+    let mut request = load::request(config);
+    request.base = base.map(str::to_owned);
     let options = Options::from_config(config);
     let mut database = None;
-    load::run_watched("load", |watch| {
+    load::run_watched("load", true, |watch| {
         let loaded = load_in_memory(sources, &request, &options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
             MemoryError::Load(error) => load::failure(error),

@@ -28,7 +28,10 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     }
     let database = match &flags.location {
         Some(location) => open::store(location, &config)?,
-        None => open::files(&flags.data, &config)?,
+        None => {
+            let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+            open::files(&flags.data, format, base, &config)?
+        }
     };
     if flags.explain {
         let query = database.start(&Request::new(&text)).map_err(failure)?;
@@ -99,6 +102,7 @@ fn answer_format(flags: &Flags) -> AnswerFormat {
 fn answer(database: &Database, text: &str, format: AnswerFormat) -> Outcome {
     let output = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout().lock());
     let mut query = database.start(&Request::new(text)).map_err(failure)?;
+    let is_ask = query.is_ask();
     let library = match format {
         AnswerFormat::Table => {
             query.run(&mut Table::new(output)).map_err(failure)?;
@@ -112,7 +116,7 @@ fn answer(database: &Database, text: &str, format: AnswerFormat) -> Outcome {
     let mut writer = ResultWriter::new(library, output);
     query.run(&mut writer).map_err(failure)?;
     let mut output = writer.into_output().expect("the answer is complete");
-    if matches!(format, AnswerFormat::Json | AnswerFormat::Xml) {
+    if is_ask || matches!(format, AnswerFormat::Json | AnswerFormat::Xml) {
         writeln!(output)?;
     }
     output.flush()?;

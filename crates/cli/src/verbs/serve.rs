@@ -2,23 +2,27 @@
 
 use crate::arguments::{Demo, Serve};
 use crate::exit::{Code, Failure, Outcome};
+use crate::say::say;
 use crate::settings;
 use crate::verbs::open;
-use server::{Ended, ServeError, Server, ServerOptions, ended_by_signal};
+use server::{Ended, OpeningError, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
 use std::path::Path;
 
 /// Runs `serve`.
-pub fn run(flags: &Serve, file: Option<&Path>) -> Outcome {
+pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
     let config = settings::check(&layers)?;
     let mut options = ServerOptions::from_config(&config);
     options.cross_origin = flags.cors;
-    let open = || match &flags.location {
+    let open = move || match &flags.location {
         Some(location) => open::store(location, &config),
-        None => open::files(&flags.files, &config),
+        None => {
+            let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+            open::files(&flags.files, format, base, &config)
+        }
     };
     serve(options, open, |_| {})
 }
@@ -29,27 +33,29 @@ pub fn demo(flags: &Demo, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
     let config = settings::check(&layers)?;
-    serve(
-        ServerOptions::from_config(&config),
-        || open::demo(&config),
-        introduce,
-    )
+    let options = ServerOptions::from_config(&config);
+    serve(options, move || open::demo(&config), introduce)
 }
 
-/// Takes the address first, so that a port in use is said at once, then opens what is served.
+/// Takes the address first, so that a port in use is said at once, and answers probes while what is
+/// served is opened.
 fn serve(
     options: ServerOptions,
-    open: impl FnOnce() -> Result<Database, Failure>,
-    ready: impl FnOnce(&str),
+    open: impl FnOnce() -> Result<Database, Failure> + Send + 'static,
+    ready: impl FnOnce(&str) + Send + 'static,
 ) -> Outcome {
     let server = Server::bind(options).map_err(failure)?;
-    let database = open()?;
     let url = format!("http://{}", server.address());
-    eprintln!("somersault {} listens on {url}", env!("CARGO_PKG_VERSION"));
-    ready(&url);
-    let code = match server.serve(database, ended_by_signal()).map_err(failure)? {
-        Ended::Interrupted => Code::Interrupted,
-        Ended::Terminated => Code::Terminated,
+    let opened = move || {
+        say!("somersault {} listens on {url}", env!("CARGO_PKG_VERSION"));
+        ready(&url);
+    };
+    let ended = server.serve_while_opening(open, opened, ended_by_signal());
+    let code = match ended {
+        Ok(Ended::Interrupted) => Code::Interrupted,
+        Ok(Ended::Terminated) => Code::Terminated,
+        Err(OpeningError::Open(failure)) => return Err(failure),
+        Err(OpeningError::Serve(error)) => return Err(failure(error)),
     };
     Err(Failure {
         code,
@@ -89,11 +95,11 @@ fn introduce(url: &str) {
             ),
         ),
     ];
-    eprintln!("\nA university of 100,543 triples. Open {url}/ in a browser, or try:\n");
+    say!("\nA university of 100,543 triples. Open {url}/ in a browser, or try:\n");
     for (what, query) in queries {
-        eprintln!("  # {what}");
-        eprintln!("  curl -G {url}/sparql -H 'Accept: text/csv' \\");
-        eprintln!("       --data-urlencode 'query={query}'\n");
+        say!("  # {what}");
+        say!("  curl -G {url}/sparql -H 'Accept: text/csv' \\");
+        say!("       --data-urlencode 'query={query}'\n");
     }
-    eprintln!("Ctrl-C ends it.");
+    say!("Ctrl-C ends it.");
 }

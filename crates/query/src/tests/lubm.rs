@@ -443,7 +443,10 @@ fn plans_of_the_benchmark() {
         match std::fs::read_to_string(&path) {
             Ok(text) => steps(&text, scale.parse().unwrap(), PlanOptions::DEFAULT),
             Err(error) => {
-                eprintln!("skipped: {path}: {error}");
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    format!("SKIPPED: {path}: {error}\n").as_bytes(),
+                );
                 expected_of(case)
             }
         }
