@@ -356,4 +356,21 @@ mod tests {
         assert!(gate.enter_now().is_some());
         assert!(!first.come_back(LOOK, || false));
     }
+
+    #[test]
+    fn whose_client_goes_on_is_not_ended_while_it_queues() {
+        let gate = gate(1, 0, 1);
+        let first = gate.enter_now().unwrap();
+        first.step_aside();
+        let second = gate.enter_now().unwrap();
+        std::thread::scope(|scope| {
+            let back = scope.spawn(|| first.come_back(LOOK, || false));
+            std::thread::sleep(STANDING_MIN + Duration::from_millis(50));
+            second.step_aside();
+            assert!(!first.is_over());
+            assert_eq!(gate.aside(), 1, "it keeps its place");
+            drop(second);
+            assert!(back.join().unwrap());
+        });
+    }
 }

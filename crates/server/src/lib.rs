@@ -7,9 +7,12 @@
 //!                                             answer   (status, chunks)  <-------------'
 //! ```
 //!
+//! A server may serve before its database is open ([`Server::serve_while_opening`]): requests are
+//! then told to come back rather than left hanging.
+//!
 //! A request becomes an answer that is whole, or an error that cannot be mistaken for one. Every
 //! part of this path is bounded: connections, heads, bodies, queries at once, queries waiting,
-//! output ahead of a slow client.
+//! queries whose clients are slow, output ahead of them.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,9 @@
 //! The database: composes store, query and exploration behind one façade.
 //!
+//! Rooms below are functions of their arguments; time, threads, randomness and the budgets of
+//! memory enter here, so that those can be tested without them and every surface (command line,
+//! HTTP, benchmark) gets the same limits and the same words for what failed.
+//!
 //! Deliberately does not know: HTTP, argument parsing.
 
 pub mod budget;

@@ -1,6 +1,9 @@
 //! The queries that run now: listed, and cancelled by their id.
 //!
-//! A query enters when it starts and leaves when its [`Entry`] is dropped, whatever ends it.
+//! A query enters when it starts and leaves when its [`Entry`] is dropped, whatever ends it: so the
+//! list holds no query that is over, after a panic neither. Ids are counted, never reused within a
+//! process, so that whoever cancels by an id he saw cannot hit another query. One lock, taken twice
+//! in a query's life and held for a table's insertion; queries take longer than that by far.
 
 use crate::stop::StopToken;
 use std::collections::BTreeMap;
