@@ -34,7 +34,7 @@ where
     S: AsRef<std::ffi::OsStr>,
 {
     finished(
-        somersault()
+        &somersault()
             .args(arguments)
             .output()
             .expect("the binary starts"),
@@ -51,7 +51,7 @@ pub fn run_with_input(arguments: &[&str], input: &[u8]) -> Run {
         .take()
         .expect("a pipe was asked for")
         .write_all(input);
-    finished(child.wait_with_output().expect("the child is ours"))
+    finished(&child.wait_with_output().expect("the child is ours"))
 }
 
 /// Starts the binary with captured output.
@@ -63,7 +63,7 @@ pub fn started(command: &mut Command) -> Child {
         .expect("the binary starts")
 }
 
-fn finished(output: Output) -> Run {
+fn finished(output: &Output) -> Run {
     Run {
         code: output.status.code(),
         output: String::from_utf8_lossy(&output.stdout).into_owned(),
