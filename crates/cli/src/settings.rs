@@ -5,6 +5,7 @@
 use crate::arguments::{Limits, LoadLimits};
 use crate::exit::{Code, Failure};
 use somersault::config::{Config, ConfigError, Layers, Machine};
+use somersault::control_group;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -122,16 +123,12 @@ fn available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
+/// What the control groups of this process leave, where there are any.
 fn group_free_bytes() -> Option<u64> {
-    let read = |name: &str| -> Option<u64> {
-        fs::read_to_string(format!("/sys/fs/cgroup/{name}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    };
-    let limit = read("memory.max")?;
-    Some(limit.saturating_sub(read("memory.current")?))
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    control_group::free_bytes(&groups, |file| {
+        fs::read_to_string(Path::new("/sys/fs/cgroup").join(file)).ok()
+    })
 }
 
 #[cfg(test)]

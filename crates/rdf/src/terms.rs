@@ -65,6 +65,11 @@ impl TermBuffer {
             + self.triples.capacity() * size_of::<Triple>()
     }
 
+    /// Bytes of the texts in it now.
+    pub fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Appends an unbound cell.
     pub fn push_unbound(&mut self) {
         self.cells.push(Cell::Unbound);

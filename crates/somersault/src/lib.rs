@@ -10,6 +10,7 @@ pub mod budget;
 pub mod config;
 pub mod control_group;
 pub mod database;
+mod decode;
 pub mod dump;
 pub mod error;
 pub mod floor;

@@ -16,6 +16,7 @@ use ::query::planner::PlanOptions;
 use ::query::statistics::DegreeQuestion;
 use oxrdf::{NamedNode, Term};
 use rdf::{Lexicon, VertexId};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Lists;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
@@ -67,7 +68,7 @@ pub struct Query {
     pub(crate) plan: Plan,
     pub(crate) constants: Vec<Option<VertexId>>,
     pub(crate) token: StopToken,
-    pub(crate) budget: Budget,
+    pub(crate) budget: Arc<Budget>,
     pub(crate) threads: usize,
     pub(crate) profiling: bool,
     pub(crate) answered: Option<Answered>,
@@ -111,7 +112,7 @@ impl Query {
             plan,
             constants,
             token,
-            budget: Budget::new(database.pool(), limit),
+            budget: Arc::new(Budget::new(database.pool(), limit)),
             threads: request.threads.unwrap_or(options.query_threads),
             profiling: false,
             answered: None,

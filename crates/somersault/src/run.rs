@@ -21,9 +21,10 @@
 
 use crate::budget::Budget;
 use crate::database::Graph;
+use crate::decode::Decoder;
 use crate::error::{Kind, QueryError, Unit};
 use crate::query::Query;
-use crate::results::{Rows, Sink};
+use crate::results::Sink;
 use crate::stop::{StopReason, StopToken};
 use crate::units::format_duration;
 use ::query::plan::{Form, Slot, Weight};
@@ -32,10 +33,11 @@ use explore::{
     Checksum, Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Status, StepProfile,
     Stop, Walk, WalkError, prepare,
 };
-use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
+use rdf::LexiconError;
 use std::io;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -121,20 +123,21 @@ impl Query {
     fn decode(&mut self, slots: &[Slot], sink: &mut dyn Sink) -> Result<u64, QueryError> {
         let database = self.database.clone();
         let dictionary = &database.graph().dictionary;
-        let mut rows = Rows::default();
-        rows.columns.resize_with(slots.len(), TermBuffer::new);
+        // The walk borrows the query; these are shared with it, not taken from it.
+        let (token, budget) = (self.token.clone(), Arc::clone(&self.budget));
+        let mut decoder = Decoder::new(slots, &budget);
         let mut total = 0;
         self.walk(&mut |prepared, chunk| {
-            rows.len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
-            for (slot, terms) in slots.iter().zip(&mut rows.columns) {
-                terms.clear();
-                match chunk.column(*slot) {
-                    Some(ids) => decode(dictionary, prepared, ids, terms)?,
-                    None => (0..rows.len).for_each(|_| terms.push_unbound()),
+            let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
+            let mut from = 0;
+            while from < len {
+                from += decoder.decode(dictionary, prepared, chunk, from..len)?;
+                sink.rows(&decoder.rows).map_err(output)?;
+                if let Some(reason) = token.reason() {
+                    return Err(WalkError::Stopped(stop_reason(reason)).into());
                 }
             }
             total += chunk.rows();
-            sink.rows(&rows).map_err(output)?;
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(total)
@@ -161,7 +164,7 @@ impl Query {
             halted: AtomicBool::new(false),
         };
         let limits = Limits {
-            memory: &self.budget,
+            memory: &*self.budget,
             stop: &halt,
         };
         let prepared = prepare(&self.plan, &self.constants, &graph.snapshot, limits)
@@ -219,10 +222,14 @@ impl Stop for Halt<'_> {
         if self.halted.load(Ordering::Relaxed) {
             return Some(explore::StopReason::Cancelled);
         }
-        self.token.reason().map(|reason| match reason {
-            StopReason::Deadline => explore::StopReason::Deadline,
-            StopReason::Cancelled => explore::StopReason::Cancelled,
-        })
+        self.token.reason().map(stop_reason)
+    }
+}
+
+fn stop_reason(reason: StopReason) -> explore::StopReason {
+    match reason {
+        StopReason::Deadline => explore::StopReason::Deadline,
+        StopReason::Cancelled => explore::StopReason::Cancelled,
     }
 }
 
@@ -295,9 +302,12 @@ impl Run<'_, '_> {
                 })
                 .collect();
             drop(sender);
-            let tail = self.tail(&receiver, consume);
+            let tail = {
+                // Raised also when the tail panics, or workers would walk on to their deadline.
+                let _halting = Halting(self.halt);
+                self.tail(&receiver, consume)
+            };
             drop(receiver);
-            self.halt.halted.store(true, Ordering::Relaxed);
             let mut profile = vec![StepProfile::default(); self.prepared.plan().steps.len()];
             let mut failed = None;
             for worker in spawned {
@@ -324,6 +334,7 @@ impl Run<'_, '_> {
             ..
         } = self.graph;
         let mut profile = vec![StepProfile::default(); self.prepared.cut()];
+        let _end_on_panic = EndOnPanic(parts);
         while let Some(range) = parts.next() {
             let options = self.options(&clock);
             let mut walk = Walk::over(
@@ -397,6 +408,26 @@ impl Run<'_, '_> {
     }
 }
 
+/// Raises `halted` when it is dropped.
+struct Halting<'h, 'q>(&'h Halt<'q>);
+
+impl Drop for Halting<'_, '_> {
+    fn drop(&mut self) {
+        self.0.halted.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Ends the handing out of parts when a worker panics.
+struct EndOnPanic<'p>(&'p Parts);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
 /// The seed, handed out in parts.
 struct Parts {
     next: AtomicU64,
@@ -439,25 +470,6 @@ fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
 fn clock() -> impl Fn() -> u64 {
     let origin = Instant::now();
     move || origin.elapsed().as_nanos() as u64
-}
-
-/// Decodes a column. Query-local ids come from the query itself, all others from the dictionary.
-fn decode(
-    dictionary: &impl Lexicon,
-    prepared: &Prepared<'_>,
-    ids: &[VertexId],
-    terms: &mut TermBuffer,
-) -> Result<(), QueryError> {
-    if !ids.iter().any(|id| id.has_tag(Tag::QueryLocal)) {
-        return Ok(dictionary.terms(ids, terms)?);
-    }
-    for id in ids {
-        match prepared.locals().term(*id) {
-            Some(term) => terms.push(term.as_ref()),
-            None => dictionary.terms(&[*id], terms)?,
-        }
-    }
-    Ok(())
 }
 
 #[allow(clippy::needless_pass_by_value)] // for `map_err`

@@ -168,7 +168,9 @@ fn finish(report: Result<LoadReport, Failure>) -> Outcome {
 pub fn failure(error: LoadError) -> Failure {
     let code = match &error {
         LoadError::Malformed(_) => Code::Syntax,
-        LoadError::UnknownFormat { .. } | LoadError::Graph { .. } => Code::Usage,
+        LoadError::UnknownFormat { .. }
+        | LoadError::Graph { .. }
+        | LoadError::QuarantineIsInput { .. } => Code::Usage,
         LoadError::Cancelled => Code::Interrupted,
         error if somersault::load::is_damage(error) => Code::Integrity,
         _ => Code::Failed,

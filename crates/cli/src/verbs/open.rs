@@ -3,9 +3,10 @@
 //! One place, so that the same trouble has the same message and exit code under every verb.
 
 use crate::exit::{Code, Failure};
+use crate::settings;
 use crate::verbs::load;
 use somersault::config::Config;
-use somersault::load::{MemoryError, Source, Syntax, load_in_memory};
+use somersault::load::{MemoryError, Source, Syntax, load_in_memory_then};
 use somersault::{Database, Options};
 use std::path::{Path, PathBuf};
 
@@ -56,10 +57,14 @@ fn memory(
 ) -> Result<Database, Failure> {
     let mut request = load::request(config);
     request.base = base.map(str::to_owned);
-    let options = Options::from_config(config);
+    // What is free for queries is what the graph leaves.
+    let options = || {
+        let free = settings::machine().free_memory_bytes;
+        Options::from_config(&config.with_free_memory(free))
+    };
     let mut database = None;
     load::run_watched("load", true, |watch| {
-        let loaded = load_in_memory(sources, &request, &options, watch);
+        let loaded = load_in_memory_then(sources, &request, options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
             MemoryError::Load(error) => load::failure(error),
             MemoryError::Open(error) => Failure::new(Code::Failed, error),
