@@ -4,6 +4,7 @@
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load_in_memory};
 use somersault::results::{Rows, Sink};
 use somersault::{Database, Kind, Options, Request};
+use std::fmt::Write;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,8 @@ fn database() -> Database {
     let literal = "x".repeat(LITERAL_BYTES);
     let mut text = format!("<http://e/s> <http://e/long> \"{literal}\" .\n");
     for neighbour in 0..500 {
-        text += &format!("<http://e/s> <http://e/to> <http://e/{neighbour}> .\n");
+        writeln!(text, "<http://e/s> <http://e/to> <http://e/{neighbour}> .")
+            .expect("a string grows");
     }
     let source = Source::reader("data", io::Cursor::new(text)).with_syntax(Syntax::NTriples);
     load_in_memory(
