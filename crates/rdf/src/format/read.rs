@@ -7,20 +7,21 @@
 use super::Format;
 use super::guard::{Guarded, Place, Places, Refusal};
 use super::json::JsonScan;
+use super::turtle::stream::Fed;
 use super::turtle::{NoSink, TurtleScan};
 use super::xml::XmlScan;
 use super::xml_literal;
-use crate::nt::{Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
+use crate::nt::{BYTE_ORDER_MARK, Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
 use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef, Triple};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
-use oxttl::{TriGParser, TurtleParseError, TurtleParser, TurtleSyntaxError};
+use oxttl::TurtleSyntaxError;
 use std::cell::RefCell;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::ops::ControlFlow;
 
 /// What each quad is given to; breaking ends the reading without an error.
-type OnQuad<'f> = dyn FnMut(QuadRef<'_>) -> ControlFlow<()> + 'f;
+pub(super) type OnQuad<'f> = dyn FnMut(QuadRef<'_>) -> ControlFlow<()> + 'f;
 
 /// Why a document could not be read to its end.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +97,10 @@ impl std::fmt::Display for Prefix {
 /// Reads a whole document and gives its quads to `on_quad` in order, until it breaks. `base`
 /// resolves relative IRIs, where the format has them. Stops at the first error; quads before it
 /// have been given. JSON-LD may not refer to remote contexts.
+///
+/// A byte order mark before a document of N-Triples, N-Quads, Turtle or TriG is left out. A token
+/// of Turtle or TriG has at most 256 MiB; the library's limit for JSON-LD is 16 MiB a token, which
+/// comes as an I/O error of the kind `OutOfMemory`.
 pub fn read_quads(
     format: Format,
     input: impl Read,
@@ -105,8 +110,8 @@ pub fn read_quads(
     match format {
         Format::NTriples => read_lines(Dialect::NTriples, input, on_quad),
         Format::NQuads => read_lines(Dialect::NQuads, input, on_quad),
-        Format::Turtle => read_turtle(input, base, on_quad),
-        Format::TriG => read_trig(input, base, on_quad),
+        Format::Turtle => Fed::turtle(base)?.read(guarded_turtle(input)?, on_quad),
+        Format::TriG => Fed::trig(base)?.read(guarded_turtle(input)?, on_quad),
         Format::RdfXml => read_rdf_xml(input, base, on_quad),
         Format::JsonLd => read_json_ld(input, base, on_quad),
     }
@@ -158,44 +163,22 @@ fn node(term: TermRef<'_>) -> NamedOrBlankNodeRef<'_> {
     }
 }
 
-fn read_turtle(
-    input: impl Read,
-    base: Option<&str>,
-    on_quad: &mut OnQuad<'_>,
-) -> Result<(), ReadError> {
-    let mut parser = TurtleParser::new();
-    if let Some(base) = base {
-        parser = parser
-            .with_base_iri(base)
-            .map_err(|error| ReadError::base(base, &error))?;
-    }
-    for triple in parser.for_reader(Guarded::new(input, TurtleScan::new(NoSink))) {
-        let triple = triple.map_err(turtle_parse_error)?;
-        if give_triple(&triple, on_quad)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
+fn guarded_turtle<R: Read>(input: R) -> io::Result<Guarded<impl Read, TurtleScan<NoSink>>> {
+    let input = read_after_mark(input)?;
+    Ok(Guarded::new(input, TurtleScan::new(NoSink)))
 }
 
-fn read_trig(
-    input: impl Read,
-    base: Option<&str>,
-    on_quad: &mut OnQuad<'_>,
-) -> Result<(), ReadError> {
-    let mut parser = TriGParser::new();
-    if let Some(base) = base {
-        parser = parser
-            .with_base_iri(base)
-            .map_err(|error| ReadError::base(base, &error))?;
+/// The input without the byte order mark that it may begin with.
+fn read_after_mark(mut input: impl Read) -> io::Result<impl Read> {
+    let mut head = Vec::with_capacity(BYTE_ORDER_MARK.len());
+    input
+        .by_ref()
+        .take(BYTE_ORDER_MARK.len() as u64)
+        .read_to_end(&mut head)?;
+    if head == BYTE_ORDER_MARK {
+        head.clear();
     }
-    for quad in parser.for_reader(Guarded::new(input, TurtleScan::new(NoSink))) {
-        let quad = quad.map_err(turtle_parse_error)?;
-        if give(quad.as_ref(), on_quad)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
+    Ok(Cursor::new(head).chain(input))
 }
 
 fn read_rdf_xml(
@@ -254,7 +237,10 @@ fn give_triple(triple: &Triple, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<
     )
 }
 
-fn give(quad: QuadRef<'_>, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<()>, ReadError> {
+pub(super) fn give(
+    quad: QuadRef<'_>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<ControlFlow<()>, ReadError> {
     check_depth(quad)?;
     Ok(on_quad(quad))
 }
@@ -280,17 +266,10 @@ fn located(places: &RefCell<Places>, offset: u64, message: String) -> ReadError 
 }
 
 /// A scanner's refusal comes back out of the library as an I/O error.
-fn io_error(error: io::Error) -> ReadError {
+pub(super) fn io_error(error: io::Error) -> ReadError {
     match error.downcast::<Refusal>() {
         Ok(refusal) => refusal.into(),
         Err(error) => error.into(),
-    }
-}
-
-fn turtle_parse_error(error: TurtleParseError) -> ReadError {
-    match error {
-        TurtleParseError::Io(error) => io_error(error),
-        TurtleParseError::Syntax(error) => turtle_error(&error, 1),
     }
 }
 

@@ -339,3 +339,56 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_byte_order_mark_is_left_out() {
+    let line = "<a:s> <a:p> <a:o> .\n";
+    for format in [
+        Format::NTriples,
+        Format::NQuads,
+        Format::Turtle,
+        Format::TriG,
+    ] {
+        let quads = read(format, &format!("\u{feff}{line}")).unwrap();
+        assert_eq!(quads, read(format, line).unwrap());
+        let error = read(format, "\u{feff}<a:s> <a:p> !").unwrap_err();
+        let expected = read(format, "<a:s> <a:p> !").unwrap_err();
+        assert_eq!(error.to_string(), expected.to_string());
+        assert!(read(format, &format!("{line}\u{feff}{line}")).is_err());
+        assert!(read(format, "\u{feff}").unwrap().is_empty());
+        assert!(read(format, "\u{fe}").is_err() && read(format, "").unwrap().is_empty());
+    }
+}
+
+#[test]
+fn long_tokens_are_taken_from_readers_as_from_slices() {
+    let long = "x".repeat(17 << 20);
+    let text = format!("<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"{long}\" . # {long}\n<a:s> <a:p> 1 .");
+    for format in [Format::Turtle, Format::TriG] {
+        assert_eq!(read(format, &text).unwrap().len(), 3);
+    }
+    for part in split_turtle(text.as_bytes(), None, 3).unwrap() {
+        part.read(&mut |_| ControlFlow::Continue(())).unwrap();
+    }
+}
+
+#[test]
+fn the_length_of_tokens_is_bounded_however_they_come() {
+    let long = "x".repeat(100);
+    for token in [
+        format!("\"{long}\""),
+        format!("<{long}>"),
+        format!("# {long}\n"),
+    ] {
+        let text = format!("<s> <p> {token}");
+        for piece in [1, 7, 50, text.len()] {
+            let feed = |bytes_max| {
+                let mut scan = turtle::TurtleScan::with_token_bytes_max(turtle::NoSink, bytes_max);
+                let mut pieces = text.as_bytes().chunks(piece);
+                pieces.try_for_each(|piece| guard::Scan::feed(&mut scan, piece))
+            };
+            assert!(feed(103).is_ok(), "{token} in pieces of {piece}");
+            assert!(feed(100).is_err(), "{token} in pieces of {piece}");
+        }
+    }
+}

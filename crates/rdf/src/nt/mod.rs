@@ -31,6 +31,10 @@ pub use line::NESTING_MAX;
 /// Bytes of input whose UTF-8 is checked at once.
 const WINDOW_BYTES: usize = 64 * 1024;
 
+/// What some editors write before a document in UTF-8: U+FEFF, which is no part of it (Unicode 16,
+/// section 23.8).
+pub(crate) const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Whether a statement may name a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -93,6 +97,8 @@ struct Current<'t> {
 
 impl<'t> Parser<'t> {
     /// A parser at the start of `bytes`, which is a line start and has the given number (from 1).
+    /// A byte order mark before line 1 is skipped: neither columns nor [`Parser::last_line`] count
+    /// it.
     pub fn new(bytes: &'t [u8], dialect: Dialect, first_line_number: u64) -> Parser<'t> {
         Parser::with_window(bytes, dialect, first_line_number, WINDOW_BYTES)
     }
@@ -105,10 +111,14 @@ impl<'t> Parser<'t> {
             raw: None,
         };
         let scratch = String::new();
+        let rest = match bytes.strip_prefix(&BYTE_ORDER_MARK) {
+            Some(rest) if line == 1 => rest,
+            _ => bytes,
+        };
         Parser {
             dialect,
             window_bytes,
-            rest: bytes,
+            rest,
             window: "",
             at: 0,
             line,

@@ -270,3 +270,29 @@ fn deep_nesting_is_refused() {
         assert_eq!((quads.len(), errors.len()), (0, 1));
     }
 }
+
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_skipped() {
+    let text = "\u{feff}<a:b> <a:b> <a:b> .\n\u{feff}<a:b> <a:b> <a:b> .\n";
+    for dialect in [Dialect::NTriples, Dialect::NQuads] {
+        let mut parser = Parser::new(text.as_bytes(), dialect, 1);
+        assert!(parser.next().unwrap().is_ok());
+        assert_eq!(parser.last_line(), b"<a:b> <a:b> <a:b> .");
+        let error = parser.next().unwrap().unwrap_err();
+        assert_eq!((error.line, error.column), (2, 1));
+        assert!(parser.next().is_none());
+        assert!(
+            Parser::new(text.as_bytes(), dialect, 2)
+                .next()
+                .unwrap()
+                .is_err()
+        );
+    }
+    let mut parser = Parser::new("\u{feff}x".as_bytes(), Dialect::NTriples, 1);
+    assert_eq!(parser.next().unwrap().unwrap_err().column, 1);
+    assert!(
+        Parser::new(&BYTE_ORDER_MARK, Dialect::NTriples, 1)
+            .next()
+            .is_none()
+    );
+}

@@ -9,11 +9,16 @@
 //! Follows the terminals of RDF 1.2 Turtle, section 6.5. A `.` ends a statement unless it stands
 //! inside a name or number, at nesting depth 0.
 
+mod environment;
 pub(super) mod parts;
+pub(super) mod stream;
 
 use super::guard::{Objection, Scan};
 use crate::nt::NESTING_MAX;
 use memchr::{memchr, memchr2, memchr3};
+
+/// The most bytes of a string, IRI, name or comment: what a parser holds as a whole.
+pub(super) const TOKEN_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// What the scanner tells about a document. Offsets count from the first byte fed.
 pub(super) trait Sink {
@@ -40,6 +45,9 @@ pub(super) struct TurtleScan<K> {
     sink: K,
     state: State,
     offset: usize,
+    /// Where the last string, IRI or comment began.
+    token_start: usize,
+    token_bytes_max: usize,
     /// Open brackets of all kinds, `<<` too.
     depth: u32,
     /// Open `<<` and `<<(`.
@@ -135,16 +143,25 @@ impl<K: Sink> Scan for TurtleScan<K> {
             }
         }
         self.offset = base + bytes.len();
-        Ok(())
+        self.check_unfinished().map_err(|message| Objection {
+            offset: bytes.len(),
+            message,
+        })
     }
 }
 
 impl<K: Sink> TurtleScan<K> {
     pub(super) fn new(sink: K) -> TurtleScan<K> {
+        TurtleScan::with_token_bytes_max(sink, TOKEN_BYTES_MAX)
+    }
+
+    pub(super) fn with_token_bytes_max(sink: K, token_bytes_max: usize) -> TurtleScan<K> {
         TurtleScan {
             sink,
             state: State::Plain,
             offset: 0,
+            token_start: 0,
+            token_bytes_max,
             depth: 0,
             term_depth: 0,
             is_fresh: true,
@@ -178,10 +195,11 @@ impl<K: Sink> TurtleScan<K> {
                 self.state = State::Plain;
             }
             State::Comment { is_cut } => {
+                self.check_length(self.token_start)?;
                 self.state = if is_cut { State::Ended } else { State::Plain };
                 return Ok(!is_cut);
             }
-            State::Iri => self.end_token(DirectiveEnd::Iri),
+            State::Iri => self.end_token(DirectiveEnd::Iri)?,
             State::Less => return self.after_less(byte),
             State::Greater => {
                 self.state = State::Plain;
@@ -192,7 +210,7 @@ impl<K: Sink> TurtleScan<K> {
                 self.depth = self.depth.saturating_sub(1);
             }
             State::Open { .. } | State::Short { .. } | State::Long { .. } => {
-                return Ok(self.in_string(byte));
+                return self.in_string(byte);
             }
             State::ShortEscape { quote } => self.state = State::Short { quote },
             State::LongEscape { quote } => self.state = State::Long { quote, closing: 0 },
@@ -223,12 +241,17 @@ impl<K: Sink> TurtleScan<K> {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => return,
             b'#' => {
+                self.token_start = self.offset;
                 self.state = State::Comment { is_cut: false };
                 return;
             }
-            b'<' => self.state = State::Less,
+            b'<' => {
+                self.token_start = self.offset;
+                self.state = State::Less;
+            }
             b'>' => self.state = State::Greater,
             b'"' | b'\'' => {
+                self.token_start = self.offset;
                 self.state = State::Open {
                     quote: byte,
                     count: 1,
@@ -255,7 +278,7 @@ impl<K: Sink> TurtleScan<K> {
         Ok(true)
     }
 
-    fn in_string(&mut self, byte: u8) -> bool {
+    fn in_string(&mut self, byte: u8) -> Result<bool, String> {
         let is_quote = |quote| byte == quote;
         match self.state {
             State::Open { quote, count: 1 } if is_quote(quote) => {
@@ -266,18 +289,18 @@ impl<K: Sink> TurtleScan<K> {
             }
             State::Open { quote, count: 1 } => {
                 self.state = State::Short { quote };
-                return false;
+                return Ok(false);
             }
             State::Open { .. } => {
-                self.end_token(DirectiveEnd::Text);
-                return false;
+                self.end_token(DirectiveEnd::Text)?;
+                return Ok(false);
             }
-            State::Short { quote } if is_quote(quote) => self.end_token(DirectiveEnd::Text),
+            State::Short { quote } if is_quote(quote) => self.end_token(DirectiveEnd::Text)?,
             State::Short { quote } if byte == b'\\' => self.state = State::ShortEscape { quote },
             // Not allowed; the next line is more likely to begin a statement than a string.
             State::Short { .. } if byte == b'\n' => self.state = State::Plain,
             State::Long { quote, closing: 2 } if is_quote(quote) => {
-                self.end_token(DirectiveEnd::Text);
+                self.end_token(DirectiveEnd::Text)?;
             }
             State::Long { quote, closing } if is_quote(quote) => {
                 self.state = State::Long {
@@ -289,11 +312,12 @@ impl<K: Sink> TurtleScan<K> {
             State::Long { quote, .. } => self.state = State::Long { quote, closing: 0 },
             _ => {}
         }
-        true
+        Ok(true)
     }
 
     /// An IRI or string ended at the current byte.
-    fn end_token(&mut self, kind: DirectiveEnd) {
+    fn end_token(&mut self, kind: DirectiveEnd) -> Result<(), String> {
+        self.check_length(self.token_start)?;
         self.state = State::Plain;
         self.is_fresh = false;
         if let Some(Directive { start, end }) = self.directive
@@ -303,6 +327,32 @@ impl<K: Sink> TurtleScan<K> {
             self.directive = None;
             self.is_fresh = true;
         }
+        Ok(())
+    }
+
+    /// Refuses a token that is too long although the bytes end before it does.
+    fn check_unfinished(&self) -> Result<(), String> {
+        match self.state {
+            State::Plain | State::Escape | State::WordDot if self.word.length > 0 => {
+                self.check_length(self.word.start)
+            }
+            State::Comment { .. }
+            | State::Iri
+            | State::Open { .. }
+            | State::Short { .. }
+            | State::ShortEscape { .. }
+            | State::Long { .. }
+            | State::LongEscape { .. } => self.check_length(self.token_start),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_length(&self, start: usize) -> Result<(), String> {
+        if self.offset - start <= self.token_bytes_max {
+            return Ok(());
+        }
+        let limit = self.token_bytes_max >> 20;
+        Err(format!("a term or comment is longer than {limit} MiB"))
     }
 
     fn extend_word(&mut self, byte: u8) {
@@ -388,7 +438,10 @@ impl<K: Sink> TurtleScan<K> {
     fn after_statement(&mut self, byte: u8) -> bool {
         match byte {
             b' ' | b'\t' | b'\r' => {}
-            b'#' => self.state = State::Comment { is_cut: true },
+            b'#' => {
+                self.token_start = self.offset;
+                self.state = State::Comment { is_cut: true };
+            }
             b'\n' => {
                 self.sink.cut(self.offset + 1);
                 self.state = State::Plain;

@@ -3,7 +3,9 @@
 use super::*;
 use oxrdf::dataset::CanonicalizationAlgorithm;
 use oxrdf::{Dataset, QuadRef};
+use oxttl::TurtleParser;
 use proptest::prelude::*;
+use std::fmt::Write;
 
 /// What the whole document means, up to the names of blank nodes; `None` if it is malformed.
 fn whole(text: &str) -> Option<Dataset> {
@@ -130,4 +132,61 @@ fn errors_name_the_line_of_the_document() {
         panic!("not refused")
     };
     assert!(error.to_string().starts_with("line 3, column "), "{error}");
+}
+
+#[test]
+fn prefixes_between_statements_cost_no_more_than_the_document() {
+    let mut text = String::new();
+    for i in 0..20_000 {
+        let statement = format!("p{i}:s p{i}:p p{i}:o .");
+        writeln!(text, "@prefix p{i}: <http://y.example/{i}#> .\n{statement}").unwrap();
+    }
+    let parts = split_turtle(text.as_bytes(), None, 2000).unwrap();
+    assert!(parts.len() > 5, "{} parts", parts.len());
+    let declared: usize = parts.iter().map(|part| part.environment.len()).sum();
+    assert!(declared < 4 * 20_000, "{declared} declarations");
+    assert!(parts[0].declarations.len() <= 20_000);
+    assert_eq!(in_parts(&text, 2000).unwrap().1.len(), 20_000);
+}
+
+#[test]
+fn prefixes_declared_again_are_not_kept() {
+    let same = "@prefix a: <http://a.example/> .\na:s a:p a:o .\n".repeat(1000);
+    let parts = split_turtle(same.as_bytes(), None, 100).unwrap();
+    assert_eq!((parts.len(), parts[99].declarations.len()), (100, 1));
+    let mut other = String::new();
+    for i in 0..1000 {
+        writeln!(other, "@prefix a: <http://a.example/{i}/> .\na:s a:p a:o .").unwrap();
+    }
+    let parts = split_turtle(other.as_bytes(), None, 100).unwrap();
+    assert!(parts.iter().all(|part| part.environment.len() <= 40));
+    assert!(parts.len() >= 90 && parts[0].declarations.len() <= 1100);
+    assert_eq!(in_parts(&other, 100).unwrap().1.len(), 1000);
+}
+
+#[test]
+fn malformed_directives_are_reported_at_their_place() {
+    let statements = "<http://a/a> <http://a/a> 1 .\n".repeat(100);
+    let text = format!("{statements}@prefix x: <a b> .\n{statements}");
+    let parts = split_turtle(text.as_bytes(), None, 10).unwrap();
+    assert_eq!(parts.len(), 5);
+    let error = in_parts(&text, 10).unwrap_err().to_string();
+    assert!(error.starts_with("line 101, column 12"), "{error}");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_document() {
+    let text = "\u{feff}<a> <b> <c> .\n<a> <b> 2 .\n";
+    let parts = split_turtle(text.as_bytes(), Some("http://base.example/"), 2).unwrap();
+    assert_eq!(parts[0].bytes()[0], b'<');
+    let count = parts.into_iter().map(|part| {
+        let mut count = 0;
+        let mut on_quad = |_: QuadRef<'_>| {
+            count += 1;
+            ControlFlow::Continue(())
+        };
+        part.read(&mut on_quad).unwrap();
+        count
+    });
+    assert_eq!(count.sum::<usize>(), 2);
 }
