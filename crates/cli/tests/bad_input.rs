@@ -448,3 +448,14 @@ fn a_dump_that_fails_leaves_the_old_file() {
     assert_eq!(run.code, Some(0), "{}", run.errors);
     assert_eq!(fs::read_to_string(&old).expect("written"), GOOD);
 }
+
+#[test]
+fn a_store_that_lost_its_current_file_is_not_swept_away() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    let before = count(&store);
+    fs::remove_file(store.join("CURRENT")).expect("it is there");
+    load(&store, &[&write(folder.path(), "more.nt", GOOD)]);
+    assert_eq!(count(&store), before + 1);
+}

@@ -98,7 +98,7 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         })?;
     let previous = match read_current(disk, path) {
         Ok(current) => Some(current.generation),
-        Err(OpenError::Missing { .. } | OpenError::Empty { .. }) => None,
+        Err(OpenError::Missing { .. } | OpenError::Empty { .. }) => adopt(disk, path)?,
         Err(error) => return Err(error.into()),
     };
     let names = disk.list(path).map_err(at(path))?;
@@ -122,6 +122,60 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         is_committed: false,
         is_first,
         _lock: lock,
+    })
+}
+
+/// Without CURRENT the highest whole generation becomes current, if there is one: a first load that
+/// was killed just before it would have been, or a store whose CURRENT somebody has lost. Otherwise
+/// the next load would sweep away a whole store as if it were a leftover.
+fn adopt(disk: &dyn Disk, path: &Path) -> Result<Option<u64>, BeginError> {
+    let names = disk.list(path).unwrap_or_default();
+    let mut numbers: Vec<u64> = names
+        .iter()
+        .filter_map(|name| generation_number(name))
+        .collect();
+    numbers.sort_unstable();
+    for &number in numbers.iter().rev() {
+        let directory = path.join(generation_name(number));
+        let Ok(region) = disk.map(&directory.join(MANIFEST)) else {
+            continue;
+        };
+        let bytes = region.bytes();
+        let is_whole = Manifest::from_bytes(bytes).is_ok_and(|manifest| {
+            manifest.generation == number
+                && manifest.files.iter().all(|part| {
+                    let sums = memory::block_count(part.length_bytes) * 8;
+                    disk.map(&directory.join(&part.name))
+                        .is_ok_and(|file| file.len() as u64 == part.length_bytes + sums)
+                })
+        });
+        if is_whole {
+            make_current(disk, path, number, bytes)?;
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes CURRENT beside its name, renames it and makes that durable.
+fn make_current(
+    disk: &dyn Disk,
+    store: &Path,
+    number: u64,
+    manifest: &[u8],
+) -> Result<(), BeginError> {
+    let (next, current) = (store.join(CURRENT_NEXT), store.join(CURRENT));
+    let head = FileHead::new(KIND_CURRENT, number, manifest);
+    let _ = disk.remove_file(&next);
+    let written = disk.create(&next).and_then(|mut file| {
+        file.append(bytemuck::bytes_of(&head))?;
+        file.sync()?;
+        disk.rename(&next, &current)?;
+        disk.sync_dir(store)
+    });
+    written.map_err(|source| BeginError::Io {
+        file: current,
+        source,
     })
 }
 
