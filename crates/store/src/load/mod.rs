@@ -19,7 +19,8 @@
 //! | what | most | where it is exceeded |
 //! |---|---|---|
 //! | a line of N-Triples or N-Quads | a tenth of the memory limit, at least 16 MiB, at most 256 MiB | malformed, with its line |
-//! | a term of another format that is read | 16 MiB, the libraries' buffer | malformed, with the line where reading stood |
+//! | a term of Turtle or TriG | 256 MiB | malformed, with the line where reading stood |
+//! | a token of JSON-LD | 16 MiB, the library's buffer | malformed, with the line where reading stood |
 //! | a statement or a part of a mapped Turtle file, as N-Quads | 512 MiB | malformed |
 //!
 //! # The floor
