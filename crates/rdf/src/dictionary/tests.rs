@@ -464,3 +464,59 @@ fn every_block_size_reads_back() {
         }
     }
 }
+
+/// The example of `docs/formats/dictionary-layout.md`.
+#[test]
+fn the_bytes_are_those_that_the_documents_draw() {
+    let [p9, p10, qu] =
+        ["http://e/p9", "http://e/p10", "http://e/qu"].map(|text| NamedNode::new(text).unwrap());
+    let blank = BlankNode::new("b").unwrap();
+    let terms = [
+        p9.clone().into(),
+        p10.into(),
+        Literal::new_simple_literal("ann@e.org").into(),
+        qu.clone().into(),
+        Literal::new_simple_literal("bob@e.org").into(),
+        blank.clone().into(),
+        Triple::new(p9, qu, blank).into(),
+    ];
+    let (files, _) = build(&terms);
+    let header = |part, kind, parameter, count| {
+        let mut bytes = b"somsdict\x01\0".to_vec();
+        bytes.extend([part, kind, 8, parameter]);
+        bytes.resize(24, 0);
+        bytes.push(count);
+        bytes.resize(64, 0);
+        bytes
+    };
+    let expect = |file: &CheckedRegion, header: Vec<u8>, content: &[u8]| {
+        assert_eq!(
+            file.bytes(0..file.len()).unwrap(),
+            [&header, content].concat()
+        );
+    };
+    let (iris, literals) = (&files.iris, &files.literals);
+    expect(
+        &iris.keys,
+        header(1, 0, 4, 0),
+        b"\x0bhttp://e/p9\0\x0a\x09qu\0\0\0\0\0\0\0",
+    );
+    let offsets = b"\x40\0\0\0\0\x51\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0";
+    expect(&iris.offsets, header(2, 0, 4, 0), offsets);
+    expect(
+        &literals.keys,
+        header(1, 2, 4, 0),
+        b"\x0a\0ann@e.org\xc5\x01bob",
+    );
+    let offsets = b"\x40\0\0\0\0\x50\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0";
+    expect(&literals.offsets, header(2, 2, 4, 0), offsets);
+    let mut lines = [0; 128];
+    (lines[0], lines[64], lines[96]) = (0x8f, 0x78, 1);
+    expect(&literals.index, header(3, 2, 1, 2), &lines);
+    let mut record = [0; 24];
+    (record[8], record[23]) = (2, 0x10);
+    expect(&files.triple_terms.records, header(4, 3, 0, 0), &record);
+    assert_eq!(files.triple_terms.index.len(), 64 + 128);
+    assert_eq!(build(&[]).0.iris.offsets.len(), 72);
+    assert_eq!(build(&[]).0.iris.index.len(), 64);
+}
