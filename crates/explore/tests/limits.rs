@@ -433,3 +433,28 @@ fn few_rows_of_an_endless_product_come_at_once() {
         assert_eq!(rows.unwrap(), limit);
     }
 }
+
+/// `FILTER(value = ?y)` for each x, at this budget: the rows, and the most bytes that were reserved.
+fn filtered(value: Expression, memory: &Budget) -> Result<u64, WalkError> {
+    let filter = Expression::Compare(
+        Comparison::Equal,
+        Box::new(value),
+        Box::new(Expression::Slot(Y)),
+    );
+    let plan = plan_of(vec![
+        keys(X, &[X]),
+        expand(X, Direction::Out, Y, &[X, Y]),
+        step(Action::Filter(filter), &[X]),
+    ]);
+    let stop = &Unlimited;
+    run(&plan, Limits { memory, stop })
+}
+
+#[test]
+fn many_arguments_hold_one_column_at_a_time() {
+    // `?z` is unbound: no text is computed, only columns are held.
+    let memory = Budget::new(1 << 20);
+    let joined = Expression::Call(Function::Concat, vec![Expression::Slot(Z); 2000]);
+    assert_eq!(filtered(joined, &memory).unwrap(), 0);
+    assert!(memory.most.into_inner() > 64 * 1024, "columns are counted");
+}

@@ -10,7 +10,8 @@
 //!  cells          0  0  1  -            where the text is, if it was needed
 //! ```
 //!
-//! Text that an evaluation computes draws on the memory budget until the batch is dropped.
+//! Text that an evaluation computes draws on the memory budget until the batch is dropped. Columns of
+//! values are counted as a stack: what an operand needed is free again once its parent is evaluated.
 
 use super::pattern::PatternCache;
 use super::value::Value;
@@ -21,7 +22,7 @@ use crate::local::LocalTerms;
 use oxrdf::{Term, TermRef};
 use query::plan::{ConstantId, Slot};
 use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 /// A column of values; `None` is an error (section 17.2), which an unbound cell is too.
 pub(crate) type Column<'b> = Vec<Option<Value<'b>>>;
@@ -82,6 +83,8 @@ pub(crate) struct Batch<'b> {
     scratch: &'b Scratch,
     limits: Limits<'b>,
     reserved: RefCell<(Reservation<'b>, u64)>,
+    /// Bytes of the columns of values that evaluations hold now.
+    columns: Cell<u64>,
 }
 
 impl<'b> Batch<'b> {
@@ -101,6 +104,7 @@ impl<'b> Batch<'b> {
             scratch,
             limits,
             reserved,
+            columns: Cell::new(0),
         }
     }
 
@@ -169,8 +173,27 @@ impl<'b> Batch<'b> {
         }
         let (reservation, used) = &mut *self.reserved.borrow_mut();
         *used += bytes as u64;
-        reservation.cover(*used)?;
+        reservation.cover(*used + self.columns.get())?;
         self.spend(bytes as u64)
+    }
+
+    /// Bytes of columns held now, to be given to [`Batch::drop_columns`] once later ones are dropped.
+    pub(crate) fn columns(&self) -> u64 {
+        self.columns.get()
+    }
+
+    /// Says that the columns that were made since `held` are dropped.
+    pub(crate) fn drop_columns(&self, held: u64) {
+        self.columns.set(held);
+    }
+
+    /// Says that a column of so many rows is made.
+    pub(crate) fn add_column(&self, rows: usize) -> Result<(), WalkError> {
+        let bytes = (rows * size_of::<Option<Value<'_>>>()) as u64;
+        self.columns.set(self.columns.get() + bytes);
+        let (reservation, used) = &mut *self.reserved.borrow_mut();
+        reservation.cover(*used + self.columns.get())?;
+        self.spend(rows as u64 * 16)
     }
 
     /// Says that work of about `units` nanoseconds is done.

@@ -72,6 +72,17 @@ impl Computation {
         batch: &Batch<'b>,
         at: &[u32],
     ) -> Result<Operand<'b>, WalkError> {
+        let held = batch.columns();
+        batch.add_column(at.len())?;
+        let operand = self.evaluate_column(batch, at)?;
+        batch.drop_columns(held);
+        if matches!(operand, Operand::Many(_)) {
+            batch.add_column(at.len())?;
+        }
+        Ok(operand)
+    }
+
+    fn evaluate_column<'b>(&self, batch: &Batch<'b>, at: &[u32]) -> Result<Operand<'b>, WalkError> {
         Ok(match self {
             Computation::Slot(slot) => Operand::Many(batch.values(*slot, at)?),
             Computation::Constant(constant) => Operand::One(Some(batch.constant(*constant))),
@@ -241,10 +252,21 @@ fn scatter<'b>(
         return Ok(());
     }
     let rows: Vec<u32> = places.iter().map(|&place| at[place]).collect();
-    let values = operand.evaluate(batch, &rows)?.into_column(rows.len());
-    for (&place, value) in places.iter().zip(values) {
-        results[place] = value;
+    let held = batch.columns();
+    let values = operand.evaluate(batch, &rows)?;
+    if let Operand::One(Some(value)) = &values
+        && value.owned_bytes() > 0
+    {
+        for &place in places {
+            batch.computed(value.owned_bytes())?;
+            results[place] = Some(value.clone());
+        }
+    } else {
+        for (&place, value) in places.iter().zip(values.into_column(rows.len())) {
+            results[place] = value;
+        }
     }
+    batch.drop_columns(held);
     Ok(())
 }
 
@@ -253,31 +275,34 @@ fn concatenate<'b>(
     batch: &Batch<'b>,
     at: &[u32],
 ) -> Result<Operand<'b>, WalkError> {
-    let operands = evaluate_all(arguments, batch, at)?;
-    let mut results = Vec::with_capacity(at.len());
-    for row in 0..at.len() {
-        let mut joined = Some(text::Concatenation::default());
-        for operand in &operands {
-            let pushed = joined
-                .as_mut()
-                .zip(operand.get(row))
-                .and_then(|(all, value)| all.push(value));
-            if pushed.is_none() {
-                joined = None;
-                break;
+    let mut joined = Vec::with_capacity(at.len());
+    joined.resize_with(at.len(), || Some(text::Concatenation::default()));
+    for argument in arguments {
+        let held = batch.columns();
+        let operand = argument.evaluate(batch, at)?;
+        for (row, all) in joined.iter_mut().enumerate() {
+            let (Some(so_far), value) = (all.as_mut(), operand.get(row)) else {
+                continue;
+            };
+            let before = so_far.capacity();
+            if value.and_then(|value| so_far.push(value)).is_none() {
+                *all = None;
+                continue;
             }
-            if joined
-                .as_ref()
-                .is_some_and(|all| all.len() > STRING_BYTES_MAX)
-            {
-                batch.computed(STRING_BYTES_MAX + 1)?;
+            if so_far.len() > STRING_BYTES_MAX {
+                return Err(too_long());
+            }
+            match so_far.capacity() - before {
+                0 => {}
+                more => batch.computed(more.min(STRING_BYTES_MAX))?,
             }
         }
-        let value = joined.map(text::Concatenation::finish);
-        account(value.as_ref(), batch)?;
-        results.push(value);
+        batch.drop_columns(held);
     }
-    Ok(Operand::Many(results))
+    let values = joined
+        .into_iter()
+        .map(|all| all.map(text::Concatenation::finish));
+    Ok(Operand::Many(values.collect()))
 }
 
 fn substring<'b>(

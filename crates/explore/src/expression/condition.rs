@@ -170,7 +170,11 @@ impl Condition {
                     *truth = truth.negated();
                 }
             }
-            general => general.evaluate_values(batch, at, truths)?,
+            general => {
+                let held = batch.columns();
+                general.evaluate_values(batch, at, truths)?;
+                batch.drop_columns(held);
+            }
         }
         Ok(())
     }
@@ -374,7 +378,9 @@ fn is_in(
             break;
         }
         let rows: Vec<u32> = open.iter().map(|&place| at[place]).collect();
+        let held = batch.columns();
         let values = candidate.evaluate(batch, &rows)?;
+        batch.drop_columns(held);
         let mut index = 0;
         open.retain(|&place| {
             let both = needles.get(place).zip(values.get(index));

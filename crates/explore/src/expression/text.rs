@@ -79,9 +79,9 @@ pub(crate) fn substring<'a>(
     length: Option<&Value<'a>>,
 ) -> Option<Value<'a>> {
     let (text, language) = string(text)?;
-    let start = integer(start)?.checked_sub(1)?;
+    let start = integer(start)?.saturating_sub(1);
     let end = match length {
-        Some(length) => start.checked_add(integer(length)?)?,
+        Some(length) => start.saturating_add(integer(length)?),
         None => i64::MAX,
     };
     let from = byte_of(text, start);
@@ -200,6 +200,11 @@ impl<'a> Concatenation<'a> {
         self.language = if agrees { language } else { None };
         self.parts += 1;
         Some(())
+    }
+
+    /// Bytes allocated so far.
+    pub(crate) fn capacity(&self) -> usize {
+        self.text.capacity()
     }
 
     /// Bytes so far.
