@@ -17,16 +17,19 @@
 //!
 //! A step gets at least half a chunk of room, and may exceed a chunk by the rows of one input chunk.
 //!
+//! Chunks of many columns hold fewer rows, so that all chunks of a walk stay within some megabytes, and
+//! what they hold is drawn on the query's budget.
+//!
 //! Costs per call of a step: a look at [`crate::limits::Stop`], some 20 ns of bookkeeping.
 
 use crate::chunk::{Chunk, ROWS};
 use crate::error::WalkError;
-use crate::limits::Limits;
+use crate::limits::{Limits, Reservation};
 use crate::prepare::Prepared;
 use crate::profile::StepProfile;
 use crate::step::{Context, Flow, Operator, Turn};
 use query::plan::Slot;
-use rdf::Lexicon;
+use rdf::{Lexicon, VertexId};
 use std::ops::Range;
 use store::view::{GraphView, Ticket};
 
@@ -70,6 +73,12 @@ impl Default for Options<'_> {
     }
 }
 
+/// Bytes of all chunks of a walk, above which chunks hold fewer rows: a star of a thousand patterns
+/// carries half a million columns.
+const CHUNKS_BYTES_MAX: usize = 8 << 20;
+/// ... but never fewer than these.
+const CHUNK_ROWS_MIN: usize = 16;
+
 /// A walk; see the module's documentation. `'p` is the prepared plan's borrow, `'a` that of the view
 /// and of everything else that outlives the query.
 pub struct Walk<'p, 'a, V, L> {
@@ -92,6 +101,9 @@ pub struct Walk<'p, 'a, V, L> {
     pass: Chunk,
     capacity: usize,
     profile: Vec<StepProfile>,
+    /// What full chunks take, drawn on the budget at the first call.
+    chunks_bytes: u64,
+    chunks: Reservation<'a>,
 }
 
 /// One step of the walk and its input.
@@ -203,7 +215,17 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             }
             columns = step.keep;
         }
-        let rows = options.chunk_rows.max(1);
+        let cells: usize = prepared.steps()[steps.clone()]
+            .iter()
+            .map(|step| step.keep.len())
+            .sum();
+        let row_bytes = (cells + before.len()).max(1) * size_of::<VertexId>();
+        let fitting = (CHUNKS_BYTES_MAX / row_bytes).max(CHUNK_ROWS_MIN);
+        let rows = options.chunk_rows.clamp(1, fitting);
+        let options = Options {
+            chunk_rows: rows,
+            ..options
+        };
         let may_end_early = prepared.is_ask() || prepared.limits_rows();
         Walk {
             context,
@@ -222,6 +244,8 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             },
             profile: vec![StepProfile::default(); stages.len()],
             stages,
+            chunks_bytes: (rows * row_bytes) as u64,
+            chunks: Reservation::new(context.limits),
         }
     }
 
@@ -282,6 +306,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// Fills `out` with the next rows. After [`Status::Done`] or an error there are no more; after
     /// an error the walk is to be dropped.
     pub fn next(&mut self, out: &mut Chunk) -> Result<Status, WalkError> {
+        self.chunks.cover(self.chunks_bytes)?;
         out.shape(self.context.prepared.width(), self.output);
         let mut runs = 0;
         loop {

@@ -126,3 +126,36 @@ fn columns_that_nothing_binds_come_in_batches() {
     query.run(&mut sink).expect("nothing is held");
     assert_eq!(sink.rows, 250_000);
 }
+
+#[test]
+fn a_wide_star_keeps_its_chunks_small() {
+    let source = Source::reader(
+        "data",
+        io::Cursor::new("<http://e/s> <http://e/p> <http://e/o> .\n"),
+    )
+    .with_syntax(Syntax::NTriples);
+    let database = load_in_memory(
+        vec![source],
+        &Load::default(),
+        &Options::default(),
+        &Unwatched,
+    )
+    .expect("the data are sound")
+    .0;
+    let mut text = "SELECT * WHERE { <http://e/s> ".to_owned();
+    for number in 0..600 {
+        write!(text, "<http://e/p> ?v{number} ; ").expect("a string grows");
+    }
+    text.push('}');
+    let request = Request {
+        memory_bytes: Some(32 << 20),
+        ..Request::new(&text)
+    };
+    let mut query = database.start(&request).expect("it parses");
+    let mut sink = Largest::default();
+    let finished = query
+        .run(&mut sink)
+        .expect("one row of 600 cells is little");
+    assert_eq!(sink.rows, 1);
+    assert!(finished.peak_bytes > 0, "chunks are drawn on the budget");
+}
