@@ -209,6 +209,23 @@ impl<'v> Lists<'v> {
         columns.neighbours.run(select).map_err(|fault| *fault)
     }
 
+    /// Leaves in list `i` only the rows of `targets[i]`, whatever their graphs, so that
+    /// [`Lists::expand`] reads no other. One target per list (asserted). A binary search each.
+    pub fn narrow(&mut self, targets: &[VertexId]) -> Result<(), ViewError> {
+        assert!(targets.len() == self.len(), "one target per list");
+        let Some(columns) = self.columns else {
+            return Ok(());
+        };
+        let rows = &mut self.rows;
+        let narrowed = columns.neighbours.run(Narrow {
+            columns,
+            targets,
+            rows,
+        });
+        self.total_edges = narrowed.map_err(|fault| *fault)?;
+        Ok(())
+    }
+
     /// Appends per list the number of rows that [`Lists::expand`] would give. O(lists) when
     /// [`Lists::is_exact`], else O(edges).
     pub fn degrees(&self, out: &mut Vec<u64>) -> Result<(), ViewError> {
@@ -440,6 +457,37 @@ impl<'v> ColumnRun<'v> for Select<'_, 'v> {
             }
         }
         Ok(())
+    }
+}
+
+/// Cuts lists down to a neighbour each; gives the number of rows left.
+struct Narrow<'a, 'v> {
+    columns: Columns<'v>,
+    targets: &'a [VertexId],
+    rows: &'a mut [(u64, u64)],
+}
+
+impl<'v> ColumnRun<'v> for Narrow<'_, 'v> {
+    type Output = Result<u64, Fault>;
+
+    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+        let mut total = 0;
+        for ((start, end), &target) in self.rows.iter_mut().zip(self.targets) {
+            let Some(wanted) = decode.code(target).filter(|_| *start < *end) else {
+                *end = *start;
+                continue;
+            };
+            let codes = self
+                .columns
+                .neighbours
+                .codes(source, decode, *start..*end)?;
+            let place = codes.partition_point(|code| *code < wanted);
+            let same = codes[place..].partition_point(|code| *code == wanted);
+            *start += place as u64;
+            *end = *start + same as u64;
+            total += same as u64;
+        }
+        Ok(total)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Check edges where predicate or graph differ by row, or where the graph is bound by the check.
 //!
 //! Rows are grouped as in [`super::groups`]; each group is a batch of lists, looked from the
-//! subject. Binding the graph gives one row for each graph that has the edge, so the lists are read
-//! through, a piece at a time.
+//! subject. Binding the graph gives one row for each graph that has the edge: each list is cut down
+//! to the rows of its neighbour by a binary search, so that a hub costs a row no more than another
+//! vertex, and what is left is read a piece at a time.
 
 use super::groups::{GroupBy, Groups};
 use super::list::Expander;
@@ -82,6 +83,9 @@ impl<'a> GroupsCheck<'_, 'a> {
                     Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }
+                if self.policy.binds_graph {
+                    self.lists.narrow(&self.targets)?;
+                }
                 self.expander.cursor = ListCursor::default();
             }
             let done = if self.policy.binds_graph {
@@ -107,23 +111,14 @@ impl<'a> GroupsCheck<'_, 'a> {
         Ok(true)
     }
 
-    /// The rows of a piece of the group's lists whose edge it is, with its graph.
+    /// A row for each row of a piece of the narrowed lists, with its graph.
     fn piece(&mut self, flow: &mut Flow<'_>) -> Result<bool, WalkError> {
         self.found.clear();
-        let (done, neighbours, graphs) = self.expander.piece(&self.lists, true, flow.capacity)?;
-        let mut hits = Vec::new();
-        for (at, neighbour) in neighbours.iter().enumerate() {
-            hits.push((at, *neighbour, graphs[at]));
+        let (done, _, graphs) = self.expander.piece(&self.lists, true, flow.capacity)?;
+        if let Some(slot) = self.policy.graph {
+            flow.output.cells_mut(slot).extend_from_slice(graphs);
         }
-        for (at, neighbour, graph) in hits {
-            let list = self.expander.rows[at];
-            if self.targets[list as usize] == neighbour {
-                self.found.push(list);
-                if let Some(slot) = self.policy.graph {
-                    flow.output.cells_mut(slot).push(graph);
-                }
-            }
-        }
+        self.found.extend_from_slice(&self.expander.rows);
         Ok(done)
     }
 
