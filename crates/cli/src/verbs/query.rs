@@ -26,12 +26,11 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     if let Some(endpoint) = &flags.endpoint {
         return remote::query(endpoint, &text, answer_format(flags), config.timeout);
     }
-    let database = match &flags.location {
-        Some(location) => open::store(location, &config)?,
-        None => {
-            let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-            open::files(&flags.data, format, base, &config)?
-        }
+    let database = if let Some(location) = &flags.location {
+        open::store(location, &config)?
+    } else {
+        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+        open::files(&flags.data, format, base, &config)?
     };
     if flags.explain {
         let query = database.start(&Request::new(&text)).map_err(failure)?;

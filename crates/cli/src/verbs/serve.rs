@@ -17,12 +17,12 @@ pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
     let config = settings::check(&layers)?;
     let mut options = ServerOptions::from_config(&config);
     options.cross_origin = flags.cors;
-    let open = move || match &flags.location {
-        Some(location) => open::store(location, &config),
-        None => {
-            let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-            open::files(&flags.files, format, base, &config)
+    let open = move || {
+        if let Some(location) = &flags.location {
+            return open::store(location, &config);
         }
+        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+        open::files(&flags.files, format, base, &config)
     };
     serve(options, open, |_| {})
 }
