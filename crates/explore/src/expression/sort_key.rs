@@ -15,7 +15,7 @@
 //! A key owns its text. It is made once per row and key, so a comparison decodes nothing.
 
 use super::compare::duration;
-use super::value::{Scalar, Value};
+use super::value::{self, Scalar, Value};
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
 use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
 use std::cmp::Ordering;
@@ -59,7 +59,10 @@ impl SortKey {
             Some(value @ Value::Scalar(scalar, _)) => {
                 SortKey::of_scalar(*scalar).unwrap_or_else(|| SortKey::lexical(value))
             }
-            Some(value @ Value::Other(..)) => SortKey::lexical(value),
+            Some(value @ Value::Other(lexical, datatype)) => {
+                let large = value::large_number(lexical, datatype);
+                large.map_or_else(|| SortKey::lexical(value), binary_number)
+            }
             Some(Value::Triple(triple)) => SortKey::of_triple(triple),
         }
     }
@@ -294,6 +297,9 @@ mod tests {
                 "0.3",
                 "9007199254740992.5",
                 "170141183460469231731",
+                "170141183460469231732",
+                "1.00000000000000000000001",
+                "-123456789012345678901234567890",
             ],
         ),
         (

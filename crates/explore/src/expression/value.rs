@@ -5,7 +5,8 @@
 //! `01`. A literal of a datatype with values whose lexical form is not one of it (`"x"^^xsd:integer`)
 //! is [`Value::Other`], as is every literal of an unknown datatype: operators have no opinion on it.
 //!
-//! Integers are 64 bits and decimals 128, as in `oxsdatatypes`; larger ones are `Other` too.
+//! Integers are 64 bits and decimals 128, as in `oxsdatatypes`; larger ones are `Other` too, but still
+//! numbers for `isNUMERIC` and for sorting.
 
 use oxrdf::vocab::{rdf as rdf_names, xsd};
 use oxrdf::{BaseDirection, LiteralRef, TermRef, Triple};
@@ -132,6 +133,15 @@ impl<'a> Value<'a> {
             Value::Other(_, datatype) if is_boolean_or_numeric(datatype) => false,
             _ => return None,
         })
+    }
+
+    /// Whether `isNUMERIC` holds (section 17.4.2.4).
+    pub(crate) fn is_numeric(&self) -> bool {
+        match self {
+            Value::Scalar(scalar, _) => scalar.is_numeric(),
+            Value::Other(lexical, datatype) => large_number(lexical, datatype).is_some(),
+            _ => false,
+        }
     }
 
     /// The lexical form of a literal; `None` for other terms.
@@ -314,6 +324,32 @@ fn integer_range(local: &str) -> Option<(i64, i64)> {
         "negativeInteger" => (i64::MIN, -1),
         _ => return None,
     })
+}
+
+/// The nearest double of an integer or decimal too large to be a [`Scalar`]; `None` where the form is
+/// none of the datatype.
+pub(crate) fn large_number(lexical: &str, datatype: &str) -> Option<f64> {
+    let local = datatype.strip_prefix(XSD)?;
+    let is_negative = lexical.starts_with('-');
+    let unsigned = lexical.strip_prefix(['+', '-']).unwrap_or(lexical);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let has_digit = !whole.is_empty() || !fraction.is_empty();
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !has_digit || !are_digits(whole) || !are_digits(fraction) {
+        return None;
+    }
+    let fits = match local {
+        "decimal" => true,
+        _ if unsigned.contains('.') => false,
+        "integer" => true,
+        "unsignedLong" => !is_negative && unsigned.parse::<u64>().is_ok(),
+        "nonNegativeInteger" | "positiveInteger" => !is_negative,
+        "nonPositiveInteger" | "negativeInteger" => is_negative,
+        _ => false,
+    };
+    // A range of 64 bits has decided already what it holds.
+    let is_large = local == "decimal" || lexical.parse::<Integer>().is_err();
+    (fits && is_large).then(|| lexical.parse().ok()).flatten()
 }
 
 /// Whether an ill-formed literal of this type has the effective boolean value false.
