@@ -36,6 +36,15 @@ pub enum WalkError {
         /// The cap.
         limit_bytes: u64,
     },
+    /// A regular expression that XPath allows and cannot be evaluated here: back-references, rare
+    /// character blocks, or one beyond its limits.
+    #[error(
+        "the regular expression {pattern:?} is not supported: back-references, some character blocks and very large patterns are not"
+    )]
+    UnsupportedPattern {
+        /// Its beginning.
+        pattern: String,
+    },
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,

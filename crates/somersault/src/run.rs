@@ -513,6 +513,7 @@ impl From<WalkError> for QueryError {
             WalkError::StringTooLong { limit_bytes } => QueryError::new(Kind::Memory, error)
                 .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
+            WalkError::UnsupportedPattern { .. } => QueryError::new(Kind::Unsupported, error),
         }
     }
 }

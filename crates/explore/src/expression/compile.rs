@@ -276,7 +276,10 @@ fn matcher(pattern: &Expression, flags: Option<&Expression>, constants: Constant
         Some(flags) => constants.text(flags),
     };
     match (constants.text(pattern), constant_flags) {
-        (Some(pattern), Some(flags)) => Matcher::Constant(Pattern::compile(pattern, flags)),
+        (Some(pattern), Some(flags)) => {
+            let compiled = Pattern::compile(pattern, flags);
+            Matcher::Constant(compiled.map_err(|refusal| (refusal, pattern.to_owned())))
+        }
         _ => Matcher::Computed(
             computation(pattern, constants),
             flags.map(|flags| computation(flags, constants)),

@@ -11,9 +11,10 @@
 use super::batch::Batch;
 use super::compare;
 use super::computation::{Computation, Operand};
-use super::pattern::{COMPILE_EFFORT, Pattern};
+use super::pattern::{self, COMPILE_EFFORT, Pattern};
 use super::text;
 use super::value::Value;
+use super::xpath_pattern::Refusal;
 use crate::error::WalkError;
 use query::expression::{Comparison, Function};
 use query::plan::{ConstantId, Slot};
@@ -123,8 +124,8 @@ pub(crate) enum Kind {
 /// A regular expression: compiled once, or per row from these.
 #[derive(Clone, Debug)]
 pub(crate) enum Matcher {
-    /// Constant; `None` where it is an error.
-    Constant(Option<Pattern>),
+    /// Constant, or why it was refused and its text.
+    Constant(Result<Pattern, (Refusal, String)>),
     /// Pattern and flags.
     Computed(Computation, Option<Computation>),
 }
@@ -209,9 +210,9 @@ impl Condition {
             Condition::IsKind(kind, operand) => singles(operand, batch, at, truths, |value| {
                 Some(kind.is_of_value(value))
             }),
-            Condition::IsNumeric(operand) => singles(operand, batch, at, truths, |value| {
-                Some(matches!(value, Value::Scalar(scalar, _) if scalar.is_numeric()))
-            }),
+            Condition::IsNumeric(operand) => {
+                singles(operand, batch, at, truths, |value| Some(value.is_numeric()))
+            }
             Condition::Matches(text, matcher) => matches(text, matcher, batch, at, truths),
             Condition::Truth(operand) => singles(operand, batch, at, truths, Value::truth),
             _ => unreachable!("the forms on ids were evaluated before"),
@@ -421,7 +422,7 @@ fn matches(
 
 /// The patterns of some rows.
 pub(crate) enum Patterns<'m, 'b> {
-    Constant(&'m Option<Pattern>),
+    Constant(&'m Result<Pattern, (Refusal, String)>),
     Computed(Operand<'b>, Option<Operand<'b>>),
 }
 
@@ -470,7 +471,8 @@ impl Patterns<'_, '_> {
         batch: &Batch<'_>,
     ) -> Result<Option<Found<'_>>, WalkError> {
         let (pattern, flags) = match self {
-            Patterns::Constant(pattern) => return Ok(pattern.as_ref().map(Found::Constant)),
+            Patterns::Constant(Ok(pattern)) => return Ok(Some(Found::Constant(pattern))),
+            Patterns::Constant(Err((refusal, text))) => return pattern::refuse(*refusal, text),
             Patterns::Computed(pattern, flags) => (pattern, flags),
         };
         let flags = match flags {
@@ -484,6 +486,9 @@ impl Patterns<'_, '_> {
         if is_new {
             batch.spend(COMPILE_EFFORT + 100 * pattern.len() as u64)?;
         }
-        Ok(compiled.map(Found::Cached))
+        match compiled {
+            Ok(compiled) => Ok(Some(Found::Cached(compiled))),
+            Err(refusal) => pattern::refuse(refusal, pattern),
+        }
     }
 }

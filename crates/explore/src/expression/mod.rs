@@ -9,7 +9,7 @@
 //! | `compile` | the choice of the cheap forms |
 //! | `batch` | rows, and the text of their terms fetched at need |
 //! | `condition`, `computation` | evaluation |
-//! | `value`, `compare`, `arithmetic`, `text`, `pattern` | one row's work |
+//! | `value`, `compare`, `arithmetic`, `text`, `pattern`, `xpath_pattern` | one row's work |
 //! | `sort_key` | `ORDER BY` |
 //!
 //! Measured on LUBM-160's 173,040 course names, one thread of a 2-core EPYC VM, 2026-11-21, per row:
@@ -27,6 +27,7 @@ mod pattern;
 mod sort_key;
 mod text;
 mod value;
+mod xpath_pattern;
 
 pub(crate) use batch::{Batch, Scratch, Terms};
 pub(crate) use compile::{Constants, computation, filter};

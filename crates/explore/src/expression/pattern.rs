@@ -1,20 +1,27 @@
 //! Regular expressions: `REGEX` and `REPLACE` (SPARQL 1.1 Query sections 17.4.3.14 and 15).
 //!
-//! The language is that of the `regex` crate, which runs in linear time, so no pattern can hang a
-//! query; it lacks back-references and differs from XPath in small things (`\i`, `\c`, character
-//! class subtraction). The compiled size is limited. The flags are XPath's `s m i x q`; with `q`
-//! the pattern is text. A constant pattern is compiled once, when the plan is prepared; others are
-//! kept for the next rows in a small cache.
+//! A pattern is XPath's, translated by [`super::xpath_pattern`] for the `regex` crate, which runs in
+//! linear time, so no pattern can hang a query. The compiled size is limited. The flags are XPath's
+//! `s m i x q`; with `q` the pattern is text. A constant pattern is compiled once, when the plan is
+//! prepared; others are kept for the next rows in a small cache. A pattern that is none is an error
+//! value; one that cannot be evaluated here ends the query.
 //!
 //! A replacement is XPath's: `$3` is a group, `\$` and `\\` are characters, anything else after
-//! these two is an error, as is a pattern that matches the empty string (`fn:replace`).
+//! these two is an error, as is a pattern that matches the empty string (`fn:replace`). It is read
+//! anew for every match: keeping its parts would take more memory than its text. No byte is written
+//! beyond the limit of the result.
 
-use regex::{Captures, Regex, RegexBuilder};
+use super::xpath_pattern::{self, Flags, Refusal};
+use crate::error::WalkError;
+use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Bytes that a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 1_000_000;
+
+/// Bytes of a pattern: what it is translated to and parsed into takes a few hundred times as many.
+const PATTERN_BYTES_MAX: usize = 1 << 16;
 
 /// Patterns kept for later rows.
 const CACHE_PATTERNS: usize = 16;
@@ -30,30 +37,36 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles; `None` is an error.
-    pub(crate) fn compile(pattern: &str, flags: &str) -> Option<Pattern> {
-        let is_text = flags.contains('q');
-        let pattern = if is_text {
-            Cow::Owned(regex::escape(pattern))
-        } else {
-            Cow::Borrowed(pattern)
-        };
-        let mut builder = RegexBuilder::new(&pattern);
-        builder.size_limit(COMPILED_BYTES_MAX);
+    /// Compiles.
+    pub(crate) fn compile(pattern: &str, flags: &str) -> Result<Pattern, Refusal> {
+        let mut known = Flags::default();
+        let mut is_text = false;
         for flag in flags.chars() {
             match flag {
-                's' => builder.dot_matches_new_line(true),
-                'm' => builder.multi_line(true),
-                'i' => builder.case_insensitive(true),
-                'x' => builder.ignore_whitespace(!is_text),
-                'q' => &mut builder,
-                _ => return None,
-            };
+                's' => known.dot_all = true,
+                'm' => known.multi_line = true,
+                'i' => known.ignore_case = true,
+                'x' => known.free_space = true,
+                'q' => is_text = true,
+                _ => return Err(Refusal::Invalid),
+            }
         }
-        Some(Pattern {
-            regex: builder.build().ok()?,
-            is_text,
-        })
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(Refusal::Unsupported);
+        }
+        let translated = if is_text {
+            regex::escape(pattern)
+        } else {
+            xpath_pattern::translate(pattern, known)?
+        };
+        // What was translated is valid: only a limit of the crate can refuse it.
+        let regex = RegexBuilder::new(&translated)
+            .size_limit(COMPILED_BYTES_MAX)
+            .multi_line(known.multi_line)
+            .case_insensitive(known.ignore_case)
+            .build()
+            .map_err(|_| Refusal::Unsupported)?;
+        Ok(Pattern { regex, is_text })
     }
 
     /// Whether it matches somewhere.
@@ -62,103 +75,146 @@ impl Pattern {
     }
 
     /// The replacement as a template; `None` is an error.
-    pub(crate) fn template<'t>(&self, replacement: &'t str) -> Option<Vec<Part<'t>>> {
+    pub(crate) fn template<'t>(&self, replacement: &'t str) -> Option<Template<'t>> {
         if self.regex.is_match("") {
             return None;
         }
-        if self.is_text {
-            return Some(vec![Part::Text(replacement)]);
-        }
-        let mut parts = Vec::new();
-        let mut rest = replacement;
-        while let Some(at) = rest.find(['$', '\\']) {
-            parts.push(Part::Text(&rest[..at]));
-            let after = &rest[at + 1..];
-            if rest.as_bytes()[at] == b'$' {
-                let (group, length) = self.group(after)?;
-                parts.push(Part::Group(group));
-                rest = &after[length..];
-            } else {
-                let escaped = after.starts_with(['$', '\\']).then(|| &after[..1])?;
-                parts.push(Part::Text(escaped));
-                rest = &after[1..];
-            }
-        }
-        parts.push(Part::Text(rest));
-        Some(parts)
+        let template = Template {
+            replacement,
+            is_text: self.is_text,
+            groups: self.regex.captures_len(),
+        };
+        template
+            .parts()
+            .all(|part| part.is_some())
+            .then_some(template)
     }
 
-    /// The group that the digits name: the longest number that is one, or the first digit.
-    fn group(&self, digits: &str) -> Option<(usize, usize)> {
-        let groups = self.regex.captures_len();
-        let first = char::to_digit(digits.chars().next()?, 10)? as usize;
-        let (mut group, mut length) = (first, 1);
-        for digit in digits[1..].chars().map_while(|digit| digit.to_digit(10)) {
-            let longer = group * 10 + digit as usize;
-            if longer >= groups {
-                break;
-            }
-            (group, length) = (longer, length + 1);
-        }
-        Some((group, length))
-    }
-
-    /// Replaces every match; `None` once the result exceeds `bytes_max`.
+    /// Replaces every match; `None` where the result would exceed `bytes_max`.
     pub(crate) fn replace<'t>(
         &self,
         text: &Cow<'t, str>,
-        template: &[Part<'_>],
+        template: &Template<'_>,
         bytes_max: usize,
     ) -> Option<Cow<'t, str>> {
         let mut replaced = String::new();
         let mut copied = 0;
+        let mut append = |piece: &str| -> Option<()> {
+            let fits = replaced.len() + piece.len() <= bytes_max;
+            fits.then(|| replaced.push_str(piece))
+        };
         for captures in self.regex.captures_iter(text) {
             let whole = captures.get_match();
-            replaced.push_str(&text[copied..whole.start()]);
-            expand(template, &captures, &mut replaced);
-            copied = whole.end();
-            if replaced.len() > bytes_max {
-                return None;
+            append(&text[copied..whole.start()])?;
+            for part in template.parts().flatten() {
+                append(match part {
+                    Part::Text(text) => text,
+                    Part::Group(group) => captures.get(group).map_or("", |found| found.as_str()),
+                })?;
             }
+            copied = whole.end();
         }
         if copied == 0 {
             return Some(text.clone());
         }
-        replaced.push_str(&text[copied..]);
-        (replaced.len() <= bytes_max).then_some(Cow::Owned(replaced))
+        append(&text[copied..])?;
+        Some(Cow::Owned(replaced))
     }
+}
+
+/// A replacement that was found valid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Template<'t> {
+    replacement: &'t str,
+    is_text: bool,
+    /// Groups of the pattern, with the whole match.
+    groups: usize,
 }
 
 /// A part of a replacement.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'t> {
+enum Part<'t> {
     /// Copied.
     Text(&'t str),
     /// What the group matched, or nothing.
     Group(usize),
 }
 
-fn expand(template: &[Part<'_>], captures: &Captures<'_>, into: &mut String) {
-    for part in template {
-        match part {
-            Part::Text(text) => into.push_str(text),
-            Part::Group(group) => {
-                into.push_str(captures.get(*group).map_or("", |found| found.as_str()));
+impl<'t> Template<'t> {
+    /// The parts in their order; `None` is an error, and the last.
+    fn parts(self) -> impl Iterator<Item = Option<Part<'t>>> {
+        let mut rest = self.replacement;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
             }
+            let part = self.first(rest);
+            rest = part.map_or("", |(_, length)| &rest[length..]);
+            Some(part.map(|(part, _)| part))
+        })
+    }
+
+    /// The part that `rest` begins with, and its length; `None` is an error.
+    fn first(self, rest: &'t str) -> Option<(Part<'t>, usize)> {
+        if self.is_text {
+            return Some((Part::Text(rest), rest.len()));
         }
+        match rest.find(['$', '\\']) {
+            None => Some((Part::Text(rest), rest.len())),
+            Some(0) if rest.starts_with('$') => {
+                let (group, length) = self.group(&rest[1..])?;
+                Some((Part::Group(group), 1 + length))
+            }
+            Some(0) => {
+                let after = &rest[1..];
+                let escaped = after.starts_with(['$', '\\']).then(|| &after[..1])?;
+                Some((Part::Text(escaped), 2))
+            }
+            Some(at) => Some((Part::Text(&rest[..at]), at)),
+        }
+    }
+
+    /// The group that the digits name: the longest number that is one, or the first digit.
+    fn group(self, digits: &str) -> Option<(usize, usize)> {
+        let first = char::to_digit(digits.chars().next()?, 10)? as usize;
+        let (mut group, mut length) = (first, 1);
+        for digit in digits[1..].chars().map_while(|digit| digit.to_digit(10)) {
+            let longer = group * 10 + digit as usize;
+            if longer >= self.groups {
+                break;
+            }
+            (group, length) = (longer, length + 1);
+        }
+        Some((group, length))
+    }
+}
+
+/// The error value of an invalid pattern, or the end of the query for one that cannot be evaluated.
+pub(crate) fn refuse<T>(refusal: Refusal, pattern: &str) -> Result<Option<T>, WalkError> {
+    /// Characters of the pattern that the message quotes.
+    const QUOTED_CHARS: usize = 200;
+    match refusal {
+        Refusal::Invalid => Ok(None),
+        Refusal::Unsupported => Err(WalkError::UnsupportedPattern {
+            pattern: pattern.chars().take(QUOTED_CHARS).collect(),
+        }),
     }
 }
 
 /// Patterns that were compiled for earlier rows, the oldest replaced first.
 #[derive(Default)]
 pub(crate) struct PatternCache {
-    entries: Vec<(String, String, Option<Arc<Pattern>>)>,
+    entries: Vec<(String, String, Result<Arc<Pattern>, Refusal>)>,
     oldest: usize,
 }
 
 impl PatternCache {
     /// The compiled pattern, and whether it had to be compiled.
-    pub(crate) fn get(&mut self, pattern: &str, flags: &str) -> (Option<Arc<Pattern>>, bool) {
+    pub(crate) fn get(
+        &mut self,
+        pattern: &str,
+        flags: &str,
+    ) -> (Result<Arc<Pattern>, Refusal>, bool) {
         let known = self
             .entries
             .iter()
@@ -175,5 +231,142 @@ impl PatternCache {
             self.oldest = (self.oldest + 1) % CACHE_PATTERNS;
         }
         (compiled, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool, Refusal> {
+        Pattern::compile(pattern, flags).map(|pattern| pattern.is_match(text))
+    }
+
+    #[test]
+    fn patterns_mean_what_xpath_says() {
+        for (text, pattern, flags, expected) in [
+            ("a", "^a#b$", "x", false),
+            ("a#b", "^a#b$", "x", true),
+            ("ab", " ^ a\tb | a b $ ", "x", true),
+            ("a b", "^a[ ]b$", "x", true),
+            ("e", "^[a-z-[aeiou]]$", "", false),
+            ("f", "^[a-z-[aeiou]]$", "", true),
+            ("5", "^[^a-z-[5]]$", "", false),
+            ("6", "^[^a-z-[5]]$", "", true),
+            ("a", "[a&&b]", "", true),
+            ("a~", "^[a~~b]+$", "", true),
+            ("-", "^[a-]$", "", true),
+            ("-", "^[-a]$", "", true),
+            ("-", "^[\\w-.]$", "", true),
+            ("[", "^[\\[]$", "", true),
+            ("a", "\\i", "", true),
+            ("1", "\\i", "", false),
+            ("1-", "^\\c+$", "", true),
+            (" ", "^[\\C]$", "", true),
+            ("\u{a0}", "\\s", "", false),
+            ("\r", ".", "", false),
+            ("\n", ".", "s", true),
+            ("a\n", "a$", "", false),
+            ("a\nb", "^b$", "m", true),
+            ("A", "\\p{Ll}", "i", false),
+            ("A", "[a-c]", "i", true),
+            ("é", "^\\p{IsLatin-1Supplement}$", "", true),
+            ("ab", "^(?:ab){1,2}?$", "", true),
+            ("<>", "^<>$", "", true),
+            ("(?i)", "(?i)", "q", true),
+        ] {
+            assert_eq!(
+                matches(text, pattern, flags),
+                Ok(expected),
+                "{pattern} {flags}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_dialects_are_invalid() {
+        for pattern in [
+            "\\ba",
+            "(?i)B",
+            "(?P<a>b)",
+            "(?<a>b)",
+            "(?=a)",
+            "\\A",
+            "\\z",
+            "\\Qa",
+            "\\x61",
+            "\\u0061",
+            "\\pL",
+            "\\p{Greek}",
+            "\\0",
+            "a**",
+            "a{,3}",
+            "a{3,2}",
+            "*a",
+            "a)",
+            "(a",
+            "]",
+            "}",
+            "{",
+            "[",
+            "[]",
+            "[^]",
+            "[a",
+            "[[:alpha:]]",
+            "[z-a]",
+            "[a-\\d]",
+            "[a--b]",
+            "\\",
+            "[a-z-[b]c]",
+        ] {
+            assert_eq!(matches("", pattern, ""), Err(Refusal::Invalid), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_evaluated_is_no_error_value() {
+        let deep = "[a-".repeat(40) + "[b]" + &"]".repeat(40);
+        for pattern in [
+            "^(a)\\1$",
+            "\\p{IsLinearBSyllabary}",
+            "(((a{1000}){1000}){1000})",
+            &deep,
+        ] {
+            assert_eq!(
+                matches("", pattern, ""),
+                Err(Refusal::Unsupported),
+                "{pattern}"
+            );
+        }
+    }
+
+    fn replace(text: &str, pattern: &str, replacement: &str, bytes_max: usize) -> Option<String> {
+        let pattern = Pattern::compile(pattern, "").expect("a pattern");
+        let template = pattern.template(replacement).expect("a replacement");
+        let replaced = pattern.replace(&Cow::Borrowed(text), &template, bytes_max);
+        replaced.map(Cow::into_owned)
+    }
+
+    #[test]
+    fn replacements() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(replace("abc", "[a-c-[b]]", "*", 9), some("*b*"));
+        assert_eq!(replace("abcd", "(a)(b)", "$2$1\\$", 9), some("ba$cd"));
+        assert_eq!(replace("abcd", "x", "y", 9), some("abcd"));
+        assert_eq!(replace("aa", "a", "$0$0$0", 6), some("aaaaaa"));
+        let pattern = Pattern::compile("a", "").expect("a pattern");
+        assert!(
+            ["$", "x$y", "\\n"]
+                .iter()
+                .all(|text| pattern.template(text).is_none())
+        );
+    }
+
+    #[test]
+    fn one_match_is_not_expanded_beyond_the_limit() {
+        // Expanded whole, it would take 2^43 bytes.
+        let text = "a".repeat(1 << 23);
+        let replacement = "$0".repeat(1 << 20);
+        assert_eq!(replace(&text, "^.+$", &replacement, 1 << 24), None);
     }
 }
