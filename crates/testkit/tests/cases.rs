@@ -1,12 +1,42 @@
 //! The case files hold what the oracles say: a case that is wrong would judge the engine wrongly.
 //!
-//! Cases that expect an error are about the engine and are left to it.
+//! Cases that expect an error are about the engine and are left to it. So are those of
+//! [`BEYOND_NAIVE`], whose rows are written by hand from the specification.
 
 use oxrdf::Dataset;
 use std::path::Path;
 use testkit::cases::{self, Outcome};
 use testkit::naive::{self, Expected};
 use testkit::{Answer, graph};
+
+/// Cases that the naive evaluator cannot judge, with the reason. One that it agrees with fails, so
+/// that none stays here for nothing.
+const BEYOND_NAIVE: [(&str, &str); 6] = [
+    (
+        "classes of a pattern: subtraction, and characters that are operators elsewhere",
+        "its patterns are those of the regex crate, not of XPath",
+    ),
+    (
+        "REPLACE with a class less another",
+        "its patterns are those of the regex crate, not of XPath",
+    ),
+    (
+        "name characters",
+        "its patterns are those of the regex crate, not of XPath",
+    ),
+    (
+        "what other dialects know is an error",
+        "its patterns are those of the regex crate, not of XPath",
+    ),
+    (
+        "numbers beyond 64 bits are numbers",
+        "its integers have 64 bits",
+    ),
+    (
+        "numbers beyond 64 bits stand among the numbers",
+        "its integers have 64 bits",
+    ),
+];
 
 /// An answer that is as expected, in one of the ways it may be.
 fn given(expected: &Expected) -> Answer {
@@ -44,6 +74,7 @@ fn the_naive_evaluator_agrees_with_every_case() {
     let cases = cases::read_folder(&folder).unwrap();
     let mut complaints = Vec::new();
     let mut answered = 0;
+    let mut beyond = 0;
     for case in cases
         .iter()
         .filter(|case| matches!(case.outcome, Outcome::Answer(_)))
@@ -54,9 +85,17 @@ fn the_naive_evaluator_agrees_with_every_case() {
         let given = expected
             .map(|expected| given(&expected))
             .map_err(|error| error.to_string());
-        complaints.extend(case.check(given).err());
+        let complaint = case.check(given).err();
+        match BEYOND_NAIVE.iter().find(|(name, _)| *name == case.name) {
+            None => complaints.extend(complaint),
+            Some((name, reason)) if complaint.is_none() => {
+                complaints.push(format!("{name}: judged after all, though {reason}"));
+            }
+            Some(_) => beyond += 1,
+        }
         answered += 1;
     }
+    assert_eq!(beyond, BEYOND_NAIVE.len(), "every exception is a case");
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
     assert!(answered > 100, "only {answered} cases with an answer");
 }
