@@ -4,7 +4,7 @@
 //! per step, each the median of many runs on one thread; then the steps as they were chosen. The
 //! engine's own `bench lubm` measures from the text on; this shows where the walk's share goes.
 
-use explore::{Checksum, Limits, Options, StepProfile, prepare, run_to_end};
+use explore::{Checksum, Environment, Limits, Options, StepProfile, prepare, run_to_end};
 use oxrdf::Term;
 use query::parse::{ParseOptions, parse};
 use query::plan::{Form, Plan};
@@ -129,7 +129,9 @@ fn measure(name: &str, text: &str, planner: &Planner, snapshot: &Snapshot, lexic
     let begun = Instant::now();
     let clock = move || u64::try_from(begun.elapsed().as_nanos()).expect("a short run");
     let (_, _, _, profile) = run(&plan, &ids, snapshot, lexicon, Some(&clock));
-    let prepared = prepare(&plan, &ids, snapshot, Limits::none()).expect("it prepares");
+    let environment = Environment::fixed();
+    let prepared =
+        prepare(&plan, &ids, snapshot, Limits::none(), &environment).expect("it prepares");
     for ((step, counters), policy) in plan.steps.iter().zip(&profile).zip(prepared.policies()) {
         let action = format!("{:?}", step.action);
         println!(
@@ -152,7 +154,8 @@ fn run(
     clock: Option<&(dyn Fn() -> u64 + Sync)>,
 ) -> Run {
     let start = Instant::now();
-    let prepared = prepare(plan, ids, snapshot, Limits::none()).expect("it prepares");
+    let environment = Environment::fixed();
+    let prepared = prepare(plan, ids, snapshot, Limits::none(), &environment).expect("it prepares");
     let preparing = start.elapsed();
     let start = Instant::now();
     let Form::Select(projection) = &plan.form else {

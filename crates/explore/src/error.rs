@@ -45,6 +45,22 @@ pub enum WalkError {
         /// Its beginning.
         pattern: String,
     },
+    /// `SERVICE` is not allowed to call the endpoint.
+    #[error("SERVICE <{endpoint}> is refused: {reason}")]
+    ServiceRefused {
+        /// The endpoint's IRI.
+        endpoint: String,
+        /// Why.
+        reason: String,
+    },
+    /// An endpoint of `SERVICE` gave no answer.
+    #[error("SERVICE <{endpoint}> failed: {reason}")]
+    ServiceFailed {
+        /// The endpoint's IRI.
+        endpoint: String,
+        /// What happened.
+        reason: String,
+    },
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,

@@ -12,6 +12,7 @@
 //! first step that looks at rows together, one walks the rest over their rows.
 
 pub mod chunk;
+pub mod environment;
 pub mod error;
 mod expression;
 pub mod limits;
@@ -24,6 +25,7 @@ mod step;
 pub mod walk;
 
 pub use chunk::Chunk;
+pub use environment::{Environment, Service, ServiceError};
 pub use error::WalkError;
 pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
 pub use prepare::{Prepared, prepare};

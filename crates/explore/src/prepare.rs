@@ -17,12 +17,14 @@
 mod fusion;
 mod patterns;
 
+use crate::environment::Environment;
 use crate::error::WalkError;
 use crate::expression::{Constants, Terms, computation, filter};
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scope::Dataset;
 use crate::step::Policy;
+use crate::step::aggregate::AggregatePolicy;
 use crate::step::count::CountPolicy;
 use crate::step::filter::FilterPolicy;
 use crate::step::order::OrderPolicy;
@@ -36,6 +38,7 @@ pub struct Prepared<'a> {
     plan: &'a Plan,
     ids: Vec<VertexId>,
     locals: LocalTerms<'a>,
+    environment: &'a Environment<'a>,
     dataset: Dataset,
     steps: Vec<PreparedStep<'a>>,
     cut: usize,
@@ -59,16 +62,20 @@ pub fn prepare<'a, V: GraphView>(
     constants: &[Option<VertexId>],
     view: &'a V,
     limits: Limits<'a>,
+    environment: &'a Environment<'a>,
 ) -> Result<Prepared<'a>, WalkError> {
     assert_eq!(
         plan.constants.len(),
         constants.len(),
         "one id for each constant"
     );
-    let mut locals = LocalTerms::default();
-    let resolve =
-        |(term, id): (&'a oxrdf::Term, &Option<VertexId>)| id.unwrap_or_else(|| locals.id_of(term));
-    let ids: Vec<VertexId> = plan.constants.iter().zip(constants).map(resolve).collect();
+    let locals = LocalTerms::new(limits);
+    let resolve = |(term, id): (&oxrdf::Term, &Option<VertexId>)| match id {
+        Some(id) => Ok(*id),
+        None => locals.id_of(term.as_ref()),
+    };
+    let resolved = plan.constants.iter().zip(constants).map(resolve);
+    let ids: Vec<VertexId> = resolved.collect::<Result<_, WalkError>>()?;
     let dataset = Dataset::new(&plan.dataset, &ids);
     let mut builder = Builder {
         plan,
@@ -110,6 +117,7 @@ pub fn prepare<'a, V: GraphView>(
         plan,
         ids,
         locals,
+        environment,
         dataset,
         steps,
         cut,
@@ -125,6 +133,7 @@ fn is_global(step: &Step) -> bool {
             | Action::Order { .. }
             | Action::Slice { .. }
             | Action::Count { .. }
+            | Action::Aggregate { .. }
     )
 }
 
@@ -200,6 +209,8 @@ impl<'a> Prepared<'a> {
             ids: &self.ids,
             locals: &self.locals,
             lexicon,
+            environment: self.environment,
+            base: self.plan.base.as_deref(),
         }
     }
 }
@@ -253,6 +264,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     into,
                 })
             }
+            Action::Aggregate { keys, aggregates } => Policy::Aggregate(AggregatePolicy::new(
+                keys, aggregates, &step.keep, constants,
+            )),
             _ => self.pattern(step)?,
         })
     }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use explore::{Chunk, Limits, Options, Status, Walk, prepare};
+use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare};
 use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Step};
 use rdf::{Direction, VertexId};
 use std::time::{Duration, Instant};
@@ -65,7 +65,9 @@ fn a_check_that_binds_the_graph_seeks_its_edge() {
     let plan = plan();
     let ids = constants(&plan, &Numbered);
     let view = snapshot_of(&quads, None);
-    let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+    let environment = Environment::fixed();
+    let prepared =
+        prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
     let mut walk = Walk::new(
         &prepared,
         &view,

@@ -5,8 +5,8 @@ mod support;
 
 use explore::limits::Unlimited;
 use explore::{
-    Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason, Walk,
-    WalkError, prepare,
+    Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason,
+    Walk, WalkError, prepare,
 };
 use query::expression::{Comparison, Expression, Function};
 use query::plan::{
@@ -98,6 +98,7 @@ fn plan_of(steps: Vec<Step>) -> Plan {
         variables: ["x", "y", "z"].map(str::to_owned).to_vec(),
         constants: vec![Numbered::term(iri(0)), Numbered::term(iri(GRAPH))],
         dataset: DatasetClause::default(),
+        base: None,
         form: Form::Select(
             steps
                 .last()
@@ -296,7 +297,8 @@ fn run_over<'a>(
     lexicon: &'a Numbered,
     limits: Limits<'a>,
 ) -> Result<u64, WalkError> {
-    let prepared = prepare(plan, ids, view, limits)?;
+    let environment = Environment::fixed();
+    let prepared = prepare(plan, ids, view, limits, &environment)?;
     let mut walk = Walk::new(&prepared, view, lexicon, limits, Options::default());
     let (mut chunk, mut rows) = (Chunk::new(), 0);
     while walk.next(&mut chunk)? == Status::Rows {
@@ -395,7 +397,8 @@ fn a_product_is_counted_without_being_walked() {
     let mut plan = plan_of(steps);
     let ids = constants(&plan, &Numbered);
     {
-        let prepared = prepare(&plan, &ids, &view, limits).unwrap();
+        let environment = Environment::fixed();
+        let prepared = prepare(&plan, &ids, &view, limits, &environment).unwrap();
         let mut walk = Walk::new(&prepared, &view, &Numbered, limits, Options::default());
         let mut chunk = Chunk::new();
         assert_eq!(walk.next(&mut chunk).unwrap(), Status::Rows);

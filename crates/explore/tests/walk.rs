@@ -3,7 +3,7 @@
 
 mod support;
 
-use explore::{Chunk, Limits, Options, Prepared, Status, Walk, prepare};
+use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use query::plan::{Action, Form, Plan, Slot};
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::{BTreeMap, HashSet};
@@ -129,7 +129,9 @@ fn run_case(seed: u64, tail: bool) {
         plan: &plan,
         constants: &ids,
     };
-    let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+    let environment = Environment::fixed();
+    let prepared =
+        prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
     let policies: Vec<_> = prepared.policies().collect();
     let what = format!("seed {seed}, {policies:?}, {plan:#?}");
     for (chunk_rows, runs_per_call) in [(1, 1), (2, u32::MAX), (3, 2), (1024, u32::MAX)] {
@@ -283,7 +285,8 @@ fn run_stuttering(
         view,
         asked: Mutex::default(),
     };
-    let prepared = prepare(plan, ids, &view, Limits::none()).expect("nothing fails");
+    let environment = Environment::fixed();
+    let prepared = prepare(plan, ids, &view, Limits::none(), &environment).expect("nothing fails");
     let options = Options {
         chunk_rows: 3,
         ..Options::default()
@@ -319,7 +322,9 @@ fn ask_stops_at_the_first_row() {
             constants: &ids,
         };
         let expected = naive.rows(plan.steps.len()).len().min(1);
-        let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+        let environment = Environment::fixed();
+        let prepared =
+            prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
         let mut walk = Walk::new(
             &prepared,
             &view,
@@ -381,7 +386,8 @@ fn the_profile_counts_rows_and_time() {
     ];
     let ids = constants(&plan, &Numbered);
     let view = snapshot_of(&quads, None);
-    let prepared = prepare(&plan, &ids, &view, Limits::none()).unwrap();
+    let environment = Environment::fixed();
+    let prepared = prepare(&plan, &ids, &view, Limits::none(), &environment).unwrap();
     let ticks = AtomicU64::new(0);
     let clock = || ticks.fetch_add(5, Ordering::Relaxed);
     let options = Options {
@@ -410,7 +416,9 @@ fn random_cases_meet_every_policy() {
         let plan = plans::plan(&mut random, seed % 2 == 0);
         let ids = constants(&plan, &Numbered);
         let view = snapshot_of(&quads, random.chance(50).then(|| iri(1)));
-        let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+        let environment = Environment::fixed();
+        let prepared =
+            prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
         let mut walk = Walk::new(
             &prepared,
             &view,
@@ -503,7 +511,9 @@ fn long_lists_intersect() {
                 |b: &VertexId| edges.iter().any(|edge| (edge.0, edge.1) == (*b, predicate));
             expected.extend(others.filter(is_key).map(|b| vec![a, b, x]));
         }
-        let prepared = prepare(&plan, &ids, &view, Limits::none()).expect("nothing fails");
+        let environment = Environment::fixed();
+        let prepared =
+            prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
         for chunk_rows in [1, 30, 1024] {
             let options = Options {
                 chunk_rows,

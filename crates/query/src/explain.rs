@@ -95,6 +95,11 @@ impl Printer<'_> {
             Form::Ask => "ask\n".to_owned(),
             Form::Select(slots) if slots.is_empty() => "select\n".to_owned(),
             Form::Select(slots) => format!("select {}\n", self.slots(slots)),
+            Form::Construct(template) => format!("construct {} triples\n", template.len()),
+            Form::Describe(nodes) => {
+                let names: Vec<String> = nodes.iter().map(|node| self.node(*node)).collect();
+                format!("describe {}\n", names.join(" "))
+            }
         }
     }
 

@@ -1,4 +1,6 @@
-//! Expressions as plain data: what `FILTER` and `ORDER BY` compute over a row.
+//! Expressions as plain data: what `FILTER`, `BIND`, `ORDER BY` and aggregates compute over a row.
+//!
+//! `EXISTS` is not among them: it is a column that [`crate::plan::Mode::Mark`] makes before.
 //!
 //! `query` resolves names, arities and constants once; `explore` evaluates over columns. An
 //! evaluation gives a term or an error (SPARQL 1.1 section 17.2); errors are values here, because
@@ -110,8 +112,8 @@ pub enum Arithmetic {
     Divide,
 }
 
-/// The builtins of SPARQL 1.1 section 17.4 that this release evaluates; the names are the
-/// specification's. Everything else is refused by the translator with its position.
+/// The builtins of SPARQL 1.1 section 17.4, those of 1.2, and the casts of section 17.5; the names
+/// are the specification's. An unknown function is refused by the translator with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// Term tests and parts (17.4.2).
@@ -176,4 +178,85 @@ pub enum Function {
     Minutes,
     /// `SECONDS`
     Seconds,
+    /// `TIMEZONE`
+    Timezone,
+    /// `TZ`
+    Tz,
+    /// `NOW`, no argument
+    Now,
+    /// `ADJUST(dateTime, timezone)` of SEP-0002, one or two arguments
+    Adjust,
+    /// Terms that are made (17.4.2): `IRI`, relative ones against [`crate::plan::Plan::base`].
+    Iri,
+    /// `BNODE`, without an argument or with one; equal strings give equal blank nodes within a row
+    BNode,
+    /// `STRDT`
+    StrDt,
+    /// `STRLANG`
+    StrLang,
+    /// `STRLANGDIR`
+    StrLangDir,
+    /// `UUID`
+    Uuid,
+    /// `STRUUID`
+    StrUuid,
+    /// `RAND`
+    Rand,
+    /// Parts of language-tagged strings of RDF 1.2: `LANGDIR`
+    LangDir,
+    /// `hasLANG`
+    HasLang,
+    /// `hasLANGDIR`
+    HasLangDir,
+    /// Hashes (17.4.6).
+    Md5,
+    /// `SHA1`
+    Sha1,
+    /// `SHA256`
+    Sha256,
+    /// `SHA384`
+    Sha384,
+    /// `SHA512`
+    Sha512,
+    /// Triple terms of SPARQL 1.2: `TRIPLE(s, p, o)`
+    Triple,
+    /// `SUBJECT`
+    Subject,
+    /// `PREDICATE`
+    Predicate,
+    /// `OBJECT`
+    Object,
+    /// `isTRIPLE`
+    IsTriple,
+    /// A cast by the constructor function of a datatype (17.5), one argument.
+    Cast(Cast),
+}
+
+/// The datatypes that a term can be cast to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cast {
+    /// `xsd:boolean`
+    Boolean,
+    /// `xsd:integer`
+    Integer,
+    /// `xsd:decimal`
+    Decimal,
+    /// `xsd:float`
+    Float,
+    /// `xsd:double`
+    Double,
+    /// `xsd:string`
+    String,
+    /// `xsd:dateTime`
+    DateTime,
+    /// `xsd:date`
+    Date,
+    /// `xsd:time`
+    Time,
+    /// `xsd:duration`
+    Duration,
+    /// `xsd:yearMonthDuration`
+    YearMonthDuration,
+    /// `xsd:dayTimeDuration`
+    DayTimeDuration,
 }

@@ -17,10 +17,12 @@
 //!
 //! Deliberately does not know: data, node ids, threads.
 
+pub mod algebra;
 pub mod explain;
 pub mod expression;
 pub mod guard;
 pub mod parse;
+pub mod path;
 pub mod plan;
 pub mod planner;
 pub mod position;

@@ -16,8 +16,22 @@
 //!
 //! Tables are bags: steps neither promise nor need an order, except between [`Action::Order`] and
 //! the end of the plan.
+//!
+//! **Blocks.** Some steps hold steps of their own: `OPTIONAL`, `UNION`, `EXISTS`, sub-queries. There
+//! are two ways to run such a block, and the planner says which:
+//!
+//! * *walked from the table* ([`Action::Nested`]): the block starts with the rows that arrive, as any
+//!   step does. Right where substituting a row's values before evaluating the block gives what
+//!   joining afterwards would (SPARQL 1.1 Query section 18.5 is bottom-up; the planner proves it).
+//! * *a table of its own* ([`Action::Probe`]): the block starts with the unit table, is evaluated once,
+//!   and rows are looked up in it by hash.
+//!
+//! All blocks of a plan share one numbering of slots. A variable that a block may leave unbound, or
+//! that must not be substituted, gets a hidden slot within the block, and [`Action::Unify`] joins the
+//! two columns after it.
 
 use crate::expression::Expression;
+use crate::path::Path;
 use oxrdf::Term;
 use rdf::Direction;
 
@@ -150,6 +164,128 @@ pub enum Action {
         /// Number of leading rows that later steps can use.
         limit: Option<u64>,
     },
+    /// Walks blocks from each row of the table; see the module's documentation. A row that leaves a
+    /// branch is the row that entered it, with the columns of `exports` set to what the branch made
+    /// (unbound where the branch has no such column).
+    Nested {
+        /// What becomes of the row.
+        mode: Mode,
+        /// The blocks; several are the branches of a `UNION`, each of which sees every row.
+        branches: Vec<Vec<Step>>,
+        /// The columns of the table that branches read, all alive before the step, ascending.
+        imports: Vec<Slot>,
+        /// A hidden slot, alive throughout the branches: which row it came from.
+        row: Slot,
+        /// The columns that branches make or change ([`Action::Unify`]), ascending. Empty for
+        /// [`Mode::Semi`], [`Mode::Anti`] and [`Mode::Mark`].
+        exports: Vec<Slot>,
+        /// Each row is walked to the end on its own, because a branch has steps that look at rows
+        /// together (`LATERAL` of a sub-query with `LIMIT` or aggregates).
+        row_by_row: bool,
+    },
+    /// Joins with a table that does not depend on the row: `table` is walked once from the unit table
+    /// and kept; each row is joined with the table's rows that have the same terms in `keys` (bound on
+    /// both sides; the same slots name them there), in no order. Without keys: the product.
+    Probe {
+        /// The block that makes the table.
+        table: Vec<Step>,
+        /// Columns compared, ascending.
+        keys: Vec<Slot>,
+        /// The table's other columns that are added to the row, ascending; unbound where it has none.
+        exports: Vec<Slot>,
+    },
+    /// Keeps rows whose two columns are compatible: equal, or one of them unbound (SPARQL 1.1 Query
+    /// section 18.3). `into` then holds the bound one of them. A column that is not alive is unbound
+    /// in every row; `into` is alive after the step. `from` may hold a query-local id.
+    Unify {
+        /// The column that stays.
+        into: Slot,
+        /// The other.
+        from: Slot,
+    },
+    /// `BIND`: computes a term for each row; unbound where the expression is an error.
+    Bind {
+        /// What is computed.
+        expression: Expression,
+        /// The new column.
+        into: Slot,
+    },
+    /// One row out for each row of the table in the text, for each row in (`VALUES`).
+    Values {
+        /// The new columns, in the order of the cells.
+        columns: Vec<Slot>,
+        /// Row after row; `None` is `UNDEF`.
+        rows: Vec<Vec<Option<ConstantId>>>,
+    },
+    /// One row out for each group of rows with the same terms in `keys` (unbound equal to unbound),
+    /// with the keys and the aggregates as columns. Without keys: exactly one row, also for no rows.
+    Aggregate {
+        /// The grouping columns.
+        keys: Vec<Slot>,
+        /// What is computed of each group; unbound where the aggregate is an error.
+        aggregates: Vec<(Aggregate, Slot)>,
+    },
+    /// The seed of a path with no end known: one row out for each vertex that may stand at this end
+    /// ([`Direction::Out`]: as the subject), each once. May list vertices from which nothing is
+    /// reached; an [`Action::PathExpand`] follows. For a path that may have no length these are exactly
+    /// the subjects and objects of the scope's graph.
+    PathSeed {
+        /// The path.
+        path: Path,
+        /// Which end is listed.
+        direction: Direction,
+        /// Where its edges are; never [`Scope::Bind`].
+        scope: Scope,
+        /// The new column.
+        into: Slot,
+    },
+    /// One row out for each vertex that the path reaches from `from` (SPARQL 1.1 Query section 18.4).
+    PathExpand {
+        /// The known end. May be a query-local id.
+        from: Node,
+        /// The path.
+        path: Path,
+        /// [`Direction::Out`]: `from` is the subject, the path is followed forward.
+        direction: Direction,
+        /// Where its edges are; never [`Scope::Bind`].
+        scope: Scope,
+        /// The new column.
+        into: Slot,
+    },
+    /// Keeps rows whose ends the path connects, as often as it does.
+    PathCheck {
+        /// The subject.
+        subject: Node,
+        /// The path.
+        path: Path,
+        /// The object.
+        object: Node,
+        /// Where its edges are; never [`Scope::Bind`].
+        scope: Scope,
+    },
+    /// Keeps rows where `term` is a triple term, and takes it apart into new columns.
+    Unpack {
+        /// The triple term.
+        term: Slot,
+        /// The new column of its subject.
+        subject: Slot,
+        /// The new column of its predicate.
+        predicate: Slot,
+        /// The new column of its object.
+        object: Slot,
+    },
+    /// One row out for each solution that an endpoint gives to a query, for each row in. Rows with
+    /// the same endpoint ask once.
+    Service {
+        /// The endpoint's IRI.
+        endpoint: Node,
+        /// `SILENT`: a failure is one solution without bindings.
+        silent: bool,
+        /// The query sent: a `SELECT` of the variables below.
+        text: String,
+        /// The variables of the answer, without question mark, and the new columns.
+        columns: Vec<(String, Slot)>,
+    },
     /// Skips rows, then lets at most `limit` pass; the walk stops when it has.
     Slice {
         /// Rows skipped.
@@ -224,6 +360,41 @@ impl Action {
                 }
             }
             Action::Count { distinct, .. } => distinct.iter().flatten().copied().for_each(each),
+            Action::PathExpand { from, scope, .. } => {
+                [Some(*from), named(scope)].iter().flatten().for_each(node);
+            }
+            Action::PathSeed { scope, .. } => named(scope).iter().for_each(node),
+            Action::PathCheck {
+                subject,
+                object,
+                scope,
+                ..
+            } => {
+                [Some(*subject), Some(*object), named(scope)]
+                    .iter()
+                    .flatten()
+                    .for_each(node);
+            }
+            Action::Service { endpoint, .. } => node(endpoint),
+            composed => composed.for_each_read_of_rows(each),
+        }
+    }
+
+    /// [`Action::for_each_read`] of the actions that look at no pattern.
+    fn for_each_read_of_rows(&self, each: &mut impl FnMut(Slot)) {
+        match self {
+            Action::Nested { imports, .. } => imports.iter().copied().for_each(each),
+            Action::Probe { keys, .. } => keys.iter().copied().for_each(each),
+            Action::Unify { into, from } => [*into, *from].into_iter().for_each(each),
+            Action::Bind { expression, .. } => expression.for_each_slot(each),
+            Action::Aggregate { keys, aggregates } => {
+                keys.iter().copied().for_each(&mut *each);
+                for (aggregate, _) in aggregates {
+                    aggregate.for_each_slot(each);
+                }
+            }
+            Action::Unpack { term, .. } => each(*term),
+            _ => {}
         }
     }
 
@@ -245,7 +416,30 @@ impl Action {
                 scope: Scope::Bind(graph),
                 ..
             } => each(*graph),
+            Action::Nested { mode, exports, .. } => {
+                exports.iter().copied().for_each(&mut *each);
+                if let Mode::Mark(mark) = mode {
+                    each(*mark);
+                }
+            }
+            Action::Probe { exports, .. } => exports.iter().copied().for_each(each),
+            Action::Unify { into, .. }
+            | Action::Bind { into, .. }
+            | Action::PathSeed { into, .. }
+            | Action::PathExpand { into, .. } => each(*into),
+            Action::Values { columns, .. } => columns.iter().copied().for_each(each),
+            Action::Aggregate { aggregates, .. } => {
+                aggregates.iter().for_each(|(_, into)| each(*into));
+            }
+            Action::Unpack {
+                subject,
+                predicate,
+                object,
+                ..
+            } => [*subject, *predicate, *object].into_iter().for_each(each),
+            Action::Service { columns, .. } => columns.iter().for_each(|(_, into)| each(*into)),
             Action::Check { .. }
+            | Action::PathCheck { .. }
             | Action::Same { .. }
             | Action::Filter(_)
             | Action::Distinct { .. }
@@ -253,6 +447,62 @@ impl Action {
             | Action::Slice { .. } => {}
         }
     }
+}
+
+/// What a block's rows do to the row that it was walked from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One row out for each row that leaves a branch: joins, `UNION`, `LATERAL`.
+    Inner,
+    /// As `Inner`, and the row itself, exports unbound unless they were bound before, where no branch
+    /// gives a row: `OPTIONAL`.
+    Left,
+    /// The row itself, once, where a branch gives a row: `FILTER EXISTS`.
+    Semi,
+    /// The row itself where no branch gives a row: `FILTER NOT EXISTS`, `MINUS`.
+    Anti,
+    /// The row itself always, with whether a branch gives a row as an `xsd:boolean`.
+    Mark(Slot),
+}
+
+/// An aggregate of the rows of a group (SPARQL 1.1 Query section 18.5.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// Which.
+    pub function: AggregateFunction,
+    /// What is computed of each row; `None` only for [`AggregateFunction::Count`], of rows.
+    pub argument: Option<Expression>,
+    /// `DISTINCT`. For `COUNT(DISTINCT *)` the columns whose distinct rows are counted.
+    pub distinct: Option<Vec<Slot>>,
+}
+
+impl Aggregate {
+    /// Calls back for each column that is read.
+    pub fn for_each_slot(&self, each: &mut impl FnMut(Slot)) {
+        self.argument
+            .iter()
+            .for_each(|argument| argument.for_each_slot(each));
+        self.distinct.iter().flatten().copied().for_each(each);
+    }
+}
+
+/// The aggregates of SPARQL 1.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// `COUNT`
+    Count,
+    /// `SUM`
+    Sum,
+    /// `AVG`
+    Avg,
+    /// `MIN`
+    Min,
+    /// `MAX`
+    Max,
+    /// `SAMPLE`
+    Sample,
+    /// `GROUP_CONCAT` with its separator
+    GroupConcat(String),
 }
 
 /// One sort key.
@@ -291,6 +541,24 @@ pub enum Form {
     Select(Vec<Slot>),
     /// `ASK`: whether there is a row.
     Ask,
+    /// `CONSTRUCT`: for each row these triples, those left out that have an unbound or an impossible
+    /// part; equal triples are one (SPARQL 1.1 Query section 16.2).
+    Construct(Vec<[TemplateTerm; 3]>),
+    /// `DESCRIBE`: the concise bounded descriptions of the terms in these columns and of these.
+    Describe(Vec<Node>),
+}
+
+/// A part of a triple that `CONSTRUCT` makes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TemplateTerm {
+    /// The value of a column.
+    Slot(Slot),
+    /// A term of the query text.
+    Constant(ConstantId),
+    /// A blank node that is new for each row; the same number is the same one within a row.
+    Blank(u32),
+    /// A triple term.
+    Triple(Box<[TemplateTerm; 3]>),
 }
 
 /// How much work a plan is expected to be, which decides where it runs.
@@ -311,6 +579,8 @@ pub struct Plan {
     pub constants: Vec<Term>,
     /// The dataset clause of the text.
     pub dataset: DatasetClause,
+    /// What relative IRIs that expressions make are resolved against.
+    pub base: Option<String>,
     /// The steps, first to last. No steps: the unit table itself is the result.
     pub steps: Vec<Step>,
     /// What the query asks for.

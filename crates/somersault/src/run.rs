@@ -167,8 +167,15 @@ impl Query {
             memory: &*self.budget,
             stop: &halt,
         };
-        let prepared = prepare(&self.plan, &self.constants, &graph.snapshot, limits)
-            .map_err(|error| self.explain_stop(error.into()))?;
+        let environment = explore::Environment::fixed();
+        let prepared = prepare(
+            &self.plan,
+            &self.constants,
+            &graph.snapshot,
+            limits,
+            &environment,
+        )
+        .map_err(|error| self.explain_stop(error.into()))?;
         let run = Run {
             graph,
             prepared: &prepared,
@@ -514,6 +521,9 @@ impl From<WalkError> for QueryError {
                 .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
             WalkError::UnsupportedPattern { .. } => QueryError::new(Kind::Unsupported, error),
+            WalkError::ServiceRefused { .. } | WalkError::ServiceFailed { .. } => {
+                QueryError::new(Kind::Unsupported, error)
+            }
         }
     }
 }

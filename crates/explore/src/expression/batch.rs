@@ -16,6 +16,7 @@
 use super::pattern::PatternCache;
 use super::value::Value;
 use crate::chunk::Chunk;
+use crate::environment::Environment;
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation, STRING_BYTES_MAX};
 use crate::local::LocalTerms;
@@ -38,6 +39,10 @@ pub(crate) struct Terms<'a> {
     pub(crate) locals: &'a LocalTerms<'a>,
     /// The terms of all other ids.
     pub(crate) lexicon: &'a dyn Lexicon,
+    /// The time, chance.
+    pub(crate) environment: &'a Environment<'a>,
+    /// What relative IRIs are resolved against.
+    pub(crate) base: Option<&'a str>,
 }
 
 /// Memory that evaluations reuse, one for each step of a walk.
@@ -106,6 +111,11 @@ impl<'b> Batch<'b> {
             reserved,
             columns: Cell::new(0),
         }
+    }
+
+    /// What stands beside the table.
+    pub(crate) fn terms(&self) -> &Terms<'b> {
+        &self.terms
     }
 
     /// The id of a slot in the row `at` of the batch.

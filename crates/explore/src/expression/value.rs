@@ -175,6 +175,40 @@ impl<'a> Value<'a> {
         }))
     }
 
+    /// The term; `None` where a computed value has no lexical form.
+    pub(crate) fn to_term(&self) -> Option<oxrdf::Term> {
+        use oxrdf::{BlankNode, Literal, NamedNode};
+        Some(match self {
+            Value::Iri(iri) => NamedNode::new_unchecked(iri.as_ref()).into(),
+            Value::Blank(label) => BlankNode::new_unchecked(*label).into(),
+            Value::Language(text, language) => {
+                let tag = language.tag.to_owned();
+                match language.rightward {
+                    None => Literal::new_language_tagged_literal_unchecked(text.as_ref(), tag),
+                    Some(rightward) => {
+                        let direction = if rightward {
+                            BaseDirection::Rtl
+                        } else {
+                            BaseDirection::Ltr
+                        };
+                        Literal::new_directional_language_tagged_literal_unchecked(
+                            text.as_ref(),
+                            tag,
+                            direction,
+                        )
+                    }
+                }
+                .into()
+            }
+            Value::Triple(triple) => oxrdf::Term::from((*triple).clone()),
+            literal => {
+                let lexical = literal.lexical_form()?;
+                let datatype = NamedNode::new_unchecked(literal.datatype()?.as_ref());
+                Literal::new_typed_literal(lexical.as_ref(), datatype).into()
+            }
+        })
+    }
+
     /// Whether it is a literal.
     pub(crate) fn is_literal(&self) -> bool {
         !matches!(self, Value::Iri(_) | Value::Blank(_) | Value::Triple(_))

@@ -18,6 +18,7 @@
 //! | `Same`, `Filter`, `Slice` | | rows alone |
 //! | `Distinct`, `Order`, `Count` | | all rows: memory from the budget |
 
+pub(crate) mod aggregate;
 pub(crate) mod count;
 pub(crate) mod distinct;
 pub(crate) mod filter;
@@ -29,6 +30,7 @@ pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod one_list;
 pub(crate) mod order;
+pub(crate) mod path;
 pub(crate) mod predicates;
 pub(crate) mod row_set;
 pub(crate) mod set;
@@ -65,6 +67,7 @@ pub(crate) enum Policy<'a> {
     Order(order::OrderPolicy),
     Slice(slice::SlicePolicy),
     Count(count::CountPolicy<'a>),
+    Aggregate(aggregate::AggregatePolicy<'a>),
 }
 
 impl Policy<'_> {
@@ -89,6 +92,7 @@ impl Policy<'_> {
             Policy::Order(_) => "order",
             Policy::Slice(_) => "slice",
             Policy::Count(_) => "count",
+            Policy::Aggregate(_) => "aggregate",
         }
     }
 
@@ -220,6 +224,7 @@ pub(crate) enum Operator<'p, 'a> {
     Order(order::Ordering<'p, 'a>),
     Slice(slice::Slicing),
     Count(count::Counting<'p, 'a>),
+    Aggregate(Box<aggregate::Aggregation<'p, 'a>>),
 }
 
 impl<'p, 'a> Operator<'p, 'a> {
@@ -250,6 +255,9 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Order(policy) => Operator::Order(order::Ordering::new(policy, limits)),
             Policy::Slice(policy) => Operator::Slice(slice::Slicing::new(*policy)),
             Policy::Count(policy) => Operator::Count(count::Counting::new(policy, limits)),
+            Policy::Aggregate(policy) => {
+                Operator::Aggregate(Box::new(aggregate::Aggregation::new(policy, limits)))
+            }
         }
     }
 
@@ -281,6 +289,7 @@ impl<'p, 'a> Operator<'p, 'a> {
             Operator::Order(operator) => operator.run(context, flow),
             Operator::Slice(operator) => operator.run(flow),
             Operator::Count(operator) => operator.run(flow),
+            Operator::Aggregate(operator) => operator.run(flow),
         }
     }
 
@@ -289,6 +298,7 @@ impl<'p, 'a> Operator<'p, 'a> {
         match self {
             Operator::Order(operator) => operator.finish(),
             Operator::Count(operator) => operator.finish(),
+            Operator::Aggregate(operator) => operator.finish(),
             _ => false,
         }
     }

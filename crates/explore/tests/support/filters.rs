@@ -1,7 +1,7 @@
 //! Runs one filter over rows of given terms, through a plan over a graph that holds them.
 
 use super::{DEFAULT, Given, Quad, constants};
-use explore::{Chunk, Limits, Options, Status, Walk, WalkError, prepare};
+use explore::{Chunk, Environment, Limits, Options, Status, Walk, WalkError, prepare};
 use oxrdf::{Literal, NamedNode, Term};
 use query::expression::Expression;
 use query::plan::{
@@ -60,6 +60,7 @@ pub fn kept_rows(
         variables: (0..=width).map(|slot| format!("v{slot}")).collect(),
         constants: [constants_, predicates].concat(),
         dataset: DatasetClause::default(),
+        base: None,
         steps: Vec::new(),
         form: Form::Select(vec![Slot(width as u16)]),
         weight: Weight::Light,
@@ -103,7 +104,8 @@ pub fn kept_rows(
     push(Action::Filter(filter), &[row_slot]);
     let ids = constants(&plan, &lexicon);
     let view = snapshot_of(&quads, None);
-    let prepared = prepare(&plan, &ids, &view, Limits::none())?;
+    let environment = Environment::fixed();
+    let prepared = prepare(&plan, &ids, &view, Limits::none(), &environment)?;
     let options = Options {
         chunk_rows,
         ..Options::default()

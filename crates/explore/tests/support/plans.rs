@@ -35,6 +35,7 @@ pub fn plan(random: &mut Random, tail: bool) -> Plan {
         variables: Vec::new(),
         constants,
         dataset: DatasetClause { graphs },
+        base: None,
         steps: Vec::new(),
         form: Form::Ask,
         weight: Weight::Light,

@@ -42,6 +42,7 @@ pub(super) fn assemble(query: &Query, problem: &Problem<'_>, order: &[Ordered]) 
         variables: assembly.variables,
         constants: query.constants.clone(),
         dataset: query.dataset.clone(),
+        base: None,
         steps: assembly.steps,
         form: query.form.clone(),
         weight,

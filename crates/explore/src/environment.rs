@@ -1,0 +1,74 @@
+//! What a query may know of the world besides its graph: the time, chance, other endpoints.
+//!
+//! This crate reads no clock and draws no random number; both are arguments of a query, so that its
+//! answers are repeatable. `NOW` is one moment for the whole query (SPARQL 1.1 Query section
+//! 17.4.5.1). Random values are a function of the seed and of how many were drawn before.
+
+use crate::error::WalkError;
+use oxrdf::Term;
+use oxsdatatypes::DateTime;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The surroundings of one query, shared by its workers.
+pub struct Environment<'a> {
+    /// What `NOW` gives.
+    pub now: DateTime,
+    /// Who asks other endpoints; `None`: `SERVICE` is refused.
+    pub service: Option<&'a dyn Service>,
+    seed: u64,
+    drawn: AtomicU64,
+}
+
+impl<'a> Environment<'a> {
+    /// Surroundings with this moment, this seed, and this access to other endpoints.
+    pub fn new(now: DateTime, seed: u64, service: Option<&'a dyn Service>) -> Environment<'a> {
+        Environment {
+            now,
+            service,
+            seed,
+            drawn: AtomicU64::new(0),
+        }
+    }
+
+    /// A fixed moment, a fixed seed, no other endpoints: for tests and measurements.
+    pub fn fixed() -> Environment<'static> {
+        let now = "2020-01-01T00:00:00Z".parse().unwrap_or(DateTime::MIN);
+        Environment::new(now, 0, None)
+    }
+
+    /// The next random number, spread over all 64 bits (splitmix64).
+    pub(crate) fn random(&self) -> u64 {
+        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut value = self
+            .seed
+            .wrapping_add(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ (value >> 31)
+    }
+}
+
+/// Asks other endpoints (SPARQL 1.1 Federated Query).
+pub trait Service: Sync {
+    /// Evaluates a `SELECT` at an endpoint and shows each solution, its cells in the order of
+    /// `variables`. Blocks; gives up when the query has to stop. An error of `each` ends it and is
+    /// given back as [`ServiceError::Walk`].
+    fn select(
+        &self,
+        endpoint: &str,
+        text: &str,
+        variables: &[String],
+        each: &mut dyn FnMut(&[Option<Term>]) -> Result<(), WalkError>,
+    ) -> Result<(), ServiceError>;
+}
+
+/// Why an endpoint gave no answer.
+#[derive(Debug)]
+pub enum ServiceError {
+    /// It was not asked: calling it is not allowed.
+    Refused(String),
+    /// It did not answer, or not with solutions.
+    Failed(String),
+    /// The query that asked has to end.
+    Walk(WalkError),
+}

@@ -1,0 +1,1 @@
+//! Property paths: breadth-first search on the graph.

@@ -1,0 +1,169 @@
+//! A query as the planner takes it: a pipeline of elements over tables of partial solutions.
+//!
+//! **Model.** A [`Group`] is a function from tables to tables, written as a list of [`Element`]s. It
+//! starts with the unit table (one row, nothing bound) and each element takes the table so far and
+//! gives the next one, exactly as the algebra of SPARQL 1.1 Query section 18.5 says; modifiers are
+//! elements like any other. So a group has one meaning, which does not depend on how it is planned:
+//! the planner may reorder, substitute and nest only where that meaning stays.
+//!
+//! **Variables are slots.** The translator has resolved names: two places that hold the same slot are
+//! the same variable, and a variable that a sub-query does not project has a slot of its own. A group
+//! that is joined ([`Element::Join`], the branches of [`Element::Union`], `MINUS`) is evaluated on its
+//! own, bottom-up. The rows outside are seen only where the specification says so: in the `condition`
+//! of an [`Element::Optional`], and anywhere in the group of `EXISTS` and `LATERAL`, except within
+//! sub-queries, whose variables are their own.
+//!
+//! **Unbound variables in expressions.** A slot that is unbound in a row is an error there, and
+//! `BOUND` of it false. A variable that can never be bound where it stands has been replaced by an
+//! error already.
+
+use crate::expression::Expression;
+use crate::path::Path;
+use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot};
+use oxrdf::Term;
+
+pub use crate::query::Pattern;
+
+/// A query, ready to be planned. Made by [`crate::parse`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// Name of each slot; hidden ones begin with a dot.
+    pub(crate) variables: Vec<String>,
+    /// The constant terms, each once.
+    pub(crate) constants: Vec<Term>,
+    /// Prefixes of the text and the options, for printing.
+    pub(crate) prefixes: Vec<(String, String)>,
+    pub(crate) dataset: DatasetClause,
+    /// What relative IRIs that expressions make are resolved against.
+    pub(crate) base: Option<String>,
+    /// Pattern, grouping, ordering, projection and slice, in that order.
+    pub(crate) body: Group,
+    pub(crate) form: Form,
+}
+
+/// A pipeline; see the module's documentation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// First to last.
+    pub elements: Vec<Element>,
+}
+
+/// What is done to the table so far.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// Join with the matches of a triple pattern.
+    Pattern(Pattern),
+    /// Join with the pairs that a path connects.
+    Path(PathPattern),
+    /// Join with the named graphs of the dataset, or require that a constant is one of them
+    /// (`GRAPH ?g {}`).
+    Graph(Node),
+    /// Join with the triple terms `term` that have these parts: the table whose rows bind `term` and
+    /// the variables among the parts. `term` is bound by another pattern of the same group, or all
+    /// parts are.
+    TripleTerm {
+        /// The triple term.
+        term: Slot,
+        /// Its subject.
+        subject: Node,
+        /// Its predicate.
+        predicate: Node,
+        /// Its object.
+        object: Node,
+    },
+    /// Join with a table of the text.
+    Values {
+        /// Its columns.
+        columns: Vec<Slot>,
+        /// Row after row; `None` is `UNDEF`.
+        rows: Vec<Vec<Option<ConstantId>>>,
+    },
+    /// Join with a group that is evaluated on its own: a nested group or a sub-query.
+    Join(Group),
+    /// Join with the concatenation of these groups, each evaluated on its own.
+    Union(Vec<Group>),
+    /// Join with what an endpoint answers.
+    Service(Service),
+    /// Left join. Each pair of compatible rows is a row, if `condition` (filters, and marks that they
+    /// use) keeps it.
+    Optional {
+        /// The right side, evaluated on its own.
+        group: Group,
+        /// [`Element::Filter`], [`Element::Exists`] and [`Element::Mark`] over the merged row.
+        condition: Vec<Element>,
+    },
+    /// Removes rows that are compatible with a row of the group, evaluated on its own, with which they
+    /// share a bound variable.
+    Minus(Group),
+    /// For each row, the rows of the group, which sees the row's variables.
+    Lateral(Group),
+    /// Keeps rows for which the group, which sees the row's variables, has a solution (or has none).
+    Exists {
+        /// The group.
+        group: Group,
+        /// `NOT EXISTS`.
+        negated: bool,
+    },
+    /// As [`Element::Exists`], as a boolean column instead of a filter.
+    Mark {
+        /// The group.
+        group: Group,
+        /// The new column.
+        into: Slot,
+    },
+    /// Keeps rows for which it is true (an error is false).
+    Filter(Expression),
+    /// Extends rows; unbound where it is an error.
+    Bind {
+        /// What is computed.
+        expression: Expression,
+        /// The new variable.
+        into: Slot,
+    },
+    /// Groups rows: afterwards only keys and aggregates are bound.
+    Aggregate {
+        /// The grouping variables; expressions have been bound before.
+        keys: Vec<Slot>,
+        /// What is computed of each group.
+        aggregates: Vec<(Aggregate, Slot)>,
+    },
+    /// Sorts.
+    Order(Vec<OrderKey>),
+    /// Afterwards only these variables are bound.
+    Project(Vec<Slot>),
+    /// Keeps one of equal rows, over the variables of the [`Element::Project`] before it.
+    Distinct,
+    /// Skips rows, then lets at most `limit` pass.
+    Slice {
+        /// Rows skipped.
+        offset: u64,
+        /// Rows passed on after that; `None` for all.
+        limit: Option<u64>,
+    },
+}
+
+/// A path pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPattern {
+    /// The subject.
+    pub subject: Node,
+    /// The path: none that is a plain predicate, or a sequence, alternative or inverse at its top.
+    pub path: Path,
+    /// The object.
+    pub object: Node,
+    /// `None`: the default graph; else the named graph, in which the whole path lies.
+    pub graph: Option<Node>,
+}
+
+/// A group that another endpoint evaluates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// The endpoint.
+    pub endpoint: Node,
+    /// `SILENT`: a failure is one solution without bindings.
+    pub silent: bool,
+    /// The query sent: a `SELECT` of the variables below.
+    pub text: String,
+    /// The variables, without question mark, with their slots.
+    pub columns: Vec<(String, Slot)>,
+}
