@@ -1,5 +1,5 @@
 //! What the engine is checked against, without knowing it: graphs as text, random graphs and
-//! queries, two oracles, a comparison of answers, and case files.
+//! queries, two oracles, a comparison of answers, case files, and the suites of the W3C.
 //!
 //! ```text
 //! random_graph ── graph (text) ──> engine ──┐
@@ -23,6 +23,7 @@ pub mod random_query;
 pub mod seeds;
 pub mod shrink;
 pub mod spareval_oracle;
+pub mod suite;
 
 use oxrdf::Term;
 
@@ -32,13 +33,16 @@ pub const NAMESPACE: &str = "http://example.org/";
 /// The predicate by which each blank node of a random graph is told from all others.
 pub const MARKER: &str = "http://example.org/marker";
 
+/// The columns in which the triples of a graph are answered.
+pub const TRIPLE_COLUMNS: [&str; 3] = ["subject", "predicate", "object"];
+
 /// A solution, projected: a cell for each variable, `None` where it is unbound.
 pub type Row = Vec<Option<Term>>;
 
 /// What an engine or an oracle answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Of a `SELECT`.
+    /// Of a `SELECT`; of a `CONSTRUCT` or `DESCRIBE`, each triple once, in [`TRIPLE_COLUMNS`].
     Rows {
         /// The projected variables, without question marks.
         variables: Vec<String>,
