@@ -12,6 +12,7 @@
 //! first step that looks at rows together, one walks the rest over their rows.
 
 pub mod chunk;
+pub mod describe;
 pub mod environment;
 pub mod error;
 mod expression;

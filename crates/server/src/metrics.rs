@@ -64,6 +64,8 @@ impl Outcome {
         "cancelled",
         "memory",
         "damaged",
+        "policy",
+        "remote",
         "output",
         "internal",
     ];
@@ -83,8 +85,10 @@ impl Outcome {
                 Kind::Cancelled => 8,
                 Kind::Memory => 9,
                 Kind::Damaged => 10,
-                Kind::Output => 11,
-                Kind::Internal => 12,
+                Kind::Policy => 11,
+                Kind::Remote => 12,
+                Kind::Output => 13,
+                Kind::Internal => 14,
             },
         }
     }

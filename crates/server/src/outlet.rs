@@ -51,6 +51,10 @@ impl Sink for Outlet<'_> {
         self.writer.head(variables)
     }
 
+    fn graph_head(&mut self, prefixes: &[(String, String)]) -> io::Result<()> {
+        self.writer.graph_head(prefixes)
+    }
+
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         self.writer.rows(rows)?;
         if rows.len > 0 {

@@ -185,7 +185,7 @@ impl Problem {
         problem.0.unit = error.unit.map(Unit::as_str);
         problem.0.hint = error.hint;
         match error.kind {
-            Kind::Cancelled => problem.retry_after("1"),
+            Kind::Cancelled | Kind::Remote => problem.retry_after("1"),
             Kind::Damaged => problem.retry_after("60"),
             _ => problem,
         }
@@ -263,6 +263,16 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             S::SERVICE_UNAVAILABLE,
             "damaged",
             "Data that the query needs is damaged",
+        ),
+        Kind::Policy => (
+            S::UNPROCESSABLE_ENTITY,
+            "policy",
+            "The query asks for what is not allowed here",
+        ),
+        Kind::Remote => (
+            S::SERVICE_UNAVAILABLE,
+            "remote",
+            "An endpoint that the query asks gave no answer",
         ),
         Kind::Output | Kind::Internal => (
             S::INTERNAL_SERVER_ERROR,

@@ -8,6 +8,7 @@
 use crate::budget::Pool;
 use crate::config::Config;
 use crate::error::QueryError;
+use crate::federation::ServiceClient;
 use crate::query::{Query, Request};
 use crate::running::Running;
 use ::query::planner::Planner;
@@ -29,7 +30,7 @@ use store::{Snapshot, SnapshotError};
 const SETS_MAX: usize = 4096;
 
 /// Limits of queries.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Memory of all queries together.
     pub memory_pool_bytes: u64,
@@ -41,6 +42,21 @@ pub struct Options {
     pub timeout: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
+    /// Who asks other endpoints for `SERVICE`; `None`: it is refused.
+    pub service: Option<Arc<dyn ServiceClient>>,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("memory_pool_bytes", &self.memory_pool_bytes)
+            .field("query_memory_bytes", &self.query_memory_bytes)
+            .field("query_threads", &self.query_threads)
+            .field("timeout", &self.timeout)
+            .field("text_max_bytes", &self.text_max_bytes)
+            .field("service", &self.service.is_some())
+            .finish()
+    }
 }
 
 impl Options {
@@ -52,6 +68,7 @@ impl Options {
             query_threads: config.query_threads,
             timeout: config.timeout,
             text_max_bytes: config.text_max_bytes,
+            service: None,
         }
     }
 }
@@ -64,6 +81,7 @@ impl Default for Options {
             query_threads: 2,
             timeout: Duration::from_secs(30),
             text_max_bytes: 1 << 20,
+            service: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::error::QueryError;
 use crate::results::Rows;
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use query::plan::Slot;
-use rdf::{Lexicon, Tag, TermBuffer, VertexId};
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
 use std::ops::Range;
 
 /// Text of one column after which a batch ends.
@@ -118,20 +118,23 @@ impl Drop for Decoder<'_> {
     }
 }
 
-/// Decodes ids. Query-local ones come from the query itself, all others from the dictionary.
-fn decode_ids(
+/// Decodes ids. Query-local ones come from the query itself, all others from the dictionary, a run
+/// at a time.
+pub(crate) fn decode_ids(
     dictionary: &impl Lexicon,
     prepared: &Prepared<'_>,
     ids: &[VertexId],
     terms: &mut TermBuffer,
 ) -> Result<(), QueryError> {
-    if !ids.iter().any(|id| id.has_tag(Tag::QueryLocal)) {
-        return Ok(dictionary.terms(ids, terms)?);
-    }
-    for id in ids {
-        match prepared.locals().term(*id) {
-            Some(term) => terms.push(term.as_ref()),
-            None => dictionary.terms(&[*id], terms)?,
+    let is_local = |id: &VertexId| id.has_tag(Tag::QueryLocal);
+    for run in ids.chunk_by(|left, right| is_local(left) == is_local(right)) {
+        if !run.first().is_some_and(is_local) {
+            dictionary.terms(run, terms)?;
+            continue;
+        }
+        for id in run {
+            let term = prepared.locals().term(*id);
+            terms.push(term.ok_or(LexiconError::UnknownId(*id))?.as_ref());
         }
     }
     Ok(())

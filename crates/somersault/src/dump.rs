@@ -35,10 +35,21 @@ pub enum DumpError {
 
 /// What is dumped.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+pub(crate) enum Part {
     Default,
     EachNamed,
     Named(VertexId),
+}
+
+/// Gives every quad of a part to `take`, those of a named graph as quads of the default graph.
+pub(crate) fn part(
+    graph: &Graph,
+    part: Part,
+    take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
+) -> Result<u64, DumpError> {
+    let mut dump = Dump::new(graph, take);
+    dump.part(part)?;
+    Ok(dump.quads)
 }
 
 /// Gives every quad to `take`.
@@ -60,10 +71,7 @@ pub fn named(
     name: &str,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    let id = find(graph, name)?;
-    let mut dump = Dump::new(graph, take);
-    dump.part(Part::Named(id))?;
-    Ok(dump.quads)
+    part(graph, Part::Named(find(graph, name)?), take)
 }
 
 /// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.

@@ -24,6 +24,10 @@ pub enum Kind {
     Memory,
     /// The data it needs is damaged.
     Damaged,
+    /// It asks for what the configuration does not allow.
+    Policy,
+    /// Another endpoint that it asks gave no answer.
+    Remote,
     /// Whoever takes the answer failed to.
     Output,
     /// A bug of ours.

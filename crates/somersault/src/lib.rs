@@ -6,14 +6,19 @@
 //!
 //! Deliberately does not know: HTTP, argument parsing.
 
+mod answer;
 pub mod budget;
 pub mod config;
+mod construct;
 pub mod control_group;
 pub mod database;
 mod decode;
 pub mod dump;
 pub mod error;
+pub mod federation;
 pub mod floor;
+pub mod graph;
+mod graph_read;
 pub mod load;
 pub mod query;
 pub mod results;
@@ -25,7 +30,11 @@ pub mod upkeep;
 
 pub use database::{Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};
+pub use federation::{ServiceClient, ServiceError};
+pub use graph::{GraphFormat, GraphWriter};
+pub use graph_read::GraphRead;
 pub use oxrdf;
-pub use query::{Query, Request, Timings};
+pub use query::{AnswerKind, Query, Request, Timings};
 pub use rdf;
+pub use results::ResultFormat;
 pub use run::{Finished, Folded};

@@ -53,6 +53,17 @@ impl<'a> Request<'a> {
     }
 }
 
+/// What a query answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerKind {
+    /// `SELECT`: rows.
+    Solutions,
+    /// `ASK`.
+    Boolean,
+    /// `CONSTRUCT`, `DESCRIBE`: triples.
+    Graph,
+}
+
 /// How long the parts before the walk took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timings {
@@ -134,9 +145,18 @@ impl Query {
         &self.token
     }
 
-    /// Whether the answer is a boolean.
-    pub fn is_ask(&self) -> bool {
-        self.plan.form == Form::Ask
+    /// What the answer is.
+    pub fn kind(&self) -> AnswerKind {
+        match self.plan.form {
+            Form::Select(_) => AnswerKind::Solutions,
+            Form::Ask => AnswerKind::Boolean,
+            Form::Construct(_) | Form::Describe(_) => AnswerKind::Graph,
+        }
+    }
+
+    /// The prefixes that the text declares, without colon, with their IRIs.
+    pub fn prefixes(&self) -> &[(String, String)] {
+        &self.prefixes
     }
 
     /// The projected variables, in order.
@@ -146,7 +166,7 @@ impl Query {
                 .iter()
                 .map(|slot| self.plan.variables[usize::from(slot.0)].clone())
                 .collect(),
-            Form::Ask => Vec::new(),
+            Form::Ask | Form::Construct(_) | Form::Describe(_) => Vec::new(),
         }
     }
 

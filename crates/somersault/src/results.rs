@@ -28,11 +28,14 @@ impl Rows {
     }
 }
 
-/// Takes an answer as it comes. Either [`Sink::boolean`], or [`Sink::head`], any number of
-/// [`Sink::rows`], [`Sink::finish`]. An error ends the query.
+/// Takes an answer as it comes. Either [`Sink::boolean`], or [`Sink::head`] or [`Sink::graph_head`],
+/// any number of [`Sink::rows`], [`Sink::finish`]. An error ends the query.
 pub trait Sink {
-    /// The names of the projected variables, once, before any row.
+    /// Solutions begin: the names of the projected variables, once, before any row.
     fn head(&mut self, variables: &[String]) -> io::Result<()>;
+    /// A graph begins: rows are triples from now on, in three columns without unbound cells. The
+    /// prefixes (without colon) with their IRIs are for abbreviating.
+    fn graph_head(&mut self, prefixes: &[(String, String)]) -> io::Result<()>;
     /// Some rows.
     fn rows(&mut self, rows: &Rows) -> io::Result<()>;
     /// The end of a complete answer.
@@ -102,7 +105,7 @@ impl ResultFormat {
         })
     }
 
-    const fn library(self) -> QueryResultsFormat {
+    pub(crate) const fn library(self) -> QueryResultsFormat {
         match self {
             ResultFormat::Json => QueryResultsFormat::Json,
             ResultFormat::Xml => QueryResultsFormat::Xml,
@@ -161,6 +164,12 @@ impl<W: Write> Sink for ResultWriter<W> {
         Ok(())
     }
 
+    fn graph_head(&mut self, _prefixes: &[(String, String)]) -> io::Result<()> {
+        Err(io::Error::other(
+            "a graph cannot be written in a format of solutions",
+        ))
+    }
+
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         let State::Writing(serializer) = &mut self.state else {
             return Err(Self::out_of_order());
@@ -203,6 +212,8 @@ pub struct Collected {
     pub rows: Vec<Vec<Option<oxrdf::Term>>>,
     /// The answer of an `ASK`.
     pub boolean: Option<bool>,
+    /// The triples of a graph; `None` where the answer is none.
+    pub triples: Option<Vec<oxrdf::Triple>>,
 }
 
 impl Sink for Collected {
@@ -211,7 +222,19 @@ impl Sink for Collected {
         Ok(())
     }
 
+    fn graph_head(&mut self, _prefixes: &[(String, String)]) -> io::Result<()> {
+        self.triples = Some(Vec::new());
+        Ok(())
+    }
+
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        if let Some(triples) = &mut self.triples {
+            for row in 0..rows.len {
+                let triple = crate::graph::triple(rows, row);
+                triples.push(triple.ok_or_else(|| io::Error::other("a row is no triple"))?);
+            }
+            return Ok(());
+        }
         for row in 0..rows.len {
             self.rows.push(
                 rows.row(row)

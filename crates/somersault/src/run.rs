@@ -21,23 +21,22 @@
 
 use crate::budget::Budget;
 use crate::database::Graph;
-use crate::decode::Decoder;
 use crate::error::{Kind, QueryError, Unit};
+use crate::federation::Federation;
 use crate::query::Query;
-use crate::results::Sink;
 use crate::stop::{StopReason, StopToken};
 use crate::units::format_duration;
-use ::query::plan::{Form, Slot, Weight};
+use ::query::plan::Weight;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use explore::{
-    Checksum, Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Status, StepProfile,
-    Stop, Walk, WalkError, prepare,
+    Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Service, Status,
+    StepProfile, Stop, Walk, WalkError, prepare,
 };
+use oxsdatatypes::DateTime;
 use rdf::LexiconError;
-use std::io;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -75,79 +74,20 @@ pub(crate) struct Answered {
 }
 
 impl Query {
-    /// Walks, decodes and gives the answer to `sink`, on the calling thread with helpers for a heavy
-    /// query. Blocks until the answer is complete or has failed.
-    pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
-        let begun = Instant::now();
-        let rows = match self.plan.form.clone() {
-            Form::Ask => {
-                let mut found = false;
-                self.walk(&mut |_, chunk| {
-                    found = !chunk.is_empty();
-                    Ok(ControlFlow::Break(()))
-                })?;
-                sink.boolean(found).map_err(output)?;
-                1
-            }
-            Form::Select(slots) => {
-                sink.head(&self.variables()).map_err(output)?;
-                let rows = self.decode(&slots, sink)?;
-                sink.finish().map_err(output)?;
-                rows
-            }
-        };
-        Ok(Finished {
-            rows,
-            exec: begun.elapsed(),
-            peak_bytes: self.budget.peak_bytes(),
-        })
-    }
-
-    /// Walks and folds the rows' ids into a checksum: no term is decoded.
-    pub fn run_folded(&mut self) -> Result<Folded, QueryError> {
-        let slots = match &self.plan.form {
-            Form::Ask => Vec::new(),
-            Form::Select(slots) => slots.clone(),
-        };
-        let mut checksum = Checksum::new(&slots);
-        self.walk(&mut |_, chunk| {
-            checksum.add(chunk);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(Folded {
-            rows: checksum.rows(),
-            checksum: checksum.sum(),
-        })
-    }
-
-    fn decode(&mut self, slots: &[Slot], sink: &mut dyn Sink) -> Result<u64, QueryError> {
-        let database = self.database.clone();
-        let dictionary = &database.graph().dictionary;
-        // The walk borrows the query; these are shared with it, not taken from it.
-        let (token, budget) = (self.token.clone(), Arc::clone(&self.budget));
-        let mut decoder = Decoder::new(slots, &budget);
-        let mut total = 0;
-        self.walk(&mut |prepared, chunk| {
-            let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
-            let mut from = 0;
-            while from < len {
-                from += decoder.decode(dictionary, prepared, chunk, from..len)?;
-                sink.rows(&decoder.rows).map_err(output)?;
-                if let Some(reason) = token.reason() {
-                    return Err(WalkError::Stopped(stop_reason(reason)).into());
-                }
-            }
-            total += chunk.rows();
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(total)
-    }
-
     /// Walks the plan and shows every chunk of the result to `consume`.
-    fn walk(&mut self, consume: &mut Consumer<'_>) -> Result<(), QueryError> {
+    pub(crate) fn walk(&mut self, consume: &mut Consumer<'_>) -> Result<(), QueryError> {
+        self.walk_then(consume, &mut |_, _| Ok(()))
+    }
+
+    /// As [`Query::walk`], with something to be done at the end, while the plan is still prepared.
+    pub(crate) fn walk_then(
+        &mut self,
+        consume: &mut Consumer<'_>,
+        end: &mut End<'_>,
+    ) -> Result<(), QueryError> {
         let database = self.database.clone();
         let walked = catch_unwind(AssertUnwindSafe(|| {
-            self.walk_unguarded(database.graph(), consume)
+            self.walk_unguarded(database.graph(), consume, end)
         }));
         let answered = walked.map_err(|panic| panicked(&panic))??;
         self.answered = Some(answered);
@@ -158,6 +98,7 @@ impl Query {
         &self,
         graph: &Graph,
         consume: &mut Consumer<'_>,
+        end: &mut End<'_>,
     ) -> Result<Answered, QueryError> {
         let halt = Halt {
             token: &self.token,
@@ -167,15 +108,18 @@ impl Query {
             memory: &*self.budget,
             stop: &halt,
         };
-        let environment = explore::Environment::fixed();
-        let prepared = prepare(
-            &self.plan,
-            &self.constants,
-            &graph.snapshot,
-            limits,
-            &environment,
-        )
-        .map_err(|error| self.explain_stop(error.into()))?;
+        let client = self.database.options().service.clone();
+        let federation = client.as_deref().map(|client| Federation {
+            client,
+            token: &self.token,
+        });
+        let service = federation
+            .as_ref()
+            .map(|federation| federation as &dyn Service);
+        let environment = Environment::new(DateTime::now(), self.chance(), service);
+        let snapshot = &graph.snapshot;
+        let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
+            .map_err(|error| self.explain_stop(error.into()))?;
         let run = Run {
             graph,
             prepared: &prepared,
@@ -190,8 +134,14 @@ impl Query {
         } else {
             run.alone(consume)
         };
+        let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
         let profile = profile.map_err(|error| self.explain_stop(error))?;
         Ok(Answered { profile })
+    }
+
+    /// A number that nobody can foresee: the seed of what the query draws.
+    pub(crate) fn chance(&self) -> u64 {
+        RandomState::new().hash_one(self.id().to_string())
     }
 
     /// Adds the limit to a failure that only knows that it was told to stop.
@@ -215,8 +165,12 @@ impl Query {
     }
 }
 
+/// Sees the prepared plan when the walk is over.
+pub(crate) type End<'c> = dyn FnMut(&Prepared<'_>, Limits<'_>) -> Result<(), QueryError> + 'c;
+
 /// Takes chunks of the result, on the calling thread.
-type Consumer<'c> = dyn FnMut(&Prepared<'_>, &Chunk) -> Result<ControlFlow<()>, QueryError> + 'c;
+pub(crate) type Consumer<'c> =
+    dyn FnMut(&Prepared<'_>, &Chunk) -> Result<ControlFlow<()>, QueryError> + 'c;
 
 /// Stops a query's threads: its token, or its own end.
 struct Halt<'q> {
@@ -233,7 +187,7 @@ impl Stop for Halt<'_> {
     }
 }
 
-fn stop_reason(reason: StopReason) -> explore::StopReason {
+pub(crate) fn stop_reason(reason: StopReason) -> explore::StopReason {
     match reason {
         StopReason::Deadline => explore::StopReason::Deadline,
         StopReason::Cancelled => explore::StopReason::Cancelled,
@@ -479,17 +433,6 @@ fn clock() -> impl Fn() -> u64 {
     move || origin.elapsed().as_nanos() as u64
 }
 
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
-fn output(error: io::Error) -> QueryError {
-    let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
-    let what = if is_broken {
-        QueryError::BROKEN_PIPE.to_owned()
-    } else {
-        error.to_string()
-    };
-    QueryError::new(Kind::Output, what)
-}
-
 fn panicked(panic: &Box<dyn std::any::Any + Send>) -> QueryError {
     let text = panic
         .downcast_ref::<&str>()
@@ -521,9 +464,9 @@ impl From<WalkError> for QueryError {
                 .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
             WalkError::UnsupportedPattern { .. } => QueryError::new(Kind::Unsupported, error),
-            WalkError::ServiceRefused { .. } | WalkError::ServiceFailed { .. } => {
-                QueryError::new(Kind::Unsupported, error)
-            }
+            WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
+                .with_hint("allow the endpoint in the configuration, or ask it yourself"),
+            WalkError::ServiceFailed { .. } => QueryError::new(Kind::Remote, error),
         }
     }
 }

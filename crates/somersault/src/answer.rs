@@ -1,0 +1,256 @@
+//! The four forms of a query's answer, from chunks of ids to a sink.
+//!
+//! | form | what happens to a chunk |
+//! |---|---|
+//! | `SELECT` | its columns are decoded and passed on |
+//! | `ASK` | one row answers |
+//! | `CONSTRUCT` | the template's columns are decoded and made into triples |
+//! | `DESCRIBE` | its vertices are kept; when the walk is over their descriptions are found |
+
+use crate::budget::Budget;
+use crate::construct::Construction;
+use crate::database::Graph;
+use crate::decode::{Decoder, decode_ids};
+use crate::error::{Kind, QueryError};
+use crate::query::Query;
+use crate::results::{Rows, Sink};
+use crate::run::{Finished, Folded};
+use ::query::plan::{Form, Node, Slot, TemplateTerm};
+use explore::{Checksum, MemoryBudget, Prepared, WalkError};
+use rdf::{TermBuffer, VertexId};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes of a vertex that is to be described.
+const DESCRIBED_BYTES: u64 = 32;
+/// Edges decoded together: their text is on no budget, so they are few.
+const EDGES: usize = 16;
+
+impl Query {
+    /// Walks, decodes and gives the answer to `sink`, on the calling thread with helpers for a heavy
+    /// query. Blocks until the answer is complete or has failed.
+    pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
+        let begun = Instant::now();
+        let rows = match self.plan.form.clone() {
+            Form::Ask => {
+                let mut found = false;
+                self.walk(&mut |_, chunk| {
+                    found = !chunk.is_empty();
+                    Ok(ControlFlow::Break(()))
+                })?;
+                sink.boolean(found).map_err(output)?;
+                1
+            }
+            Form::Select(slots) => {
+                sink.head(&self.variables()).map_err(output)?;
+                let rows = self.select(&slots, sink)?;
+                sink.finish().map_err(output)?;
+                rows
+            }
+            Form::Construct(template) => {
+                sink.graph_head(self.prefixes()).map_err(output)?;
+                let triples = self.construct(&template, sink)?;
+                sink.finish().map_err(output)?;
+                triples
+            }
+            Form::Describe(nodes) => {
+                sink.graph_head(self.prefixes()).map_err(output)?;
+                let triples = self.describe(&nodes, sink)?;
+                sink.finish().map_err(output)?;
+                triples
+            }
+        };
+        Ok(Finished {
+            rows,
+            exec: begun.elapsed(),
+            peak_bytes: self.budget.peak_bytes(),
+        })
+    }
+
+    /// Walks and folds the rows' ids into a checksum: no term is decoded.
+    pub fn run_folded(&mut self) -> Result<Folded, QueryError> {
+        let slots = match &self.plan.form {
+            Form::Select(slots) => slots.clone(),
+            Form::Ask | Form::Construct(_) | Form::Describe(_) => Vec::new(),
+        };
+        let mut checksum = Checksum::new(&slots);
+        self.walk(&mut |_, chunk| {
+            checksum.add(chunk);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(Folded {
+            rows: checksum.rows(),
+            checksum: checksum.sum(),
+        })
+    }
+
+    fn select(&mut self, slots: &[Slot], sink: &mut dyn Sink) -> Result<u64, QueryError> {
+        let mut total = 0;
+        self.decode(slots, &mut |rows, _, _| {
+            total += rows.len as u64;
+            sink.rows(rows).map_err(output)
+        })?;
+        Ok(total)
+    }
+
+    fn construct(
+        &mut self,
+        template: &[[TemplateTerm; 3]],
+        sink: &mut dyn Sink,
+    ) -> Result<u64, QueryError> {
+        let budget = Arc::clone(&self.budget);
+        let constants = self.plan.constants.clone();
+        let mut made = Construction::new(template, &constants, self.chance(), &budget);
+        let slots = made.slots();
+        let mut total = 0;
+        self.decode(&slots, &mut |rows, chunk, first| {
+            made.make(rows, chunk, first);
+            total += made.triples.len as u64;
+            sink.rows(&made.triples).map_err(output)
+        })?;
+        Ok(total)
+    }
+
+    /// Decodes these columns of every row, a batch at a time: the batch, the chunk that it is of, and
+    /// the number of its first row there.
+    fn decode(
+        &mut self,
+        slots: &[Slot],
+        take: &mut dyn FnMut(&Rows, &explore::Chunk, usize) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        let database = self.database.clone();
+        let dictionary = &database.graph().dictionary;
+        // The walk borrows the query; these are shared with it, not taken from it.
+        let (token, budget) = (self.token.clone(), Arc::clone(&self.budget));
+        let mut decoder = Decoder::new(slots, &budget);
+        self.walk(&mut |prepared, chunk| {
+            let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
+            let mut from = 0;
+            while from < len {
+                let decoded = decoder.decode(dictionary, prepared, chunk, from..len)?;
+                take(&decoder.rows, chunk, from)?;
+                from += decoded;
+                if let Some(reason) = token.reason() {
+                    return Err(WalkError::Stopped(crate::run::stop_reason(reason)).into());
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    fn describe(&mut self, nodes: &[Node], sink: &mut dyn Sink) -> Result<u64, QueryError> {
+        let database = self.database.clone();
+        let graph = database.graph();
+        let budget = Arc::clone(&self.budget);
+        let mut slots = Vec::new();
+        let mut seeds = HashSet::new();
+        for node in nodes {
+            match node {
+                Node::Constant(constant) => seeds.extend(self.constants[constant.0 as usize]),
+                Node::Slot(slot) => slots.push(*slot),
+            }
+        }
+        let seeds = RefCell::new(Seeds {
+            vertices: seeds,
+            bytes: 0,
+            budget: &budget,
+        });
+        let mut total = 0;
+        let mut rows = Rows::default();
+        rows.columns.resize_with(3, TermBuffer::new);
+        self.walk_then(
+            &mut |_, chunk| {
+                for column in slots.iter().filter_map(|slot| chunk.column(*slot)) {
+                    seeds.borrow_mut().add(column)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+            &mut |prepared, limits| {
+                let mut vertices: Vec<VertexId> = seeds.borrow().vertices.iter().copied().collect();
+                vertices.sort_unstable();
+                let mut failed = None;
+                let described = explore::describe::describe(
+                    prepared,
+                    &graph.snapshot,
+                    limits,
+                    &vertices,
+                    &mut |edges| {
+                        total += edges[0].len() as u64;
+                        let written = write_edges(graph, prepared, edges, &mut rows, sink);
+                        written.map_err(|error| {
+                            failed = Some(error);
+                            WalkError::Stopped(explore::StopReason::Cancelled)
+                        })
+                    },
+                );
+                failed.map_or(Ok(()), Err)?;
+                Ok(described?)
+            },
+        )?;
+        Ok(total)
+    }
+}
+
+/// The vertices to be described, each once, drawn on the budget.
+struct Seeds<'b> {
+    vertices: HashSet<VertexId>,
+    bytes: u64,
+    budget: &'b Budget,
+}
+
+impl Seeds<'_> {
+    fn add(&mut self, column: &[VertexId]) -> Result<(), QueryError> {
+        self.vertices.extend(column);
+        let bytes = self.vertices.len() as u64 * DESCRIBED_BYTES;
+        if bytes > self.bytes {
+            let refused = self.budget.try_reserve(bytes - self.bytes);
+            refused.map_err(|refused| WalkError::OutOfMemory {
+                limit_bytes: refused.limit_bytes,
+                used_bytes: refused.used_bytes,
+            })?;
+            self.bytes = bytes;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Seeds<'_> {
+    fn drop(&mut self) {
+        self.budget.release(self.bytes);
+    }
+}
+
+/// Decodes some edges and passes them on.
+fn write_edges(
+    graph: &Graph,
+    prepared: &Prepared<'_>,
+    edges: &[Vec<VertexId>; 3],
+    rows: &mut Rows,
+    sink: &mut dyn Sink,
+) -> Result<(), QueryError> {
+    for from in (0..edges[0].len()).step_by(EDGES) {
+        let to = edges[0].len().min(from + EDGES);
+        for (column, ids) in rows.columns.iter_mut().zip(edges) {
+            column.clear();
+            decode_ids(&graph.dictionary, prepared, &ids[from..to], column)?;
+        }
+        rows.len = to - from;
+        sink.rows(rows).map_err(output)?;
+    }
+    Ok(())
+}
+
+/// What a sink's failure is to a query.
+pub(crate) fn output(error: io::Error) -> QueryError {
+    let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
+    let what = if is_broken {
+        QueryError::BROKEN_PIPE.to_owned()
+    } else {
+        error.to_string()
+    };
+    QueryError::new(Kind::Output, what)
+}

@@ -1,0 +1,86 @@
+//! `SERVICE`: the seam to other endpoints, and the reading of what they answer.
+//!
+//! The façade knows no HTTP, so whoever opens a database may give it a [`ServiceClient`]; without one
+//! every `SERVICE` is refused, unless it is `SILENT`. Answers are read as a stream, row by row, and
+//! nothing of one is kept here: the operator that asked keeps rows, within the query's budget.
+
+use crate::results::ResultFormat;
+use crate::stop::StopToken;
+use explore::{Service, ServiceError as Failure, WalkError};
+use oxrdf::Term;
+use sparesults::{QueryResultsParser, ReaderQueryResultsParserOutput};
+use std::io::Read;
+use std::time::Duration;
+
+/// The time an endpoint is given when the query itself has no deadline.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Why an endpoint gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ServiceError {
+    /// What happened, in lower case.
+    pub message: String,
+    /// It was not asked, because the configuration does not allow it.
+    pub refused: bool,
+}
+
+/// Asks other endpoints, over whatever protocol.
+pub trait ServiceClient: Send + Sync {
+    /// Evaluates a `SELECT` at an endpoint. Blocks until the answer begins; reading it may block too.
+    /// Gives up after `timeout`, and soon after `stopped` says so.
+    fn select(
+        &self,
+        endpoint: &str,
+        query: &str,
+        timeout: Duration,
+        stopped: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError>;
+}
+
+/// A client for one query.
+pub(crate) struct Federation<'q> {
+    pub(crate) client: &'q dyn ServiceClient,
+    pub(crate) token: &'q StopToken,
+}
+
+impl Service for Federation<'_> {
+    fn select(
+        &self,
+        endpoint: &str,
+        text: &str,
+        variables: &[String],
+        each: &mut dyn FnMut(&[Option<Term>]) -> Result<(), WalkError>,
+    ) -> Result<(), Failure> {
+        let left = self.token.timeout().map_or(TIMEOUT, |timeout| {
+            timeout.saturating_sub(self.token.elapsed())
+        });
+        let (format, reader) = self
+            .client
+            .select(endpoint, text, left, self.token.clone())
+            .map_err(|error| match error.refused {
+                true => Failure::Refused(error.message),
+                false => Failure::Failed(error.message),
+            })?;
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::Failed(format!("its answer cannot be read: {error}"))
+        };
+        let parser = QueryResultsParser::from_format(format.library());
+        let parsed = parser.for_reader(reader).map_err(|error| failed(&error))?;
+        let ReaderQueryResultsParserOutput::Solutions(solutions) = parsed else {
+            return Err(Failure::Failed("it answered with a boolean".to_owned()));
+        };
+        let mut cells: Vec<Option<Term>> = Vec::with_capacity(variables.len());
+        for solution in solutions {
+            let solution = solution.map_err(|error| failed(&error))?;
+            cells.clear();
+            cells.extend(
+                variables
+                    .iter()
+                    .map(|variable| solution.get(variable.as_str()).cloned()),
+            );
+            each(&cells).map_err(Failure::Walk)?;
+        }
+        Ok(())
+    }
+}

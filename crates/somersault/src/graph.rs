@@ -1,0 +1,237 @@
+//! Answers that are graphs: their formats, and the writer that prints them as they come.
+//!
+//! `CONSTRUCT`, `DESCRIBE` and the Graph Store Protocol give triples in no particular order; each
+//! format is written as a stream, so memory does not grow with the graph (Turtle abbreviates only
+//! while a subject lasts). A triple that a format cannot carry (a triple term in JSON-LD, a predicate
+//! without a local name in RDF/XML) ends the answer with an error that names it; nothing is left out.
+
+use crate::results::{Rows, Sink};
+use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
+use rdf::format::{Format, Writer, writer_with_prefixes};
+use std::io::{self, Write};
+
+/// The formats of graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// RDF 1.2 Turtle.
+    Turtle,
+    /// RDF 1.2 N-Triples.
+    NTriples,
+    /// RDF 1.2 XML Syntax.
+    RdfXml,
+    /// JSON-LD 1.1.
+    JsonLd,
+    /// RDF 1.2 N-Quads, all in the default graph.
+    NQuads,
+    /// RDF 1.2 TriG, all in the default graph.
+    TriG,
+}
+
+impl GraphFormat {
+    /// All formats, the preferred one first.
+    pub const ALL: [GraphFormat; 6] = [
+        GraphFormat::Turtle,
+        GraphFormat::NTriples,
+        GraphFormat::RdfXml,
+        GraphFormat::JsonLd,
+        GraphFormat::NQuads,
+        GraphFormat::TriG,
+    ];
+
+    /// The media type sent with an answer.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            GraphFormat::Turtle => "text/turtle; charset=utf-8",
+            GraphFormat::NTriples => "application/n-triples",
+            GraphFormat::RdfXml => "application/rdf+xml",
+            GraphFormat::JsonLd => "application/ld+json",
+            GraphFormat::NQuads => "application/n-quads",
+            GraphFormat::TriG => "application/trig",
+        }
+    }
+
+    /// The media types accepted for it, without parameters, the canonical one first.
+    pub const fn accepted_types(self) -> &'static [&'static str] {
+        match self {
+            GraphFormat::Turtle => &["text/turtle", "application/turtle", "application/x-turtle"],
+            GraphFormat::NTriples => &["application/n-triples", "text/plain"],
+            GraphFormat::RdfXml => &["application/rdf+xml", "application/xml", "text/xml"],
+            GraphFormat::JsonLd => &["application/ld+json", "application/json"],
+            GraphFormat::NQuads => &["application/n-quads", "text/x-nquads"],
+            GraphFormat::TriG => &["application/trig", "application/x-trig"],
+        }
+    }
+
+    /// The format with this short name, as flags have it.
+    pub fn from_name(name: &str) -> Option<GraphFormat> {
+        Some(match name {
+            "turtle" | "ttl" => GraphFormat::Turtle,
+            "ntriples" | "nt" => GraphFormat::NTriples,
+            "rdfxml" | "rdf" => GraphFormat::RdfXml,
+            "jsonld" => GraphFormat::JsonLd,
+            "nquads" | "nq" => GraphFormat::NQuads,
+            "trig" => GraphFormat::TriG,
+            _ => return None,
+        })
+    }
+
+    const fn library(self) -> Format {
+        match self {
+            GraphFormat::Turtle => Format::Turtle,
+            GraphFormat::NTriples => Format::NTriples,
+            GraphFormat::RdfXml => Format::RdfXml,
+            GraphFormat::JsonLd => Format::JsonLd,
+            GraphFormat::NQuads => Format::NQuads,
+            GraphFormat::TriG => Format::TriG,
+        }
+    }
+}
+
+/// Writes a graph in one of its formats.
+pub struct GraphWriter<W: Write> {
+    format: GraphFormat,
+    state: State<W>,
+}
+
+enum State<W: Write> {
+    Waiting(W),
+    Writing(Box<Writer<W>>),
+    Done(W),
+    Broken,
+}
+
+impl<W: Write> GraphWriter<W> {
+    /// A writer; buffering is the caller's choice of `output`.
+    pub fn new(format: GraphFormat, output: W) -> GraphWriter<W> {
+        GraphWriter {
+            format,
+            state: State::Waiting(output),
+        }
+    }
+
+    /// The output, once the answer is complete.
+    pub fn into_output(self) -> Option<W> {
+        match self.state {
+            State::Done(output) | State::Waiting(output) => Some(output),
+            State::Writing(_) | State::Broken => None,
+        }
+    }
+}
+
+impl<W: Write> Sink for GraphWriter<W> {
+    fn head(&mut self, _variables: &[String]) -> io::Result<()> {
+        Err(io::Error::other(
+            "solutions cannot be written in a graph format",
+        ))
+    }
+
+    fn graph_head(&mut self, prefixes: &[(String, String)]) -> io::Result<()> {
+        let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(out_of_order());
+        };
+        let prefixes: Vec<(&str, &str)> = prefixes
+            .iter()
+            .map(|(prefix, iri)| (prefix.as_str(), iri.as_str()))
+            .collect();
+        let writer = writer_with_prefixes(self.format.library(), output, &prefixes);
+        self.state = State::Writing(Box::new(writer));
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        let State::Writing(writer) = &mut self.state else {
+            return Err(out_of_order());
+        };
+        for row in 0..rows.len {
+            let quad = quad(rows, row).ok_or_else(|| io::Error::other("a row is no triple"))?;
+            writer.quad(quad)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let State::Writing(writer) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(out_of_order());
+        };
+        let mut output = writer.finish()?;
+        output.flush()?;
+        self.state = State::Done(output);
+        Ok(())
+    }
+
+    fn boolean(&mut self, _value: bool) -> io::Result<()> {
+        Err(io::Error::other(
+            "a boolean cannot be written in a graph format",
+        ))
+    }
+}
+
+fn out_of_order() -> io::Error {
+    io::Error::other("parts of an answer came out of order")
+}
+
+/// A row of three columns as a triple of the default graph; `None` where RDF has none such.
+fn quad(rows: &Rows, row: usize) -> Option<QuadRef<'_>> {
+    let mut cells = rows.row(row);
+    let subject: NamedOrBlankNodeRef<'_> = match cells.next()?? {
+        TermRef::NamedNode(iri) => iri.into(),
+        TermRef::BlankNode(blank) => blank.into(),
+        _ => return None,
+    };
+    let TermRef::NamedNode(predicate) = cells.next()?? else {
+        return None;
+    };
+    let object = cells.next()??;
+    Some(QuadRef::new(
+        subject,
+        predicate,
+        object,
+        GraphNameRef::DefaultGraph,
+    ))
+}
+
+/// A row of three columns as a triple.
+pub(crate) fn triple(rows: &Rows, row: usize) -> Option<Triple> {
+    let quad = quad(rows, row)?;
+    Some(Triple::new(quad.subject, quad.predicate, quad.object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdf::TermBuffer;
+
+    fn written(format: GraphFormat) -> String {
+        let mut columns = vec![TermBuffer::new(), TermBuffer::new(), TermBuffer::new()];
+        columns[0].push_iri("http://e/a");
+        columns[1].push_iri("http://e/p");
+        columns[2].push_simple("x");
+        let mut writer = GraphWriter::new(format, Vec::new());
+        let prefixes = [("e".to_owned(), "http://e/".to_owned())];
+        writer.graph_head(&prefixes).unwrap();
+        writer.rows(&Rows { columns, len: 1 }).unwrap();
+        writer.finish().unwrap();
+        String::from_utf8(writer.into_output().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn each_format_holds_the_triple() {
+        assert_eq!(
+            written(GraphFormat::NTriples),
+            "<http://e/a> <http://e/p> \"x\" .\n"
+        );
+        assert!(written(GraphFormat::Turtle).contains("e:a e:p \"x\""));
+        for format in GraphFormat::ALL {
+            let text = written(format);
+            assert!(text.contains('x') && text.contains("http://e/"), "{text}");
+        }
+    }
+
+    #[test]
+    fn solutions_are_refused() {
+        let mut writer = GraphWriter::new(GraphFormat::Turtle, Vec::new());
+        assert!(writer.head(&[]).is_err());
+        assert!(writer.boolean(true).is_err());
+        assert!(writer.finish().is_err());
+    }
+}

@@ -1,0 +1,159 @@
+//! The W3C's SPARQL suites (1.0, 1.1 and 1.2, queries) through [`Database`].
+//!
+//! Data is loaded in memory by the product's own readers: a test's one file as it is, several files
+//! as N-Quads. Endpoints that a test calls are databases too, called by a
+//! [`ServiceClient`](somersault::service::ServiceClient) that answers in each of the formats in turn.
+//! A negative syntax test holds only if the text is refused as wrong, not as something that is not
+//! evaluated. Tests of updates are recognised, counted apart, and left to whoever evaluates updates;
+//! those of the protocols are in the server's tests. Without `../shared/w3c` beside the checkout the
+//! tests are skipped, which is reported.
+
+use somersault::load::{self, Source, Unwatched};
+use somersault::results::{Collected, ResultFormat, ResultWriter};
+use somersault::{Database, Kind as Failure, Options, QueryError, Request};
+use std::io::Write as _;
+use std::time::Duration;
+use testkit::suite::data::{self, Input};
+use testkit::suite::report::Skip;
+use testkit::suite::{self, Case, Expected, Kind, Report, Results, Verdict, compare, results};
+
+/// Tests that are in dispute: suite, test, reason.
+const SKIPPED: &[Skip] = &[];
+
+/// Longest time of a query.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Stack of the thread that runs a version's suites.
+const STACK_BYTES: usize = 16 << 20;
+
+#[test]
+fn sparql_1_0() {
+    run("sparql10");
+}
+
+#[test]
+fn sparql_1_1() {
+    run("sparql11");
+}
+
+#[test]
+fn sparql_1_2() {
+    run("sparql12");
+}
+
+fn run(version: &'static str) {
+    let Some(root) = suite::root() else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: the W3C tests are not there: ../shared/w3c"
+        );
+        return;
+    };
+    let work = move || {
+        let suites = suite::manifest::read(&root, &format!("{version}/manifest.ttl"));
+        let suites = suites.unwrap_or_else(|error| panic!("{error}"));
+        let chosen = |case: &Case| case.kind.is_evaluation() || case.kind.is_syntax();
+        let reports = suites
+            .iter()
+            .filter_map(|suite| Report::of(suite, SKIPPED, chosen, check));
+        let mut failed = 0;
+        for report in reports {
+            println!("{}", report.text());
+            failed += report.failed.len();
+        }
+        let updates = suites.iter().flat_map(|suite| &suite.cases);
+        let updates = updates.filter(|case| case.kind.is_update()).count();
+        println!("{version}: {updates} tests of updates are not run here");
+        assert_eq!(failed, 0, "tests of {version} failed, see above");
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(work).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn check(case: &Case) -> Verdict {
+    if case.kind.is_syntax() {
+        return check_syntax(case);
+    }
+    let database = loaded(&data::input(case)?, options(case)?)?;
+    let given = match case.result.as_ref().map(suite::Document::extension) {
+        Some("csv") => results::csv(&written(&database, case, ResultFormat::Csv)?),
+        Some("tsv") => {
+            let bytes = written(&database, case, ResultFormat::Tsv)?;
+            results::of_media_type(&bytes, ResultFormat::Tsv.media_type(), case.base())
+        }
+        _ => answer(&database, case),
+    };
+    compare::check(&Expected::of(case)?, &given?)
+}
+
+fn check_syntax(case: &Case) -> Verdict {
+    let database = loaded(&data::input(case)?, options(case)?)?;
+    let text = case.text()?;
+    let started = database.start(&request(case, &text));
+    match (case.kind, started.map(drop)) {
+        (Kind::PositiveSyntax, Ok(())) => Ok(()),
+        (Kind::NegativeSyntax, Err(error)) if error.kind == Failure::Syntax => Ok(()),
+        (_, Err(error)) => Err(shown(&error)),
+        (_, Ok(())) => Err("accepted".to_owned()),
+    }
+}
+
+fn options(_case: &Case) -> Result<Options, String> {
+    Ok(Options {
+        query_threads: 1,
+        timeout: TIMEOUT,
+        ..Options::default()
+    })
+}
+
+fn request<'a>(case: &'a Case, text: &'a str) -> Request<'a> {
+    Request {
+        base: Some(case.base()),
+        ..Request::new(text)
+    }
+}
+
+fn loaded(input: &Input, options: Options) -> Result<Database, String> {
+    let source = Source::reader(input.name.clone(), &input.bytes[..]);
+    let request = load::Request {
+        threads: 1,
+        base: Some(input.base.clone()),
+        ..load::Request::default()
+    };
+    let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
+    let (database, _) = loaded.map_err(|error| format!("{}: {error}", input.name))?;
+    Ok(database)
+}
+
+fn answer(database: &Database, case: &Case) -> Result<Results, String> {
+    let text = case.text()?;
+    let mut collected = Collected::default();
+    let started = database.start(&request(case, &text));
+    let mut query = started.map_err(|error| shown(&error))?;
+    query.run(&mut collected).map_err(|error| shown(&error))?;
+    Ok(match collected.boolean {
+        Some(value) => Results::Boolean(value),
+        None => Results::Solutions {
+            variables: collected.variables,
+            rows: collected.rows,
+        },
+    })
+}
+
+/// The answer in a format, as the product writes it.
+fn written(database: &Database, case: &Case, format: ResultFormat) -> Result<Vec<u8>, String> {
+    let text = case.text()?;
+    let mut writer = ResultWriter::new(format, Vec::new());
+    let started = database.start(&request(case, &text));
+    let mut query = started.map_err(|error| shown(&error))?;
+    query.run(&mut writer).map_err(|error| shown(&error))?;
+    writer
+        .into_output()
+        .ok_or_else(|| "the answer is not whole".to_owned())
+}
+
+fn shown(error: &QueryError) -> String {
+    format!("{:?}: {error}", error.kind)
+}
