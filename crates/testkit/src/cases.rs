@@ -261,7 +261,7 @@ impl Reader<'_> {
             "error" => return Ok(Outcome::Error(body.join("\n").trim().to_owned())),
             "true" | "false" => Expected {
                 boolean: Some(title == "true"),
-                ..empty()
+                ..Expected::nothing()
             },
             "rows" => self.rows(body)?,
             "ordered rows" => in_this_order(self.rows(body)?),
@@ -309,22 +309,8 @@ impl Reader<'_> {
         Ok(Expected {
             variables,
             rows: values(pattern),
-            ..empty()
+            ..Expected::nothing()
         })
-    }
-}
-
-fn empty() -> Expected {
-    Expected {
-        boolean: None,
-        variables: Vec::new(),
-        has_free_columns: false,
-        rows: Vec::new(),
-        ordering: None,
-        is_reduced: false,
-        offset: 0,
-        limit: None,
-        spareval_differs: false,
     }
 }
 

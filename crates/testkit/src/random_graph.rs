@@ -72,6 +72,20 @@ impl Shape {
             is_skewed: random.chance(50),
         }
     }
+
+    /// A shape of ten to forty triples over few vertices: for queries whose evaluation by definition
+    /// would take too long on more.
+    pub fn small(random: &mut Random) -> Shape {
+        let vertices = random.between(3, 9);
+        Shape {
+            vertices,
+            predicates: random.between(1, 3),
+            triples: random.between(vertices, vertices * 4),
+            literals: random.between(0, 50),
+            triple_terms: if random.chance(20) { 10 } else { 0 },
+            ..Shape::random(random)
+        }
+    }
 }
 
 /// The IRI of a local name in the namespace of random graphs.

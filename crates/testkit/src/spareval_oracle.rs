@@ -6,18 +6,20 @@
 //! triples), the order (its comparison of literals of mixed types is not transitive, on which
 //! Rust's sort may panic) and the slice, which says nothing about a bag without an order.
 
-use crate::{Answer, Row};
-use oxrdf::{Dataset, GraphName, Quad};
+use crate::{Answer, Row, TRIPLE_COLUMNS};
+use oxrdf::{Dataset, GraphName, Quad, Triple};
 use spareval::{QueryEvaluator, QueryResults};
 use spargebra::algebra::{GraphPattern, QueryDataset};
 use spargebra::{Query, SparqlParser};
+use std::collections::HashSet;
 
-/// All rows of a `SELECT`, unordered and before `OFFSET` and `LIMIT`; the answer of an `ASK`.
+/// All rows of a `SELECT`, unordered and before `OFFSET` and `LIMIT`; the answer of an `ASK`; each
+/// triple of a `CONSTRUCT` or `DESCRIBE` once.
 pub fn answer(dataset: &Dataset, query: &str) -> Result<Answer, String> {
     let parsed = SparqlParser::new()
         .parse_query(query)
         .map_err(|error| error.to_string())?;
-    let (query, clause) = bare(parsed)?;
+    let (query, clause) = bare(parsed);
     let narrowed = clause.map(|clause| narrow(dataset, &clause));
     let evaluator = QueryEvaluator::new();
     let prepared = evaluator.prepare(&query);
@@ -28,7 +30,24 @@ pub fn answer(dataset: &Dataset, query: &str) -> Result<Answer, String> {
 fn collected(results: QueryResults<'_>) -> Result<Answer, String> {
     match results {
         QueryResults::Boolean(value) => Ok(Answer::Boolean(value)),
-        QueryResults::Graph(_) => Err("the answer is a graph".to_owned()),
+        QueryResults::Graph(triples) => {
+            let triples: Result<HashSet<Triple>, _> = triples.collect();
+            let row = |triple: Triple| -> Row {
+                vec![
+                    Some(triple.subject.into()),
+                    Some(triple.predicate.into()),
+                    Some(triple.object),
+                ]
+            };
+            Ok(Answer::Rows {
+                variables: TRIPLE_COLUMNS.map(str::to_owned).to_vec(),
+                rows: triples
+                    .map_err(|error| error.to_string())?
+                    .into_iter()
+                    .map(row)
+                    .collect(),
+            })
+        }
         QueryResults::Solutions(solutions) => {
             let names = solutions.variables().iter();
             let variables: Vec<String> = names.map(|name| name.as_str().to_owned()).collect();
@@ -46,38 +65,26 @@ fn collected(results: QueryResults<'_>) -> Result<Answer, String> {
     }
 }
 
-/// The query without its slice, order and dataset clause.
-fn bare(query: Query) -> Result<(Query, Option<QueryDataset>), String> {
-    match query {
+/// The query without its dataset clause; a `SELECT` without its slice and order too.
+fn bare(mut query: Query) -> (Query, Option<QueryDataset>) {
+    let (Query::Select { dataset, .. }
+    | Query::Ask { dataset, .. }
+    | Query::Construct { dataset, .. }
+    | Query::Describe { dataset, .. }) = &mut query;
+    let clause = dataset.take();
+    let query = match query {
         Query::Select {
             dataset,
             pattern,
             base_iri,
-        } => {
-            let pattern = without_order(without_slice(pattern));
-            Ok((
-                Query::Select {
-                    dataset: None,
-                    pattern,
-                    base_iri,
-                },
-                dataset,
-            ))
-        }
-        Query::Ask {
+        } => Query::Select {
             dataset,
-            pattern,
+            pattern: without_order(without_slice(pattern)),
             base_iri,
-        } => Ok((
-            Query::Ask {
-                dataset: None,
-                pattern,
-                base_iri,
-            },
-            dataset,
-        )),
-        _ => Err("the query is neither SELECT nor ASK".to_owned()),
-    }
+        },
+        other => other,
+    };
+    (query, clause)
 }
 
 fn without_slice(pattern: GraphPattern) -> GraphPattern {
@@ -106,7 +113,7 @@ fn without_order(pattern: GraphPattern) -> GraphPattern {
 
 /// The dataset that a clause makes of another one. A `FROM NAMED` graph without triples is lost,
 /// which only `GRAPH ?g {}` could tell.
-fn narrow(dataset: &Dataset, clause: &QueryDataset) -> Dataset {
+pub fn narrow(dataset: &Dataset, clause: &QueryDataset) -> Dataset {
     let mut narrowed = Dataset::new();
     for quad in dataset {
         let GraphName::NamedNode(graph) = quad.graph_name.into_owned() else {

@@ -1,11 +1,12 @@
 //! Whether an answer is one that the specification allows.
 //!
 //! Answers are bags of rows: the order counts only as far as `ORDER BY` promises it; a slice without
-//! a total order is a sub-bag of the right size; `REDUCED` may drop duplicates. Labels of blank
-//! nodes say nothing, so they are mapped first ([`Blanks`]). Invariant: a complaint is never about
+//! a total order is a sub-bag of the right size; `REDUCED` may drop duplicates; some values are a
+//! choice or a floating sum. Labels of blank nodes say nothing, so they are mapped first ([`Blanks`]). Invariant: a complaint is never about
 //! something that the specification leaves open, and everything else is complained about.
 
 mod blanks;
+mod open;
 mod sequence;
 
 pub use blanks::Blanks;
@@ -67,6 +68,17 @@ fn in_our_columns(
 
 /// Checks rows whose blank nodes have our labels.
 fn check_rows(expected: &Expected, rows: &[Row]) -> Result<(), String> {
+    let rows = &open::rounded(&expected.rows, rows);
+    let settled;
+    let expected = if expected.choices.is_empty() {
+        expected
+    } else {
+        settled = Expected {
+            rows: open::settled(expected, rows),
+            ..expected.clone()
+        };
+        &settled
+    };
     let wanted = counts(&expected.rows);
     let given = counts(rows);
     if expected.is_reduced {

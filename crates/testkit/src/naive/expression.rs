@@ -3,8 +3,12 @@
 //! Terms stay terms between operators, so what `STR` and `DATATYPE` see is what was written.
 //! `None` is the error of the specification. No compilation, no columns: one row at a time.
 
+use super::choice;
+use super::evaluator::{Context, Evaluator};
 use super::function;
 use super::notes::Notes;
+use super::solution::Solution;
+use super::time;
 use super::value::{self, Number, Order, Value};
 use oxrdf::{Literal, Term, Variable};
 use spargebra::algebra::Expression;
@@ -12,10 +16,11 @@ use std::cmp::Ordering;
 
 /// Where the variables of an expression get their values.
 pub(super) struct Scope<'a> {
-    /// The value of a variable in the solution; `None` where it is unbound.
-    pub(super) lookup: &'a dyn Fn(&Variable) -> Option<Term>,
-    /// Where remarkable things are noted.
-    pub(super) notes: &'a Notes,
+    pub(super) evaluator: &'a Evaluator<'a>,
+    /// Where the patterns in the expression are evaluated.
+    pub(super) context: &'a Context,
+    /// The current row.
+    pub(super) solution: &'a Solution,
 }
 
 /// A boolean as a term.
@@ -30,8 +35,8 @@ impl Scope<'_> {
         Some(match expression {
             E::NamedNode(iri) => iri.clone().into(),
             E::Literal(literal) => literal.clone().into(),
-            E::Variable(variable) => (self.lookup)(variable)?,
-            E::Bound(variable) => boolean((self.lookup)(variable).is_some()),
+            E::Variable(variable) => self.variable(variable)?,
+            E::Bound(variable) => boolean(self.lookup(variable).is_some()),
             E::Or(left, right) => boolean(self.or(left, right)?),
             E::And(left, right) => boolean(self.and(left, right)?),
             E::Not(inner) => boolean(!self.truth(inner)?),
@@ -49,29 +54,56 @@ impl Scope<'_> {
             E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) => {
                 self.arithmetic(expression)?
             }
-            E::UnaryPlus(inner) => self.signed(inner, Some)?,
-            E::UnaryMinus(inner) => self.signed(inner, negated)?,
+            E::UnaryPlus(inner) => self.signed(inner, false)?,
+            E::UnaryMinus(inner) => self.signed(inner, true)?,
             E::If(condition, then, other) => {
-                self.evaluate(if self.truth(condition)? { then } else { other })?
+                self.computed(self.evaluate(if self.truth(condition)? { then } else { other })?)
             }
-            E::Coalesce(list) => list.iter().find_map(|each| self.evaluate(each))?,
+            E::Coalesce(list) => self.computed(list.iter().find_map(|each| self.evaluate(each))?),
             E::FunctionCall(name, arguments) => {
                 let arguments: Option<Vec<Term>> = arguments
                     .iter()
                     .map(|argument| self.evaluate(argument))
                     .collect();
-                function::call(name, &arguments?, self.notes)?
+                self.computed(function::call(name, &arguments?, self.evaluator)?)
             }
-            E::Exists(_) => {
-                self.notes.unsupported("EXISTS");
-                return None;
+            E::Exists(pattern) => {
+                let exists = self.evaluator.exists(pattern, self.solution, self.context);
+                boolean(exists?)
             }
         })
     }
 
+    fn notes(&self) -> &Notes {
+        self.evaluator.notes
+    }
+
+    fn lookup(&self, variable: &Variable) -> Option<Term> {
+        self.evaluator.value(variable, self.solution)
+    }
+
+    fn variable(&self, variable: &Variable) -> Option<Term> {
+        let value = self.lookup(variable)?;
+        if choice::number(&value).is_some() {
+            self.notes()
+                .undetermined("the value of an aggregate is looked at");
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A value that went through a function, as the other oracle may not give it back.
+    fn computed(&self, term: Term) -> Term {
+        if !value::is_canonical(&term) {
+            self.notes()
+                .spareval_differs("it forgets how a value was written");
+        }
+        term
+    }
+
     /// The effective boolean value of an expression; `None` is an error.
     pub(super) fn truth(&self, expression: &Expression) -> Option<bool> {
-        value::truth(&self.evaluate(expression)?, self.notes)
+        value::truth(&self.evaluate(expression)?, self.notes())
     }
 
     /// The truth table of section 17.2.
@@ -94,7 +126,7 @@ impl Scope<'_> {
     fn same_term(&self, left: &Expression, right: &Expression) -> Option<Term> {
         let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
         if !value::is_canonical(&left) || !value::is_canonical(&right) {
-            self.notes
+            self.notes()
                 .spareval_differs("it forgets how a value was written");
         }
         Some(boolean(left == right))
@@ -106,7 +138,7 @@ impl Scope<'_> {
         right: &Expression,
         holds: fn(Ordering) -> bool,
     ) -> Option<bool> {
-        match value::order(&self.evaluate(left)?, &self.evaluate(right)?, self.notes) {
+        match value::order(&self.evaluate(left)?, &self.evaluate(right)?, self.notes()) {
             Order::Is(ordering) => Some(holds(ordering)),
             Order::Neither => Some(false),
             Order::Error => None,
@@ -132,28 +164,17 @@ impl Scope<'_> {
         outcome
     }
 
-    fn number(&self, expression: &Expression) -> Option<Number> {
-        match Value::of(&self.evaluate(expression)?) {
-            Value::Number(number) => Some(number),
-            Value::DayTime(_) => {
-                self.notes.unsupported("arithmetic on durations");
-                None
-            }
-            _ => None,
-        }
-    }
-
-    fn signed(&self, inner: &Expression, sign: fn(Number) -> Option<Number>) -> Option<Term> {
-        Some(sign(self.number(inner)?)?.literal().into())
+    fn signed(&self, inner: &Expression, is_minus: bool) -> Option<Term> {
+        let term = self.evaluate(inner)?;
+        Some(match Value::of(&term) {
+            Value::Number(number) if is_minus => negated(number)?.literal().into(),
+            Value::Number(number) => number.literal().into(),
+            other => time::signed(&other, is_minus)?.into(),
+        })
     }
 
     fn arithmetic(&self, expression: &Expression) -> Option<Term> {
         use Expression as E;
-        if let E::Subtract(left, right) = expression
-            && let Some(duration) = self.between(left, right)
-        {
-            return Some(duration);
-        }
         let (E::Add(left, right)
         | E::Subtract(left, right)
         | E::Multiply(left, right)
@@ -161,7 +182,18 @@ impl Scope<'_> {
         else {
             return None;
         };
-        let (left, right) = Number::promoted(self.number(left)?, self.number(right)?);
+        let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+        let (Value::Number(one), Value::Number(other)) = (Value::of(&left), Value::of(&right))
+        else {
+            let (left, right) = (Value::of(&left), Value::of(&right));
+            let result = match expression {
+                E::Add(..) => time::sum(&left, &right),
+                E::Subtract(..) => time::difference(&left, &right),
+                _ => None,
+            };
+            return Some(result?.into());
+        };
+        let (left, right) = Number::promoted(one, other);
         let result = match expression {
             E::Add(..) => add(left, right),
             E::Subtract(..) => subtract(left, right),
@@ -169,18 +201,6 @@ impl Scope<'_> {
             _ => divide(left, right),
         };
         Some(result?.literal().into())
-    }
-
-    /// The difference of two points in time, an extension that the engine has from `oxsdatatypes`.
-    fn between(&self, left: &Expression, right: &Expression) -> Option<Term> {
-        let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-        let duration = match (Value::of(&left), Value::of(&right)) {
-            (Value::DateTime(left), Value::DateTime(right)) => left.checked_sub(right)?,
-            (Value::Date(left), Value::Date(right)) => left.checked_sub(right)?,
-            (Value::Time(left), Value::Time(right)) => left.checked_sub(right)?,
-            _ => return None,
-        };
-        Some(Literal::from(duration).into())
     }
 }
 
@@ -195,7 +215,8 @@ fn negated(number: Number) -> Option<Number> {
     })
 }
 
-fn add(left: Number, right: Number) -> Option<Number> {
+/// `op:numeric-add` of two numbers of one type.
+pub(super) fn add(left: Number, right: Number) -> Option<Number> {
     Some(match (left, right) {
         (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_add(right)?),
         (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_add(right)?),
@@ -226,7 +247,7 @@ fn multiply(left: Number, right: Number) -> Option<Number> {
 }
 
 /// Integers divide to a decimal; only decimals know a division by zero as an error.
-fn divide(left: Number, right: Number) -> Option<Number> {
+pub(super) fn divide(left: Number, right: Number) -> Option<Number> {
     Some(match (left, right) {
         (N::Integer(left), N::Integer(right)) => {
             N::Decimal(oxsdatatypes::Decimal::from(left).checked_div(right)?)

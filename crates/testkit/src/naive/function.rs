@@ -3,17 +3,27 @@
 //! All arguments are terms already: functions that look at errors (`IF`, `COALESCE`, `BOUND`) are
 //! in `expression`. `None` is a type error.
 
+use super::evaluator::Evaluator;
 use super::expression::boolean;
 use super::notes::Notes;
-use super::value::{self, Number, Value};
+use super::value::{self, Number, Tag, Value};
+use super::{cast, digest, term_function};
 use oxrdf::{Literal, Term};
 use oxsdatatypes::Decimal;
 use regex::{Regex, RegexBuilder};
 use spargebra::algebra::Function;
 
 /// The value of a call; `None` is an error.
-pub(super) fn call(function: &Function, arguments: &[Term], notes: &Notes) -> Option<Term> {
+pub(super) fn call(
+    function: &Function,
+    arguments: &[Term],
+    evaluator: &Evaluator<'_>,
+) -> Option<Term> {
     use Function as F;
+    let notes = evaluator.notes;
+    if let Some(value) = term_function::call(function, arguments, evaluator) {
+        return value;
+    }
     match function {
         F::IsIri => Some(boolean(arguments[0].is_named_node())),
         F::IsBlank => Some(boolean(arguments[0].is_blank_node())),
@@ -41,14 +51,25 @@ pub(super) fn call(function: &Function, arguments: &[Term], notes: &Notes) -> Op
         F::Year | F::Month | F::Day | F::Hours | F::Minutes | F::Seconds => {
             part_of_time(function, &arguments[0])
         }
+        F::Md5 | F::Sha1 | F::Sha256 | F::Sha384 | F::Sha512 => match Value::of(&arguments[0]) {
+            Value::Text(text) => Some(simple(digest::digest(function, text)?)),
+            _ => None,
+        },
+        F::Custom(name) if cast::is_cast(name.as_ref()) && arguments.len() == 1 => {
+            cast::cast(name.as_ref(), &arguments[0], evaluator)
+        }
+        F::Custom(_) => {
+            notes.unsupported("a function that is not SPARQL's");
+            None
+        }
         _ => {
-            notes.unsupported("a function outside this release");
+            notes.unsupported("a function that gives something else each time");
             None
         }
     }
 }
 
-type Text<'a> = (&'a str, Option<&'a str>);
+type Text<'a> = (&'a str, Option<Tag<'a>>);
 
 fn string(term: &Term) -> Option<Text<'_>> {
     Value::of(term).string()
@@ -58,10 +79,16 @@ fn simple(text: impl Into<String>) -> Term {
     Literal::new_simple_literal(text).into()
 }
 
-fn tagged(text: impl Into<String>, language: Option<&str>) -> Term {
-    match language {
+fn tagged(text: impl Into<String>, tag: Option<Tag<'_>>) -> Term {
+    match tag {
         None => simple(text),
-        Some(language) => Literal::new_language_tagged_literal_unchecked(text, language).into(),
+        Some((language, None)) => {
+            Literal::new_language_tagged_literal_unchecked(text, language).into()
+        }
+        Some((language, Some(direction))) => {
+            let make = Literal::new_directional_language_tagged_literal_unchecked;
+            make(text, language, direction).into()
+        }
     }
 }
 

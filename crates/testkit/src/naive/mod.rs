@@ -5,27 +5,39 @@
 //! pairs. Invariant: nothing is decided by an estimate, an index or an order of evaluation that the
 //! definitions do not allow, so what comes out is the specified bag.
 //!
-//! Covers this release's subset: `SELECT` and `ASK` over basic graph patterns, `GRAPH`, `FILTER`,
-//! datasets, `DISTINCT`, `REDUCED`, `ORDER BY`, `LIMIT`, `OFFSET`, `COUNT(*)`. Cost: patterns times
-//! rows times triples, bounded by a budget after which the question is given back as too large.
+//! Covers all of SPARQL 1.1 and what the grammar has of 1.2, with `LATERAL`, but for `SERVICE` and
+//! functions that give something else each time. What the specification leaves open is kept open in
+//! [`Expected`], or makes the question [`NaiveError::Undetermined`] where more depends on it. Cost:
+//! patterns times rows times triples, bounded by a budget after which the question is given back as
+//! too large.
 
+mod aggregate;
+mod basic;
+mod cast;
+pub mod choice;
+mod dataset;
+mod digest;
+mod evaluator;
 mod expression;
+mod form;
 mod function;
 mod notes;
 pub mod order;
-mod pattern;
+mod path;
+mod select;
 mod solution;
+mod term_function;
+mod time;
 mod value;
 
 use crate::Row;
-use expression::Scope;
+use choice::Choice;
+use evaluator::Evaluator;
 use notes::Notes;
-use oxrdf::{Dataset, Term, Variable};
-use pattern::Evaluator;
+use oxrdf::{Dataset, NamedNode, Term, Variable};
 use solution::Solution;
-use spargebra::algebra::{GraphPattern, OrderExpression};
+use spargebra::algebra::QueryDataset;
 use spargebra::{Query, SparqlParser};
-use std::collections::HashMap;
 
 /// Comparisons of a pattern with a triple, or of two rows, after which a question is too large.
 pub const WORK_MAX: u64 = 600_000;
@@ -42,6 +54,9 @@ pub enum NaiveError {
     /// It is outside the subset.
     #[error("{0} is not evaluated naively")]
     Unsupported(&'static str),
+    /// The specification allows several values of something that the rest depends on.
+    #[error("the answer is not determined: {0}")]
+    Undetermined(&'static str),
     /// It would take more than [`WORK_MAX`] steps, or give more than [`ROWS_MAX`] rows.
     #[error("the question is too large for a naive evaluation")]
     TooLarge,
@@ -66,8 +81,10 @@ pub struct Expected {
     pub offset: usize,
     /// Rows that are given at most.
     pub limit: Option<usize>,
-    /// Whether a value was met for which `spareval` deviates from the specification.
-    pub spareval_differs: bool,
+    /// Values of which any will do; cells of the rows refer to them ([`choice::number`]).
+    pub choices: Vec<Choice>,
+    /// Whether something was met in which `spareval` deviates from the specification, and what.
+    pub spareval_differs: Option<&'static str>,
 }
 
 /// The sort keys of an answer.
@@ -94,38 +111,69 @@ pub fn answer_within(
     let query = SparqlParser::new()
         .parse_query(query)
         .map_err(|error| NaiveError::Parse(error.to_string()))?;
-    let (clause, pattern, asks) = match &query {
-        Query::Select {
-            dataset, pattern, ..
-        } => (dataset, pattern, false),
-        Query::Ask {
-            dataset, pattern, ..
-        } => (dataset, pattern, true),
-        _ => return Err(NaiveError::Unsupported("a form other than SELECT and ASK")),
+    let base = query.base_iri().cloned();
+    let resolve = |text: &str| -> Option<Term> {
+        let iri = base.as_ref()?.resolve(text).ok()?;
+        Some(NamedNode::new_unchecked(iri.into_inner()).into())
     };
+    let resolve = base
+        .is_some()
+        .then_some(&resolve as &dyn Fn(&str) -> Option<Term>);
     let notes = Notes::default();
-    let mut evaluator = Evaluator::new(dataset, clause.as_ref(), &notes, work_max);
-    let mut expected = modified(pattern, &mut evaluator)?;
-    if let Some(missing) = notes.missing() {
-        return Err(NaiveError::Unsupported(missing));
-    }
-    expected.spareval_differs = notes.differs();
+    let clause: Option<&QueryDataset> = query.dataset();
+    let evaluator = Evaluator::new(dataset, clause, &notes, work_max, resolve);
+    let mut expected = evaluator.form(&query)?;
+    notes.check()?;
+    expected.choices = evaluator.choices();
+    expected.spareval_differs = notes.difference();
     expected.has_free_columns = has_free_columns;
-    if asks {
-        let given = expected.rows.len().saturating_sub(expected.offset);
-        let is_some = given > 0 && expected.limit != Some(0);
-        expected = Expected {
-            boolean: Some(is_some),
-            variables: Vec::new(),
-            rows: Vec::new(),
-            ordering: None,
-            is_reduced: false,
-            offset: 0,
-            limit: None,
-            ..expected
-        };
-    }
     Ok(expected)
+}
+
+impl Evaluator<'_> {
+    /// The answer to a query of any form.
+    fn form(&self, query: &Query) -> Result<Expected, NaiveError> {
+        let context = self.outside();
+        match query {
+            Query::Select { pattern, .. } => {
+                let selected = self.selected(pattern, &context)?;
+                let variables = selected.projected.unwrap_or_default();
+                let slots: Vec<usize> = variables.iter().map(|each| self.slot(each)).collect();
+                let row = |solution: &Solution| -> Row {
+                    slots.iter().map(|&slot| solution.term(slot)).collect()
+                };
+                Ok(Expected {
+                    variables: variables.into_iter().map(Variable::into_string).collect(),
+                    rows: selected.solutions.iter().map(row).collect(),
+                    ordering: selected.ordering,
+                    is_reduced: selected.is_reduced,
+                    offset: selected.offset,
+                    limit: selected.limit,
+                    ..Expected::nothing()
+                })
+            }
+            Query::Ask { pattern, .. } => {
+                let selected = self.selected(pattern, &context)?;
+                let given = selected.solutions.len().saturating_sub(selected.offset);
+                Ok(Expected {
+                    boolean: Some(given > 0 && selected.limit != Some(0)),
+                    ..Expected::nothing()
+                })
+            }
+            Query::Construct {
+                template, pattern, ..
+            } => Ok(Expected {
+                variables: form::columns(),
+                rows: self.construct(template, pattern, &context)?,
+                ..Expected::nothing()
+            }),
+            Query::Describe { pattern, .. } => Ok(Expected {
+                variables: form::columns(),
+                rows: self.describe(pattern, &context)?,
+                ..Expected::nothing()
+            }),
+        }
+    }
 }
 
 /// Whether a query says `SELECT *`; the algebra no longer tells.
@@ -139,114 +187,23 @@ pub(crate) fn selects_all(query: &str) -> bool {
     first.is_some_and(|word| word.starts_with('*'))
 }
 
-/// The solution modifiers (section 18.2.5), outermost first: slice, distinct or reduced, project,
-/// order.
-fn modified(pattern: &GraphPattern, evaluator: &mut Evaluator<'_>) -> Result<Expected, NaiveError> {
-    let mut below = pattern;
-    let (mut offset, mut limit) = (0, None);
-    if let GraphPattern::Slice {
-        inner,
-        start,
-        length,
-    } = below
-    {
-        (offset, limit, below) = (*start, *length, inner);
-    }
-    let (mut is_distinct, mut is_reduced) = (false, false);
-    match below {
-        GraphPattern::Distinct { inner } => (is_distinct, below) = (true, inner),
-        GraphPattern::Reduced { inner } => (is_reduced, below) = (true, inner),
-        _ => {}
-    }
-    let mut projected: Vec<Variable> = Vec::new();
-    if let GraphPattern::Project { inner, variables } = below {
-        projected.clone_from(variables);
-        below = inner;
-    }
-    let mut by: &[OrderExpression] = &[];
-    if let GraphPattern::OrderBy { inner, expression } = below {
-        (by, below) = (expression, inner);
-    }
-    let solutions = evaluator.evaluate(below)?;
-    if solutions.len() > ROWS_MAX {
-        return Err(NaiveError::TooLarge);
-    }
-    let slots: Vec<_> = projected
-        .iter()
-        .map(|variable| evaluator.slot(variable))
-        .collect();
-    let project =
-        |solution: &Solution| -> Row { slots.iter().map(|&slot| solution.term(slot)).collect() };
-    let mut rows: Vec<Row> = solutions.iter().map(project).collect();
-    let mut ordering = (!by.is_empty()).then(|| sort_keys(by, &solutions, evaluator));
-    if is_distinct {
-        (rows, ordering) = distinct(rows, ordering);
-    }
-    let variables = projected.into_iter().map(Variable::into_string).collect();
-    Ok(Expected {
-        boolean: None,
-        variables,
-        has_free_columns: false,
-        rows,
-        ordering,
-        is_reduced,
-        offset,
-        limit,
-        spareval_differs: false,
-    })
-}
-
-fn sort_keys(
-    by: &[OrderExpression],
-    solutions: &[Solution],
-    evaluator: &Evaluator<'_>,
-) -> Ordering {
-    let descending = by
-        .iter()
-        .map(|each| matches!(each, OrderExpression::Desc(_)))
-        .collect();
-    let keys_of = |solution: &Solution| -> Vec<order::Cell> {
-        let lookup = |variable: &Variable| evaluator.value(variable, solution);
-        let scope = Scope {
-            lookup: &lookup,
-            notes: evaluator.notes,
-        };
-        let expression = |each| match each {
-            &OrderExpression::Asc(ref expression) | &OrderExpression::Desc(ref expression) => {
-                scope.evaluate(expression)
-            }
-        };
-        by.iter().map(expression).collect()
-    };
-    Ordering {
-        descending,
-        keys: solutions.iter().map(keys_of).collect(),
-    }
-}
-
-/// One row of each. The order is lost where equal rows have different keys: then there is none
-/// that the specification promises.
-fn distinct(rows: Vec<Row>, ordering: Option<Ordering>) -> (Vec<Row>, Option<Ordering>) {
-    let mut first: HashMap<Row, usize> = HashMap::new();
-    let (mut kept, mut keys) = (Vec::new(), Vec::new());
-    let mut is_ordered = ordering.is_some();
-    for (index, row) in rows.into_iter().enumerate() {
-        let key = ordering
-            .as_ref()
-            .map(|ordering| ordering.keys[index].clone());
-        if let Some(&position) = first.get(&row) {
-            is_ordered &= key.as_ref() == keys.get(position);
-            continue;
-        }
-        first.insert(row.clone(), kept.len());
-        kept.push(row);
-        keys.extend(key);
-    }
-    let ordering = ordering.filter(|_| is_ordered);
-    (kept, ordering.map(|ordering| Ordering { keys, ..ordering }))
-}
-
 impl Expected {
+    /// No columns and no rows.
+    pub(crate) fn nothing() -> Expected {
+        Expected {
+            boolean: None,
+            variables: Vec::new(),
+            has_free_columns: false,
+            rows: Vec::new(),
+            ordering: None,
+            is_reduced: false,
+            offset: 0,
+            limit: None,
+            choices: Vec::new(),
+            spareval_differs: None,
+        }
+    }
+
     /// Number of rows that an engine has to give.
     pub fn given(&self) -> usize {
         let left = self.rows.len().saturating_sub(self.offset);

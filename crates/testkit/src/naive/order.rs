@@ -23,8 +23,8 @@ pub enum Class {
     Iri,
     /// `xsd:string`.
     Text,
-    /// Strings with this language tag.
-    Language(String),
+    /// Strings with this language tag and base direction.
+    Language(String, Option<oxrdf::BaseDirection>),
     /// Numbers, NaN aside.
     Number,
     /// Booleans.
@@ -56,7 +56,9 @@ pub fn class(cell: &Cell) -> Class {
     }
     match Value::of(term) {
         Value::Text(_) => Class::Text,
-        Value::Language(_, language) => Class::Language(language.to_owned()),
+        Value::Language(_, (language, direction)) => {
+            Class::Language(language.to_owned(), direction)
+        }
         Value::Boolean(_) => Class::Boolean,
         Value::Number(number) if Number::order(number, number).is_some() => Class::Number,
         Value::DateTime(value) => Class::Time("dateTime", value.timezone_offset().is_some()),

@@ -7,7 +7,7 @@ use oxrdf::Term;
 use std::rc::Rc;
 
 /// A partial function from numbered variables to terms.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Solution {
     cells: Vec<Option<Rc<Term>>>,
 }
@@ -30,6 +30,37 @@ impl Solution {
             self.cells.resize(slot + 1, None);
         }
         self.cells[slot].get_or_insert_with(|| Rc::clone(term)) == term
+    }
+
+    /// The numbers of the variables that have a value.
+    pub(super) fn bound(&self) -> impl Iterator<Item = usize> + '_ {
+        let bound = |(slot, cell): (usize, &Option<Rc<Term>>)| cell.as_ref().map(|_| slot);
+        self.cells.iter().enumerate().filter_map(bound)
+    }
+
+    /// All values.
+    pub(super) fn terms(&self) -> impl Iterator<Item = &Rc<Term>> {
+        self.cells.iter().flatten()
+    }
+
+    /// Only these variables.
+    pub(super) fn restricted(&self, slots: &[usize]) -> Solution {
+        let mut restricted = Solution::default();
+        for &slot in slots {
+            if let Some(term) = self.get(slot) {
+                assert!(restricted.bind(slot, term), "a value agrees with itself");
+            }
+        }
+        restricted
+    }
+
+    /// Without this variable.
+    pub(super) fn without(&self, slot: usize) -> Solution {
+        let mut without = self.clone();
+        if let Some(cell) = without.cells.get_mut(slot) {
+            *cell = None;
+        }
+        without
     }
 
     /// Both together, where they agree on the variables that both bind (compatible mappings).

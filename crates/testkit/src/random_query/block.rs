@@ -40,7 +40,7 @@ impl Writer<'_> {
     }
 
     /// Quads, some of them perhaps twice, each sharing something with those before it.
-    fn walk<'q>(&mut self, quads: &[&'q Quad], count: usize) -> Vec<&'q Quad> {
+    pub(super) fn walk<'q>(&mut self, quads: &[&'q Quad], count: usize) -> Vec<&'q Quad> {
         let shapes = [
             Shape::Star,
             Shape::Star,
@@ -77,7 +77,7 @@ impl Writer<'_> {
         is_free.then_some(term)
     }
 
-    fn pattern(&mut self, quad: &Quad, anonymous: Option<&Term>) -> String {
+    pub(super) fn pattern(&mut self, quad: &Quad, anonymous: Option<&Term>) -> String {
         let subject = self.place(&quad.subject.clone().into(), 80, anonymous);
         let predicate = if self.random.chance(3) {
             crate::random_graph::iri("unknown").to_string()
@@ -89,7 +89,7 @@ impl Writer<'_> {
     }
 
     /// What stands for a term: a variable in so many of a hundred cases, or itself.
-    fn place(&mut self, term: &Term, variables: usize, anonymous: Option<&Term>) -> String {
+    pub(super) fn place(&mut self, term: &Term, variables: usize, anonymous: Option<&Term>) -> String {
         if anonymous == Some(term) {
             return format!("_:a{}", self.anonymous);
         }

@@ -11,7 +11,7 @@ impl Writer<'_> {
     }
 
     /// An expression that mostly has a truth value.
-    fn constraint(&mut self, depth: usize) -> String {
+    pub(super) fn constraint(&mut self, depth: usize) -> String {
         if depth > 0 {
             let deeper = depth - 1;
             match self.random.below(6) {
@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 
     /// A variable that is in scope, mostly; never one of a `GRAPH` around this place.
-    fn variable(&mut self) -> String {
+    pub(super) fn variable(&mut self) -> String {
         let hidden = &self.graph_variables;
         let visible: Vec<&String> = self
             .variables
@@ -115,7 +115,7 @@ impl Writer<'_> {
         (*self.random.pick(&visible)).clone()
     }
 
-    fn constant(&mut self) -> String {
+    pub(super) fn constant(&mut self) -> String {
         let vocabulary = self.vocabulary;
         if !vocabulary.literals.is_empty() && self.random.chance(70) {
             return self.random.pick(&vocabulary.literals).to_string();
@@ -129,7 +129,7 @@ impl Writer<'_> {
     }
 
     /// An expression that is mostly text.
-    fn text(&mut self) -> String {
+    pub(super) fn text(&mut self) -> String {
         match self.random.below(12) {
             0..5 => format!("STR({})", self.variable()),
             5 => self.variable(),
@@ -166,7 +166,7 @@ impl Writer<'_> {
     }
 
     /// An expression that is mostly a number.
-    fn number(&mut self) -> String {
+    pub(super) fn number(&mut self) -> String {
         match self.random.below(10) {
             0 | 1 => format!("STRLEN({})", self.text()),
             2..6 => {
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
     }
 
-    fn small(&mut self) -> String {
+    pub(super) fn small(&mut self) -> String {
         (*self
             .random
             .pick(&["0", "1", "2", "3", "0.5", "2.5e0", "21"]))

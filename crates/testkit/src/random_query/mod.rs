@@ -1,4 +1,5 @@
-//! Random queries over the vocabulary of a dataset, inside this release's subset.
+//! Random queries over the vocabulary of a dataset: plain ones ([`random_query`]: patterns, graphs and
+//! filters) and wide ones ([`random_wide_query`]: the whole algebra).
 //!
 //! Most patterns are found by walking the data: some quads that hang together (a star, a chain, a
 //! cycle) are chosen and their terms replaced by variables, the same term by the same variable, so
@@ -6,12 +7,16 @@
 //! unknown terms, other constants and repeated variables; some patterns are made of variables
 //! alone. Invariant: the same dataset and seed give the same text.
 //!
-//! Two things are left out because the specification's answer to them is not what people expect and
-//! engines differ: a filter that names the variable of the `GRAPH` it stands in, and the same graph
-//! named twice in a dataset clause.
+//! Left out of plain queries: a filter that names the variable of the `GRAPH` it stands in. Left out of
+//! all: the same graph named twice in a dataset clause, and functions that give something else each
+//! time.
 
+mod aggregate;
 mod block;
+mod expression;
 mod filter;
+mod path;
+mod wide;
 
 use crate::random::Random;
 use oxrdf::vocab::rdf;
@@ -76,6 +81,8 @@ pub fn random_query(vocabulary: &Vocabulary, random: &mut Random) -> String {
     }
     text
 }
+
+pub use wide::random_wide_query;
 
 /// A dataset clause, or none.
 struct Clause {
@@ -153,6 +160,10 @@ struct Writer<'a> {
     /// Variables of the `GRAPH`s around this place.
     graph_variables: Vec<String>,
     anonymous: usize,
+    /// Names that `AS` has given.
+    fresh: usize,
+    /// How many more elements a wide query may have.
+    budget: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -164,6 +175,8 @@ impl<'a> Writer<'a> {
             variables: Vec::new(),
             graph_variables: Vec::new(),
             anonymous: 0,
+            fresh: 0,
+            budget: 0,
         }
     }
 
