@@ -10,8 +10,15 @@
 //! the same variable, and a variable that a sub-query does not project has a slot of its own. A group
 //! that is joined ([`Element::Join`], the branches of [`Element::Union`], `MINUS`) is evaluated on its
 //! own, bottom-up. The rows outside are seen only where the specification says so: in the `condition`
-//! of an [`Element::Optional`], and anywhere in the group of `EXISTS` and `LATERAL`, except within
-//! sub-queries, whose variables are their own.
+//! of an [`Element::Optional`], and in the groups of [`Element::Exists`], [`Element::Mark`] and
+//! [`Element::Lateral`]. There they are seen everywhere, in nested groups and sub-queries too, as if
+//! the value of each slot that is bound in the row stood in its place: what a sub-query does not
+//! project, and what `EXISTS` and `MINUS` have for themselves, has other slots. (So `LATERAL` of a
+//! sub-query that projects `?s` and has a `LIMIT` is limited for each `?s`.)
+//!
+//! **Graphs.** `GRAPH` has been written into the patterns. Where a group within `GRAPH ?g` says more
+//! than patterns can, there is an [`Element::Graph`] before it, so that `?g` is bound in every row that
+//! reaches an expression, an `OPTIONAL`, a `MINUS` or an `EXISTS` within it.
 //!
 //! **Unbound variables in expressions.** A slot that is unbound in a row is an error there, and
 //! `BOUND` of it false. A variable that can never be bound where it stands has been replaced by an
@@ -41,6 +48,59 @@ pub struct Query {
     pub(crate) form: Form,
 }
 
+impl Query {
+    /// The constant terms, each once; a [`ConstantId`] is an index into them.
+    pub fn constants(&self) -> &[Term] {
+        &self.constants
+    }
+
+    /// The names of the variables, by slot, without question mark; hidden ones begin with a dot.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// What is computed.
+    pub fn body(&self) -> &Group {
+        &self.body
+    }
+
+    /// What the query asks for.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// What relative IRIs that expressions make are resolved against.
+    pub fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
+    /// Prefixes with their IRIs, as declared in the text and the options.
+    pub fn prefixes(&self) -> &[(String, String)] {
+        &self.prefixes
+    }
+
+    /// The dataset clause.
+    pub fn dataset(&self) -> &DatasetClause {
+        &self.dataset
+    }
+
+    /// Replaces the dataset clause, as the protocol's `default-graph-uri` and `named-graph-uri` do.
+    /// New graphs are added to [`Query::constants`], so call it before these are resolved.
+    pub fn set_dataset(&mut self, default: &[Term], named: &[Term]) {
+        let default = default.iter().map(|term| self.constant(term)).collect();
+        let named = named.iter().map(|term| self.constant(term)).collect();
+        self.dataset.graphs = Some((default, named));
+    }
+
+    fn constant(&mut self, term: &Term) -> ConstantId {
+        let known = self.constants.iter().position(|known| known == term);
+        ConstantId(known.unwrap_or_else(|| {
+            self.constants.push(term.clone());
+            self.constants.len() - 1
+        }) as u32)
+    }
+}
+
 /// A pipeline; see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
@@ -59,8 +119,7 @@ pub enum Element {
     /// (`GRAPH ?g {}`).
     Graph(Node),
     /// Join with the triple terms `term` that have these parts: the table whose rows bind `term` and
-    /// the variables among the parts. `term` is bound by another pattern of the same group, or all
-    /// parts are.
+    /// the variables among the parts. `term` is bound by another pattern of the same group.
     TripleTerm {
         /// The triple term.
         term: Slot,

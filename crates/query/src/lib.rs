@@ -21,6 +21,7 @@ pub mod algebra;
 pub mod explain;
 pub mod expression;
 pub mod guard;
+mod lower;
 pub mod parse;
 pub mod path;
 pub mod plan;

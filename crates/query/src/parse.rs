@@ -7,7 +7,7 @@ use crate::guard::token::{TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
 use crate::query::Query;
-use crate::{syntax, translate};
+use crate::{algebra, lower, syntax, translate};
 use spargebra::SparqlParser;
 
 /// How a text is to be read.
@@ -76,6 +76,17 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let parser = parser(options)?;
     match parser.clone().parse_query(text) {
         Ok(algebra) => translate::translate(&algebra, &tokens, options),
+        Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
+    }
+}
+
+/// Reads a query of any form; see [`parse`].
+pub fn parse_algebra(text: &str, options: &ParseOptions) -> Result<algebra::Query, ParseError> {
+    let tokens = guard::scan(text, &options.limits)?;
+    refuse_update(&tokens)?;
+    let parser = parser(options)?;
+    match parser.clone().parse_query(text) {
+        Ok(parsed) => lower::lower(&parsed, &tokens, options),
         Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
     }
 }

@@ -1,0 +1,259 @@
+//! Expressions over slots, and `EXISTS` in them.
+//!
+//! Chains of `&&` and `||` become one list each. A variable that no row can bind where the expression
+//! stands is written [`error`], and `BOUND` of it `false`. `EXISTS` as a conjunct of a filter is an
+//! element; anywhere else it is a column, made before the expression that reads it.
+
+use super::group::Pipeline;
+use super::names::{Passes, Scope, Slots};
+use super::{Context, Lowering};
+use crate::algebra::{Element, Group};
+use crate::expression::{Arithmetic, Comparison, Expression};
+use crate::parse::ParseError;
+use crate::plan::Slot;
+use oxrdf::{Literal, Term, Variable};
+use spargebra::algebra::{Expression as Algebra, GraphPattern};
+
+/// What an expression sees.
+pub(super) struct View<'v> {
+    /// What its own rows can bind.
+    pub(super) maybe: &'v Slots,
+    /// What the other side of an `OPTIONAL` can bind.
+    pub(super) also: Option<&'v Slots>,
+    pub(super) context: &'v Context,
+}
+
+impl<'v> View<'v> {
+    pub(super) fn of(table: &'v Pipeline, context: &'v Context) -> View<'v> {
+        View {
+            maybe: &table.maybe,
+            also: None,
+            context,
+        }
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.maybe.contains(slot)
+            || self.also.is_some_and(|also| also.contains(slot))
+            || self.context.outer.contains(slot)
+    }
+
+    /// All of it.
+    fn row(&self) -> Slots {
+        let mut row = self.maybe.clone();
+        if let Some(also) = self.also {
+            row.extend(also);
+        }
+        row.extend(&self.context.outer);
+        row
+    }
+}
+
+/// An expression that is always an error: `COALESCE` of nothing.
+pub(super) fn error() -> Expression {
+    Expression::Coalesce(Vec::new())
+}
+
+impl Lowering<'_> {
+    /// The conjuncts of a condition as elements, in the order of the text.
+    pub(super) fn conjuncts(
+        &mut self,
+        condition: &Algebra,
+        view: &View<'_>,
+        into: &mut Vec<Element>,
+    ) -> Result<(), ParseError> {
+        let mut pending = vec![condition];
+        while let Some(conjunct) = pending.pop() {
+            if let Algebra::And(left, right) = conjunct {
+                pending.extend([&**right, &**left]);
+                continue;
+            }
+            let (mut inner, mut negated) = (conjunct, false);
+            while let Algebra::Not(within) = inner {
+                inner = within;
+                negated = !negated;
+            }
+            if let Algebra::Exists(pattern) = inner {
+                let group = self.exists(pattern, view)?;
+                into.push(Element::Exists { group, negated });
+            } else {
+                let condition = self.expression(conjunct, view, into)?;
+                into.push(Element::Filter(condition));
+            }
+        }
+        Ok(())
+    }
+
+    /// The group of an `EXISTS`: it sees the row, and has its other variables for itself.
+    fn exists(&mut self, pattern: &GraphPattern, view: &View<'_>) -> Result<Group, ParseError> {
+        let row = view.row();
+        let context = view.context.within(&row);
+        self.scopes.push(Scope::new(Passes::Visible(row)));
+        let group = self.group(pattern, &context);
+        self.scopes.pop();
+        Ok(group?.into_group())
+    }
+
+    /// Translates an expression; the marks that it reads are added to `before`. A frame of stack per
+    /// nested operator.
+    pub(super) fn expression(
+        &mut self,
+        expression: &Algebra,
+        view: &View<'_>,
+        before: &mut Vec<Element>,
+    ) -> Result<Expression, ParseError> {
+        match expression {
+            Algebra::NamedNode(node) => Ok(self.literal(Term::from(node.clone()))),
+            Algebra::Literal(literal) => Ok(self.literal(Term::from(literal.clone()))),
+            Algebra::Variable(variable) => {
+                let slot = self.visible(variable, view)?;
+                Ok(slot.map_or_else(error, Expression::Slot))
+            }
+            Algebra::Bound(variable) => match self.visible(variable, view)? {
+                Some(slot) => Ok(Expression::Bound(slot)),
+                None => Ok(self.literal(Literal::from(false).into())),
+            },
+            Algebra::And(..) | Algebra::Or(..) => self.chain(expression, view, before),
+            Algebra::Not(inner) => {
+                let inner = self.expression(inner, view, before)?;
+                Ok(negation(inner))
+            }
+            Algebra::UnaryPlus(inner) => Ok(Expression::Plus(self.boxed(inner, view, before)?)),
+            Algebra::UnaryMinus(inner) => Ok(Expression::Minus(self.boxed(inner, view, before)?)),
+            Algebra::In(value, list) => Ok(Expression::In(
+                self.boxed(value, view, before)?,
+                self.list(list, view, before)?,
+            )),
+            Algebra::If(condition, then, otherwise) => Ok(Expression::If(
+                self.boxed(condition, view, before)?,
+                self.boxed(then, view, before)?,
+                self.boxed(otherwise, view, before)?,
+            )),
+            Algebra::Coalesce(list) => Ok(Expression::Coalesce(self.list(list, view, before)?)),
+            Algebra::FunctionCall(function, arguments) => {
+                let function = self.function(function, arguments.len())?;
+                Ok(Expression::Call(
+                    function,
+                    self.list(arguments, view, before)?,
+                ))
+            }
+            Algebra::Exists(pattern) => self.mark(pattern, view, before),
+            Algebra::SameTerm(a, b)
+            | Algebra::Equal(a, b)
+            | Algebra::Less(a, b)
+            | Algebra::LessOrEqual(a, b)
+            | Algebra::Greater(a, b)
+            | Algebra::GreaterOrEqual(a, b)
+            | Algebra::Add(a, b)
+            | Algebra::Subtract(a, b)
+            | Algebra::Multiply(a, b)
+            | Algebra::Divide(a, b) => {
+                let left = self.boxed(a, view, before)?;
+                let right = self.boxed(b, view, before)?;
+                Ok(binary(expression, left, right))
+            }
+        }
+    }
+
+    fn literal(&mut self, term: Term) -> Expression {
+        Expression::Constant(self.constant(term))
+    }
+
+    fn mark(
+        &mut self,
+        pattern: &GraphPattern,
+        view: &View<'_>,
+        before: &mut Vec<Element>,
+    ) -> Result<Expression, ParseError> {
+        let group = self.exists(pattern, view)?;
+        let into = self.hidden()?;
+        before.push(Element::Mark { group, into });
+        Ok(Expression::Slot(into))
+    }
+
+    /// A chain of `&&` or of `||`, in the order of the text.
+    fn chain(
+        &mut self,
+        expression: &Algebra,
+        view: &View<'_>,
+        before: &mut Vec<Element>,
+    ) -> Result<Expression, ParseError> {
+        let is_and = matches!(expression, Algebra::And(..));
+        let mut links = Vec::new();
+        let mut pending = vec![expression];
+        while let Some(next) = pending.pop() {
+            match next {
+                Algebra::And(left, right) if is_and => pending.extend([&**right, &**left]),
+                Algebra::Or(left, right) if !is_and => pending.extend([&**right, &**left]),
+                link => links.push(self.expression(link, view, before)?),
+            }
+        }
+        Ok(if is_and {
+            Expression::And(links)
+        } else {
+            Expression::Or(links)
+        })
+    }
+
+    fn boxed(
+        &mut self,
+        expression: &Algebra,
+        view: &View<'_>,
+        before: &mut Vec<Element>,
+    ) -> Result<Box<Expression>, ParseError> {
+        Ok(Box::new(self.expression(expression, view, before)?))
+    }
+
+    fn list(
+        &mut self,
+        list: &[Algebra],
+        view: &View<'_>,
+        before: &mut Vec<Element>,
+    ) -> Result<Vec<Expression>, ParseError> {
+        list.iter()
+            .map(|expression| self.expression(expression, view, before))
+            .collect()
+    }
+
+    /// The slot of a variable where the expression can see it. The parser writes an aggregate as a
+    /// variable of its own making; seen where its `GROUP BY` has not been, it stands where none may.
+    fn visible(
+        &mut self,
+        variable: &Variable,
+        view: &View<'_>,
+    ) -> Result<Option<Slot>, ParseError> {
+        let slot = self.known(variable.as_str())?;
+        let slot = slot.filter(|slot| view.contains(*slot));
+        if slot.is_none() && !self.written.contains(variable.as_str()) {
+            return Err(self.misplaced_aggregate());
+        }
+        Ok(slot)
+    }
+}
+
+/// Operators with two operands.
+fn binary(operator: &Algebra, a: Box<Expression>, b: Box<Expression>) -> Expression {
+    let comparison = match operator {
+        Algebra::Equal(..) => Comparison::Equal,
+        Algebra::Less(..) => Comparison::Less,
+        Algebra::LessOrEqual(..) => Comparison::LessOrEqual,
+        Algebra::Greater(..) => Comparison::Greater,
+        Algebra::GreaterOrEqual(..) => Comparison::GreaterOrEqual,
+        Algebra::Add(..) => return Expression::Arithmetic(Arithmetic::Add, a, b),
+        Algebra::Subtract(..) => return Expression::Arithmetic(Arithmetic::Subtract, a, b),
+        Algebra::Multiply(..) => return Expression::Arithmetic(Arithmetic::Multiply, a, b),
+        Algebra::Divide(..) => return Expression::Arithmetic(Arithmetic::Divide, a, b),
+        _ => return Expression::SameTerm(a, b),
+    };
+    Expression::Compare(comparison, a, b)
+}
+
+/// `!a`; the parser writes `a != b` as `!(a = b)`.
+fn negation(inner: Expression) -> Expression {
+    match inner {
+        Expression::Compare(Comparison::Equal, a, b) => {
+            Expression::Compare(Comparison::NotEqual, a, b)
+        }
+        inner => Expression::Not(Box::new(inner)),
+    }
+}

@@ -1,0 +1,307 @@
+//! The spine of a group, from its first element outwards, as a pipeline.
+//!
+//! The parser nests a group's elements to the left, so the table so far is the left operand and each
+//! link adds one element. What a row can bind is kept beside: an expression sees the variables of its
+//! own group (SPARQL 1.1 Query section 18.2.2.2) and of the rows outside that its group sees.
+//!
+//! **GRAPH.** Patterns carry the graph around them. Before anything but a join (an expression, an
+//! `OPTIONAL`, a grouping), and at the end of a group, each row must have its graph: where no pattern
+//! has bound it, [`Element::Graph`] does. A graph variable counts as bound in all filters within its
+//! `GRAPH`; the specification has it unbound there (section 18.6 binds it outside of the group), and
+//! what people mean, and other engines do, is this.
+
+use super::expression::View;
+use super::names::Slots;
+use super::{Context, Lowering};
+use crate::algebra::{Element, Group};
+use crate::expression::Expression;
+use crate::parse::ParseError;
+use crate::plan::{Node, OrderKey};
+use oxrdf::Variable;
+use spargebra::algebra::{Expression as Algebra, GraphPattern, OrderExpression};
+
+/// Elements, and what is known of their rows.
+#[derive(Default)]
+pub(super) struct Pipeline {
+    pub(super) elements: Vec<Element>,
+    /// What some row may bind. Without a graph variable that only patterns' graphs bind.
+    pub(super) maybe: Slots,
+    /// What every row binds; as above.
+    pub(super) sure: Slots,
+    /// Every row has gone through a pattern in the graph around the group.
+    pub(super) in_graph: bool,
+}
+
+impl Pipeline {
+    pub(super) fn into_group(self) -> Group {
+        Group {
+            elements: self.elements,
+        }
+    }
+
+    /// Adds an element that every row binds these with.
+    pub(super) fn join(&mut self, element: Element, nodes: &[Node]) {
+        for node in nodes {
+            if let Node::Slot(slot) = node {
+                self.maybe.insert(*slot);
+                self.sure.insert(*slot);
+            }
+        }
+        self.elements.push(element);
+    }
+}
+
+impl Lowering<'_> {
+    /// A group that is evaluated on its own: with its graph, as a pipeline.
+    pub(super) fn group(
+        &mut self,
+        pattern: &GraphPattern,
+        context: &Context,
+    ) -> Result<Pipeline, ParseError> {
+        let mut table = self.spine(pattern, context)?;
+        if let [Element::Join(_)] = table.elements[..]
+            && let Some(Element::Join(only)) = table.elements.pop()
+        {
+            table.elements = only.elements;
+        }
+        Self::ensure_graph(context, &mut table);
+        Ok(table)
+    }
+
+    /// The elements of a group, first to last.
+    pub(super) fn spine(
+        &mut self,
+        pattern: &GraphPattern,
+        context: &Context,
+    ) -> Result<Pipeline, ParseError> {
+        let mut links = Vec::new();
+        let mut first = pattern;
+        loop {
+            let before = match first {
+                GraphPattern::Join { left, .. }
+                | GraphPattern::LeftJoin { left, .. }
+                | GraphPattern::Lateral { left, .. }
+                | GraphPattern::Minus { left, .. } => left,
+                GraphPattern::Filter { inner, .. }
+                | GraphPattern::Extend { inner, .. }
+                | GraphPattern::OrderBy { inner, .. }
+                | GraphPattern::Group { inner, .. } => inner,
+                _ => break,
+            };
+            links.push(first);
+            first = before;
+        }
+        let mut table = Pipeline::default();
+        self.element(first, context, &mut table)?;
+        for link in links.into_iter().rev() {
+            self.link(link, context, &mut table)?;
+        }
+        Ok(table)
+    }
+
+    /// What stands around the table so far.
+    fn link(
+        &mut self,
+        link: &GraphPattern,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        if let GraphPattern::Join { right, .. } = link {
+            return self.element(right, context, table);
+        }
+        Self::ensure_graph(context, table);
+        match link {
+            GraphPattern::LeftJoin {
+                right, expression, ..
+            } => self.optional(right, expression.as_ref(), context, table),
+            GraphPattern::Lateral { right, .. } => self.lateral(right, context, table),
+            GraphPattern::Minus { right, .. } => self.minus(right, context, table),
+            GraphPattern::Filter { expr, .. } => self.filter(expr, context, table),
+            GraphPattern::Extend {
+                variable,
+                expression,
+                ..
+            } => self.bind(variable, expression, context, table),
+            GraphPattern::OrderBy { expression, .. } => self.order(expression, context, table),
+            GraphPattern::Group {
+                variables,
+                aggregates,
+                ..
+            } => self.aggregate(variables, aggregates, context, table),
+            _ => unreachable!("the spine has no other links"),
+        }
+    }
+
+    /// What is joined with the table so far.
+    fn element(
+        &mut self,
+        pattern: &GraphPattern,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        match pattern {
+            GraphPattern::Bgp { patterns } => {
+                for triple in patterns {
+                    self.triple(triple, context, table)?;
+                }
+                Ok(())
+            }
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => self.path(subject, path, object, context, table),
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => self.values(variables, bindings, table),
+            GraphPattern::Union { .. } => self.union(pattern, context, table),
+            GraphPattern::Graph { name, inner } => self.named_graph(name, inner, context, table),
+            GraphPattern::Service {
+                name,
+                inner,
+                silent,
+            } => self.service(name, inner, *silent, table),
+            GraphPattern::Slice { .. }
+            | GraphPattern::Distinct { .. }
+            | GraphPattern::Reduced { .. }
+            | GraphPattern::Project { .. } => self.sub_select(pattern, context, table),
+            _ => {
+                let nested = self.spine(pattern, context)?;
+                absorb(table, nested);
+                Ok(())
+            }
+        }
+    }
+
+    /// Binds the graph around the group where no pattern has.
+    pub(super) fn ensure_graph(context: &Context, table: &mut Pipeline) {
+        if let Some(graph @ Node::Slot(_)) = context.graph
+            && !context.graph_is_given
+            && !table.in_graph
+        {
+            table.elements.push(Element::Graph(graph));
+            table.in_graph = true;
+        }
+    }
+
+    /// `FILTER`: conjunct by conjunct, `EXISTS` among them as a step of its own.
+    fn filter(
+        &mut self,
+        condition: &Algebra,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut filters = Vec::new();
+        self.conjuncts(condition, &View::of(table, context), &mut filters)?;
+        table.elements.append(&mut filters);
+        Ok(())
+    }
+
+    /// `BIND`, `AS`.
+    fn bind(
+        &mut self,
+        variable: &Variable,
+        expression: &Algebra,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut before = Vec::new();
+        let view = View::of(table, context);
+        let expression = self.expression(expression, &view, &mut before)?;
+        table.elements.append(&mut before);
+        let mut into = self.variable(variable)?;
+        let outside = context.outer.contains(into).then_some(into);
+        if outside.is_some() {
+            into = self.hidden()?;
+            self.rename(variable.as_str(), into);
+        }
+        table.elements.push(Element::Bind { expression, into });
+        table.maybe.insert(into);
+        if let Some(outside) = outside {
+            // A value from outside in its place: the two must be compatible.
+            let not_bound = |slot| Expression::Not(Box::new(Expression::Bound(slot)));
+            let same = Expression::SameTerm(
+                Box::new(Expression::Slot(outside)),
+                Box::new(Expression::Slot(into)),
+            );
+            let compatible = vec![not_bound(outside), not_bound(into), same];
+            table
+                .elements
+                .push(Element::Filter(Expression::Or(compatible)));
+        }
+        Ok(())
+    }
+
+    fn order(
+        &mut self,
+        keys: &[OrderExpression],
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut before = Vec::new();
+        let mut order = Vec::with_capacity(keys.len());
+        for key in keys {
+            let (expression, descending) = match key {
+                OrderExpression::Asc(expression) => (expression, false),
+                OrderExpression::Desc(expression) => (expression, true),
+            };
+            let view = View::of(table, context);
+            let expression = self.expression(expression, &view, &mut before)?;
+            // What is an error in every row orders nothing.
+            if expression != super::expression::error() {
+                order.push(OrderKey {
+                    expression,
+                    descending,
+                });
+            }
+        }
+        table.elements.append(&mut before);
+        if !order.is_empty() {
+            table.elements.push(Element::Order(order));
+        }
+        Ok(())
+    }
+}
+
+/// Joins with a nested group: element by element where that means the same, which is where it is made
+/// of joins, and of filters over what all its rows bind.
+pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
+    let is_free = |element: &Element| match element {
+        Element::Pattern(_)
+        | Element::Path(_)
+        | Element::Graph(_)
+        | Element::TripleTerm { .. }
+        | Element::Values { .. }
+        | Element::Join(_)
+        | Element::Union(_)
+        | Element::Service(_) => true,
+        Element::Filter(condition) => {
+            let mut is_free = true;
+            condition.for_each_slot(&mut |slot| is_free &= nested.sure.contains(slot));
+            is_free
+        }
+        _ => false,
+    };
+    let is_step = |element: &Element| {
+        !matches!(
+            element,
+            Element::Aggregate { .. }
+                | Element::Order(_)
+                | Element::Project(_)
+                | Element::Distinct
+                | Element::Slice { .. }
+        )
+    };
+    let first = table.elements.is_empty();
+    if nested.elements.iter().all(is_free) || (first && nested.elements.iter().all(is_step)) {
+        table.elements.extend(nested.elements);
+    } else {
+        table.elements.push(Element::Join(Group {
+            elements: nested.elements,
+        }));
+    }
+    table.maybe.extend(&nested.maybe);
+    table.sure.extend(&nested.sure);
+    table.in_graph |= nested.in_graph;
+}

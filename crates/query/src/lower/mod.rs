@@ -1,0 +1,139 @@
+//! The parser's algebra to [`algebra::Query`](crate::algebra::Query): names to slots, trees to
+//! pipelines, `GRAPH` into patterns, paths to patterns, unions and closures.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `names` | scopes: which places are the same variable |
+//! | `group` | the spine of a group, from its first element outwards, as a pipeline |
+//! | `nested` | groups within groups: `OPTIONAL`, `UNION`, `MINUS`, `LATERAL`, `GRAPH` |
+//! | `select` | sub-queries, grouping, modifiers |
+//! | `pattern` | triple patterns, triple terms, `VALUES` |
+//! | `path` | paths |
+//! | `expression` | expressions, and `EXISTS` in them |
+//! | `function` | the builtins and casts |
+//! | `service`, `print` | `SERVICE`: the query that is sent |
+//! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
+//! | `refusal` | what is refused although the parser takes it |
+//!
+//! Costs time linear in the algebra times its depth of nested scopes, and stack for each bracket of
+//! the text, which the guard has bounded; chains (`UNION`, `&&`, `/`, the elements of a group), which
+//! the parser makes left-deep trees, are walked without recursion. Arithmetic alone keeps its tree.
+
+mod expression;
+mod form;
+mod function;
+mod group;
+mod names;
+mod nested;
+mod path;
+mod pattern;
+mod print;
+mod refusal;
+mod select;
+mod service;
+
+use crate::algebra::{Group, Query};
+use crate::guard::token::{TokenKind, Tokens};
+use crate::parse::{ParseError, ParseOptions};
+use crate::plan::{ConstantId, Node};
+use names::{Scope, Slots};
+use oxrdf::Term;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// What is built while walking the algebra.
+struct Lowering<'t> {
+    tokens: &'t Tokens<'t>,
+    /// The variables of the text; others the parser made up.
+    written: HashSet<&'t str>,
+    scopes: Vec<Scope>,
+    variables: Vec<String>,
+    is_written: Vec<bool>,
+    prefixes: Vec<(String, String)>,
+    constants: Vec<Term>,
+    constant_ids: HashMap<Term, ConstantId>,
+}
+
+/// Where a group stands.
+#[derive(Clone)]
+struct Context {
+    /// The graph around it.
+    graph: Option<Node>,
+    /// Whether a graph variable is bound in the rows outside that the group sees.
+    graph_is_given: bool,
+    /// What the rows outside that the group sees can bind, and the graph variable.
+    outer: Rc<Slots>,
+}
+
+/// Translates a parsed query. `tokens` are those of the same text.
+pub(crate) fn lower(
+    algebra: &spargebra::Query,
+    tokens: &Tokens<'_>,
+    options: &ParseOptions,
+) -> Result<Query, ParseError> {
+    let mut lowering = Lowering {
+        tokens,
+        written: written(tokens),
+        scopes: vec![Scope::outermost()],
+        variables: Vec::new(),
+        is_written: Vec::new(),
+        prefixes: refusal::prefixes(tokens, options),
+        constants: Vec::new(),
+        constant_ids: HashMap::new(),
+    };
+    let dataset = lowering.dataset(algebra.dataset());
+    let mut body = Group::default();
+    let form = lowering.form(algebra, &mut body)?;
+    Ok(Query {
+        variables: lowering.variables,
+        constants: lowering.constants,
+        prefixes: lowering.prefixes,
+        dataset,
+        base: algebra.base_iri().map(ToString::to_string),
+        body,
+        form,
+    })
+}
+
+/// The names of the variables in the text.
+fn written<'t>(tokens: &Tokens<'t>) -> HashSet<&'t str> {
+    let variables = tokens
+        .tokens
+        .iter()
+        .filter(|token| token.kind == TokenKind::Variable);
+    variables.map(|&token| &tokens.slice(token)[1..]).collect()
+}
+
+impl Context {
+    /// Outside of all groups.
+    fn top() -> Context {
+        Context {
+            graph: None,
+            graph_is_given: false,
+            outer: Rc::default(),
+        }
+    }
+
+    /// Within `EXISTS` or `LATERAL`, which see rows that can bind these as well.
+    fn within(&self, row: &Slots) -> Context {
+        let mut outer = Slots::clone(&self.outer);
+        outer.extend(row);
+        Context {
+            graph: self.graph,
+            graph_is_given: true,
+            outer: Rc::new(outer),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    fn constant(&mut self, term: Term) -> ConstantId {
+        if let Some(id) = self.constant_ids.get(&term) {
+            return *id;
+        }
+        let id = ConstantId(self.constants.len() as u32);
+        self.constants.push(term.clone());
+        self.constant_ids.insert(term, id);
+        id
+    }
+}

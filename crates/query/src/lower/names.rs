@@ -1,0 +1,211 @@
+//! Names to slots: which places are the same variable.
+//!
+//! A scope is what shares names: the query, a sub-query, the group of an `EXISTS` or a `MINUS`. A name
+//! that a scope does not have itself is looked up in the scope around it, if the scope lets it pass:
+//! a sub-query those that it projects (SPARQL 1.1 Query section 18.2.1), `EXISTS` and `MINUS` those
+//! that the rows beside them can bind. Any other is new and hidden. So what is not the same variable
+//! never has the same slot, and the planner may move and nest without looking at names.
+//!
+//! Blank nodes are variables of their scope (section 5.1.3): the parser has made sure that a label
+//! stands in one basic graph pattern only.
+
+use super::Lowering;
+use crate::guard::limits::Limit;
+use crate::parse::{ParseError, ParseErrorKind};
+use crate::plan::Slot;
+use crate::position::Position;
+use oxrdf::{BlankNode, Variable};
+use std::collections::{HashMap, HashSet};
+
+/// A set of slots.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slots {
+    words: Vec<u64>,
+}
+
+impl Slots {
+    pub(super) fn insert(&mut self, slot: Slot) {
+        let (word, bit) = (usize::from(slot.0) / 64, slot.0 % 64);
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << bit;
+    }
+
+    pub(super) fn contains(&self, slot: Slot) -> bool {
+        let word = self.words.get(usize::from(slot.0) / 64).copied();
+        word.unwrap_or(0) >> (slot.0 % 64) & 1 == 1
+    }
+
+    pub(super) fn extend(&mut self, other: &Slots) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (own, other) in self.words.iter_mut().zip(&other.words) {
+            *own |= other;
+        }
+    }
+
+    pub(super) fn retain(&mut self, other: &Slots) {
+        self.words.truncate(other.words.len());
+        for (own, other) in self.words.iter_mut().zip(&other.words) {
+            *own &= other;
+        }
+    }
+
+    /// Ascending.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
+        (0..self.words.len() * 64)
+            .map(|index| Slot(index as u16))
+            .filter(|slot| self.contains(*slot))
+    }
+}
+
+/// Which names a scope shares with the one around it.
+pub(super) enum Passes {
+    /// Those that the rows beside it can bind.
+    Visible(Slots),
+    /// Those that a sub-query projects.
+    Projected(HashSet<String>),
+}
+
+/// What shares names.
+pub(super) struct Scope {
+    names: HashMap<String, Slot>,
+    passes: Passes,
+}
+
+impl Scope {
+    /// The query itself.
+    pub(super) fn outermost() -> Scope {
+        Scope::new(Passes::Visible(Slots::default()))
+    }
+
+    pub(super) fn new(passes: Passes) -> Scope {
+        Scope {
+            names: HashMap::new(),
+            passes,
+        }
+    }
+
+    /// The names used in it, with their slots.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, Slot)> {
+        self.names.iter().map(|(name, slot)| (name.as_str(), *slot))
+    }
+}
+
+impl Lowering<'_> {
+    /// The slot of a variable, made at its first use.
+    pub(super) fn variable(&mut self, variable: &Variable) -> Result<Slot, ParseError> {
+        self.named(variable.as_str())
+    }
+
+    pub(super) fn named(&mut self, name: &str) -> Result<Slot, ParseError> {
+        match self.known(name)? {
+            Some(slot) => Ok(slot),
+            None => self.new_name(self.scopes.len() - 1, name),
+        }
+    }
+
+    /// The slot of a name, if it has one.
+    pub(super) fn known(&mut self, name: &str) -> Result<Option<Slot>, ParseError> {
+        // Outwards as long as the name passes.
+        let innermost = self.scopes.len() - 1;
+        let mut level = innermost;
+        let mut is_projected = vec![false; 0];
+        let found = loop {
+            let scope = &self.scopes[level];
+            if let Some(slot) = scope.names.get(name) {
+                break Some(*slot);
+            }
+            let passes = match &scope.passes {
+                Passes::Visible(_) => level > 0,
+                Passes::Projected(names) => names.contains(name),
+            };
+            if !passes {
+                break None;
+            }
+            is_projected.push(matches!(scope.passes, Passes::Projected(_)));
+            level -= 1;
+        };
+        let mut found = found;
+        // Inwards again: each scope learns the name; a projected one exists around the sub-query.
+        while level < innermost {
+            let inner = level + 1;
+            if found.is_none() && is_projected[innermost - inner] {
+                found = Some(self.new_name(level, name)?);
+            }
+            if let (Some(slot), Passes::Visible(visible)) = (found, &self.scopes[inner].passes)
+                && !visible.contains(slot)
+            {
+                found = None;
+            }
+            if let Some(slot) = found {
+                self.scopes[inner].names.insert(name.to_owned(), slot);
+            }
+            level = inner;
+        }
+        Ok(found)
+    }
+
+    /// Gives a name of the innermost scope another slot from here on.
+    pub(super) fn rename(&mut self, name: &str, slot: Slot) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.insert(name.to_owned(), slot);
+        }
+    }
+
+    pub(super) fn blank_node(&mut self, node: &BlankNode) -> Result<Slot, ParseError> {
+        let key = format!("_:{}", node.as_str());
+        let known = self.scopes.last().and_then(|scope| scope.names.get(&key));
+        if let Some(slot) = known {
+            return Ok(*slot);
+        }
+        let slot = self.hidden()?;
+        self.rename(&key, slot);
+        Ok(slot)
+    }
+
+    /// A slot without a name in the text.
+    pub(super) fn hidden(&mut self) -> Result<Slot, ParseError> {
+        self.new_slot(format!(".{}", self.variables.len()), false)
+    }
+
+    /// Whether it stands for a variable of the text, whatever its scope.
+    pub(super) fn is_written(&self, slot: Slot) -> bool {
+        self.is_written[usize::from(slot.0)]
+    }
+
+    fn new_name(&mut self, level: usize, name: &str) -> Result<Slot, ParseError> {
+        let is_written = self.written.contains(name);
+        let number = self.variables.len();
+        let shown = match (is_written, level) {
+            (true, 0) => name.to_owned(),
+            (true, _) => format!(".{name}.{number}"),
+            // A name that the parser made up.
+            (false, _) => format!(".{number}"),
+        };
+        let slot = self.new_slot(shown, is_written)?;
+        self.scopes[level].names.insert(name.to_owned(), slot);
+        Ok(slot)
+    }
+
+    fn new_slot(&mut self, shown: String, is_written: bool) -> Result<Slot, ParseError> {
+        const SLOTS_MAX: usize = u16::MAX as usize / 2;
+        if self.variables.len() >= SLOTS_MAX {
+            return Err(ParseError {
+                kind: ParseErrorKind::Limit {
+                    limit: Limit::ListedNames,
+                    used: self.variables.len() as u64 + 1,
+                    max: SLOTS_MAX as u64,
+                },
+                position: Position::START,
+                message: format!("more than {SLOTS_MAX} variables"),
+            });
+        }
+        let slot = Slot(self.variables.len() as u16);
+        self.variables.push(shown);
+        self.is_written.push(is_written);
+        Ok(slot)
+    }
+}

@@ -1,0 +1,167 @@
+//! Triple patterns, triple terms, `VALUES`.
+//!
+//! A triple term with a variable in it (SPARQL 1.2 Query section 4.1) is matched like a variable, and
+//! then taken apart; one without is a constant. A "triple term" that no graph can hold, as one with a
+//! literal subject, is taken apart too, and so matches nothing.
+
+use super::group::Pipeline;
+use super::{Context, Lowering};
+use crate::algebra::{Element, Pattern};
+use crate::parse::ParseError;
+use crate::plan::Node;
+use oxrdf::{NamedOrBlankNode, Term, Triple, Variable};
+use spargebra::term::{GroundTerm, GroundTriple, NamedNodePattern, TermPattern, TriplePattern};
+
+impl Lowering<'_> {
+    pub(super) fn triple(
+        &mut self,
+        triple: &TriplePattern,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut parts = Vec::new();
+        let subject = self.term(&triple.subject, &mut parts)?;
+        let predicate = self.name(&triple.predicate)?;
+        let object = self.term(&triple.object, &mut parts)?;
+        self.edge([subject, predicate, object], context, table);
+        take_apart(parts, table);
+        Ok(())
+    }
+
+    /// Adds a pattern in the graph around.
+    pub(super) fn edge(
+        &mut self,
+        [subject, predicate, object]: [Node; 3],
+        context: &Context,
+        table: &mut Pipeline,
+    ) {
+        let pattern = Pattern {
+            subject,
+            predicate,
+            object,
+            graph: context.graph,
+        };
+        table.join(Element::Pattern(pattern), &[subject, predicate, object]);
+        table.in_graph = true;
+    }
+
+    /// A term; triple terms that are to be taken apart are added to `parts`.
+    pub(super) fn term(
+        &mut self,
+        term: &TermPattern,
+        parts: &mut Vec<Element>,
+    ) -> Result<Node, ParseError> {
+        Ok(match term {
+            TermPattern::NamedNode(node) => Node::Constant(self.constant(node.clone().into())),
+            TermPattern::Literal(literal) => Node::Constant(self.constant(literal.clone().into())),
+            TermPattern::Variable(variable) => Node::Slot(self.variable(variable)?),
+            TermPattern::BlankNode(node) => Node::Slot(self.blank_node(node)?),
+            TermPattern::Triple(triple) => match ground(triple) {
+                Some(triple) => Node::Constant(self.constant(triple.into())),
+                None => {
+                    let slot = self.hidden()?;
+                    let at = parts.len();
+                    let subject = self.term(&triple.subject, parts)?;
+                    let predicate = self.name(&triple.predicate)?;
+                    let object = self.term(&triple.object, parts)?;
+                    let part = Element::TripleTerm {
+                        term: slot,
+                        subject,
+                        predicate,
+                        object,
+                    };
+                    // Outer ones first: they bind the inner ones.
+                    parts.insert(at, part);
+                    Node::Slot(slot)
+                }
+            },
+        })
+    }
+
+    pub(super) fn name(&mut self, name: &NamedNodePattern) -> Result<Node, ParseError> {
+        Ok(match name {
+            NamedNodePattern::NamedNode(node) => Node::Constant(self.constant(node.clone().into())),
+            NamedNodePattern::Variable(variable) => Node::Slot(self.variable(variable)?),
+        })
+    }
+
+    pub(super) fn values(
+        &mut self,
+        variables: &[Variable],
+        bindings: &[Vec<Option<GroundTerm>>],
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut columns = Vec::with_capacity(variables.len());
+        for variable in variables {
+            columns.push(self.variable(variable)?);
+        }
+        let mut is_sure = vec![true; columns.len()];
+        let mut rows = Vec::with_capacity(bindings.len());
+        for binding in bindings {
+            let mut row = Vec::with_capacity(columns.len());
+            for (term, is_sure) in binding.iter().zip(&mut is_sure) {
+                *is_sure &= term.is_some();
+                row.push(term.as_ref().map(|term| self.constant(ground_term(term))));
+            }
+            rows.push(row);
+        }
+        for (column, is_sure) in columns.iter().zip(is_sure) {
+            table.maybe.insert(*column);
+            if is_sure {
+                table.sure.insert(*column);
+            }
+        }
+        table.elements.push(Element::Values { columns, rows });
+        Ok(())
+    }
+}
+
+/// Adds elements that take triple terms apart.
+pub(super) fn take_apart(parts: Vec<Element>, table: &mut Pipeline) {
+    for part in parts {
+        let nodes = match &part {
+            Element::TripleTerm {
+                subject,
+                predicate,
+                object,
+                ..
+            } => [*subject, *predicate, *object],
+            _ => continue,
+        };
+        table.join(part, &nodes);
+    }
+}
+
+/// The triple, where it has neither variables nor what no triple can hold.
+fn ground(triple: &TriplePattern) -> Option<Triple> {
+    let TermPattern::NamedNode(subject) = &triple.subject else {
+        return None;
+    };
+    let NamedNodePattern::NamedNode(predicate) = &triple.predicate else {
+        return None;
+    };
+    let object = match &triple.object {
+        TermPattern::NamedNode(node) => Term::from(node.clone()),
+        TermPattern::Literal(literal) => literal.clone().into(),
+        TermPattern::Triple(inner) => ground(inner)?.into(),
+        TermPattern::BlankNode(_) | TermPattern::Variable(_) => return None,
+    };
+    let subject = NamedOrBlankNode::from(subject.clone());
+    Some(Triple::new(subject, predicate.clone(), object))
+}
+
+fn ground_term(term: &GroundTerm) -> Term {
+    match term {
+        GroundTerm::NamedNode(node) => node.clone().into(),
+        GroundTerm::Literal(literal) => literal.clone().into(),
+        GroundTerm::Triple(triple) => ground_triple(triple).into(),
+    }
+}
+
+fn ground_triple(triple: &GroundTriple) -> Triple {
+    Triple::new(
+        triple.subject.clone(),
+        triple.predicate.clone(),
+        ground_term(&triple.object),
+    )
+}

@@ -1,0 +1,142 @@
+//! What is refused although the parser takes it, and where it stands in the text.
+//!
+//! The algebra has no places, so what is refused is looked up among the tokens.
+
+use super::Lowering;
+use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::parse::{ParseError, ParseErrorKind, ParseOptions};
+use crate::position::Position;
+use oxrdf::NamedNode;
+
+impl Lowering<'_> {
+    fn refuse(&self, kind: ParseErrorKind, message: String, token: Option<Token>) -> ParseError {
+        let position = token.map_or(Position::START, |token| {
+            Position::of_offset(self.tokens.text, token.start as usize)
+        });
+        ParseError {
+            kind,
+            position,
+            message,
+        }
+    }
+
+    /// A function named by an IRI that stands for none that is known.
+    pub(super) fn unknown_function(&self, name: &NamedNode) -> ParseError {
+        let message = format!("not supported yet: function {name}");
+        self.refuse(ParseErrorKind::Unsupported, message, self.called(name))
+    }
+
+    /// A cast of other than one argument.
+    pub(super) fn cast_arguments(&self, name: &NamedNode, arguments: usize) -> ParseError {
+        let message = format!("the cast {name} takes one argument, not {arguments}");
+        self.refuse(ParseErrorKind::Syntax, message, self.called(name))
+    }
+
+    /// An aggregate in an aggregate, or where rows are not grouped yet.
+    pub(super) fn misplaced_aggregate(&self) -> ParseError {
+        let token = misplaced(self.tokens);
+        let name = token.map_or_else(
+            || "an aggregate".to_owned(),
+            |token| self.tokens.slice(token).to_ascii_uppercase(),
+        );
+        let message = format!(
+            "{name} cannot stand here: aggregates belong into SELECT, HAVING and ORDER BY, and not \
+             into one another"
+        );
+        self.refuse(ParseErrorKind::Syntax, message, token)
+    }
+
+    /// Where this IRI is called, else the first that is.
+    fn called(&self, name: &NamedNode) -> Option<Token> {
+        let pairs = self.tokens.tokens.windows(2);
+        let mut called = pairs
+            .filter(|pair| {
+                matches!(pair[0].kind, TokenKind::Iri | TokenKind::PrefixedName)
+                    && self.tokens.slice(pair[1]) == "("
+                    && pair[1].in_expression
+            })
+            .map(|pair| pair[0]);
+        let is_it = |token: &Token| self.iri(*token).as_deref() == Some(name.as_str());
+        called.clone().find(is_it).or_else(|| called.next())
+    }
+
+    /// The IRI of a token, where neither a base nor an escape has a part in it.
+    fn iri(&self, token: Token) -> Option<String> {
+        let slice = self.tokens.slice(token);
+        if token.kind == TokenKind::Iri {
+            return Some(slice[1..slice.len() - 1].to_owned());
+        }
+        let (prefix, local) = slice.split_once(':')?;
+        let mut prefixes = self.prefixes.iter().rev();
+        let (_, iri) = prefixes.find(|(known, _)| known == prefix)?;
+        Some(format!("{iri}{local}"))
+    }
+}
+
+const AGGREGATES: [&str; 7] = [
+    "COUNT",
+    "SUM",
+    "MIN",
+    "MAX",
+    "AVG",
+    "SAMPLE",
+    "GROUP_CONCAT",
+];
+
+/// The first aggregate within another one, or within a group's FILTER or BIND or in GROUP BY.
+fn misplaced(tokens: &Tokens<'_>) -> Option<Token> {
+    let is_one = |word: &str, of: &[&str]| of.iter().any(|w| w.eq_ignore_ascii_case(word));
+    // Of each open bracket, whether no aggregate may stand in it.
+    let mut open: Vec<bool> = Vec::new();
+    let mut clause = "";
+    let mut before = "";
+    for &token in &tokens.tokens {
+        let slice = tokens.slice(token);
+        let is_closed = open.last().copied().unwrap_or(false);
+        if token.kind == TokenKind::Word {
+            let is_aggregate = is_one(slice, &AGGREGATES);
+            let in_clause = is_one(clause, &["FILTER", "BIND", "GROUP", "OPTIONAL"]);
+            if is_aggregate && (is_closed || in_clause) {
+                return Some(token);
+            }
+            if is_one(
+                slice,
+                &[
+                    "SELECT", "FILTER", "BIND", "GROUP", "HAVING", "ORDER", "WHERE",
+                ],
+            ) {
+                clause = slice;
+            }
+        }
+        match slice {
+            "(" => open.push(is_closed || is_one(before, &AGGREGATES)),
+            "{" => {
+                open.push(false);
+                clause = "";
+            }
+            ")" | "}" => {
+                open.pop();
+            }
+            _ => {}
+        }
+        before = slice;
+    }
+    tokens.find_word(&AGGREGATES)
+}
+
+/// The prefixes of the options and of the text's prologue, the latter last. Relative ones, which
+/// only the parser resolves, are left out: they are for printing.
+pub(super) fn prefixes(tokens: &Tokens<'_>, options: &ParseOptions) -> Vec<(String, String)> {
+    let mut prefixes = options.prefixes.clone();
+    for triple in tokens.tokens.windows(3) {
+        let [keyword, name, iri] = [triple[0], triple[1], triple[2]].map(|t| tokens.slice(t));
+        if !keyword.eq_ignore_ascii_case("PREFIX") || triple[2].kind != TokenKind::Iri {
+            continue;
+        }
+        let iri = &iri[1..iri.len() - 1];
+        if iri.contains(':') && !iri.contains('\\') {
+            prefixes.push((name.trim_end_matches(':').to_owned(), iri.to_owned()));
+        }
+    }
+    prefixes
+}

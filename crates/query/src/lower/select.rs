@@ -1,0 +1,242 @@
+//! Sub-queries, grouping, modifiers.
+//!
+//! A sub-query within `GRAPH ?g` is one for each graph. Where it has no more than a projection, the
+//! graph becomes one of its columns; where it counts or cuts rows, the graphs are listed before and it
+//! is evaluated beside each ([`Element::Lateral`]).
+
+use super::expression::View;
+use super::group::Pipeline;
+use super::names::{Passes, Scope, Slots};
+use super::{Context, Lowering};
+use crate::algebra::Element;
+use crate::parse::ParseError;
+use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
+use oxrdf::Variable;
+use spargebra::algebra::{AggregateExpression, AggregateFunction as Algebra, GraphPattern};
+
+/// The modifiers around the pattern of a query, and what they stand around.
+pub(super) struct Modifiers<'a> {
+    pub(super) offset: u64,
+    pub(super) limit: Option<u64>,
+    pub(super) distinct: bool,
+    pub(super) projected: &'a [Variable],
+    pub(super) inner: &'a GraphPattern,
+}
+
+impl<'a> Modifiers<'a> {
+    /// Takes them off, outermost first. `REDUCED` permits the removal of duplicates, and permits
+    /// leaving them.
+    pub(super) fn of(pattern: &'a GraphPattern) -> Modifiers<'a> {
+        let mut modifiers = Modifiers {
+            offset: 0,
+            limit: None,
+            distinct: false,
+            projected: &[],
+            inner: pattern,
+        };
+        if let GraphPattern::Slice {
+            inner,
+            start,
+            length,
+        } = modifiers.inner
+        {
+            modifiers.offset = *start as u64;
+            modifiers.limit = length.map(|length| length as u64);
+            modifiers.inner = inner;
+        }
+        match modifiers.inner {
+            GraphPattern::Distinct { inner } => {
+                modifiers.distinct = true;
+                modifiers.inner = inner;
+            }
+            GraphPattern::Reduced { inner } => modifiers.inner = inner,
+            _ => {}
+        }
+        if let GraphPattern::Project { inner, variables } = modifiers.inner {
+            modifiers.projected = variables;
+            modifiers.inner = inner;
+        }
+        modifiers
+    }
+
+    fn slices(&self) -> bool {
+        self.offset > 0 || self.limit.is_some()
+    }
+
+    /// Whether rows are grouped.
+    fn groups(&self) -> bool {
+        let mut next = self.inner;
+        loop {
+            next = match next {
+                GraphPattern::Group { .. } => return true,
+                GraphPattern::OrderBy { inner, .. }
+                | GraphPattern::Extend { inner, .. }
+                | GraphPattern::Filter { inner, .. } => inner,
+                GraphPattern::Join { left, .. } => left,
+                _ => return false,
+            };
+        }
+    }
+
+    /// `DISTINCT`, `OFFSET`, `LIMIT`.
+    pub(super) fn finish(&self, elements: &mut Vec<Element>) {
+        if self.distinct {
+            elements.push(Element::Distinct);
+        }
+        self.slice(elements);
+    }
+
+    pub(super) fn slice(&self, elements: &mut Vec<Element>) {
+        if self.slices() {
+            elements.push(Element::Slice {
+                offset: self.offset,
+                limit: self.limit,
+            });
+        }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn sub_select(
+        &mut self,
+        pattern: &GraphPattern,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let modifiers = Modifiers::of(pattern);
+        let is_in_any = matches!(context.graph, Some(Node::Slot(_))) && !context.graph_is_given;
+        let by_graph = is_in_any && (modifiers.slices() || modifiers.groups());
+        let mut within = context.clone();
+        if by_graph {
+            Self::ensure_graph(context, table);
+            within.graph_is_given = true;
+        }
+        let names = modifiers.projected.iter();
+        let names = names.map(|variable| variable.as_str().to_owned()).collect();
+        self.scopes.push(Scope::new(Passes::Projected(names)));
+        let group = self.select(&modifiers, &within);
+        self.scopes.pop();
+        let group = group?;
+        table.maybe.extend(&group.maybe);
+        table.sure.extend(&group.sure);
+        table.in_graph |= group.in_graph;
+        let group = group.into_group();
+        table.elements.push(if by_graph {
+            Element::Lateral(group)
+        } else {
+            Element::Join(group)
+        });
+        Ok(())
+    }
+
+    /// The pipeline of a sub-query, in its own scope.
+    fn select(
+        &mut self,
+        modifiers: &Modifiers<'_>,
+        context: &Context,
+    ) -> Result<Pipeline, ParseError> {
+        let mut columns = self.slots(modifiers.projected)?;
+        let mut table = self.spine(modifiers.inner, context)?;
+        Self::ensure_graph(context, &mut table);
+        let mut kept = Slots::default();
+        columns.iter().for_each(|slot| kept.insert(*slot));
+        table.maybe.retain(&kept);
+        table.sure.retain(&kept);
+        if let Some(Node::Slot(graph)) = context.graph
+            && !context.graph_is_given
+            && !kept.contains(graph)
+        {
+            columns.push(graph);
+        }
+        table.elements.push(Element::Project(columns));
+        modifiers.finish(&mut table.elements);
+        Ok(table)
+    }
+
+    pub(super) fn slots(&mut self, variables: &[Variable]) -> Result<Vec<Slot>, ParseError> {
+        let variables = variables.iter();
+        variables.map(|variable| self.variable(variable)).collect()
+    }
+
+    /// `GROUP BY`, or aggregates without one.
+    pub(super) fn aggregate(
+        &mut self,
+        variables: &[Variable],
+        aggregates: &[(Variable, AggregateExpression)],
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut keys = Vec::with_capacity(variables.len());
+        let mut kept = Slots::default();
+        for slot in self.slots(variables)? {
+            if !kept.contains(slot) {
+                kept.insert(slot);
+                keys.push(slot);
+            }
+        }
+        let mut before = Vec::new();
+        let mut computed = Vec::with_capacity(aggregates.len());
+        for (variable, aggregate) in aggregates {
+            let aggregate = self.one_aggregate(aggregate, context, table, &mut before)?;
+            computed.push((aggregate, self.variable(variable)?));
+        }
+        table.elements.append(&mut before);
+        table.maybe.retain(&kept);
+        table.sure.retain(&kept);
+        for (aggregate, into) in &computed {
+            table.maybe.insert(*into);
+            if aggregate.function == AggregateFunction::Count {
+                table.sure.insert(*into);
+            }
+        }
+        // Without keys there is a row even of no rows.
+        table.in_graph &= !keys.is_empty();
+        table.elements.push(Element::Aggregate {
+            keys,
+            aggregates: computed,
+        });
+        Ok(())
+    }
+
+    fn one_aggregate(
+        &mut self,
+        aggregate: &AggregateExpression,
+        context: &Context,
+        table: &Pipeline,
+        before: &mut Vec<Element>,
+    ) -> Result<Aggregate, ParseError> {
+        let (name, argument, distinct) = match aggregate {
+            AggregateExpression::CountSolutions { distinct } => {
+                let columns = table.maybe.iter().filter(|slot| self.is_written(*slot));
+                return Ok(Aggregate {
+                    function: AggregateFunction::Count,
+                    argument: None,
+                    distinct: distinct.then(|| columns.collect()),
+                });
+            }
+            AggregateExpression::FunctionCall {
+                name,
+                expr,
+                distinct,
+            } => (name, expr, *distinct),
+        };
+        let function = match name {
+            Algebra::Count => AggregateFunction::Count,
+            Algebra::Sum => AggregateFunction::Sum,
+            Algebra::Avg => AggregateFunction::Avg,
+            Algebra::Min => AggregateFunction::Min,
+            Algebra::Max => AggregateFunction::Max,
+            Algebra::Sample => AggregateFunction::Sample,
+            Algebra::GroupConcat { separator } => {
+                AggregateFunction::GroupConcat(separator.as_deref().unwrap_or(" ").to_owned())
+            }
+            Algebra::Custom(name) => return Err(self.unknown_function(name)),
+        };
+        let argument = self.expression(argument, &View::of(table, context), before)?;
+        Ok(Aggregate {
+            function,
+            argument: Some(argument),
+            distinct: distinct.then(Vec::new),
+        })
+    }
+}
