@@ -60,6 +60,11 @@ impl Chunk {
         }
     }
 
+    /// Bytes of a chunk of `width` slots besides its cells.
+    pub(crate) fn frame_bytes(width: usize) -> usize {
+        width * size_of::<Column>()
+    }
+
     /// Empties the chunk and gives it exactly these columns. Keeps memory.
     pub(crate) fn shape(&mut self, width: usize, live: &[Slot]) {
         self.clear();

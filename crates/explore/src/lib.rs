@@ -11,6 +11,7 @@
 //! [`walk::Walk::tail`] let many workers share one query: each walks parts of the seed up to the
 //! first step that looks at rows together, one walks the rest over their rows.
 
+mod chain;
 pub mod chunk;
 pub mod describe;
 pub mod environment;
@@ -23,6 +24,7 @@ pub mod profile;
 pub mod run;
 mod scope;
 mod step;
+mod table;
 pub mod walk;
 
 pub use chunk::Chunk;

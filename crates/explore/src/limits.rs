@@ -126,6 +126,11 @@ impl<'a> Reservation<'a> {
         Ok(())
     }
 
+    /// Leaves what was granted to somebody who gives it back.
+    pub(crate) fn into_bytes(mut self) -> u64 {
+        std::mem::take(&mut self.bytes)
+    }
+
     /// Gives everything back.
     pub(crate) fn clear(&mut self) {
         if self.bytes > 0 {

@@ -14,6 +14,7 @@
 //!
 //! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
 
+mod blocks;
 mod fusion;
 mod patterns;
 
@@ -40,8 +41,9 @@ pub struct Prepared<'a> {
     locals: LocalTerms<'a>,
     environment: &'a Environment<'a>,
     dataset: Dataset,
-    steps: Vec<PreparedStep<'a>>,
-    cut: usize,
+    top: Block<'a>,
+    /// Columns of all chunks of all blocks.
+    cells: usize,
     /// Sets that the steps own, not borrow.
     _reservation: Reservation<'a>,
 }
@@ -85,56 +87,62 @@ pub fn prepare<'a, V: GraphView>(
         limits,
         reservation: Reservation::new(limits),
         owned_bytes: 0,
+        cells: 0,
     };
-    let mut steps = Vec::with_capacity(plan.steps.len());
-    let mut live: &[Slot] = &[];
-    let mut fused = Vec::new();
-    for (at, step) in plan.steps.iter().enumerate() {
-        let policy = if fused.contains(&at) {
-            Policy::Pass
-        } else if let Some((policy, check)) = builder.intersection(&plan.steps, at)? {
-            fused.push(check);
-            Policy::Intersect(policy)
-        } else {
-            builder.policy(step)?
-        };
-        let carried = step
-            .keep
-            .iter()
-            .copied()
-            .filter(|slot| live.contains(slot))
-            .collect();
-        steps.push(PreparedStep {
-            policy,
-            keep: &step.keep,
-            carried,
-        });
-        live = &step.keep;
-    }
-    let cut = plan.steps.iter().position(is_global).unwrap_or(steps.len());
-    let reservation = builder.reservation;
+    let mut top = builder.block(&plan.steps, Vec::new())?;
+    top.is_top = true;
+    let (reservation, cells) = (builder.reservation, builder.cells);
     Ok(Prepared {
         plan,
         ids,
         locals,
         environment,
         dataset,
-        steps,
-        cut,
+        top,
+        cells,
         _reservation: reservation,
     })
 }
 
-/// Whether a step looks at rows together.
-fn is_global(step: &Step) -> bool {
-    matches!(
-        step.action,
-        Action::Distinct { .. }
-            | Action::Order { .. }
-            | Action::Slice { .. }
-            | Action::Count { .. }
-            | Action::Aggregate { .. }
-    )
+/// Steps that are walked as one chain: the plan's own, or those that a step of it holds.
+pub(crate) struct Block<'a> {
+    steps: Vec<PreparedStep<'a>>,
+    /// The columns of the rows that come in.
+    before: Vec<Slot>,
+    /// The first step that looks at rows together, or the number of steps.
+    cut: usize,
+    is_top: bool,
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
+        &self.steps
+    }
+
+    /// The columns of the rows that come to a step.
+    pub(crate) fn columns_before(&self, step: usize) -> &[Slot] {
+        match step {
+            0 => &self.before,
+            step => self.steps[step - 1].keep,
+        }
+    }
+
+    /// Whether these are the plan's own steps.
+    pub(crate) fn is_top(&self) -> bool {
+        self.is_top
+    }
+
+    /// Whether a step looks at rows together.
+    pub(crate) fn is_global(&self) -> bool {
+        self.cut < self.steps.len()
+    }
+
+    /// Whether a slice may end the walk early.
+    pub(crate) fn limits_rows(&self) -> bool {
+        self.steps[self.cut..]
+            .iter()
+            .any(|step| matches!(&step.policy, Policy::Slice(slice) if slice.limit.is_some()))
+    }
 }
 
 impl<'a> Prepared<'a> {
@@ -150,20 +158,20 @@ impl<'a> Prepared<'a> {
 
     /// What was chosen for each step, in words, for `--profile`.
     pub fn policies(&self) -> impl Iterator<Item = &'static str> {
-        self.steps.iter().map(|step| step.policy.name())
+        self.top.steps.iter().map(|step| step.policy.name())
     }
 
     /// The first step that looks at rows together (`DISTINCT`, sorting, slicing, counting), or the
     /// number of steps. What stands before may be run by many walks, each over a part of the seed.
     pub fn cut(&self) -> usize {
-        self.cut
+        self.top.cut
     }
 
     /// Elements of the set that the walk starts from: what workers cut into ranges. `None`: the walk
     /// does not start from a set, so only one worker can run it.
     pub fn seed_len(&self) -> Option<u64> {
         let seed = self.seed()?;
-        match &self.steps[seed].policy {
+        match &self.top.steps[seed].policy {
             Policy::Set(policy) => Some(policy.set.len()),
             _ => None,
         }
@@ -171,14 +179,25 @@ impl<'a> Prepared<'a> {
 
     /// The step that holds the seed: the first, but for patterns of constants only.
     pub(crate) fn seed(&self) -> Option<usize> {
-        let seed = self.steps[..self.cut]
+        let steps = &self.top.steps[..self.top.cut];
+        let seed = steps
             .iter()
             .position(|step| !matches!(step.policy, Policy::Pass))?;
-        matches!(self.steps[seed].policy, Policy::Set(_)).then_some(seed)
+        matches!(steps[seed].policy, Policy::Set(_)).then_some(seed)
     }
 
     pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
-        &self.steps
+        &self.top.steps
+    }
+
+    /// The plan's own steps.
+    pub(crate) fn top(&self) -> &Block<'a> {
+        &self.top
+    }
+
+    /// Columns of all chunks that a walk of the plan may hold at once.
+    pub(crate) fn cells(&self) -> usize {
+        self.cells
     }
 
     pub(crate) fn dataset(&self) -> &Dataset {
@@ -195,11 +214,9 @@ impl<'a> Prepared<'a> {
         self.plan.form == Form::Ask
     }
 
-    /// Whether a slice may end the walk early.
-    pub(crate) fn limits_rows(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| matches!(&step.policy, Policy::Slice(slice) if slice.limit.is_some()))
+    /// What the query may know besides its graph.
+    pub(crate) fn environment(&self) -> &'a Environment<'a> {
+        self.environment
     }
 
     /// What expressions look terms up in.
@@ -224,10 +241,48 @@ struct Builder<'b, 'a, V> {
     limits: Limits<'a>,
     reservation: Reservation<'a>,
     owned_bytes: u64,
+    /// Columns of all chunks so far.
+    cells: usize,
 }
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
-    fn policy(&mut self, step: &'a Step) -> Result<Policy<'a>, WalkError> {
+    /// Prepares steps that begin with rows of these columns.
+    fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
+        let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());
+        let mut fused = Vec::new();
+        self.cells += before.len();
+        for (at, step) in plan.iter().enumerate() {
+            let live = steps.last().map_or(&before[..], |step| step.keep);
+            let policy = if fused.contains(&at) {
+                Policy::Pass
+            } else if let Some((policy, check)) = self.intersection(plan, at, live)? {
+                fused.push(check);
+                Policy::Intersect(policy)
+            } else {
+                self.policy(step, live)?
+            };
+            let mut carried = step.keep.clone();
+            carried.retain(|slot| live.contains(slot));
+            step.action
+                .for_each_write(&mut |new| carried.retain(|slot| *slot != new));
+            self.cells += step.keep.len();
+            steps.push(PreparedStep {
+                policy,
+                keep: &step.keep,
+                carried,
+            });
+        }
+        let is_global = |step: &PreparedStep<'_>| step.policy.is_global();
+        let cut = steps.iter().position(is_global).unwrap_or(steps.len());
+        Ok(Block {
+            steps,
+            before,
+            cut,
+            is_top: false,
+        })
+    }
+
+    fn policy(&mut self, step: &'a Step, live: &[Slot]) -> Result<Policy<'a>, WalkError> {
         self.limits.check()?;
         let constants = Constants {
             terms: &self.plan.constants,
@@ -267,7 +322,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             Action::Aggregate { keys, aggregates } => Policy::Aggregate(AggregatePolicy::new(
                 keys, aggregates, &step.keep, constants,
             )),
-            _ => self.pattern(step)?,
+            _ => self.composed(step, live)?,
         })
     }
 }

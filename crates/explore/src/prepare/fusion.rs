@@ -28,10 +28,12 @@ const SAMPLE_KEYS: u64 = 8;
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
     /// The intersection that step `at` begins and the step whose check it does, if there is one.
+    /// The columns of `bound` are alive before the step.
     pub(super) fn intersection(
         &self,
         steps: &'a [Step],
         at: usize,
+        bound: &[Slot],
     ) -> Result<Option<(IntersectPolicy, usize)>, WalkError> {
         let Action::Expand {
             from: Node::Slot(from),
@@ -43,7 +45,6 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         else {
             return Ok(None);
         };
-        let bound: &[Slot] = if at == 0 { &[] } else { &steps[at - 1].keep };
         let Some((check, other)) = find_check(&steps[at + 1..], into, bound) else {
             return Ok(None);
         };

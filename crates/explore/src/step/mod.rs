@@ -15,10 +15,14 @@
 //! | `Groups` | expand where predicate or graph differ by row | lists per group of rows |
 //! | `Predicates` | predicates of a vertex | signatures |
 //! | `InSet`, `InLists`, `InGroups` | check | one set, lists of a batch, lists per group |
-//! | `Same`, `Filter`, `Slice` | | rows alone |
+//! | `Same`, `Filter`, `Slice`, `Unify`, `Bind` | | rows alone |
+//! | `Nested` | optional, union, exists, lateral | the table, through chains of its own |
+//! | `Join` | probe, values | a table, by hash |
+//! | `Unpack`, `Service` | | triple terms' text; another endpoint |
 //! | `Distinct`, `Order`, `Count` | | all rows: memory from the budget |
 
 pub(crate) mod aggregate;
+pub(crate) mod bind;
 pub(crate) mod count;
 pub(crate) mod distinct;
 pub(crate) mod filter;
@@ -26,15 +30,20 @@ pub(crate) mod groups;
 pub(crate) mod in_groups;
 pub(crate) mod in_lists;
 pub(crate) mod intersect;
+pub(crate) mod join;
 pub(crate) mod keys;
 pub(crate) mod list;
+pub(crate) mod nested;
 pub(crate) mod one_list;
 pub(crate) mod order;
 pub(crate) mod path;
 pub(crate) mod predicates;
 pub(crate) mod row_set;
+pub(crate) mod service;
 pub(crate) mod set;
 pub(crate) mod slice;
+pub(crate) mod unify;
+pub(crate) mod unpack;
 
 use crate::chunk::Chunk;
 use crate::error::WalkError;
@@ -68,6 +77,16 @@ pub(crate) enum Policy<'a> {
     Slice(slice::SlicePolicy),
     Count(count::CountPolicy<'a>),
     Aggregate(aggregate::AggregatePolicy<'a>),
+    PathSeed(path::seed::SeedPolicy),
+    PathExpand(path::expand::ExpandPolicy),
+    PathEdges(path::edges::EdgesPolicy),
+    PathCheck(path::check::CheckPolicy),
+    Nested(Box<nested::NestedPolicy<'a>>),
+    Join(Box<join::JoinPolicy<'a>>),
+    Unify(unify::UnifyPolicy),
+    Bind(bind::BindPolicy),
+    Unpack(unpack::UnpackPolicy),
+    Service(Box<service::ServicePolicy<'a>>),
 }
 
 impl Policy<'_> {
@@ -93,6 +112,16 @@ impl Policy<'_> {
             Policy::Slice(_) => "slice",
             Policy::Count(_) => "count",
             Policy::Aggregate(_) => "aggregate",
+            Policy::PathSeed(_) => "path seed",
+            Policy::PathExpand(_) => "path search",
+            Policy::PathEdges(_) => "path edges",
+            Policy::PathCheck(_) => "path check",
+            Policy::Nested(_) => "nested",
+            Policy::Join(_) => "join",
+            Policy::Unify(_) => "unify",
+            Policy::Bind(_) => "bind",
+            Policy::Unpack(_) => "unpack",
+            Policy::Service(_) => "service",
         }
     }
 
@@ -103,6 +132,18 @@ impl Policy<'_> {
             Policy::Slice(slice) => slice.limit == Some(0),
             _ => false,
         }
+    }
+
+    /// Whether the step looks at rows together, so that it holds something between two inputs.
+    pub(crate) fn is_global(&self) -> bool {
+        matches!(
+            self,
+            Policy::Distinct(_)
+                | Policy::Order(_)
+                | Policy::Slice(_)
+                | Policy::Count(_)
+                | Policy::Aggregate(_)
+        )
     }
 }
 
@@ -148,6 +189,8 @@ pub(crate) struct Context<'p, 'a, V, L> {
     pub(crate) lexicon: &'a L,
     pub(crate) prepared: &'p Prepared<'a>,
     pub(crate) limits: Limits<'a>,
+    /// Rows of a full chunk, before the bound on all chunks.
+    pub(crate) chunk_rows: usize,
 }
 
 impl<V, L> Clone for Context<'_, '_, V, L> {
@@ -225,6 +268,16 @@ pub(crate) enum Operator<'p, 'a> {
     Slice(slice::Slicing),
     Count(count::Counting<'p, 'a>),
     Aggregate(Box<aggregate::Aggregation<'p, 'a>>),
+    PathSeed(Box<path::seed::PathSeeding<'p, 'a>>),
+    PathExpand(Box<path::expand::PathExpansion<'p, 'a>>),
+    PathEdges(Box<path::edges::EdgesExpansion<'p, 'a>>),
+    PathCheck(Box<path::check::PathCheck<'p, 'a>>),
+    Nested(Box<nested::Nesting<'p, 'a>>),
+    Join(Box<join::Join<'p, 'a>>),
+    Unify(unify::UnifyCheck<'p>),
+    Bind(Box<bind::Binding<'p>>),
+    Unpack(Box<unpack::Unpacking<'p>>),
+    Service(Box<service::Asking<'p, 'a>>),
 }
 
 impl<'p, 'a> Operator<'p, 'a> {
@@ -258,6 +311,36 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Aggregate(policy) => {
                 Operator::Aggregate(Box::new(aggregate::Aggregation::new(policy, limits)))
             }
+            Policy::PathSeed(policy) => {
+                Operator::PathSeed(Box::new(path::seed::PathSeeding::new(policy)))
+            }
+            Policy::PathExpand(policy) => {
+                Operator::PathExpand(Box::new(path::expand::PathExpansion::new(policy, limits)))
+            }
+            Policy::PathEdges(policy) => {
+                Operator::PathEdges(Box::new(path::edges::EdgesExpansion::new(policy)))
+            }
+            Policy::PathCheck(policy) => {
+                Operator::PathCheck(Box::new(path::check::PathCheck::new(policy, limits)))
+            }
+            Policy::Nested(policy) => {
+                Operator::Nested(Box::new(nested::Nesting::new(policy, limits)))
+            }
+            Policy::Join(policy) => Operator::Join(Box::new(join::Join::new(policy, limits))),
+            Policy::Unify(policy) => Operator::Unify(unify::UnifyCheck::new(policy)),
+            Policy::Bind(policy) => Operator::Bind(Box::new(bind::Binding::new(policy))),
+            Policy::Unpack(policy) => Operator::Unpack(Box::new(unpack::Unpacking::new(policy))),
+            Policy::Service(policy) => {
+                Operator::Service(Box::new(service::Asking::new(policy, limits)))
+            }
+        }
+    }
+
+    /// Goes back to the beginning, whatever was under way.
+    pub(crate) fn reset(&mut self, policy: &'p Policy<'a>, limits: Limits<'a>) {
+        match self {
+            Operator::Nested(operator) => operator.reset(),
+            other => *other = Operator::new(policy, limits),
         }
     }
 
@@ -289,7 +372,17 @@ impl<'p, 'a> Operator<'p, 'a> {
             Operator::Order(operator) => operator.run(context, flow),
             Operator::Slice(operator) => operator.run(flow),
             Operator::Count(operator) => operator.run(flow),
-            Operator::Aggregate(operator) => operator.run(flow),
+            Operator::Aggregate(operator) => operator.run(context, flow),
+            Operator::PathSeed(operator) => operator.run(context, flow),
+            Operator::PathExpand(operator) => operator.run(context, flow),
+            Operator::PathEdges(operator) => operator.run(context, flow),
+            Operator::PathCheck(operator) => operator.run(context, flow),
+            Operator::Nested(operator) => operator.run(context, flow),
+            Operator::Join(operator) => operator.run(context, flow),
+            Operator::Unify(operator) => operator.run(flow),
+            Operator::Bind(operator) => operator.run(context, flow),
+            Operator::Unpack(operator) => operator.run(context, flow),
+            Operator::Service(operator) => operator.run(context, flow),
         }
     }
 

@@ -1,0 +1,68 @@
+//! `BIND`: a computed column.
+//!
+//! The expression is evaluated over a whole chunk at once. A row's term becomes an id: inline where
+//! there is such, else the dictionary's, else one of the query's own, drawn on its budget.
+
+use super::{Context, Flow, Turn};
+use crate::error::WalkError;
+use crate::expression::{Batch, Computation, Scratch};
+use query::plan::Slot;
+use rdf::Lexicon;
+
+/// What is computed, and the column that it fills.
+pub(crate) struct BindPolicy {
+    pub(crate) computation: Computation,
+    pub(crate) into: Slot,
+}
+
+/// The state of one walk.
+pub(crate) struct Binding<'p> {
+    policy: &'p BindPolicy,
+    scratch: Scratch,
+    rows: Vec<u32>,
+    /// Rows of a mere count that are done.
+    done: u64,
+}
+
+impl<'p> Binding<'p> {
+    pub(crate) fn new(policy: &'p BindPolicy) -> Self {
+        Binding {
+            policy,
+            scratch: Scratch::default(),
+            rows: Vec::new(),
+            done: 0,
+        }
+    }
+
+    pub(crate) fn run<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, '_, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        let is_count = flow.input.slots().next().is_none();
+        let take = match flow.input.rows() - self.done {
+            left if is_count => left.min(flow.room() as u64),
+            left => left,
+        };
+        self.scratch.reset(context.prepared.width());
+        self.rows.clear();
+        self.rows
+            .extend(0..u32::try_from(take).expect("a table with columns is cut into chunks"));
+        let terms = context.prepared.terms(context.lexicon);
+        let batch = Batch::new(flow.input, &self.rows, terms, &self.scratch, context.limits);
+        let cells = flow.output.cells_mut(self.policy.into);
+        self.policy.computation.ids(&batch, &self.rows, cells)?;
+        drop(batch);
+        if !is_count {
+            flow.output.absorb(flow.input, flow.carried)?;
+            return Ok(Turn::Drained);
+        }
+        flow.output.add_rows(take)?;
+        self.done += take;
+        if self.done < flow.input.rows() {
+            return Ok(Turn::More);
+        }
+        self.done = 0;
+        Ok(Turn::Drained)
+    }
+}
