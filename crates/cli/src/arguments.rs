@@ -2,7 +2,8 @@
 //!
 //! Nothing is done here. A verb that does not work yet is not listed.
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use crate::format::AnswerFormat;
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// A live knowledge-graph engine.
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 #[command(name = "somersault", version, about = "A live knowledge-graph engine", long_about = None)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 cannot bind or \
-                  connect, 6 does not parse, 7 a limit was reached, 8 loaded with rejected \
+                  connect, 5 not authorised, 6 does not parse, 7 a limit was reached, 8 loaded with rejected \
                   statements, 9 integrity check failed, 130/143 interrupted"
 )]
 pub struct Arguments {
@@ -31,8 +32,10 @@ pub enum Verb {
     Serve(Serve),
     /// Load files into a store, all or nothing
     Load(Load),
-    /// Run one query against a store or files
+    /// Run one query against a store, files or an endpoint
     Query(Query),
+    /// Ask a store, files or an endpoint interactively
+    Shell(Shell),
     /// Write a store's statements as N-Quads or another format
     Dump(Dump),
     /// Verify every checksum and invariant of a store
@@ -155,21 +158,6 @@ pub struct Load {
     pub files: Vec<PathBuf>,
 }
 
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AnswerFormat {
-    /// A table for people
-    Table,
-    /// SPARQL results in JSON
-    Json,
-    /// SPARQL results in XML
-    Xml,
-    /// CSV
-    Csv,
-    /// TSV
-    Tsv,
-}
-
 /// `query`
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true).args(["location", "data", "endpoint"]))]
@@ -195,6 +183,9 @@ pub struct Query {
         conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads"]
     )]
     pub endpoint: Option<String>,
+    /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
+    #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
+    pub header: Vec<String>,
     /// The query
     #[arg(
         short,
@@ -206,7 +197,8 @@ pub struct Query {
     /// A file with the query; - is standard input
     #[arg(long, value_name = "FILE")]
     pub query_file: Option<PathBuf>,
-    /// How to print the answer [default: table on a terminal, else tsv]
+    /// How to print the answer [default: on a terminal table, or turtle for graphs; else tsv, or
+    /// ntriples for graphs]
     #[arg(long, value_name = "FORMAT")]
     pub results_format: Option<AnswerFormat>,
     /// Print the plan instead of running it
@@ -223,6 +215,39 @@ pub struct Query {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub repeat: Option<u32>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: Limits,
+}
+
+/// `shell`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").args(["location", "data", "endpoint"]))]
+#[command(
+    after_help = "Reads statements from standard input where that is no terminal, and stops \
+                        at the first that fails, with its exit code. Inside, .help lists the \
+                        commands. History is kept in $SOMERSAULT_HISTORY, or below \
+                        $XDG_STATE_HOME (~/.local/state)."
+)]
+pub struct Shell {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    /// Files to load in memory instead of a store
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub data: Vec<PathBuf>,
+    /// Format of the files [default: by each one's extension]
+    #[arg(long, value_name = "FORMAT", requires = "data")]
+    pub format: Option<String>,
+    /// Base IRI for relative references in the files
+    #[arg(long, value_name = "IRI", requires = "data")]
+    pub base: Option<String>,
+    /// A SPARQL endpoint to ask instead of a store
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads"])]
+    pub endpoint: Option<String>,
+    /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
+    #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
+    pub header: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,

@@ -1,7 +1,7 @@
 //! How a run ends: an exit code that scripts can rely on, and a message for people.
 //!
 //! The codes are a contract: 0 done, 1 failed at run time, 2 usage, 3 configuration, 4 cannot bind
-//! or connect, 6 does not parse, 7 a limit was reached, 8 loaded with rejected statements, 9
+//! or connect, 5 not authorised, 6 does not parse, 7 a limit was reached, 8 loaded with rejected statements, 9
 //! integrity check failed, 130 and 143 interrupted.
 
 use std::fmt;
@@ -18,6 +18,8 @@ pub enum Code {
     Configuration = 3,
     /// An address could not be bound, or an endpoint not be reached.
     Connection = 4,
+    /// An endpoint does not know us, or does not let us.
+    Unauthorised = 5,
     /// A query or data does not parse.
     Syntax = 6,
     /// A limit of time, memory or shape was reached.

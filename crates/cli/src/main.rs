@@ -4,12 +4,20 @@
 //! Deliberately does not know: anything below the façade.
 
 mod arguments;
+mod endpoint;
 mod exit;
+mod format;
 mod interrupt;
+mod printer;
 mod progress;
 mod say;
 mod settings;
+mod shell;
+mod source;
+mod stop;
 mod table;
+mod text;
+mod trouble;
 mod verbs;
 
 use crate::say::say;
@@ -60,6 +68,7 @@ fn run(arguments: Arguments) -> Outcome {
         Verb::Serve(verb) => verbs::serve::run(verb, file),
         Verb::Load(verb) => verbs::load::run(&verb, file),
         Verb::Query(verb) => verbs::query::run(&verb, file),
+        Verb::Shell(verb) => verbs::shell::run(&verb, file),
         Verb::Dump(verb) => verbs::dump::run(&verb, file),
         Verb::Check(verb) => verbs::check::run(&verb, file),
         Verb::Stats(verb) => verbs::stats::run(&verb, file),

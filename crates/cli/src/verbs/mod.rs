@@ -8,7 +8,7 @@ pub mod generate;
 pub mod load;
 pub mod open;
 pub mod query;
-pub mod remote;
 pub mod serve;
+pub mod shell;
 pub mod stats;
 pub mod whole_file;

@@ -1,14 +1,23 @@
 //! `query`: one query against a store, files in memory, or an endpoint.
 //!
 //! The answer goes to standard output as it arises; anything else goes to standard error, so that
-//! pipes carry data only. A table on a terminal, TSV in a pipe, unless a format is asked for.
+//! pipes carry data only. A table on a terminal, TSV in a pipe, unless a format is asked for; a
+//! format that cannot hold the answer is refused before anything is opened.
 
-use crate::arguments::{AnswerFormat, Query as Flags};
+use crate::arguments::Query as Flags;
+use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
+use crate::format::default_format;
+use crate::printer::Printer;
 use crate::settings;
-use crate::table::Table;
-use crate::verbs::{open, remote};
-use somersault::results::{ResultFormat, ResultWriter, Rows, Sink};
+use crate::source::Source;
+use crate::stop::Stop;
+use crate::table::Style;
+use crate::text::form;
+use crate::trouble::Trouble;
+use crate::verbs::open;
+use somersault::config::Config;
+use somersault::results::{Rows, Sink};
 use somersault::{Database, Request};
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -23,52 +32,46 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     let config = settings::check(&layers)?;
     let text = text(flags)?;
-    if let Some(endpoint) = &flags.endpoint {
-        return remote::query(endpoint, &text, answer_format(flags), config.timeout);
+    let printer = printer(flags, &text)?;
+    if let Some(url) = &flags.endpoint {
+        let endpoint = Endpoint::new(url, &flags.header, config.timeout)?
+            .with_timeout_sent(flags.limits.timeout.is_some());
+        return answer(&Source::Remote(endpoint), &text, printer);
     }
-    let database = if let Some(location) = &flags.location {
-        open::store(location, &config)?
-    } else {
-        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-        open::files(&flags.data, format, base, &config)?
-    };
+    let database = database(flags, &config)?;
     if flags.explain {
-        let query = database.start(&Request::new(&text)).map_err(failure)?;
+        let query = database
+            .start(&Request::new(&text))
+            .map_err(|error| failure_in(error, &text))?;
         writeln!(io::stdout().lock(), "{}", query.explain())?;
         return Ok(());
     }
     match flags.repeat {
         Some(times) => repeat(&database, &text, times),
         None if flags.profile => profile(&database, &text),
-        None => answer(&database, &text, answer_format(flags)),
+        None => {
+            let source = Source::local(database, flags.location.clone());
+            answer(&source, &text, printer)
+        }
     }
+}
+
+fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
+    if let Some(location) = &flags.location {
+        return open::store(location, config);
+    }
+    let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+    open::files(&flags.data, format, base, config)
 }
 
 /// A query's failure as an exit code with its message.
 pub fn failure(error: somersault::QueryError) -> Failure {
-    use somersault::Kind;
-    let code = match error.kind {
-        Kind::Syntax | Kind::Unsupported => Code::Syntax,
-        Kind::TooLong | Kind::Shape | Kind::Timeout | Kind::Memory => Code::Limit,
-        Kind::Cancelled => Code::Interrupted,
-        Kind::Damaged => Code::Integrity,
-        Kind::Internal => Code::Failed,
-        Kind::Output => return output_failure(&error),
-    };
-    Failure::new(code, error)
+    failure_in(error, "")
 }
 
-/// A reader of our output that has gone away (`| head`) is no failure worth a message.
-fn output_failure(error: &somersault::QueryError) -> Failure {
-    let message = if error.is_broken_pipe() {
-        String::new()
-    } else {
-        error.to_string()
-    };
-    Failure {
-        code: Code::Failed,
-        message,
-    }
+/// The same, with the place in the text.
+fn failure_in(error: somersault::QueryError, text: &str) -> Failure {
+    Trouble::from(error).into_failure(text)
 }
 
 fn text(flags: &Flags) -> Result<String, Failure> {
@@ -88,44 +91,40 @@ fn text(flags: &Flags) -> Result<String, Failure> {
     read.map_err(|error| Failure::new(Code::Failed, format!("{}: {error}", path.display())))
 }
 
-fn answer_format(flags: &Flags) -> AnswerFormat {
-    flags
-        .results_format
-        .unwrap_or(if io::stdout().is_terminal() {
-            AnswerFormat::Table
-        } else {
-            AnswerFormat::Tsv
-        })
+/// What prints the answer on standard output.
+fn printer(flags: &Flags, text: &str) -> Result<Printer<'static>, Failure> {
+    let form = form(text);
+    let for_people = io::stdout().is_terminal();
+    let asked = flags.results_format;
+    let format = asked.unwrap_or_else(|| default_format(form, for_people));
+    if let Some(message) = format.misfit(form) {
+        return Err(Failure::new(Code::Usage, message));
+    }
+    let style = if for_people {
+        let (_, columns) = console::Term::stdout().size();
+        Style::boxed(usize::from(columns), crate::text::declared(text))
+    } else {
+        Style::default()
+    };
+    let output = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout().lock());
+    Ok(Printer::new(format, style, Box::new(output)))
 }
 
-fn answer(database: &Database, text: &str, format: AnswerFormat) -> Outcome {
-    let output = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout().lock());
-    let mut query = database.start(&Request::new(text)).map_err(failure)?;
-    let is_ask = query.is_ask();
-    let library = match format {
-        AnswerFormat::Table => {
-            query.run(&mut Table::new(output)).map_err(failure)?;
-            return Ok(());
-        }
-        AnswerFormat::Json => ResultFormat::Json,
-        AnswerFormat::Xml => ResultFormat::Xml,
-        AnswerFormat::Csv => ResultFormat::Csv,
-        AnswerFormat::Tsv => ResultFormat::Tsv,
-    };
-    let mut writer = ResultWriter::new(library, output);
-    query.run(&mut writer).map_err(failure)?;
-    let mut output = writer.into_output().expect("the answer is complete");
-    if is_ask || matches!(format, AnswerFormat::Json | AnswerFormat::Xml) {
-        writeln!(output)?;
-    }
-    output.flush()?;
-    Ok(())
+fn answer(source: &Source, text: &str, mut printer: Printer<'_>) -> Outcome {
+    let answered = source.ask(text, &mut printer, &Stop::default());
+    answered
+        .map(|_| ())
+        .map_err(|trouble| trouble.into_failure(text))
 }
 
 fn profile(database: &Database, text: &str) -> Outcome {
-    let mut query = database.start(&Request::new(text)).map_err(failure)?;
+    let mut query = database
+        .start(&Request::new(text))
+        .map_err(|error| failure_in(error, text))?;
     query.enable_profile();
-    query.run(&mut Discard::default()).map_err(failure)?;
+    query
+        .run(&mut Discard::default())
+        .map_err(|error| failure_in(error, text))?;
     writeln!(io::stdout().lock(), "{}", query.explain_profile())?;
     Ok(())
 }
@@ -138,6 +137,10 @@ struct Discard {
 
 impl Sink for Discard {
     fn head(&mut self, _: &[String]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn graph_head(&mut self, _: &[(String, String)]) -> io::Result<()> {
         Ok(())
     }
 
@@ -163,8 +166,12 @@ fn repeat(database: &Database, text: &str, times: u32) -> Outcome {
     for _ in 0..times.max(1) {
         let started = Instant::now();
         let mut sink = Discard::default();
-        let mut query = database.start(&Request::new(text)).map_err(failure)?;
-        query.run(&mut sink).map_err(failure)?;
+        let mut query = database
+            .start(&Request::new(text))
+            .map_err(|error| failure_in(error, text))?;
+        query
+            .run(&mut sink)
+            .map_err(|error| failure_in(error, text))?;
         latencies.push(started.elapsed());
         rows = sink.rows;
     }

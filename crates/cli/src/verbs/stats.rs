@@ -24,6 +24,12 @@ pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
     Ok(())
 }
 
+/// Prints the sizes of a store for people.
+pub fn print_to(location: &Path, output: &mut dyn Write) -> Outcome {
+    let sizes = sizes(location).map_err(|error| Failure::new(Code::Failed, error))?;
+    Ok(print(&sizes, output)?)
+}
+
 fn total_bytes(sizes: &Sizes) -> u64 {
     sizes.files.iter().map(|(_, bytes)| bytes).sum()
 }

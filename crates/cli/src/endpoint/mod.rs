@@ -1,0 +1,171 @@
+//! A SPARQL endpoint somewhere: the query goes there by POST, the answer comes as it arises.
+//!
+//! ```text
+//! exchange: a thread that speaks HTTP -- bounded channel --> Body (looks at the stop flag)
+//! deliver:  the type that came is the one asked for: bytes as they are
+//!           another one: parsed and written anew, in batches, through the same sinks as ours
+//! problem:  anything but 2xx: what the body says about it, and the exit code
+//! ```
+//!
+//! Memory does not grow with the answer, and whoever stops reading drops the connection, by which
+//! a server knows that nobody waits any more. Nothing here runs unless an endpoint was named.
+
+mod deliver;
+mod exchange;
+mod problem;
+
+use crate::exit::{Code, Failure};
+use crate::format::AnswerFormat;
+use crate::printer::Printer;
+use crate::stop::Stop;
+use crate::text::{Form, form};
+use crate::trouble::Trouble;
+use std::time::Duration;
+use ureq::http::{HeaderName, HeaderValue, Uri};
+
+/// How much longer than the query itself the exchange may take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// An endpoint and how it is spoken to.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    url: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// Time for a query, connecting included.
+    timeout: Duration,
+    /// Whether the endpoint is told of `timeout`. Not unless it was asked for: the parameter is no
+    /// part of the protocol, and some servers read it as milliseconds and answer with a part.
+    is_timeout_sent: bool,
+}
+
+/// Where the time of an answer went, as far as the endpoint says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// From text to algebra.
+    pub parse: Option<Duration>,
+    /// From algebra to plan.
+    pub plan: Option<Duration>,
+    /// Running.
+    pub exec: Option<Duration>,
+}
+
+impl Endpoint {
+    /// An endpoint at this URL, with more headers (`Name: value`).
+    pub fn new(url: &str, headers: &[String], timeout: Duration) -> Result<Endpoint, Failure> {
+        let usage = |message: String| Failure::new(Code::Usage, message);
+        let parsed: Uri = url
+            .parse()
+            .map_err(|error| usage(format!("--endpoint {url}: {error}")))?;
+        if !matches!(parsed.scheme_str(), Some("http" | "https")) || parsed.host().is_none() {
+            let message = format!("--endpoint {url}: an endpoint begins with http:// or https://");
+            return Err(usage(message));
+        }
+        let headers = headers.iter().map(|header| {
+            let (name, value) = header.split_once(':')?;
+            let name = HeaderName::try_from(name.trim()).ok()?;
+            Some((name, HeaderValue::try_from(value.trim()).ok()?))
+        });
+        let headers: Option<Vec<_>> = headers.collect();
+        Ok(Endpoint {
+            url: parsed,
+            headers: headers
+                .ok_or_else(|| usage("--header takes 'Name: value', in ASCII".to_owned()))?,
+            timeout,
+            is_timeout_sent: false,
+        })
+    }
+
+    /// Tells the endpoint too how long a query may take.
+    #[must_use]
+    pub fn with_timeout_sent(mut self, is_sent: bool) -> Endpoint {
+        self.is_timeout_sent = is_sent;
+        self
+    }
+
+    /// The same endpoint, with this time for a query.
+    #[must_use]
+    pub fn within(mut self, timeout: Duration) -> Endpoint {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The URL.
+    pub fn url(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// Asks, and prints the answer as it comes.
+    pub fn ask(
+        &self,
+        text: &str,
+        printer: &mut Printer<'_>,
+        stop: &Stop,
+    ) -> Result<Spent, Trouble> {
+        let asked = form(text);
+        let accept = accept(printer.format(), asked);
+        let response = exchange::send(self, text, &accept, stop)?;
+        if !response.is_success() {
+            return Err(problem::trouble(&self.url(), response));
+        }
+        let spent = response.spent();
+        deliver::deliver(response, asked, printer)?;
+        Ok(spent)
+    }
+}
+
+/// What is asked for: the format itself, and after it those that it can be made of. Not CSV, in
+/// which a term has lost its kind, unless it is CSV that is wanted.
+fn accept(format: AnswerFormat, form: Option<Form>) -> String {
+    use AnswerFormat as F;
+    let others: &[F] = if form.is_some_and(Form::is_graph) {
+        &[F::Ntriples, F::Turtle, F::Rdfxml, F::Jsonld]
+    } else {
+        &[F::Json, F::Xml, F::Tsv]
+    };
+    let wanted = std::iter::once(format).chain(others.iter().copied().filter(|f| *f != format));
+    let types = wanted
+        .filter_map(|format| format.media_types().first())
+        .enumerate();
+    let weighted = types.map(|(rank, media_type)| match rank {
+        0 => (*media_type).to_owned(),
+        _ => format!("{media_type};q=0.{}", 9 - rank.min(8)),
+    });
+    weighted.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_accepted() {
+        assert_eq!(
+            accept(AnswerFormat::Csv, Some(Form::Select)),
+            "text/csv, application/sparql-results+json;q=0.8, \
+             application/sparql-results+xml;q=0.7, text/tab-separated-values;q=0.6"
+        );
+        assert_eq!(
+            accept(AnswerFormat::Table, Some(Form::Construct)),
+            "application/n-triples, text/turtle;q=0.8, application/rdf+xml;q=0.7, \
+             application/ld+json;q=0.6"
+        );
+    }
+
+    #[test]
+    fn urls_and_headers_are_checked() {
+        let new = |url: &str, header: &str| {
+            Endpoint::new(url, &[header.to_owned()], Duration::from_secs(1))
+        };
+        assert!(new("http://e/sparql", "A: b").is_ok());
+        for (url, header) in [
+            ("ftp://e/", "A: b"),
+            ("e/sparql", "A: b"),
+            ("http://e/", "no colon"),
+            ("http://e/", "A B: c"),
+            ("http://e/", "A: b\nC: d"),
+        ] {
+            let failure = new(url, header).expect_err(url);
+            assert_eq!(failure.code, Code::Usage);
+        }
+    }
+}

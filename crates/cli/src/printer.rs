@@ -1,0 +1,189 @@
+//! An answer on its way to whoever reads it, in one format, whatever it comes from.
+//!
+//! The engine and endpoints push into it as into any sink; an endpoint's answer that has the right
+//! format already is passed through. It counts rows, and ends what it prints with the end of a
+//! line, as files and terminals want it.
+
+use crate::format::AnswerFormat;
+use crate::table::{Style, Table};
+use crate::trouble::Trouble;
+use somersault::GraphWriter;
+use somersault::results::{ResultWriter, Rows, Sink};
+use std::io::{self, Read, Write};
+
+/// Where it is printed.
+pub type Output<'a> = Box<dyn Write + 'a>;
+
+/// Prints one answer.
+pub struct Printer<'a> {
+    format: AnswerFormat,
+    style: Style,
+    writer: Writer<'a>,
+    rows: Option<u64>,
+}
+
+enum Writer<'a> {
+    Waiting(Output<'a>),
+    Table(Table<Output<'a>>),
+    Results(Box<ResultWriter<Output<'a>>>),
+    Graph(Box<GraphWriter<Output<'a>>>),
+    Done,
+}
+
+impl<'a> Printer<'a> {
+    /// A printer; buffering is the caller's choice of `output`. `style` is that of tables.
+    pub fn new(format: AnswerFormat, style: Style, output: Output<'a>) -> Printer<'a> {
+        Printer {
+            format,
+            style,
+            writer: Writer::Waiting(output),
+            rows: Some(0),
+        }
+    }
+
+    /// The format.
+    pub fn format(&self) -> AnswerFormat {
+        self.format
+    }
+
+    /// Rows or triples so far; `None` where an answer was passed through uncounted.
+    pub fn count(&self) -> Option<u64> {
+        self.rows
+    }
+
+    /// Passes an answer through that is in the format already.
+    pub fn pass(&mut self, body: &mut dyn Read) -> Result<(), Trouble> {
+        const BUFFER_BYTES: usize = 64 << 10;
+        let mut output = self.take_output()?;
+        self.rows = None;
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut last = b'\n';
+        loop {
+            let len = body.read(&mut buffer)?;
+            let Some(end) = buffer[..len].last() else {
+                break;
+            };
+            last = *end;
+            output.write_all(&buffer[..len])?;
+        }
+        if last != b'\n' {
+            output.write_all(b"\n")?;
+        }
+        Ok(output.flush()?)
+    }
+
+    fn take_output(&mut self) -> io::Result<Output<'a>> {
+        match std::mem::replace(&mut self.writer, Writer::Done) {
+            Writer::Waiting(output) => Ok(output),
+            _ => Err(io::Error::other("parts of an answer came out of order")),
+        }
+    }
+
+    /// The sink of the format, for an answer that begins.
+    fn begin(&mut self) -> io::Result<&mut dyn Sink> {
+        let output = self.take_output()?;
+        self.writer = if let Some(format) = self.format.results() {
+            Writer::Results(Box::new(ResultWriter::new(format, output)))
+        } else if let Some(format) = self.format.graph() {
+            Writer::Graph(Box::new(GraphWriter::new(format, output)))
+        } else {
+            Writer::Table(Table::new(output, self.style.clone()))
+        };
+        self.sink()
+    }
+
+    fn sink(&mut self) -> io::Result<&mut dyn Sink> {
+        match &mut self.writer {
+            Writer::Table(table) => Ok(table),
+            Writer::Results(writer) => Ok(&mut **writer),
+            Writer::Graph(writer) => Ok(&mut **writer),
+            Writer::Waiting(_) | Writer::Done => {
+                Err(io::Error::other("parts of an answer came out of order"))
+            }
+        }
+    }
+
+    /// The end of the last line.
+    fn end(&mut self, needs_line_end: bool) -> io::Result<()> {
+        let output = match std::mem::replace(&mut self.writer, Writer::Done) {
+            Writer::Results(writer) => writer.into_output(),
+            Writer::Graph(writer) => writer.into_output(),
+            Writer::Table(_) | Writer::Waiting(_) | Writer::Done => None,
+        };
+        if let Some(mut output) = output {
+            if needs_line_end {
+                output.write_all(b"\n")?;
+            }
+            output.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Printer<'_> {
+    fn head(&mut self, variables: &[String]) -> io::Result<()> {
+        self.begin()?.head(variables)
+    }
+
+    fn graph_head(&mut self, prefixes: &[(String, String)]) -> io::Result<()> {
+        self.begin()?.graph_head(prefixes)
+    }
+
+    fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        self.rows = self.rows.map(|count| count + rows.len as u64);
+        self.sink()?.rows(rows)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.sink()?.finish()?;
+        use AnswerFormat as F;
+        // The other formats consist of lines.
+        let is_line = matches!(self.format, F::Json | F::Xml | F::Jsonld | F::Rdfxml);
+        self.end(is_line)
+    }
+
+    fn boolean(&mut self, value: bool) -> io::Result<()> {
+        self.rows = Some(1);
+        self.begin()?.boolean(value)?;
+        self.end(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(format: AnswerFormat, print: impl Fn(&mut Printer<'_>)) -> String {
+        let mut text = Vec::new();
+        let mut printer = Printer::new(format, Style::default(), Box::new(&mut text));
+        print(&mut printer);
+        drop(printer);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn every_answer_ends_its_line() {
+        let boolean = |printer: &mut Printer<'_>| printer.boolean(true).unwrap();
+        for format in [AnswerFormat::Table, AnswerFormat::Json, AnswerFormat::Tsv] {
+            let text = printed(format, boolean);
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
+        }
+        for body in ["true", "true\n", ""] {
+            let text = printed(AnswerFormat::Csv, |printer| {
+                printer.pass(&mut body.as_bytes()).unwrap();
+                assert_eq!(printer.count(), None);
+            });
+            assert_eq!(text, if body.is_empty() { "" } else { "true\n" });
+        }
+    }
+
+    #[test]
+    fn parts_out_of_order_are_errors() {
+        let mut printer = Printer::new(AnswerFormat::Csv, Style::default(), Box::new(io::sink()));
+        assert!(printer.finish().is_err());
+        printer.boolean(true).unwrap();
+        assert!(printer.boolean(true).is_err());
+        let mut graph = Printer::new(AnswerFormat::Trig, Style::default(), Box::new(io::sink()));
+        assert!(graph.boolean(true).is_err());
+    }
+}

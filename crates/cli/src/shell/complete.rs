@@ -1,0 +1,358 @@
+//! What could come next: keywords, prefixes, names from the data, variables of the query, and the
+//! commands with their arguments.
+//!
+//! A pure function of the text before the cursor and of what the session knows, so it can be
+//! tested without a terminal.
+
+use super::command::{Argument, COMMANDS, formats, split};
+use super::prefixes::Prefixes;
+use super::vocabulary::Vocabulary;
+use crate::text::{Kind, Token, tokens};
+
+/// Candidates shown at most.
+const CANDIDATES_MAX: usize = 200;
+
+/// Keywords and functions of SPARQL 1.1 and the 1.2 drafts.
+pub const KEYWORDS: [&str; 135] = [
+    "ABS",
+    "AS",
+    "ASC",
+    "ASK",
+    "AVG",
+    "BASE",
+    "BIND",
+    "BNODE",
+    "BOUND",
+    "BY",
+    "CEIL",
+    "COALESCE",
+    "CONCAT",
+    "CONSTRUCT",
+    "CONTAINS",
+    "COUNT",
+    "DATATYPE",
+    "DAY",
+    "DESC",
+    "DESCRIBE",
+    "DISTINCT",
+    "ENCODE_FOR_URI",
+    "EXISTS",
+    "FILTER",
+    "FLOOR",
+    "FROM",
+    "GRAPH",
+    "GROUP",
+    "GROUP_CONCAT",
+    "HAVING",
+    "HOURS",
+    "IF",
+    "IN",
+    "IRI",
+    "LANG",
+    "LANGDIR",
+    "LANGMATCHES",
+    "LATERAL",
+    "LCASE",
+    "LIMIT",
+    "MAX",
+    "MD5",
+    "MIN",
+    "MINUS",
+    "MINUTES",
+    "MONTH",
+    "NAMED",
+    "NOT",
+    "NOW",
+    "OBJECT",
+    "OFFSET",
+    "OPTIONAL",
+    "ORDER",
+    "PREDICATE",
+    "PREFIX",
+    "RAND",
+    "REDUCED",
+    "REGEX",
+    "REPLACE",
+    "ROUND",
+    "SAMPLE",
+    "SECONDS",
+    "SELECT",
+    "SEPARATOR",
+    "SERVICE",
+    "SHA1",
+    "SHA256",
+    "SHA384",
+    "SHA512",
+    "SILENT",
+    "STR",
+    "STRAFTER",
+    "STRBEFORE",
+    "STRDT",
+    "STRENDS",
+    "STRLANG",
+    "STRLANGDIR",
+    "STRLEN",
+    "STRSTARTS",
+    "STRUUID",
+    "SUBJECT",
+    "SUBSTR",
+    "SUM",
+    "TIMEZONE",
+    "TRIPLE",
+    "TZ",
+    "UCASE",
+    "UNDEF",
+    "UNION",
+    "UUID",
+    "VALUES",
+    "VERSION",
+    "WHERE",
+    "YEAR",
+    "hasLANG",
+    "hasLANGDIR",
+    "isBLANK",
+    "isIRI",
+    "isLITERAL",
+    "isNUMERIC",
+    "isTRIPLE",
+    "isURI",
+    "sameTerm",
+    "true",
+    "false",
+    "URI",
+    "INSERT",
+    "DELETE",
+    "DATA",
+    "WITH",
+    "USING",
+    "LOAD",
+    "CLEAR",
+    "DROP",
+    "CREATE",
+    "ADD",
+    "MOVE",
+    "COPY",
+    "TO",
+    "INTO",
+    "DEFAULT",
+    "ALL",
+    "a",
+    "ADJUST",
+    "SAMETERM",
+    "ISIRI",
+    "ISURI",
+    "ISBLANK",
+    "ISLITERAL",
+    "ISNUMERIC",
+    "ISTRIPLE",
+    "HASLANG",
+    "HASLANGDIR",
+    "TRUE",
+    "FALSE",
+];
+
+/// Where the word begins that is being written, and what it could become. `None` where files are
+/// meant, which the editor knows.
+pub fn complete(
+    before: &str,
+    prefixes: &Prefixes,
+    vocabulary: &Vocabulary,
+) -> Option<(usize, Vec<String>)> {
+    if before.trim_start().starts_with('.')
+        && let Some(found) = complete_command(before, prefixes)
+    {
+        return found;
+    }
+    let (start, mut found) = complete_query(before, prefixes, vocabulary);
+    found.truncate(CANDIDATES_MAX);
+    Some((start, found))
+}
+
+/// Of a command; `None` where it goes on with a query.
+#[allow(clippy::option_option)] // no command's business; files; candidates
+fn complete_command(before: &str, prefixes: &Prefixes) -> Option<Option<(usize, Vec<String>)>> {
+    let indent = before.len() - before.trim_start().len();
+    let (name, _) = split(before);
+    let after = indent + name.len();
+    if after == before.len() {
+        let names = COMMANDS.iter().map(|command| command.name);
+        let found = names.filter(|known| known.starts_with(name));
+        return Some(Some((indent, found.map(str::to_owned).collect())));
+    }
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let word = &before[start..];
+    let command = COMMANDS.iter().find(|command| command.name == name);
+    let candidates: Vec<String> = match command.map(|command| command.argument) {
+        Some(Argument::Statement) => return None,
+        Some(Argument::File) => return Some(None),
+        Some(Argument::Switch) => vec!["on".to_owned(), "off".to_owned()],
+        Some(Argument::Format) => formats().collect(),
+        Some(Argument::Prefix) => {
+            let names = prefixes.names();
+            names.iter().map(|name| format!("{name}:")).collect()
+        }
+        Some(Argument::None) | None => Vec::new(),
+    };
+    let found = candidates
+        .into_iter()
+        .filter(|known| known.starts_with(word));
+    Some(Some((start, found.collect())))
+}
+
+fn complete_query(
+    before: &str,
+    prefixes: &Prefixes,
+    vocabulary: &Vocabulary,
+) -> (usize, Vec<String>) {
+    // An IRI that has no end yet is no token: it begins at the last `<` that no space follows.
+    if let Some((start, iri)) = open_iri(before) {
+        let found = vocabulary.starting_with(iri);
+        return (
+            start,
+            found.into_iter().map(|iri| format!("<{iri}>")).collect(),
+        );
+    }
+    let Some(last) = tokens(before).last() else {
+        return (before.len(), Vec::new());
+    };
+    let found = match last.kind {
+        Kind::Word => words(last.text, prefixes),
+        Kind::PrefixedName => names(last.text, prefixes, vocabulary),
+        Kind::Variable => variables(before, last),
+        _ => return (before.len(), Vec::new()),
+    };
+    (last.start, found)
+}
+
+fn open_iri(before: &str) -> Option<(usize, &str)> {
+    let start = before.rfind('<')?;
+    let iri = &before[start + 1..];
+    let is_inside = tokens(before).any(|token| {
+        let is_hiding = matches!(
+            token.kind,
+            Kind::String | Kind::Comment | Kind::Iri | Kind::OpenString { .. }
+        );
+        is_hiding && token.start <= start && start < token.end()
+    });
+    let is_iri = iri.len() >= 4 && iri.chars().all(|c| c > ' ' && c != '>' && c != '?');
+    (is_iri && !is_inside).then_some((start, iri))
+}
+
+/// Keywords in the case in which they are begun, and prefixes.
+fn words(word: &str, prefixes: &Prefixes) -> Vec<String> {
+    let names = prefixes
+        .names()
+        .into_iter()
+        .filter(|name| name.starts_with(word));
+    let mut found: Vec<String> = names.map(|name| format!("{name}:")).collect();
+    let is_lower = word.chars().all(char::is_lowercase);
+    let begins = |keyword: &&&str| {
+        let beginning = keyword.get(..word.len());
+        beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(word))
+    };
+    for keyword in KEYWORDS.iter().filter(begins) {
+        let keyword = if is_lower {
+            keyword.to_lowercase()
+        } else {
+            (*keyword).to_owned()
+        };
+        if keyword.len() > 1
+            && !found
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(&keyword))
+        {
+            found.push(keyword);
+        }
+    }
+    found
+}
+
+/// Names from the data that a prefix shortens.
+fn names(name: &str, prefixes: &Prefixes, vocabulary: &Vocabulary) -> Vec<String> {
+    let Some((prefix, local)) = name.split_once(':') else {
+        return Vec::new();
+    };
+    let Some(namespace) = prefixes.iri(prefix) else {
+        return Vec::new();
+    };
+    let is_plain = |local: &&str| {
+        local
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-".contains(c))
+    };
+    let iris = vocabulary.starting_with(&format!("{namespace}{local}"));
+    let locals = iris.iter().filter_map(|iri| iri.strip_prefix(namespace));
+    locals
+        .filter(is_plain)
+        .map(|local| format!("{prefix}:{local}"))
+        .collect()
+}
+
+fn variables(before: &str, last: Token<'_>) -> Vec<String> {
+    let others = tokens(before).filter(|token| {
+        token.kind == Kind::Variable && token.start != last.start && token.text != last.text
+    });
+    let mut found: Vec<String> = others
+        .filter(|token| token.text.starts_with(last.text))
+        .map(|token| token.text.to_owned())
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(before: &str) -> Vec<String> {
+        let mut prefixes = Prefixes::default();
+        prefixes.declare("ex", "http://e/");
+        let vocabulary = Vocabulary::with(&[
+            "http://e/knows",
+            "http://e/known",
+            "http://e/a/b",
+            "http://xmlns.com/foaf/0.1/name",
+        ]);
+        let (start, found) = complete(before, &prefixes, &vocabulary).expect("no files here");
+        assert!(start <= before.len());
+        found
+    }
+
+    #[test]
+    fn keywords_keep_their_case() {
+        assert_eq!(found("SELECT * { } ORD"), ["ORDER"]);
+        assert_eq!(found("select * { } ord"), ["order"]);
+        assert_eq!(found("# ORD"), [""; 0]);
+        assert_eq!(found("SELECT * { ?x ?y 'ORD"), [""; 0]);
+    }
+
+    #[test]
+    fn prefixes_and_names() {
+        assert_eq!(found("SELECT * { ?x ex"), ["ex:", "exists"]);
+        assert_eq!(found("SELECT * { ?x ex:kno"), ["ex:known", "ex:knows"]);
+        assert_eq!(found("SELECT * { ?x foaf:"), ["foaf:name"]);
+        assert_eq!(
+            found("SELECT * { ?x <http://e/k"),
+            ["<http://e/known>", "<http://e/knows>"]
+        );
+        assert_eq!(found("SELECT * { ?x nobody:"), [""; 0]);
+        assert_eq!(found("ASK { FILTER(?a<?b"), [""; 0]);
+    }
+
+    #[test]
+    fn variables_of_the_query() {
+        assert_eq!(found("SELECT ?name ?nick { ?n"), ["?name", "?nick"]);
+    }
+
+    #[test]
+    fn commands_and_arguments() {
+        assert_eq!(found(".pre"), [".prefixes", ".prefix"]);
+        assert_eq!(found(".timer o"), ["on", "off"]);
+        assert_eq!(found(".mode j"), ["json", "jsonld"]);
+        assert_eq!(found(".explain SEL"), ["SELECT"]);
+        assert_eq!(found(".prefix sko"), ["skos:"]);
+        let files = complete(".read a", &Prefixes::default(), &Vocabulary::default());
+        assert_eq!(files, None);
+    }
+}

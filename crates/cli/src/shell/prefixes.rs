@@ -1,0 +1,157 @@
+//! Prefixes of a session: declared by queries, by `.prefix`, or by completing a well-known one.
+//!
+//! A query gets those that it uses and does not declare, on one line before its own, so places in
+//! its errors are off by that line and nothing else. Nothing is declared behind the user's back: a
+//! well-known prefix that was typed without being completed is an error, with the command that
+//! declares it.
+
+use crate::text::{declared, used_prefixes};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Prefixes that most data uses (prefix.cc, 2026-11).
+const WELL_KNOWN: [(&str, &str); 20] = [
+    ("dbo", "http://dbpedia.org/ontology/"),
+    ("dbr", "http://dbpedia.org/resource/"),
+    ("dc", "http://purl.org/dc/elements/1.1/"),
+    ("dcat", "http://www.w3.org/ns/dcat#"),
+    ("dcterms", "http://purl.org/dc/terms/"),
+    ("foaf", "http://xmlns.com/foaf/0.1/"),
+    ("geo", "http://www.opengis.net/ont/geosparql#"),
+    ("owl", "http://www.w3.org/2002/07/owl#"),
+    ("prov", "http://www.w3.org/ns/prov#"),
+    ("qb", "http://purl.org/linked-data/cube#"),
+    ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
+    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
+    ("schema", "http://schema.org/"),
+    ("sh", "http://www.w3.org/ns/shacl#"),
+    ("skos", "http://www.w3.org/2004/02/skos/core#"),
+    ("sosa", "http://www.w3.org/ns/sosa/"),
+    ("ub", "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"),
+    ("vcard", "http://www.w3.org/2006/vcard/ns#"),
+    ("void", "http://rdfs.org/ns/void#"),
+    ("xsd", "http://www.w3.org/2001/XMLSchema#"),
+];
+
+/// The IRI of a well-known prefix.
+pub fn well_known(name: &str) -> Option<&'static str> {
+    let found = WELL_KNOWN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, iri)| *iri)
+}
+
+/// Prefixes, without their colons, and their IRIs.
+#[derive(Clone, Debug, Default)]
+pub struct Prefixes {
+    declared: BTreeMap<String, String>,
+}
+
+impl Prefixes {
+    /// Declares one, or declares it anew.
+    pub fn declare(&mut self, name: &str, iri: &str) {
+        self.declared.insert(name.to_owned(), iri.to_owned());
+    }
+
+    /// Declares a well-known one, unless the name has a meaning already.
+    pub fn declare_well_known(&mut self, name: &str) {
+        if let Some(iri) = well_known(name)
+            && !self.declared.contains_key(name)
+        {
+            self.declare(name, iri);
+        }
+    }
+
+    /// Keeps what a query declares, as far as it means the same elsewhere: no relative IRIs.
+    pub fn remember(&mut self, text: &str) {
+        for (name, iri) in declared(text) {
+            if iri.contains(':') {
+                self.declare(&name, &iri);
+            }
+        }
+    }
+
+    /// The IRI of a declared prefix, or else of a well-known one.
+    pub fn iri(&self, name: &str) -> Option<&str> {
+        self.declared
+            .get(name)
+            .map(String::as_str)
+            .or_else(|| well_known(name))
+    }
+
+    /// The declared ones, by name.
+    pub fn declared(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.declared
+            .iter()
+            .map(|(name, iri)| (name.as_str(), iri.as_str()))
+    }
+
+    /// The declared ones and the well-known ones, by name.
+    pub fn names(&self) -> Vec<&str> {
+        let known = WELL_KNOWN.iter().map(|(name, _)| *name);
+        let mut names: Vec<&str> = self.declared().map(|(name, _)| name).chain(known).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// A text with the declarations that it lacks, and the number of lines that they take.
+    pub fn complete(&self, text: &str) -> (String, u64) {
+        let own = declared(text);
+        let mut line = String::new();
+        for name in used_prefixes(text) {
+            let is_own = own.iter().any(|(declared, _)| declared == name);
+            if let Some(iri) = self.declared.get(name).filter(|_| !is_own) {
+                write!(line, "PREFIX {name}: <{iri}> ").expect("a string takes everything");
+            }
+        }
+        if line.is_empty() {
+            return (text.to_owned(), 0);
+        }
+        (format!("{}\n{text}", line.trim_end()), 1)
+    }
+
+    /// The well-known prefixes that a text uses and nobody has declared.
+    pub fn missing<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let own = declared(text);
+        let is_missing = |name: &&str| {
+            let is_own = own.iter().any(|(declared, _)| declared == name);
+            !is_own && !self.declared.contains_key(*name) && well_known(name).is_some()
+        };
+        used_prefixes(text).into_iter().filter(is_missing).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_gets_what_it_lacks() {
+        let mut prefixes = Prefixes::default();
+        let text = "PREFIX a: <http://a/> PREFIX r: <r> SELECT * { a:x b:y foaf:z }";
+        assert_eq!(prefixes.complete(text), (text.to_owned(), 0));
+        prefixes.remember(text);
+        prefixes.declare("b", "http://b/");
+        prefixes.declare("c", "http://c/");
+        let all: Vec<_> = prefixes
+            .declared()
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        assert_eq!(all, ["a", "b", "c"]);
+        let (completed, lines) = prefixes.complete(text);
+        assert_eq!(lines, 1);
+        assert_eq!(completed, format!("PREFIX b: <http://b/>\n{text}"));
+        assert_eq!(prefixes.missing(text), ["foaf"]);
+        prefixes.declare_well_known("foaf");
+        assert_eq!(prefixes.missing(text), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_that_has_a_meaning_keeps_it() {
+        let mut prefixes = Prefixes::default();
+        prefixes.declare("dc", "http://other/");
+        prefixes.declare_well_known("dc");
+        assert_eq!(prefixes.iri("dc"), Some("http://other/"));
+        assert_eq!(prefixes.iri("owl"), well_known("owl"));
+        assert!(prefixes.names().is_sorted());
+    }
+}

@@ -1,0 +1,447 @@
+//! A session: what is asked, how answers are shown, and what is kept from one statement to the
+//! next.
+
+use super::command::{self, Command};
+use super::pager::{Pager, Screen};
+use super::prefixes::{Prefixes, well_known};
+use super::script;
+use super::vocabulary::Vocabulary;
+use crate::endpoint::Endpoint;
+use crate::exit::{Code, Failure, Outcome};
+use crate::format::{AnswerFormat, Family, default_format};
+use crate::printer::{Output, Printer};
+use crate::say::say;
+use crate::source::{Answered, Source};
+use crate::stop::Stop;
+use crate::table::Style;
+use crate::text::{Form, Piece, Progress, declared, form, progress};
+use crate::trouble::Trouble;
+use crate::verbs::{open, stats};
+use somersault::Request;
+use somersault::config::Config;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const OUTPUT_BUFFER_BYTES: usize = 1 << 16;
+/// Scripts that read scripts, at most.
+const READS_MAX: usize = 16;
+
+/// What a session begins with.
+pub struct Opening {
+    /// What is asked.
+    pub source: Source,
+    /// Limits, for sources that are opened later.
+    pub config: Config,
+    /// Headers for endpoints.
+    pub headers: Vec<String>,
+}
+
+/// Whether a session goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It does.
+    Continue,
+    /// It was asked to end.
+    Quit,
+}
+
+/// A session.
+pub struct Session {
+    source: Source,
+    config: Config,
+    headers: Vec<String>,
+    prefixes: Arc<Mutex<Prefixes>>,
+    vocabulary: Arc<Mutex<Vocabulary>>,
+    stop: Stop,
+    results: Option<AnswerFormat>,
+    graphs: Option<AnswerFormat>,
+    output: Option<(PathBuf, File)>,
+    has_timer: bool,
+    has_pager: bool,
+    is_on_terminal: bool,
+    reads: usize,
+}
+
+impl Session {
+    /// A session that has asked nothing yet.
+    pub fn new(opening: Opening) -> Session {
+        let is_on_terminal = io::stdout().is_terminal();
+        Session {
+            source: opening.source,
+            config: opening.config,
+            headers: opening.headers,
+            prefixes: Arc::default(),
+            vocabulary: Arc::default(),
+            stop: Stop::default(),
+            results: None,
+            graphs: None,
+            output: None,
+            has_timer: false,
+            has_pager: is_on_terminal && io::stdin().is_terminal(),
+            is_on_terminal,
+            reads: 0,
+        }
+    }
+
+    /// What ends the work that runs.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// The prefixes, shared with whoever completes them.
+    pub(super) fn prefixes(&self) -> Arc<Mutex<Prefixes>> {
+        Arc::clone(&self.prefixes)
+    }
+
+    /// The names of the source, shared with whoever completes them. Fetched from now on.
+    pub(super) fn vocabulary(&self) -> Arc<Mutex<Vocabulary>> {
+        *lock(&self.vocabulary) = Vocabulary::of(&self.source);
+        Arc::clone(&self.vocabulary)
+    }
+
+    /// Does what one statement or command says.
+    pub(super) fn execute(&mut self, piece: &Piece) -> Result<Flow, Failure> {
+        let text = &piece.text;
+        if text.trim_start().starts_with('.') {
+            let usage = |message: String| Failure::new(Code::Usage, message);
+            let command = command::parse(text).map_err(usage)?;
+            return self.obey(command, piece);
+        }
+        if form(text).is_none() && !declared(text).is_empty() && is_prologue(text) {
+            lock(&self.prefixes).remember(text);
+            return Ok(Flow::Continue);
+        }
+        let answered = self
+            .query(text)
+            .map_err(|trouble| self.failure(&trouble, piece))?;
+        if self.has_timer {
+            say!("{}", timing(&answered));
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn obey(&mut self, command: Command, piece: &Piece) -> Result<Flow, Failure> {
+        match command {
+            Command::Quit => return Ok(Flow::Quit),
+            Command::Help => print(&command::help())?,
+            Command::Timer(is_on) => self.has_timer = is_on,
+            Command::Pager(is_on) => self.has_pager = is_on,
+            Command::Mode(None) => print(&self.modes())?,
+            Command::Mode(Some(format)) => self.set_mode(format),
+            Command::Explain(_) => self.plan(piece, false)?,
+            Command::Profile(_) => self.plan(piece, true)?,
+            Command::Read(file) => return self.read(Path::new(&file)),
+            Command::Output(file) => self.set_output(file)?,
+            Command::Open(place) => self.open(&place)?,
+            Command::Prefixes => {
+                let lines: Vec<String> = lock(&self.prefixes)
+                    .declared()
+                    .map(|(name, iri)| format!("PREFIX {name}: <{iri}>\n"))
+                    .collect();
+                print(&lines.concat())?;
+            }
+            Command::Prefix(name, iri) => self.declare(&name, iri)?,
+            Command::Stats => self.stats()?,
+            Command::Graphs => {
+                const GRAPHS: &str =
+                    "SELECT DISTINCT ?graph WHERE { GRAPH ?graph { ?s ?p ?o } } ORDER BY ?graph";
+                self.query(GRAPHS)
+                    .map_err(|trouble| trouble.into_failure(GRAPHS))?;
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// A failure with its place, and with what is missing if that is known.
+    fn failure(&self, trouble: &Trouble, piece: &Piece) -> Failure {
+        let missing = match trouble.code {
+            Code::Syntax => lock(&self.prefixes).missing(&piece.text).join(": and "),
+            _ => String::new(),
+        };
+        let mut message = trouble.in_text(&piece.text, piece.lines_before);
+        if !missing.is_empty() {
+            message = format!("{message}\n.prefix declares {missing}: (as Tab does)");
+        }
+        Failure {
+            code: trouble.code,
+            message,
+        }
+    }
+
+    /// Asks, and prints the answer. Places in a failure are those of `text`.
+    fn query(&mut self, text: &str) -> Result<Answered, Trouble> {
+        let (completed, added) = lock(&self.prefixes).complete(text);
+        self.stop.begin();
+        let answered = self.print_answer(&completed);
+        self.stop.end();
+        // What is no SPARQL declares nothing; what was stopped or failed otherwise does.
+        if !matches!(&answered, Err(trouble) if trouble.code == Code::Syntax) {
+            lock(&self.prefixes).remember(text);
+        }
+        answered.map_err(|trouble| trouble.without_lines(added))
+    }
+
+    fn print_answer(&self, text: &str) -> Result<Answered, Trouble> {
+        let form = form(text);
+        let format = self.format(form);
+        let (lines, columns) = console::Term::stdout().size();
+        let is_boxed = self.is_on_terminal && self.output.is_none();
+        let style = if is_boxed {
+            let own = declared(text);
+            let prefixes = lock(&self.prefixes);
+            let session = prefixes
+                .declared()
+                .map(|(n, i)| (n.to_owned(), i.to_owned()));
+            Style::boxed(
+                usize::from(columns),
+                own.into_iter().chain(session).collect(),
+            )
+        } else {
+            Style::default()
+        };
+        let ask = |output: Output<'_>| {
+            let output = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, output);
+            let mut printer = Printer::new(format, style.clone(), Box::new(output));
+            self.source.ask(text, &mut printer, &self.stop)
+        };
+        let paged = self.has_pager && is_boxed;
+        match (&self.output, pager_command().filter(|_| paged)) {
+            (Some((_, file)), _) => ask(Box::new(file)),
+            (None, Some(command)) => {
+                let screen = Screen {
+                    lines: usize::from(lines),
+                    columns: usize::from(columns),
+                };
+                let mut pager = Pager::new(screen, command);
+                let answered = ask(Box::new(&mut pager));
+                pager.close()?;
+                answered
+            }
+            (None, None) => ask(Box::new(io::stdout().lock())),
+        }
+    }
+
+    fn format(&self, form: Option<Form>) -> AnswerFormat {
+        let for_people = self.is_on_terminal && self.output.is_none();
+        let set = if form.is_some_and(Form::is_graph) {
+            self.graphs
+        } else {
+            self.results
+        };
+        set.unwrap_or_else(|| default_format(form, for_people))
+    }
+
+    fn set_mode(&mut self, format: AnswerFormat) {
+        if format.family() != Family::Graph {
+            self.results = Some(format);
+        }
+        if format.family() != Family::Results {
+            self.graphs = Some(format);
+        }
+    }
+
+    fn modes(&self) -> String {
+        let results = self.format(Some(Form::Select)).name();
+        let graphs = self.format(Some(Form::Construct)).name();
+        format!("solutions: {results}\ngraphs: {graphs}\n")
+    }
+
+    fn set_output(&mut self, file: Option<String>) -> Outcome {
+        self.output = None;
+        if let Some(file) = file {
+            let path = PathBuf::from(file);
+            let opened = File::create(&path).map_err(|error| named(&path, &error))?;
+            self.output = Some((path, opened));
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, name: &str, iri: Option<String>) -> Outcome {
+        let known = || well_known(name).map(str::to_owned);
+        let Some(iri) = iri.or_else(known) else {
+            let message = format!("{name}: is not well known; .prefix {name}: <IRI> declares it");
+            return Err(Failure::new(Code::Usage, message));
+        };
+        lock(&self.prefixes).declare(name, &iri);
+        Ok(())
+    }
+
+    /// `.explain` and `.profile`. The command's name is blanked out, so that places stay right.
+    fn plan(&mut self, piece: &Piece, is_profile: bool) -> Outcome {
+        let Source::Local { database, .. } = &self.source else {
+            let message = "an endpoint does not say its plans; open the store itself";
+            return Err(Failure::new(Code::Usage, message));
+        };
+        let (name, _) = command::split(&piece.text);
+        let text = piece.text.replacen(name, &" ".repeat(name.len()), 1);
+        let text = match progress(&text) {
+            Progress::Ended(end) => text[..end - 1].to_owned(),
+            _ => text,
+        };
+        let (completed, added) = lock(&self.prefixes).complete(&text);
+        let run = || -> Result<String, Trouble> {
+            let mut query = database.start(&Request::new(&completed))?;
+            if !is_profile {
+                return Ok(query.explain());
+            }
+            query.enable_profile();
+            self.stop.watch(query.token());
+            let output = Box::new(io::sink());
+            let format = default_format(form(&text), false);
+            query.run(&mut Printer::new(format, Style::default(), output))?;
+            Ok(query.explain_profile())
+        };
+        self.stop.begin();
+        let plan = run();
+        self.stop.end();
+        let plan = plan.map_err(|trouble| {
+            let asked = Piece {
+                text: text.clone(),
+                lines_before: piece.lines_before,
+            };
+            self.failure(&trouble.without_lines(added), &asked)
+        })?;
+        lock(&self.prefixes).remember(&text);
+        print(&format!("{}\n", plan.trim_end()))
+    }
+
+    fn read(&mut self, path: &Path) -> Result<Flow, Failure> {
+        if self.reads == READS_MAX {
+            let message = format!("{}: scripts read each other too deeply", path.display());
+            return Err(Failure::new(Code::Limit, message));
+        }
+        let file = File::open(path).map_err(|error| named(path, &error))?;
+        self.reads += 1;
+        let flow = script::statements(self, BufReader::new(file), Some(path));
+        self.reads -= 1;
+        flow
+    }
+
+    fn open(&mut self, place: &str) -> Outcome {
+        let path = Path::new(place);
+        self.source = if place.starts_with("http://") || place.starts_with("https://") {
+            Source::Remote(Endpoint::new(place, &self.headers, self.config.timeout)?)
+        } else if path.is_dir() {
+            Source::local(open::store(path, &self.config)?, Some(path.to_owned()))
+        } else {
+            Source::local(
+                open::files(&[path.to_owned()], None, None, &self.config)?,
+                None,
+            )
+        };
+        if self.is_on_terminal {
+            self.vocabulary();
+        }
+        Ok(())
+    }
+
+    fn stats(&mut self) -> Outcome {
+        match &self.source {
+            Source::Local {
+                location: Some(location),
+                ..
+            } => stats::print_to(location, &mut io::stdout().lock()),
+            Source::Local { database, .. } => {
+                let summary = database.summary();
+                print(&format!(
+                    "quads         {:>14}\nterms         {:>14}\npredicates    {:>14}\n\
+                     named graphs  {:>14}\n",
+                    summary.quads, summary.terms, summary.predicates, summary.named_graphs
+                ))
+            }
+            Source::Remote(_) => {
+                const COUNT: &str = "SELECT (COUNT(*) AS ?triples) WHERE { ?s ?p ?o }";
+                let counted = self.query(COUNT).map(|_| ());
+                counted.map_err(|trouble| trouble.into_failure(COUNT))
+            }
+        }
+    }
+}
+
+/// What a lock guards, whether or not somebody panicked with it in hand: nothing is half done.
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a text is declarations and nothing else.
+fn is_prologue(text: &str) -> bool {
+    progress(text) == Progress::Incomplete && {
+        let tokens = crate::text::tokens(text).filter(crate::text::Token::is_significant);
+        let words = tokens.filter(|token| token.kind == crate::text::Kind::Word);
+        let known = |token: crate::text::Token<'_>| {
+            token.is_word("PREFIX") || token.is_word("BASE") || token.is_word("VERSION")
+        };
+        words.into_iter().all(known)
+    }
+}
+
+fn named(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Code::Failed, format!("{}: {error}", path.display()))
+}
+
+fn print(text: &str) -> Outcome {
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    Ok(output.flush()?)
+}
+
+/// What shows long answers: `$PAGER` (empty: nothing does), or else `less` with lines cut rather
+/// than folded, where there is one.
+fn pager_command() -> Option<String> {
+    if let Some(command) = std::env::var_os("PAGER") {
+        let command = command.into_string().ok()?;
+        return (!command.trim().is_empty()).then_some(command);
+    }
+    let path = std::env::var_os("PATH")?;
+    let has_less = std::env::split_paths(&path).any(|folder| folder.join("less").is_file());
+    has_less.then(|| "less -SRFX".to_owned())
+}
+
+fn timing(answered: &Answered) -> String {
+    let millis = |spent: Duration| format!("{:.3} ms", spent.as_secs_f64() * 1000.0);
+    let spent = answered.spent;
+    let parts = [
+        ("parse", spent.parse),
+        ("plan", spent.plan),
+        ("exec", spent.exec),
+        ("total", Some(answered.total)),
+    ];
+    let times = parts
+        .into_iter()
+        .filter_map(|(name, spent)| Some((name, millis(spent?))));
+    let rows = answered.rows.map(|rows| format!("rows {rows}"));
+    let times = times.map(|(name, time)| format!("{name} {time}"));
+    rows.into_iter().chain(times).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Spent;
+
+    #[test]
+    fn timings_say_what_is_known() {
+        let mut answered = Answered {
+            rows: Some(3),
+            spent: Spent {
+                parse: Some(Duration::from_micros(120)),
+                ..Spent::default()
+            },
+            total: Duration::from_millis(2),
+        };
+        assert_eq!(timing(&answered), "rows 3, parse 0.120 ms, total 2.000 ms");
+        answered.rows = None;
+        answered.spent = Spent::default();
+        assert_eq!(timing(&answered), "total 2.000 ms");
+    }
+
+    #[test]
+    fn a_prologue_alone_is_told_from_a_query() {
+        assert!(is_prologue("PREFIX a: <http://a/> BASE <http://b/>"));
+        assert!(!is_prologue("PREFIX a: <http://a/> SELEC * {}"));
+        assert!(!is_prologue("ASK {}"));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a statement asks for, told by its first keyword after the prologue.
+//!
+//! That is all the grammar needs too (`Query ::= Prologue ( SelectQuery | ConstructQuery | ... )`),
+//! so it is exact for every text that parses.
+
+use super::token::{Kind, Token, tokens};
+
+/// The forms of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `SELECT`: solutions.
+    Select,
+    /// `ASK`: a boolean.
+    Ask,
+    /// `CONSTRUCT`: a graph.
+    Construct,
+    /// `DESCRIBE`: a graph.
+    Describe,
+    /// An update.
+    Update,
+}
+
+impl Form {
+    /// Whether its answer is a graph.
+    pub fn is_graph(self) -> bool {
+        matches!(self, Form::Construct | Form::Describe)
+    }
+
+    /// The keyword.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Form::Select => "SELECT",
+            Form::Ask => "ASK",
+            Form::Construct => "CONSTRUCT",
+            Form::Describe => "DESCRIBE",
+            Form::Update => "an update",
+        }
+    }
+}
+
+const UPDATES: [&str; 10] = [
+    "INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD",
+];
+
+/// The form of a statement; `None` where there is only a prologue, or no SPARQL.
+pub fn form(text: &str) -> Option<Form> {
+    let significant = tokens(text).filter(Token::is_significant);
+    significant.take_while(in_prologue).find_map(of_word)
+}
+
+/// The form that a token begins.
+pub(super) fn of_word(token: Token<'_>) -> Option<Form> {
+    let is = |word| token.is_word(word);
+    Some(match () {
+        () if is("SELECT") => Form::Select,
+        () if is("ASK") => Form::Ask,
+        () if is("CONSTRUCT") => Form::Construct,
+        () if is("DESCRIBE") => Form::Describe,
+        () if UPDATES.iter().any(|word| is(word)) => Form::Update,
+        () => return None,
+    })
+}
+
+/// Whether a token may stand in a prologue.
+pub(super) fn in_prologue(token: &Token<'_>) -> bool {
+    matches!(
+        token.kind,
+        Kind::Word | Kind::PrefixedName | Kind::Iri | Kind::String
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_follows_the_prologue() {
+        let text = "# ASK\nVERSION '1.2' BASE <http://e/> PREFIX select: <x> construct where {}";
+        assert_eq!(form(text), Some(Form::Construct));
+        assert_eq!(form("describe <http://e/>"), Some(Form::Describe));
+        assert_eq!(form("PREFIX a: <b>"), None);
+        assert_eq!(form("{ SELECT * {} }"), None);
+        assert_eq!(form("INSERT DATA {}"), Some(Form::Update));
+    }
+}

@@ -1,0 +1,31 @@
+//! `shell`: an interactive session, or a script where standard input is no terminal.
+
+use crate::arguments::Shell as Flags;
+use crate::endpoint::Endpoint;
+use crate::exit::Outcome;
+use crate::settings;
+use crate::shell::{self, Opening, Session};
+use crate::source::Source;
+use crate::verbs::open;
+use std::path::Path;
+
+/// Runs the verb.
+pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
+    let mut layers = settings::layers(file)?;
+    settings::add_limits(&mut layers, &flags.limits)?;
+    let config = settings::check(&layers)?;
+    let source = if let Some(url) = &flags.endpoint {
+        let endpoint = Endpoint::new(url, &flags.header, config.timeout)?;
+        Source::Remote(endpoint.with_timeout_sent(flags.limits.timeout.is_some()))
+    } else if let Some(location) = &flags.location {
+        Source::local(open::store(location, &config)?, Some(location.clone()))
+    } else {
+        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+        Source::local(open::files(&flags.data, format, base, &config)?, None)
+    };
+    shell::run(Session::new(Opening {
+        source,
+        config,
+        headers: flags.header.clone(),
+    }))
+}

@@ -1,0 +1,270 @@
+//! `query --endpoint`: against our own server, and against a listener that says whatever a test
+//! needs: other formats, problems, redirects, bodies that break off.
+
+mod common;
+
+use common::{Run, run, somersault, started, text, write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+const SELECT: &str = "SELECT ?x { ?x ?y ?z }";
+const JSON: &str = "{\"head\":{\"vars\":[\"x\"]},\"results\":{\"bindings\":[\
+                    {\"x\":{\"type\":\"uri\",\"value\":\"http://e/a\"}}]}}";
+
+fn ask(url: &str, query: &str, more: &[&str]) -> Run {
+    let mut arguments = vec!["query", "--endpoint", url, "--query", query];
+    arguments.extend(more);
+    run(arguments)
+}
+
+/// Answers one connection after the other with these bytes, and gives what it was sent.
+fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!(
+        "http://{}/sparql",
+        listener.local_addr().expect("it is bound")
+    );
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let Ok((mut stream, _)) = listener.accept() else {
+                return;
+            };
+            let request = request(&stream);
+            let _ = stream.write_all(answer.as_bytes());
+            let _ = sender.send(request);
+        }
+    });
+    (url, receiver)
+}
+
+fn request(stream: &TcpStream) -> String {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap_or(0) == 0 {
+            break;
+        }
+    }
+    let lower = head.to_ascii_lowercase();
+    let length = lower
+        .split("content-length: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let length = length
+        .and_then(|length| length.trim().parse().ok())
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    let _ = reader.read_exact(&mut body);
+    head + &String::from_utf8_lossy(&body)
+}
+
+fn answer(status: &str, media_type: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn answers_are_passed_on_or_written_anew() {
+    let json = || {
+        answer(
+            "200 OK",
+            "application/sparql-results+json; charset=utf-8",
+            JSON,
+        )
+    };
+    for (format, expected) in [
+        ("json", format!("{JSON}\n")),
+        ("csv", "x\r\nhttp://e/a\r\n".to_owned()),
+        (
+            "table",
+            "x\n------------\n<http://e/a>\n(1 row)\n".to_owned(),
+        ),
+    ] {
+        let (url, requests) = listener(vec![json()]);
+        let run = ask(
+            &url,
+            SELECT,
+            &["--results-format", format, "--header", "X-Key: secret"],
+        );
+        assert_eq!(run.code, Some(0), "{}", run.errors);
+        assert_eq!(run.output, expected);
+        let request = requests.recv().expect("the listener was asked");
+        assert!(
+            request.starts_with("POST /sparql HTTP/1.1\r\n"),
+            "{request}"
+        );
+        assert!(request.ends_with(SELECT), "{request}");
+        assert!(
+            request.to_lowercase().contains("x-key: secret"),
+            "{request}"
+        );
+    }
+}
+
+#[test]
+fn graphs_are_passed_on_or_written_anew() {
+    let turtle = "@prefix e: <http://e/> .\ne:a e:b e:c .\n";
+    for (format, expected) in [
+        ("turtle", turtle),
+        ("ntriples", "<http://e/a> <http://e/b> <http://e/c> .\n"),
+    ] {
+        let (url, _requests) = listener(vec![answer("200 OK", "text/turtle", turtle)]);
+        let query = "CONSTRUCT WHERE { ?x ?y ?z }";
+        let run = ask(&url, query, &["--results-format", format]);
+        assert_eq!(run.code, Some(0), "{}", run.errors);
+        assert_eq!(run.output, expected);
+    }
+}
+
+#[test]
+fn formats_that_cannot_hold_the_answer_are_refused_before_anything_is_sent() {
+    let url = "http://127.0.0.1:1/";
+    let run = ask(url, SELECT, &["--results-format", "turtle"]);
+    assert_eq!(run.code, Some(2), "{}", run.errors);
+    let run = ask(url, "DESCRIBE <http://e/>", &["--results-format", "csv"]);
+    assert_eq!(run.code, Some(2), "{}", run.errors);
+    assert!(run.errors.contains("ntriples"), "{}", run.errors);
+}
+
+#[test]
+fn problems_become_exit_codes_and_places() {
+    let problem = "{\"title\":\"No\",\"detail\":\"it is wrong\",\"position\":{\"line\":1,\
+                   \"column\":8}}";
+    let kind = "application/problem+json";
+    for (status, code) in [
+        ("400 Bad Request", 6),
+        ("401 Unauthorized", 5),
+        ("403 Forbidden", 5),
+        ("422 Unprocessable Content", 7),
+        ("504 Gateway Timeout", 7),
+        ("500 Internal Server Error", 1),
+    ] {
+        let (url, _requests) = listener(vec![answer(status, kind, problem)]);
+        let run = ask(&url, SELECT, &[]);
+        assert_eq!(run.code, Some(code), "{status}: {}", run.errors);
+        assert!(run.errors.contains("it is wrong"), "{}", run.errors);
+        let shows_place = run.errors.contains("1 | SELECT ?x") && run.errors.contains("|        ^");
+        assert_eq!(shows_place, code == 6, "{}", run.errors);
+    }
+    let (url, _requests) = listener(vec![answer("200 OK", "text/html", "<p>hello</p>")]);
+    let run = ask(&url, SELECT, &[]);
+    assert_eq!(run.code, Some(1), "{}", run.errors);
+    assert!(run.errors.contains("text/html"), "{}", run.errors);
+}
+
+#[test]
+fn nobody_there_is_a_connection_that_failed() {
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.local_addr().expect("it is bound").port()
+    };
+    let run = ask(&format!("http://127.0.0.1:{port}/"), SELECT, &[]);
+    assert_eq!(run.code, Some(4), "{}", run.errors);
+    let run = ask("ftp://e/", SELECT, &[]);
+    assert_eq!(run.code, Some(2), "{}", run.errors);
+}
+
+#[test]
+fn a_redirect_takes_the_query_along_and_headers_only_home() {
+    let json = answer("200 OK", "application/sparql-results+json", JSON);
+    let (there, requests) = listener(vec![json]);
+    let moved = format!(
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: {there}\r\nContent-Length: 0\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let (url, _first) = listener(vec![moved]);
+    let run = ask(&url, SELECT, &["--header", "Authorization: secret"]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let request = requests.recv().expect("the listener was asked");
+    assert!(
+        request.starts_with("POST ") && request.ends_with(SELECT),
+        "{request}"
+    );
+    assert!(!request.contains("secret"), "{request}");
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_an_error() {
+    let broken = "HTTP/1.1 200 OK\r\nContent-Type: text/tab-separated-values\r\n\
+                  Transfer-Encoding: chunked\r\n\r\n1e\r\n?x\n<http://e/a>\n# error: late\n\r\n";
+    for format in ["tsv", "json"] {
+        let (url, _requests) = listener(vec![broken.to_owned()]);
+        let run = ask(&url, SELECT, &["--results-format", format]);
+        assert_eq!(run.code, Some(1), "{}", run.errors);
+    }
+    let (url, _requests) = listener(vec![broken.to_owned()]);
+    let run = ask(&url, SELECT, &["--results-format", "tsv"]);
+    assert!(run.errors.contains("late"), "{}", run.errors);
+}
+
+#[test]
+fn silence_ends_at_the_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
+    let begun = Instant::now();
+    let run = ask(&url, SELECT, &["--timeout", "100ms"]);
+    assert_eq!(run.code, Some(7), "{}", run.errors);
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+struct Server(Child, String);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(data: &str) -> Server {
+    let mut child = started(somersault().args(["serve", "--bind", "127.0.0.1:0", data]));
+    let errors = child.stderr.take().expect("a pipe was asked for");
+    let mut lines = BufReader::new(errors).lines();
+    let url = lines.find_map(|line| {
+        let line = line.ok()?;
+        let at = line.find("http://")?;
+        let rest = &line[at..];
+        let end = rest.find(|c: char| c.is_whitespace() || c == '"' || c == ',');
+        Some(
+            rest[..end.unwrap_or(rest.len())]
+                .trim_end_matches('/')
+                .to_owned(),
+        )
+    });
+    // Whoever reads no more must not stop it from writing.
+    std::thread::spawn(move || lines.for_each(drop));
+    Server(child, url.expect("the server says where it is"))
+}
+
+#[test]
+fn our_own_server_answers_as_the_store_does() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let data = "<http://e/a> <http://e/b> \"c\"@en .\n";
+    let file = write(folder.path(), "data.nt", data);
+    let server = serve(text(&file));
+    let url = format!("{}/sparql", server.1);
+    let begun = Instant::now();
+    let query = "SELECT * { ?s ?p ?o }";
+    while ask(&url, query, &[]).code != Some(0) && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for format in ["table", "json", "xml", "csv", "tsv"] {
+        let more = ["--results-format", format];
+        let mut local = vec!["query", "--data", text(&file), "--query", query];
+        local.extend(more);
+        let (here, there) = (run(local), ask(&url, query, &more));
+        assert_eq!(there.code, Some(0), "{}", there.errors);
+        assert_eq!(there.output, here.output, "{format}");
+    }
+    let wrong = "SELECT *\n{ ?s oops }";
+    let run = ask(&url, wrong, &[]);
+    assert_eq!(run.code, Some(6), "{}", run.errors);
+    assert!(run.errors.contains("2 | { ?s oops }"), "{}", run.errors);
+}
