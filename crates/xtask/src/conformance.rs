@@ -19,11 +19,23 @@ struct Program {
     about: &'static str,
 }
 
-const PROGRAMS: &[Program] = &[Program {
-    package: "rdf",
-    test: "conformance",
-    about: "W3C parser suites: N-Triples, N-Quads, Turtle, TriG, RDF/XML, RDF 1.2",
-}];
+const PROGRAMS: &[Program] = &[
+    Program {
+        package: "rdf",
+        test: "conformance",
+        about: "W3C parser suites: N-Triples, N-Quads, Turtle, TriG, RDF/XML, RDF 1.2",
+    },
+    Program {
+        package: "somersault",
+        test: "conformance",
+        about: "W3C SPARQL suites 1.0, 1.1 and 1.2 through the library",
+    },
+    Program {
+        package: "server",
+        test: "conformance",
+        about: "W3C SPARQL suites over HTTP; protocol, graph store and service description",
+    },
+];
 
 /// Which build the suites run in; whichever is there already costs nothing to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +63,7 @@ pub fn run(build: Build) -> Result<bool, ChoreError> {
     if !all_ended_well && sum.failed == 0 {
         sum.failed = 1;
     }
-    println!("{}", suite_line("conformance", sum));
+    println!("{}", counts_line(sum));
     Ok(sum.failed == 0)
 }
 
@@ -77,10 +89,17 @@ fn command(program: &Program, build: Build) -> String {
 }
 
 fn suite_line(name: &str, counts: Tally) -> String {
-    format!(
-        "{name}: {} passed, {} failed, {} skipped",
-        counts.passed, counts.failed, counts.skipped
-    )
+    format!("{name}: {}", counts_line(counts))
+}
+
+/// The counts alone, which is the last line: `N passed, N failed, N skipped`.
+fn counts_line(counts: Tally) -> String {
+    let Tally {
+        passed,
+        failed,
+        skipped,
+    } = counts;
+    format!("{passed} passed, {failed} failed, {skipped} skipped")
 }
 
 #[cfg(test)]
@@ -97,6 +116,17 @@ mod tests {
         let dev = "cargo test -p rdf --test conformance -- --nocapture";
         assert_eq!(command(&program, Build::Dev), dev);
         assert!(command(&program, Build::Release).starts_with("cargo test --release -p rdf"));
+    }
+
+    #[test]
+    fn the_last_line_is_the_counts_alone() {
+        let sum = Tally {
+            passed: 12,
+            failed: 0,
+            skipped: 3,
+        };
+        assert_eq!(counts_line(sum), "12 passed, 0 failed, 3 skipped");
+        assert_eq!(tally::of_suite(&counts_line(sum)), None);
     }
 
     #[test]

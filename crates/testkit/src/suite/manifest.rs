@@ -236,6 +236,18 @@ fn case(
         Some(other) => return Err(format!("{}: {other} is no action", case.name)),
         None => {}
     }
+    // Some manifests give updates the classes of queries.
+    if case
+        .query
+        .as_ref()
+        .is_some_and(|query| query.extension() == "ru")
+    {
+        case.kind = match case.kind {
+            Kind::PositiveSyntax => Kind::PositiveUpdateSyntax,
+            Kind::NegativeSyntax => Kind::NegativeUpdateSyntax,
+            other => other,
+        };
+    }
     Ok(case)
 }
 

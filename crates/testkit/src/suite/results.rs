@@ -57,6 +57,17 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Exactly this, in any order.
+    pub fn exactly(results: Results) -> Expected {
+        Expected {
+            results,
+            is_ordered: false,
+            is_lax: false,
+            computed: HashSet::new(),
+            has_other_forms: false,
+        }
+    }
+
     /// What a test expects.
     pub fn of(case: &Case) -> Result<Expected, String> {
         let document = case.result.as_ref().ok_or("the test names no result")?;

@@ -1,27 +1,23 @@
 //! The W3C's SPARQL suites (1.0, 1.1 and 1.2, queries) through [`Database`].
 //!
 //! Data is loaded in memory by the product's own readers: a test's one file as it is, several files
-//! as N-Quads. Endpoints that a test calls are databases too, called by a
-//! [`ServiceClient`](somersault::service::ServiceClient) that answers in each of the formats in turn.
+//! as N-Quads. Endpoints that a test calls are databases too, called through a double of the seam.
 //! A negative syntax test holds only if the text is refused as wrong, not as something that is not
 //! evaluated. Tests of updates are recognised, counted apart, and left to whoever evaluates updates;
 //! those of the protocols are in the server's tests. Without `../shared/w3c` beside the checkout the
 //! tests are skipped, which is reported.
 
-use somersault::load::{self, Source, Unwatched};
-use somersault::results::{Collected, ResultFormat, ResultWriter};
-use somersault::{Database, Kind as Failure, Options, QueryError, Request};
+mod engine;
+
+use somersault::results::{Collected, ResultFormat};
+use somersault::{Database, Kind as Failure, QueryError, Request};
 use std::io::Write as _;
-use std::time::Duration;
-use testkit::suite::data::{self, Input};
 use testkit::suite::report::Skip;
 use testkit::suite::{self, Case, Expected, Kind, Report, Results, Verdict, compare, results};
 
 /// Tests that are in dispute: suite, test, reason.
 const SKIPPED: &[Skip] = &[];
 
-/// Longest time of a query.
-const TIMEOUT: Duration = Duration::from_secs(10);
 /// Stack of the thread that runs a version's suites.
 const STACK_BYTES: usize = 16 << 20;
 
@@ -76,20 +72,23 @@ fn check(case: &Case) -> Verdict {
     if case.kind.is_syntax() {
         return check_syntax(case);
     }
-    let database = loaded(&data::input(case)?, options(case)?)?;
+    let database = engine::database(case)?;
+    let text = case.text()?;
+    let request = request(case, &text);
+    let written = |format: ResultFormat| {
+        let bytes = engine::written(&database, &request, format).map_err(|error| shown(&error))?;
+        results::of_media_type(&bytes, format.media_type(), case.base())
+    };
     let given = match case.result.as_ref().map(suite::Document::extension) {
-        Some("csv") => results::csv(&written(&database, case, ResultFormat::Csv)?),
-        Some("tsv") => {
-            let bytes = written(&database, case, ResultFormat::Tsv)?;
-            results::of_media_type(&bytes, ResultFormat::Tsv.media_type(), case.base())
-        }
-        _ => answer(&database, case),
+        Some("csv") => written(ResultFormat::Csv),
+        Some("tsv") => written(ResultFormat::Tsv),
+        _ => answer(&database, &request),
     };
     compare::check(&Expected::of(case)?, &given?)
 }
 
 fn check_syntax(case: &Case) -> Verdict {
-    let database = loaded(&data::input(case)?, options(case)?)?;
+    let database = engine::database(case)?;
     let text = case.text()?;
     let started = database.start(&request(case, &text));
     match (case.kind, started.map(drop)) {
@@ -100,14 +99,6 @@ fn check_syntax(case: &Case) -> Verdict {
     }
 }
 
-fn options(_case: &Case) -> Result<Options, String> {
-    Ok(Options {
-        query_threads: 1,
-        timeout: TIMEOUT,
-        ..Options::default()
-    })
-}
-
 fn request<'a>(case: &'a Case, text: &'a str) -> Request<'a> {
     Request {
         base: Some(case.base()),
@@ -115,43 +106,19 @@ fn request<'a>(case: &'a Case, text: &'a str) -> Request<'a> {
     }
 }
 
-fn loaded(input: &Input, options: Options) -> Result<Database, String> {
-    let source = Source::reader(input.name.clone(), &input.bytes[..]);
-    let request = load::Request {
-        threads: 1,
-        base: Some(input.base.clone()),
-        ..load::Request::default()
-    };
-    let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
-    let (database, _) = loaded.map_err(|error| format!("{}: {error}", input.name))?;
-    Ok(database)
-}
-
-fn answer(database: &Database, case: &Case) -> Result<Results, String> {
-    let text = case.text()?;
+fn answer(database: &Database, request: &Request<'_>) -> Result<Results, String> {
     let mut collected = Collected::default();
-    let started = database.start(&request(case, &text));
+    let started = database.start(request);
     let mut query = started.map_err(|error| shown(&error))?;
     query.run(&mut collected).map_err(|error| shown(&error))?;
-    Ok(match collected.boolean {
-        Some(value) => Results::Boolean(value),
-        None => Results::Solutions {
+    Ok(match (collected.boolean, collected.triples) {
+        (Some(value), _) => Results::Boolean(value),
+        (None, Some(triples)) => Results::Graph(triples),
+        (None, None) => Results::Solutions {
             variables: collected.variables,
             rows: collected.rows,
         },
     })
-}
-
-/// The answer in a format, as the product writes it.
-fn written(database: &Database, case: &Case, format: ResultFormat) -> Result<Vec<u8>, String> {
-    let text = case.text()?;
-    let mut writer = ResultWriter::new(format, Vec::new());
-    let started = database.start(&request(case, &text));
-    let mut query = started.map_err(|error| shown(&error))?;
-    query.run(&mut writer).map_err(|error| shown(&error))?;
-    writer
-        .into_output()
-        .ok_or_else(|| "the answer is not whole".to_owned())
 }
 
 fn shown(error: &QueryError) -> String {

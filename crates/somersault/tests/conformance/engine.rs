@@ -1,0 +1,106 @@
+//! A database for a test of a suite: its data, loaded by the product's readers, and the endpoints
+//! that it calls, which are databases too.
+
+use somersault::load::{self, Source, Unwatched};
+use somersault::oxrdf::Dataset;
+use somersault::results::{ResultFormat, ResultWriter};
+use somersault::stop::StopToken;
+use somersault::{Database, Options, QueryError, Request, ServiceClient, ServiceError};
+use std::collections::HashMap;
+use std::io::{Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use testkit::suite::Case;
+use testkit::suite::data::{self, Input};
+
+/// Longest time of a query.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A database with the data of a test, and its endpoints within reach.
+pub fn database(case: &Case) -> Result<Database, String> {
+    let mut endpoints = Endpoints {
+        named: HashMap::new(),
+        others: None,
+        asked: AtomicUsize::new(0),
+    };
+    for (name, document) in &case.services {
+        let endpoint = loaded(&data::input_of(document)?, &options(None))?;
+        endpoints.named.insert(name.clone(), endpoint);
+    }
+    if case.kind.is_syntax() {
+        endpoints.others = Some(loaded(&empty(), &options(None))?);
+    }
+    loaded(&data::input(case)?, &options(Some(Arc::new(endpoints))))
+}
+
+/// A database with this data, where nothing calls other endpoints.
+pub fn loaded(input: &Input, options: &Options) -> Result<Database, String> {
+    let source = Source::reader(input.name.clone(), &input.bytes[..]);
+    let request = load::Request {
+        threads: 1,
+        base: Some(input.base.clone()),
+        ..load::Request::default()
+    };
+    let loaded = load::load_in_memory(vec![source], &request, options, &Unwatched);
+    let (database, _) = loaded.map_err(|error| format!("{}: {error}", input.name))?;
+    Ok(database)
+}
+
+fn empty() -> Input {
+    data::input_of_dataset(&Dataset::new())
+}
+
+/// The limits of a test's queries.
+pub fn options(service: Option<Arc<dyn ServiceClient>>) -> Options {
+    Options {
+        query_threads: 1,
+        timeout: TIMEOUT,
+        service,
+        ..Options::default()
+    }
+}
+
+/// Endpoints that a query calls.
+struct Endpoints {
+    named: HashMap<String, Database>,
+    /// Stands for all others; without one they cannot be reached.
+    others: Option<Database>,
+    asked: AtomicUsize,
+}
+
+impl ServiceClient for Endpoints {
+    /// Answers in each of the formats that tell terms apart in turn.
+    fn select(
+        &self,
+        endpoint: &str,
+        query: &str,
+        _timeout: Duration,
+        _stopped: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
+        let formats = [ResultFormat::Json, ResultFormat::Xml, ResultFormat::Tsv];
+        let format = formats[self.asked.fetch_add(1, Ordering::Relaxed) % formats.len()];
+        let database = self.named.get(endpoint).or(self.others.as_ref());
+        let failed = |message: String| ServiceError {
+            message,
+            refused: false,
+        };
+        let database = database.ok_or_else(|| failed(format!("{endpoint} cannot be reached")))?;
+        let bytes = written(database, &Request::new(query), format)
+            .map_err(|error| failed(format!("{error}, in {query}")))?;
+        Ok((format, Box::new(Cursor::new(bytes))))
+    }
+}
+
+/// The answer to a `SELECT` or `ASK` in a format, as the product writes it.
+pub fn written(
+    database: &Database,
+    request: &Request<'_>,
+    format: ResultFormat,
+) -> Result<Vec<u8>, QueryError> {
+    let mut writer = ResultWriter::new(format, Vec::new());
+    database.start(request)?.run(&mut writer)?;
+    Ok(writer
+        .into_output()
+        .expect("an answer without an error is whole"))
+}
