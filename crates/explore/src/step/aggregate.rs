@@ -1,10 +1,41 @@
-//! `GROUP BY` with aggregates: one row for each group, when all input has come.
+//! `GROUP BY` with aggregates: one row for each group, when all input has come (SPARQL 1.1 Query
+//! sections 11 and 18.5.1).
+//!
+//! Column by column, a chunk at a time:
+//!
+//! ```text
+//!  key columns --GroupTable--> group of each row
+//!  argument    --ids, or values where ids do not tell--> (DISTINCT: first of its group only)
+//!              --> states of the aggregate, by group
+//! ```
+//!
+//! Groups leave in the order in which they were first seen. `DISTINCT` is of terms, so of ids.
+//! Aggregates that no later step reads are left out. A chunk that is a mere count is one group's, and
+//! `COUNT(*)` adds its length; arguments without columns (`SUM(1)`, `COUNT(RAND())`) are evaluated as
+//! often as it says.
+//!
+//! Floor: 8 bytes of the key column and one probe of a table a row, some 5 ns while the table is
+//! cached, 8 bytes of each argument. Measured figures stand in the walk's benchmark.
+//!
+//! Memory, drawn on the budget before it grows: the table of groups, each aggregate's states, the
+//! texts, the sets of `DISTINCT`.
 
-use super::{Flow, Turn};
+mod groups;
+pub(crate) mod paged;
+mod states;
+
+use self::groups::GroupTable;
+use self::paged::Meter;
+use self::states::{Fetch, Source, States, Values};
+use super::{Context, Flow, Turn};
+use crate::chunk::{Chunk, ROWS, ROWS_MAX};
 use crate::error::WalkError;
-use crate::expression::{Computation, Constants, computation};
+use crate::expression::{
+    Batch, Computation, Constants, Operand, Scratch, computation, id_of_value,
+};
 use crate::limits::Limits;
 use query::plan::{Aggregate, AggregateFunction, Slot};
+use rdf::{Lexicon, VertexId};
 
 /// The grouping columns and what is computed of each group.
 pub(crate) struct AggregatePolicy<'a> {
@@ -17,8 +48,8 @@ pub(crate) struct AggregateColumn<'a> {
     pub(crate) function: &'a AggregateFunction,
     pub(crate) argument: Option<Computation>,
     pub(crate) distinct: Option<&'a [Slot]>,
-    /// The column of the result; `None`: nobody needs it.
-    pub(crate) into: Option<Slot>,
+    /// The column of the result.
+    pub(crate) into: Slot,
 }
 
 impl<'a> AggregatePolicy<'a> {
@@ -36,32 +67,347 @@ impl<'a> AggregatePolicy<'a> {
                 .as_ref()
                 .map(|argument| computation(argument, constants)),
             distinct: aggregate.distinct.as_deref(),
-            into: keep.contains(into).then_some(*into),
+            into: *into,
         };
         AggregatePolicy {
             keys,
-            aggregates: aggregates.iter().map(column).collect(),
+            aggregates: aggregates
+                .iter()
+                .filter(|(_, into)| keep.contains(into))
+                .map(column)
+                .collect(),
         }
+    }
+
+    /// Whether a chunk without columns may be taken as a number of rows.
+    fn counts_rows_only(&self) -> bool {
+        let mut aggregates = self.aggregates.iter();
+        aggregates.all(|aggregate| aggregate.argument.is_none())
     }
 }
 
 /// The state of one walk.
 pub(crate) struct Aggregation<'p, 'a> {
     policy: &'p AggregatePolicy<'a>,
-    limits: Limits<'a>,
+    /// `None` without keys: there is one group.
+    table: Option<GroupTable>,
+    states: Vec<States<'a>>,
+    /// Per aggregate the (group, term) or (group, row) pairs seen.
+    seen: Vec<Option<GroupTable>>,
+    meter: Meter<'a>,
+    scratch: Scratch,
+    buffers: Buffers,
+    /// Groups given out.
+    given: usize,
+    finished: bool,
+}
+
+/// Memory that chunks reuse.
+#[derive(Default)]
+struct Buffers {
+    /// The group of each row.
+    groups: Vec<u32>,
+    /// The same as ids, for the sets of `DISTINCT`.
+    group_cells: Vec<VertexId>,
+    /// All rows of the chunk.
+    rows: Vec<u32>,
+    /// The rows that `DISTINCT` leaves.
+    first: Vec<u32>,
+    numbers: Vec<u32>,
+    ids: Vec<VertexId>,
+    /// A column that is unbound in every row.
+    unbound: Vec<VertexId>,
+}
+
+/// Values of a column of ids, from its text.
+struct Evaluated<'e, 'b> {
+    computation: Option<&'e Computation>,
+    batch: &'e Batch<'b>,
+}
+
+impl<'b> Fetch<'b> for Evaluated<'_, 'b> {
+    fn fetch(&self, rows: &[u32]) -> Result<Operand<'b>, WalkError> {
+        match self.computation {
+            Some(computation) => computation.evaluate(self.batch, rows),
+            None => Ok(Operand::One(None)),
+        }
+    }
 }
 
 impl<'p, 'a> Aggregation<'p, 'a> {
     pub(crate) fn new(policy: &'p AggregatePolicy<'a>, limits: Limits<'a>) -> Self {
-        Aggregation { policy, limits }
+        let aggregates = policy.aggregates.iter();
+        let keys = policy.keys.len();
+        Aggregation {
+            policy,
+            table: (keys > 0).then(|| GroupTable::new(keys)),
+            states: aggregates.map(|one| States::new(one.function)).collect(),
+            seen: policy.aggregates.iter().map(|_| None).collect(),
+            meter: Meter::new(limits),
+            scratch: Scratch::default(),
+            buffers: Buffers::default(),
+            given: 0,
+            finished: false,
+        }
     }
 
-    pub(crate) fn run(&mut self, _flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        if self.finished {
+            return self.emit(context, flow);
+        }
+        if flow.input.slots().next().is_some() {
+            self.add_rows(context, flow.input, flow.input.len())?;
+            return Ok(Turn::Drained);
+        }
+        let mut left = flow.input.rows();
+        if self.policy.counts_rows_only() && left > 0 {
+            self.add_rows(context, flow.input, 1)?;
+            self.add_count(left - 1)?;
+            return Ok(Turn::Drained);
+        }
+        while left > 0 {
+            context.limits.check()?;
+            let rows = left.min(ROWS as u64);
+            self.add_rows(context, flow.input, rows as usize)?;
+            left -= rows;
+        }
         Ok(Turn::Drained)
+    }
+
+    /// Adds rows like the last one to the counts of rows.
+    fn add_count(&mut self, rows: u64) -> Result<(), WalkError> {
+        if rows > ROWS_MAX {
+            return Err(WalkError::TooManyRows);
+        }
+        let group = self.buffers.groups[0] as usize;
+        for (aggregate, states) in self.policy.aggregates.iter().zip(&mut self.states) {
+            if aggregate.distinct.is_none() {
+                states.add_rows(group, rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the first rows of a chunk to their groups.
+    fn add_rows<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        input: &Chunk,
+        rows: usize,
+    ) -> Result<(), WalkError> {
+        if rows == 0 {
+            return Ok(());
+        }
+        self.number(input, rows)?;
+        let groups = self.groups();
+        self.scratch.reset(context.prepared.width());
+        let terms = context.prepared.terms(context.lexicon);
+        let all = std::mem::take(&mut self.buffers.rows);
+        let batch = Batch::new(input, &all, terms, &self.scratch, context.limits);
+        let each = self.policy.aggregates.iter();
+        for ((aggregate, states), seen) in each.zip(&mut self.states).zip(&mut self.seen) {
+            let held = batch.columns();
+            states.extend_to(groups, &mut self.meter)?;
+            let mut adding = Adding {
+                aggregate,
+                buffers: &mut self.buffers,
+                meter: &mut self.meter,
+                batch: &batch,
+                input,
+                rows: &all,
+            };
+            adding.add(states, seen)?;
+            batch.drop_columns(held);
+        }
+        drop(batch);
+        self.buffers.rows = all;
+        Ok(())
+    }
+
+    /// Finds the groups of the rows.
+    fn number(&mut self, input: &Chunk, rows: usize) -> Result<(), WalkError> {
+        let buffers = &mut self.buffers;
+        buffers.rows.clear();
+        buffers.rows.extend(0..rows as u32);
+        buffers.unbound.resize(rows, VertexId::UNBOUND);
+        buffers.unbound.truncate(rows);
+        buffers.groups.clear();
+        match &mut self.table {
+            None => buffers.groups.resize(rows, 0),
+            Some(table) => {
+                let unbound = &buffers.unbound;
+                let column = |&slot: &Slot| input.column(slot).unwrap_or(unbound);
+                let columns: Vec<&[VertexId]> = self.policy.keys.iter().map(column).collect();
+                table.number(&columns, &mut buffers.groups, &mut self.meter)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of groups: without keys one, also of no rows.
+    fn groups(&self) -> usize {
+        self.table.as_ref().map_or(1, GroupTable::len)
     }
 
     /// No more input comes; whether there are rows to give.
     pub(crate) fn finish(&mut self) -> bool {
-        false
+        !std::mem::replace(&mut self.finished, true) && self.groups() > 0
+    }
+
+    /// Gives the next groups.
+    fn emit<V, L: Lexicon>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        let groups = self.groups();
+        let slots: Vec<Slot> = flow.output.slots().collect();
+        let room = if slots.is_empty() {
+            groups
+        } else {
+            flow.room()
+        };
+        let range = self.given..groups.min(self.given + room);
+        let terms = context.prepared.terms(context.lexicon);
+        let each = self.policy.aggregates.iter().zip(&mut self.states);
+        for (aggregate, states) in each {
+            states.extend_to(groups, &mut self.meter)?;
+            let cells = flow.output.cells_mut(aggregate.into);
+            states.results(range.clone(), &terms, cells)?;
+        }
+        for slot in slots {
+            if self.policy.aggregates.iter().any(|one| one.into == slot) {
+                continue;
+            }
+            let cells = flow.output.cells_mut(slot);
+            let key = self.policy.keys.iter().position(|&key| key == slot);
+            match key.zip(self.table.as_ref()) {
+                Some((key, table)) => {
+                    cells.extend(range.clone().map(|group| table.cell(key, group)));
+                }
+                None => cells.resize(cells.len() + range.len(), VertexId::UNBOUND),
+            }
+        }
+        flow.output.add_rows(range.len() as u64)?;
+        self.given = range.end;
+        if self.given < groups {
+            return Ok(Turn::More);
+        }
+        self.table = None;
+        self.states.clear();
+        self.seen.clear();
+        self.meter.clear();
+        Ok(Turn::Drained)
+    }
+}
+
+/// The rows of a chunk on their way into one aggregate.
+struct Adding<'r, 'b, 'm, 'a> {
+    aggregate: &'r AggregateColumn<'a>,
+    buffers: &'r mut Buffers,
+    meter: &'r mut Meter<'m>,
+    batch: &'r Batch<'b>,
+    input: &'r Chunk,
+    rows: &'r [u32],
+}
+
+impl Adding<'_, '_, '_, '_> {
+    fn add(
+        &mut self,
+        states: &mut States<'_>,
+        seen: &mut Option<GroupTable>,
+    ) -> Result<(), WalkError> {
+        let argument = self.aggregate.argument.as_ref();
+        let column = match argument {
+            Some(Computation::Slot(slot)) => Some(self.input.column(*slot)),
+            _ => None,
+        };
+        let operand = match (argument, column) {
+            (Some(argument), None) => Some(argument.evaluate(self.batch, self.rows)?),
+            _ => None,
+        };
+        if self.aggregate.distinct.is_some() {
+            let seen = self.aggregate.keep_first(seen);
+            self.keep_first(seen, column, operand.as_ref())?;
+        }
+        let buffers = &*self.buffers;
+        let source = match (column, &operand) {
+            (Some(ids), _) => Source::Ids(ids.unwrap_or(&buffers.unbound)),
+            (None, Some(operand)) => Source::Operand(operand),
+            (None, None) => Source::Rows,
+        };
+        let values = Values {
+            groups: &buffers.groups,
+            rows: match self.aggregate.distinct {
+                Some(_) => &buffers.first,
+                None => self.rows,
+            },
+            source,
+        };
+        let fetch = Evaluated {
+            computation: argument,
+            batch: self.batch,
+        };
+        states.add(&values, &fetch, self.batch.terms(), self.meter)
+    }
+
+    /// Finds the rows whose term, or whose columns, are new in their group.
+    fn keep_first(
+        &mut self,
+        seen: &mut GroupTable,
+        column: Option<Option<&[VertexId]>>,
+        operand: Option<&Operand<'_>>,
+    ) -> Result<(), WalkError> {
+        let buffers = &mut *self.buffers;
+        buffers.group_cells.clear();
+        let cell = |&group: &u32| VertexId::from_bits(u64::from(group));
+        buffers.group_cells.extend(buffers.groups.iter().map(cell));
+        let mut columns = vec![buffers.group_cells.as_slice()];
+        match (column, operand) {
+            (Some(ids), _) => columns.push(ids.unwrap_or(&buffers.unbound)),
+            (None, Some(operand)) => {
+                buffers.ids.clear();
+                for row in 0..self.rows.len() {
+                    let value = operand.get(row);
+                    let id = value.map(|value| id_of_value(value, self.batch.terms()));
+                    let id = id.transpose()?.flatten();
+                    buffers.ids.push(id.unwrap_or(VertexId::UNBOUND));
+                }
+                columns.push(&buffers.ids);
+            }
+            (None, None) => {
+                let slots = self.aggregate.distinct.unwrap_or_default().iter();
+                let column = |&slot: &Slot| self.input.column(slot).unwrap_or(&buffers.unbound);
+                columns.extend(slots.map(column));
+            }
+        }
+        let mut next = seen.len() as u32;
+        buffers.numbers.clear();
+        seen.number(&columns, &mut buffers.numbers, self.meter)?;
+        buffers.first.clear();
+        for (row, &number) in (0_u32..).zip(&buffers.numbers) {
+            if number == next {
+                buffers.first.push(row);
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AggregateColumn<'_> {
+    /// The set of what was seen, made at its first use.
+    fn keep_first<'s>(&self, seen: &'s mut Option<GroupTable>) -> &'s mut GroupTable {
+        seen.get_or_insert_with(|| {
+            let columns = match self.argument {
+                Some(_) => 1,
+                None => self.distinct.map_or(0, <[Slot]>::len),
+            };
+            GroupTable::new(1 + columns)
+        })
     }
 }

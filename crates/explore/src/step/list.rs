@@ -117,6 +117,19 @@ impl Expander {
         Ok((done, &self.neighbours, &self.graphs))
     }
 
+    /// A piece of neighbours with the list of each, under a scope that binds no graph.
+    pub(crate) fn numbered_piece(
+        &mut self,
+        lists: &Lists<'_>,
+        rows_max: usize,
+    ) -> Result<(bool, &[u32], &[VertexId]), WalkError> {
+        self.rows.clear();
+        self.neighbours.clear();
+        let (rows, neighbours) = (&mut self.rows, &mut self.neighbours);
+        let done = lists.expand(&mut self.cursor, rows_max, rows, neighbours, None)?;
+        Ok((done, &self.rows, &self.neighbours))
+    }
+
     /// Counts rows instead of giving them: all at once, or one piece of `rows_max`.
     pub(crate) fn count(
         &mut self,

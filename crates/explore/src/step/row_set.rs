@@ -112,7 +112,7 @@ fn shard_of(hash: u64) -> usize {
 }
 
 /// One more cell of a row: the two halves of a product, as in wyhash.
-fn fold(hash: u64, cell: VertexId) -> u64 {
+pub(crate) fn fold(hash: u64, cell: VertexId) -> u64 {
     const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15;
     const OFFSET: u64 = 0xa076_1d64_78bd_642f;
     let product = u128::from(hash.rotate_left(23) ^ cell.bits() ^ OFFSET) * FACTOR;

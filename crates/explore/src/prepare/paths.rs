@@ -1,0 +1,216 @@
+//! The choice of policies for property paths.
+//!
+//! Here a path becomes an automaton, in both directions where a check may begin at either end, and
+//! its scope a graph with or without edges. A seed that is one segment's keys becomes a set, which
+//! workers cut.
+
+use super::{Builder, kept};
+use crate::error::WalkError;
+use crate::scope::ResolvedScope;
+use crate::step::aggregate::paged::Meter;
+use crate::step::path::automaton::{Automaton, Label, other_than};
+use crate::step::path::check::CheckPolicy;
+use crate::step::path::edges::{EdgesPolicy, End};
+use crate::step::path::expand::ExpandPolicy;
+use crate::step::path::seed::{SeedPolicy, Seeds};
+use crate::step::path::{NamedGraphs, PathScope};
+use crate::step::set::SetPolicy;
+use crate::step::{Place, Policy};
+use query::path::Path;
+use query::plan::{Action, ConstantId, Node, Scope, Step};
+use rdf::{Direction, PredicateId};
+use store::view::GraphView;
+
+impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    /// The policy of a path.
+    pub(super) fn path(&mut self, step: &'a Step) -> Result<Policy<'a>, WalkError> {
+        match &step.action {
+            Action::PathSeed {
+                path,
+                direction,
+                scope,
+                into,
+            } => {
+                let Some(scope) = self.path_scope(*scope, path)? else {
+                    return Ok(Policy::Nothing);
+                };
+                let automaton = self.automaton(path, *direction)?;
+                self.path_seed(&automaton, scope, kept(step, *into))
+            }
+            Action::PathExpand {
+                from,
+                path,
+                direction,
+                scope,
+                into,
+            } => {
+                let Some(scope) = self.path_scope(*scope, path)? else {
+                    return Ok(Policy::Nothing);
+                };
+                let (from, into) = (self.end(*from), kept(step, *into));
+                let (path, direction) = without_inverses(path, *direction);
+                if let Some(labels) = self.negated(path, direction) {
+                    return Ok(Policy::PathEdges(EdgesPolicy {
+                        from,
+                        labels,
+                        scope,
+                        to: End::New(into),
+                    }));
+                }
+                Ok(Policy::PathExpand(ExpandPolicy {
+                    from,
+                    automaton: self.automaton(path, direction)?,
+                    scope,
+                    into,
+                }))
+            }
+            Action::PathCheck {
+                subject,
+                path,
+                object,
+                scope,
+            } => {
+                let Some(scope) = self.path_scope(*scope, path)? else {
+                    return Ok(Policy::Nothing);
+                };
+                let (subject, object) = (self.end(*subject), self.end(*object));
+                let (path, direction) = without_inverses(path, Direction::Out);
+                if let Some(labels) = self.negated(path, direction) {
+                    return Ok(Policy::PathEdges(EdgesPolicy {
+                        from: subject,
+                        labels,
+                        scope,
+                        to: End::Known(object),
+                    }));
+                }
+                let forward = self.automaton(path, direction)?;
+                let backward = forward.reversed();
+                self.own_moves(&backward)?;
+                Ok(Policy::PathCheck(CheckPolicy {
+                    subject,
+                    object,
+                    automata: Box::new([forward, backward]),
+                    scope,
+                }))
+            }
+            _ => unreachable!("the caller handles the other actions"),
+        }
+    }
+
+    fn path_seed(
+        &mut self,
+        automaton: &Automaton,
+        scope: PathScope,
+        into: Option<query::plan::Slot>,
+    ) -> Result<Policy<'a>, WalkError> {
+        if automaton.accepts_nothing() {
+            return Ok(Policy::PathSeed(SeedPolicy {
+                seeds: Seeds::Vertices,
+                scope,
+                into,
+            }));
+        }
+        let labels: Vec<Label> = automaton.first_labels().into_iter().cloned().collect();
+        let is_named = |scope: &PathScope| {
+            use crate::scope::FixedScope;
+            !matches!(
+                scope,
+                PathScope::Fixed(Some(FixedScope::Default | FixedScope::Merge))
+            )
+        };
+        let set = match labels.as_slice() {
+            [] => return Ok(Policy::Nothing),
+            [_] if is_named(&scope) => None,
+            [Label::One(segment)] => Some(self.view.keys(*segment)?),
+            [Label::Other(direction, _)] => Some(self.view.vertices(*direction)?),
+            _ => None,
+        };
+        Ok(match set {
+            Some(set) => Policy::Set(SetPolicy { set, into }),
+            None => Policy::PathSeed(SeedPolicy {
+                seeds: Seeds::Edges(labels),
+                scope,
+                into,
+            }),
+        })
+    }
+
+    /// The graph of a path; `None` where the dataset does not have it.
+    fn path_scope(&self, scope: Scope, path: &Path) -> Result<Option<PathScope>, WalkError> {
+        let named = || -> Result<NamedGraphs, WalkError> {
+            Ok(if !path.allows_no_length() {
+                NamedGraphs::Any
+            } else if self.dataset.declared().is_some() {
+                NamedGraphs::Declared
+            } else {
+                NamedGraphs::Stored(self.view.named_graphs()?)
+            })
+        };
+        Ok(match scope {
+            Scope::Default => match self.dataset.resolve(scope, self.ids) {
+                ResolvedScope::Fixed(fixed) => Some(PathScope::Fixed(Some(fixed))),
+                ResolvedScope::Nothing | ResolvedScope::PerRow(_) => Some(PathScope::Fixed(None)),
+            },
+            Scope::Named(Node::Constant(graph)) => {
+                let graph = self.ids[graph.0 as usize];
+                let edges = named()?.edges(self.dataset, graph);
+                edges.map(PathScope::Fixed)
+            }
+            Scope::Named(Node::Slot(slot)) => Some(PathScope::PerRow(slot, named()?)),
+            Scope::Bind(_) => unreachable!("a path is asked of one graph at a time"),
+        })
+    }
+
+    /// The automaton of a path followed in this direction.
+    fn automaton(&mut self, path: &Path, direction: Direction) -> Result<Automaton, WalkError> {
+        let resolve = |constant: ConstantId| self.path_predicate(constant);
+        let mut meter = Meter::new(self.limits);
+        let automaton = Automaton::new(path, &resolve, &mut meter)?;
+        let automaton = match direction {
+            Direction::Out => automaton,
+            Direction::In => automaton.reversed(),
+        };
+        self.own_moves(&automaton)?;
+        Ok(automaton)
+    }
+
+    fn own_moves(&mut self, automaton: &Automaton) -> Result<(), WalkError> {
+        self.owned_bytes += automaton.bytes() as u64;
+        self.reservation.cover(self.owned_bytes)
+    }
+
+    /// The labels of a negated set, followed in this direction.
+    fn negated(&self, path: &Path, direction: Direction) -> Option<Vec<Label>> {
+        let Path::Negated { forward, backward } = path else {
+            return None;
+        };
+        let resolve = |constant: ConstantId| self.path_predicate(constant);
+        let lists = [(forward, direction), (backward, direction.reversed())];
+        let labels = lists.into_iter().filter_map(|(excluded, direction)| {
+            let excluded = excluded.as_ref()?;
+            Some(other_than(excluded, direction, &resolve))
+        });
+        Some(labels.collect())
+    }
+
+    fn path_predicate(&self, constant: ConstantId) -> Option<PredicateId> {
+        self.view.predicate_id(self.ids[constant.0 as usize])
+    }
+
+    /// An end of a path: a constant that is stored nowhere is still connected with itself.
+    fn end(&self, node: Node) -> Place {
+        match node {
+            Node::Slot(slot) => Place::Slot(slot),
+            Node::Constant(constant) => Place::Constant(self.ids[constant.0 as usize]),
+        }
+    }
+}
+
+/// A path without the inverses around it, and the direction in which it is then followed.
+fn without_inverses(mut path: &Path, mut direction: Direction) -> (&Path, Direction) {
+    while let Path::Inverse(inner) = path {
+        path = inner;
+        direction = direction.reversed();
+    }
+    (path, direction)
+}

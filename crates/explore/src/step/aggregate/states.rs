@@ -1,0 +1,570 @@
+//! What is kept of each group for one aggregate, and what becomes of it (SPARQL 1.1 Query section
+//! 18.5.1).
+//!
+//! | aggregate | kept | an error among the values | no value |
+//! |---|---|---|---|
+//! | `COUNT` | a number | skipped | 0 |
+//! | `SUM`, `AVG` | the sum of integers in 128 bits, the sum of other numbers apart | an error | 0 |
+//! | `MIN`, `MAX` | an id, and its sort key unless its value is within it | an error | an error |
+//! | `SAMPLE` | an id | skipped | an error |
+//! | `GROUP_CONCAT` | the text so far | an error | `""` |
+//!
+//! States lie in columns by group number. Inline integers are added and compared as they stand in the
+//! ids; no value is made of them. Sums of integers may pass 64 bits on their way, not at the end.
+//! `GROUP_CONCAT` takes strings, as the `CONCAT` that defines it does, and gives a simple literal.
+
+use super::paged::{Meter, Paged};
+use crate::error::WalkError;
+use crate::expression::{Operand, Scalar, SortKey, Terms, Value, combine, id_of_value};
+use crate::limits::STRING_BYTES_MAX;
+use oxrdf::{Literal, Term};
+use query::expression::Arithmetic;
+use query::plan::AggregateFunction;
+use rdf::{Tag, VertexId, inline};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Where a group has seen an error and its answer will be one. No term has this id.
+const FAILED: VertexId = VertexId::from_bits(u64::MAX - 1);
+
+/// The states of all groups for one aggregate.
+pub(crate) enum States<'a> {
+    Counts(Paged<u64>),
+    Sums(Sums),
+    Bests(Bests),
+    Samples(Paged<VertexId>),
+    Texts(Texts<'a>),
+}
+
+/// Values of some rows: the group of each, and where the values are.
+pub(crate) struct Values<'v, 'b> {
+    /// The group of each row of the batch.
+    pub(crate) groups: &'v [u32],
+    /// The rows meant.
+    pub(crate) rows: &'v [u32],
+    pub(crate) source: Source<'v, 'b>,
+}
+
+/// Where values are.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'v, 'b> {
+    /// There are none: rows are counted.
+    Rows,
+    /// Ids, one for each row of the batch.
+    Ids(&'v [VertexId]),
+    /// Values, one for each row of the batch.
+    Operand(&'v Operand<'b>),
+}
+
+/// Gives the values of some rows of a column of ids.
+pub(crate) trait Fetch<'b> {
+    /// One for each of these rows.
+    fn fetch(&self, rows: &[u32]) -> Result<Operand<'b>, WalkError>;
+}
+
+impl<'a> States<'a> {
+    /// No group yet.
+    pub(crate) fn new(function: &'a AggregateFunction) -> States<'a> {
+        match function {
+            AggregateFunction::Count => States::Counts(Paged::default()),
+            AggregateFunction::Sum => States::Sums(Sums::new(false)),
+            AggregateFunction::Avg => States::Sums(Sums::new(true)),
+            AggregateFunction::Min => States::Bests(Bests::new(Ordering::Less)),
+            AggregateFunction::Max => States::Bests(Bests::new(Ordering::Greater)),
+            AggregateFunction::Sample => States::Samples(Paged::default()),
+            AggregateFunction::GroupConcat(separator) => States::Texts(Texts {
+                texts: Paged::default(),
+                separator,
+            }),
+        }
+    }
+
+    /// Makes room for this many groups, those new without a value.
+    pub(crate) fn extend_to(
+        &mut self,
+        groups: usize,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        match self {
+            States::Counts(counts) => counts.extend_to(groups, || 0, meter),
+            States::Sums(sums) => sums.sums.extend_to(groups, Sum::default, meter),
+            States::Bests(Bests { best: ids, .. }) | States::Samples(ids) => {
+                ids.extend_to(groups, || VertexId::UNBOUND, meter)
+            }
+            States::Texts(texts) => texts.texts.extend_to(groups, || Text::Empty, meter),
+        }
+    }
+
+    /// Adds `rows` to a count of rows.
+    pub(crate) fn add_rows(&mut self, group: usize, rows: u64) -> Result<(), WalkError> {
+        let States::Counts(counts) = self else {
+            unreachable!("only rows that are counted come without values")
+        };
+        let count = counts.get_mut(group);
+        *count = count.checked_add(rows).ok_or(WalkError::TooManyRows)?;
+        Ok(())
+    }
+
+    /// Adds values to their groups, for which there is room.
+    pub(crate) fn add<'b>(
+        &mut self,
+        values: &Values<'_, 'b>,
+        fetch: &dyn Fetch<'b>,
+        terms: &Terms<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        match self {
+            States::Counts(counts) => {
+                values.for_each_bound(|group, _| *counts.get_mut(group) += 1);
+                Ok(())
+            }
+            States::Samples(ids) => {
+                let mut wanted = Vec::new();
+                values.for_each_bound(|group, row| {
+                    if ids.get(group).is_unbound() {
+                        wanted.push((group, row));
+                    }
+                });
+                for (group, row) in wanted {
+                    if ids.get(group).is_unbound() {
+                        *ids.get_mut(group) = values.id(row, terms)?;
+                    }
+                }
+                Ok(())
+            }
+            States::Sums(sums) => sums.add(values, fetch, meter),
+            States::Bests(bests) => bests.add(values, fetch, terms, meter),
+            States::Texts(texts) => texts.add(values, fetch, meter),
+        }
+    }
+
+    /// Appends the results of some groups, unbound for an error.
+    pub(crate) fn results(
+        &self,
+        groups: Range<usize>,
+        terms: &Terms<'_>,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), WalkError> {
+        match self {
+            States::Counts(counts) => {
+                for group in groups {
+                    let count = i64::try_from(*counts.get(group)).ok();
+                    out.push(
+                        count
+                            .and_then(inline::from_integer)
+                            .ok_or(WalkError::TooManyRows)?,
+                    );
+                }
+                Ok(())
+            }
+            States::Bests(Bests { best: ids, .. }) | States::Samples(ids) => {
+                let result = |&id: &VertexId| if id == FAILED { VertexId::UNBOUND } else { id };
+                out.extend(groups.map(|group| result(ids.get(group))));
+                Ok(())
+            }
+            States::Sums(sums) => {
+                let total = |group| sums.result(group).map(Value::computed);
+                append_ids(groups.map(total), terms, out)
+            }
+            States::Texts(texts) => {
+                for group in groups {
+                    let text = match texts.texts.get(group) {
+                        Text::Empty => "",
+                        Text::Some(text) => text,
+                        Text::Failed => {
+                            out.push(VertexId::UNBOUND);
+                            continue;
+                        }
+                    };
+                    let term = Term::from(Literal::new_simple_literal(text));
+                    out.push(crate::expression::id_of(term.as_ref(), terms)?);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Appends the ids of computed values: inline, stored, or the query's own.
+fn append_ids<'v>(
+    values: impl Iterator<Item = Option<Value<'v>>>,
+    terms: &Terms<'_>,
+    out: &mut Vec<VertexId>,
+) -> Result<(), WalkError> {
+    for value in values {
+        let id = value.map(|value| id_of_value(&value, terms)).transpose()?;
+        out.push(id.flatten().unwrap_or(VertexId::UNBOUND));
+    }
+    Ok(())
+}
+
+impl<'b> Values<'_, 'b> {
+    /// Calls back for each row that has a value, with its group.
+    fn for_each_bound(&self, mut each: impl FnMut(usize, u32)) {
+        let group = |row: u32| self.groups[row as usize] as usize;
+        match self.source {
+            Source::Rows => self.rows.iter().for_each(|&row| each(group(row), row)),
+            Source::Ids(ids) => {
+                for &row in self.rows {
+                    if !ids[row as usize].is_unbound() {
+                        each(group(row), row);
+                    }
+                }
+            }
+            Source::Operand(operand) => {
+                for &row in self.rows {
+                    if operand.get(row as usize).is_some() {
+                        each(group(row), row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The id of a row's value, which it has.
+    fn id(&self, row: u32, terms: &Terms<'_>) -> Result<VertexId, WalkError> {
+        let id = match self.source {
+            Source::Ids(ids) => Some(ids[row as usize]),
+            Source::Operand(operand) => match operand.get(row as usize) {
+                Some(value) => id_of_value(value, terms)?,
+                None => None,
+            },
+            Source::Rows => None,
+        };
+        Ok(id.unwrap_or(VertexId::UNBOUND))
+    }
+
+    /// Calls back with the value of each of these rows, fetched if need be; `None` is an error.
+    fn for_each_value(
+        &self,
+        rows: &[u32],
+        fetch: &dyn Fetch<'b>,
+        mut each: impl FnMut(usize, u32, Option<&Value<'b>>) -> Result<(), WalkError>,
+    ) -> Result<(), WalkError> {
+        let fetched;
+        let (operand, by_row) = match self.source {
+            Source::Operand(operand) => (operand, true),
+            _ => {
+                fetched = fetch.fetch(rows)?;
+                (&fetched, false)
+            }
+        };
+        for (place, &row) in rows.iter().enumerate() {
+            let place = if by_row { row as usize } else { place };
+            let group = self.groups[row as usize] as usize;
+            each(group, row, operand.get(place))?;
+        }
+        Ok(())
+    }
+}
+
+/// `SUM` and `AVG`.
+pub(crate) struct Sums {
+    sums: Paged<Sum>,
+    /// Sums of numbers that are no integers.
+    others: Paged<Scalar>,
+    is_average: bool,
+}
+
+/// The sum of one group.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    whole: i128,
+    count: u64,
+    other: Other,
+}
+
+/// What else is summed in a group.
+#[derive(Clone, Copy, Default)]
+enum Other {
+    #[default]
+    Nothing,
+    At(u32),
+    Failed,
+}
+
+impl Sums {
+    fn new(is_average: bool) -> Sums {
+        Sums {
+            sums: Paged::default(),
+            others: Paged::default(),
+            is_average,
+        }
+    }
+
+    fn add<'b>(
+        &mut self,
+        values: &Values<'_, 'b>,
+        fetch: &dyn Fetch<'b>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        let mut rest = Vec::new();
+        let rows = match values.source {
+            Source::Ids(ids) => {
+                for &row in values.rows {
+                    match inline_integer(ids[row as usize]) {
+                        Some(value) => {
+                            let group = values.groups[row as usize] as usize;
+                            self.sums.get_mut(group).add_whole(value);
+                        }
+                        None => rest.push(row),
+                    }
+                }
+                rest.as_slice()
+            }
+            _ => values.rows,
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        values.for_each_value(rows, fetch, |group, _, value| {
+            self.add_value(group, value, meter)
+        })
+    }
+
+    fn add_value(
+        &mut self,
+        group: usize,
+        value: Option<&Value<'_>>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        let sum = self.sums.get_mut(group);
+        let scalar = match value {
+            Some(Value::Scalar(scalar, _)) if scalar.is_numeric() => *scalar,
+            _ => {
+                sum.other = Other::Failed;
+                return Ok(());
+            }
+        };
+        if let Scalar::Integer(value) = scalar {
+            sum.add_whole(value.into());
+            return Ok(());
+        }
+        sum.count += 1;
+        match sum.other {
+            Other::Failed => {}
+            Other::Nothing => {
+                let at = u32::try_from(self.others.len()).map_err(|_| WalkError::TooManyRows)?;
+                sum.other = Other::At(at);
+                self.others.push(scalar, meter)?;
+            }
+            Other::At(at) => {
+                let other = self.others.get_mut(at as usize);
+                match plus(*other, scalar) {
+                    Some(added) => *other = added,
+                    None => sum.other = Other::Failed,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum or the average of a group; `None` is an error.
+    fn result(&self, group: usize) -> Option<Scalar> {
+        let sum = self.sums.get(group);
+        let whole = || Some(Scalar::Integer(i64::try_from(sum.whole).ok()?.into()));
+        let total = match sum.other {
+            Other::Failed => return None,
+            Other::Nothing => whole()?,
+            Other::At(at) => plus(*self.others.get(at as usize), whole()?)?,
+        };
+        if !self.is_average || sum.count == 0 {
+            return Some(total);
+        }
+        let count = Scalar::Integer(i64::try_from(sum.count).ok()?.into());
+        let [total, count] = [total, count].map(Value::computed);
+        combine(Arithmetic::Divide, &total, &count)
+    }
+}
+
+impl Sum {
+    #[inline]
+    fn add_whole(&mut self, value: i64) {
+        self.whole += i128::from(value);
+        self.count += 1;
+    }
+}
+
+fn plus(left: Scalar, right: Scalar) -> Option<Scalar> {
+    let [left, right] = [left, right].map(Value::computed);
+    combine(Arithmetic::Add, &left, &right)
+}
+
+/// The value of an inline integer.
+#[inline]
+fn inline_integer(id: VertexId) -> Option<i64> {
+    if id.has_tag(Tag::Integer) {
+        inline::integer(id)
+    } else {
+        None
+    }
+}
+
+/// `MIN` and `MAX`.
+pub(crate) struct Bests {
+    /// Unbound before the first value.
+    best: Paged<VertexId>,
+    /// The sort key of the best, where its id is not inline. Empty until there is one such.
+    keys: Paged<SortKey>,
+    wanted: Ordering,
+}
+
+impl Bests {
+    fn new(wanted: Ordering) -> Bests {
+        Bests {
+            best: Paged::default(),
+            keys: Paged::default(),
+            wanted,
+        }
+    }
+
+    fn add<'b>(
+        &mut self,
+        values: &Values<'_, 'b>,
+        fetch: &dyn Fetch<'b>,
+        terms: &Terms<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        let mut rest = Vec::new();
+        let rows = match values.source {
+            Source::Ids(ids) => {
+                for &row in values.rows {
+                    let group = values.groups[row as usize] as usize;
+                    if !self.add_id(group, ids[row as usize]) {
+                        rest.push(row);
+                    }
+                }
+                rest.as_slice()
+            }
+            _ => values.rows,
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.keys
+            .extend_to(self.best.len(), || SortKey::Nothing, meter)?;
+        values.for_each_value(rows, fetch, |group, row, value| match value {
+            None => {
+                *self.best.get_mut(group) = FAILED;
+                Ok(())
+            }
+            Some(value) => self.add_value(group, value, || values.id(row, terms), meter),
+        })
+    }
+
+    /// Whether ids alone told what becomes of the best.
+    #[inline]
+    fn add_id(&mut self, group: usize, id: VertexId) -> bool {
+        let best = self.best.get_mut(group);
+        if *best == id && !id.is_unbound() || *best == FAILED {
+            return true;
+        }
+        if id.is_unbound() {
+            *best = FAILED;
+            return true;
+        }
+        if !id.has_tag(Tag::Integer) || !(best.is_unbound() || best.has_tag(Tag::Integer)) {
+            return false;
+        }
+        if best.is_unbound() || id.cmp(best) == self.wanted {
+            *best = id;
+        }
+        true
+    }
+
+    fn add_value(
+        &mut self,
+        group: usize,
+        value: &Value<'_>,
+        id: impl Fn() -> Result<VertexId, WalkError>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        let best = self.best.get_mut(group);
+        if *best == FAILED {
+            return Ok(());
+        }
+        let key = SortKey::of(Some(value));
+        let is_better = if best.is_unbound() {
+            true
+        } else if let Some(value) = Value::of_inline(*best) {
+            key.cmp(&SortKey::of(Some(&value))) == self.wanted
+        } else {
+            key.cmp(self.keys.get(group)) == self.wanted
+        };
+        if !is_better {
+            return Ok(());
+        }
+        *best = match id()? {
+            VertexId::UNBOUND => FAILED,
+            id => id,
+        };
+        meter.grow(key.bytes())?;
+        let old = std::mem::replace(self.keys.get_mut(group), key);
+        meter.shrink(old.bytes());
+        Ok(())
+    }
+}
+
+/// `GROUP_CONCAT`.
+pub(crate) struct Texts<'a> {
+    texts: Paged<Text>,
+    separator: &'a str,
+}
+
+/// The text of one group.
+enum Text {
+    Empty,
+    Some(String),
+    Failed,
+}
+
+impl Texts<'_> {
+    fn add<'b>(
+        &mut self,
+        values: &Values<'_, 'b>,
+        fetch: &dyn Fetch<'b>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), WalkError> {
+        let separator = self.separator;
+        values.for_each_value(values.rows, fetch, |group, _, value| {
+            let text = self.texts.get_mut(group);
+            match (&mut *text, value) {
+                (Text::Failed, _) => {}
+                (Text::Empty, Some(Value::Text(part) | Value::Language(part, _))) => {
+                    let mut begun = String::new();
+                    append(&mut begun, ["", part], meter)?;
+                    *text = Text::Some(begun);
+                }
+                (Text::Some(text), Some(Value::Text(part) | Value::Language(part, _))) => {
+                    append(text, [separator, part], meter)?;
+                }
+                (before, _) => {
+                    if let Text::Some(before) = before {
+                        meter.shrink(before.capacity());
+                    }
+                    *text = Text::Failed;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Appends to a text that may not become too long.
+fn append(text: &mut String, parts: [&str; 2], meter: &mut Meter<'_>) -> Result<(), WalkError> {
+    let length = text.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+    if length > STRING_BYTES_MAX {
+        return Err(WalkError::StringTooLong {
+            limit_bytes: STRING_BYTES_MAX as u64,
+        });
+    }
+    let held = text.capacity();
+    if length > held {
+        let wanted = length.max(2 * held).min(STRING_BYTES_MAX);
+        meter.grow(wanted)?;
+        text.reserve_exact(wanted - text.len());
+        meter.shrink(held + wanted - text.capacity());
+    }
+    parts.iter().for_each(|part| text.push_str(part));
+    Ok(())
+}

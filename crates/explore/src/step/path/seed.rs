@@ -1,0 +1,307 @@
+//! The vertices at which a path with no end known may begin.
+//!
+//! A path of at least one edge begins at the keys of its first edges' segments; more than needed are
+//! given, and the search from each decides. A path that may have no length connects every subject and
+//! object of its graph with itself, so these are given exactly: a named graph's from its own index, the
+//! default graph's and merges' from the store's two sets of vertices, each looked at for an edge in the
+//! graph unless the store has no other.
+//!
+//! Sets are merged in order, a batch at a time; none is copied.
+
+use super::automaton::Label;
+use super::fetch::{Fetched, NeighbourFetch};
+use super::{Edges, PathScope, cell};
+use crate::error::WalkError;
+use crate::limits::Reservation;
+use crate::scope::FixedScope;
+use crate::step::{Context, Flow, Turn};
+use query::plan::Slot;
+use rdf::{Direction, VertexId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use store::VertexSet;
+use store::view::{GraphView, Progress, SegmentKey, Ticket};
+
+/// Vertices of a source decoded at once.
+const DECODED: u64 = 1024;
+
+/// Which vertices.
+pub(crate) struct SeedPolicy {
+    pub(crate) seeds: Seeds,
+    pub(crate) scope: PathScope,
+    /// The new column; `None`: nobody needs it.
+    pub(crate) into: Option<Slot>,
+}
+
+/// What a path begins with.
+pub(crate) enum Seeds {
+    /// An edge with any of these labels.
+    Edges(Vec<Label>),
+    /// Any subject or object.
+    Vertices,
+}
+
+/// The state of one walk.
+pub(crate) struct PathSeeding<'p, 'a> {
+    policy: &'p SeedPolicy,
+    row: u64,
+    open: Option<Merge<'a>>,
+    batch: Vec<VertexId>,
+    exists: Vec<bool>,
+    /// The direction whose edges are being looked for.
+    looking: usize,
+    is_fetching: bool,
+    fetch: NeighbourFetch<'a>,
+}
+
+/// Sets on their way into one.
+struct Merge<'a> {
+    sources: Vec<Source<'a>>,
+    heap: BinaryHeap<Reverse<(VertexId, usize)>>,
+    /// The graph in which vertices have to be looked for.
+    verify: Edges,
+    reservation: Reservation<'a>,
+}
+
+struct Source<'a> {
+    set: VertexSet<'a>,
+    ordinal: u64,
+    decoded: Vec<VertexId>,
+    at: usize,
+}
+
+impl<'p> PathSeeding<'p, '_> {
+    pub(crate) fn new(policy: &'p SeedPolicy) -> Self {
+        PathSeeding {
+            policy,
+            row: 0,
+            open: None,
+            batch: Vec::new(),
+            exists: Vec::new(),
+            looking: 0,
+            is_fetching: false,
+            fetch: NeighbourFetch::default(),
+        }
+    }
+}
+
+impl<'a> PathSeeding<'_, 'a> {
+    /// Gives one batch per call.
+    pub(crate) fn run<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+    ) -> Result<Turn, WalkError> {
+        while self.row < flow.input.rows() {
+            if self.batch.is_empty() {
+                if self.open.is_none() {
+                    self.open = self.open(context, flow)?;
+                }
+                if let Some(merge) = &mut self.open {
+                    merge.next(flow.room(), &mut self.batch)?;
+                }
+                if self.batch.is_empty() {
+                    self.open = None;
+                    self.row += 1;
+                    continue;
+                }
+                self.exists.clear();
+                self.exists.resize(self.batch.len(), false);
+                self.looking = 0;
+                self.is_fetching = false;
+            }
+            if let Some(ticket) = self.verify(context)? {
+                return Ok(Turn::Pending(ticket));
+            }
+            if let Some(slot) = self.policy.into {
+                flow.output.cells_mut(slot).extend_from_slice(&self.batch);
+            }
+            flow.output
+                .repeat(flow.input, flow.carried, self.row, self.batch.len());
+            flow.output.add_rows(self.batch.len() as u64)?;
+            self.batch.clear();
+            return Ok(Turn::More);
+        }
+        self.row = 0;
+        Ok(Turn::Drained)
+    }
+
+    /// The sets of the current row.
+    fn open<V: GraphView, L>(
+        &self,
+        context: Context<'_, 'a, V, L>,
+        flow: &Flow<'_>,
+    ) -> Result<Option<Merge<'a>>, WalkError> {
+        let edges = match &self.policy.scope {
+            PathScope::Fixed(edges) => Some(*edges),
+            PathScope::PerRow(slot, named) => {
+                let graph = cell(flow.input, *slot, self.row as u32);
+                named.edges(context.prepared.dataset(), graph)
+            }
+        };
+        let Some(Some(scope)) = edges else {
+            return Ok(None);
+        };
+        let mut merge = Merge {
+            sources: Vec::new(),
+            heap: BinaryHeap::new(),
+            verify: None,
+            reservation: Reservation::new(context.limits),
+        };
+        let view = context.view;
+        match (scope, &self.policy.seeds) {
+            (FixedScope::Named(graph), seeds) => merge.add_graph(view, graph, seeds, context)?,
+            (_, Seeds::Edges(labels)) => {
+                for label in labels {
+                    merge.add(match label {
+                        Label::One(segment) => view.keys(*segment)?,
+                        Label::Other(direction, _) => view.vertices(*direction)?,
+                    })?;
+                }
+            }
+            (scope, Seeds::Vertices) => {
+                merge.add(view.vertices(Direction::Out)?)?;
+                merge.add(view.vertices(Direction::In)?)?;
+                let holds_all = scope == FixedScope::Default && view.named_graphs()?.is_empty();
+                merge.verify = Some(scope).filter(|_| !holds_all);
+            }
+        }
+        Ok(Some(merge))
+    }
+
+    /// Drops vertices of the batch without an edge in the graph.
+    fn verify<V: GraphView, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+    ) -> Result<Option<Ticket>, WalkError> {
+        let Some(scope) = self.open.as_ref().and_then(|merge| merge.verify) else {
+            return Ok(None);
+        };
+        let graphs = context.prepared.dataset().graphs(scope);
+        for (number, direction) in [Direction::Out, Direction::In].into_iter().enumerate() {
+            if number < self.looking {
+                continue;
+            }
+            let any = Label::Other(direction, Vec::new());
+            if !self.is_fetching {
+                let asked = self.fetch.begin(context.view, &any, &self.batch)?;
+                if let Progress::Pending(ticket) = asked {
+                    return Ok(Some(ticket));
+                }
+                self.is_fetching = true;
+            }
+            loop {
+                context.limits.check()?;
+                let exists = &mut self.exists;
+                match self.fetch.next_existing(context.view, graphs, exists)? {
+                    Fetched::Piece => {}
+                    Fetched::Done => break,
+                    Fetched::Pending(ticket) => return Ok(Some(ticket)),
+                }
+            }
+            self.is_fetching = false;
+            self.looking += 1;
+        }
+        let mut exists = self.exists.iter();
+        self.batch.retain(|_| exists.next() == Some(&true));
+        Ok(None)
+    }
+}
+
+impl<'a> Merge<'a> {
+    /// Adds a set.
+    fn add(&mut self, set: VertexSet<'a>) -> Result<(), WalkError> {
+        let mut source = Source {
+            set,
+            ordinal: 0,
+            decoded: Vec::new(),
+            at: 0,
+        };
+        if let Some(first) = source.next()? {
+            self.heap.push(Reverse((first, self.sources.len())));
+            self.sources.push(source);
+        }
+        Ok(())
+    }
+
+    /// Adds the keys of one named graph.
+    fn add_graph<V: GraphView, L>(
+        &mut self,
+        view: &'a V,
+        graph: VertexId,
+        seeds: &Seeds,
+        context: Context<'_, 'a, V, L>,
+    ) -> Result<(), WalkError> {
+        let mut bytes = 0;
+        let mut add = |segment: SegmentKey| {
+            context.limits.check()?;
+            let mut keys = Vec::new();
+            view.keys_of_graph(segment, graph, &mut keys)?;
+            bytes += (keys.len() * size_of::<VertexId>()) as u64;
+            self.reservation.cover(bytes)?;
+            self.add(VertexSet::from_sorted(keys))
+        };
+        let predicates = view.predicates();
+        let mut add_all = |direction: Direction| {
+            predicates.iter().try_for_each(|&predicate| {
+                add(SegmentKey {
+                    predicate,
+                    direction,
+                })
+            })
+        };
+        match seeds {
+            Seeds::Vertices => {
+                add_all(Direction::Out)?;
+                add_all(Direction::In)
+            }
+            Seeds::Edges(labels) => {
+                for label in labels {
+                    match label {
+                        Label::Other(direction, _) => add_all(*direction)?,
+                        Label::One(_) => {}
+                    }
+                }
+                let one = |label: &Label| match label {
+                    Label::One(segment) => Some(*segment),
+                    Label::Other(..) => None,
+                };
+                labels.iter().filter_map(one).try_for_each(add)
+            }
+        }
+    }
+
+    /// Appends at most `count` more vertices, each once, ascending.
+    fn next(&mut self, count: usize, batch: &mut Vec<VertexId>) -> Result<(), WalkError> {
+        while let Some(mut top) = self.heap.peek_mut() {
+            let Reverse((vertex, source)) = *top;
+            if batch.last() != Some(&vertex) {
+                if batch.len() == count {
+                    return Ok(());
+                }
+                batch.push(vertex);
+            }
+            match self.sources[source].next()? {
+                Some(next) => *top = Reverse((next, source)),
+                None => drop(std::collections::binary_heap::PeekMut::pop(top)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source<'_> {
+    /// The next vertex.
+    fn next(&mut self) -> Result<Option<VertexId>, WalkError> {
+        if self.at == self.decoded.len() {
+            self.decoded.clear();
+            self.at = 0;
+            let to = self.ordinal + DECODED;
+            self.set.decode(self.ordinal, to, &mut self.decoded)?;
+            self.ordinal = to;
+        }
+        let vertex = self.decoded.get(self.at).copied();
+        self.at += 1;
+        Ok(vertex)
+    }
+}
