@@ -105,7 +105,9 @@ fn measure(name: &str, text: &str, planner: &Planner, snapshot: &Snapshot, lexic
     lexicon.ids(&terms, &mut ids).expect("ids");
     let questions = parsed.degree_questions(&ids);
     let degrees: Vec<u64> = questions.iter().map(|one| degree(snapshot, one)).collect();
-    let plan = planner.plan(&parsed, &ids, &degrees, PlanOptions::DEFAULT);
+    let plan = planner
+        .plan(&parsed, &ids, &degrees, PlanOptions::DEFAULT)
+        .expect("it has a plan");
     let first = run(&plan, &ids, snapshot, lexicon, None);
     let runs = (Duration::from_millis(500).as_nanos() / first.2.as_nanos().max(1)).clamp(5, 5000);
     let mut prepares = Vec::new();

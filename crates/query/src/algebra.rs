@@ -29,7 +29,42 @@ use crate::path::Path;
 use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot};
 use oxrdf::Term;
 
-pub use crate::query::Pattern;
+
+/// One pattern: an edge to be found in a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The subject.
+    pub subject: Node,
+    /// The predicate.
+    pub predicate: Node,
+    /// The object.
+    pub object: Node,
+    /// `None`: the default graph; else the named graph.
+    pub graph: Option<Node>,
+}
+
+impl Pattern {
+    /// The four places, without an absent graph.
+    pub fn nodes(&self) -> impl Iterator<Item = Node> {
+        [self.subject, self.predicate, self.object]
+            .into_iter()
+            .chain(self.graph)
+    }
+
+    /// The variables, each once.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        let nodes = [
+            Some(self.subject),
+            Some(self.predicate),
+            Some(self.object),
+            self.graph,
+        ];
+        (0..4).filter_map(move |at| match nodes[at] {
+            Some(Node::Slot(slot)) if !nodes[..at].contains(&nodes[at]) => Some(slot),
+            _ => None,
+        })
+    }
+}
 
 /// A query, ready to be planned. Made by [`crate::parse`].
 #[derive(Clone, Debug, PartialEq)]

@@ -8,11 +8,16 @@
 //!              12           0.1 us   check ?X -rdf:type-> ub:FullProfessor          keep ?X
 //! ```
 //!
-//! An arrow points along the edge, and the known end stands where the step starts from. Pure
+//! An arrow points along the edge, and the known end stands where the step starts from. A step that
+//! holds blocks is followed by their steps, indented; a profile has figures for the outer steps. Pure
 //! functions; costs time linear in the plan.
 
 use crate::expression::{Arithmetic, Comparison, Expression};
-use crate::plan::{Action, ConstantId, Form, Node, Plan, Scope, Slot, Weight};
+use crate::path::Path;
+use crate::plan::{
+    Action, Aggregate, AggregateFunction, ConstantId, Form, Mode, Node, Plan, Scope, Slot, Step,
+    Weight,
+};
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Term};
 use rdf::Direction;
@@ -68,26 +73,53 @@ impl Printer<'_> {
         }
         text.push_str("  step\n");
         for (number, step) in self.plan.steps.iter().enumerate() {
-            let estimate = step.estimate;
-            let _ = write!(
-                text,
-                "{:>14} {:>10}",
-                rows(estimate.rows),
-                time(estimate.cost_ns)
-            );
-            if let Some(profile) = profile {
-                let found = profile.get(number).copied().unwrap_or_default();
-                let _ = write!(text, " {:>12} {:>10}", found.rows, time(found.nanos as f64));
-            }
-            let _ = writeln!(
-                text,
-                "  {}{}",
-                self.action(&step.action),
-                self.keep(&step.keep)
-            );
+            let found = profile.map(|profile| profile.get(number).copied().unwrap_or_default());
+            self.step(step, found, &mut text);
+            self.blocks(&step.action, 1, profile.is_some(), &mut text);
         }
         text.push_str(&self.form());
         text
+    }
+
+    /// One line without blocks.
+    fn step(&self, step: &Step, found: Option<StepProfile>, text: &mut String) {
+        let estimate = step.estimate;
+        let _ = write!(
+            text,
+            "{:>14} {:>10}",
+            rows(estimate.rows),
+            time(estimate.cost_ns)
+        );
+        if let Some(found) = found {
+            let _ = write!(text, " {:>12} {:>10}", found.rows, time(found.nanos as f64));
+        }
+        let action = self.action(&step.action);
+        let _ = writeln!(text, "  {action}{}", self.keep(&step.keep));
+    }
+
+    /// The steps within a step.
+    fn blocks(&self, action: &Action, depth: usize, has_profile: bool, text: &mut String) {
+        let (mode, blocks) = match action {
+            Action::Nested { mode, branches, .. } => (Some(*mode), &branches[..]),
+            Action::Probe { table, .. } => (None, std::slice::from_ref(table)),
+            _ => return,
+        };
+        for (number, block) in blocks.iter().enumerate() {
+            if number > 0 || mode == Some(Mode::Inner) && blocks.len() > 1 {
+                let margin = if has_profile { 51 } else { 27 };
+                let indent = margin + 2 * depth - 2;
+                let _ = writeln!(text, "{:indent$}branch {}", "", number + 1);
+            }
+            for step in block {
+                let mut line = String::new();
+                let found = None;
+                self.step(step, found, &mut line);
+                let (figures, step_text) = line.split_at(25.min(line.len()));
+                let margin = if has_profile { 24 } else { 0 } + 2 * depth;
+                let _ = write!(text, "{figures}{:margin$}{step_text}", "");
+                self.blocks(&step.action, depth + 1, has_profile, text);
+            }
+        }
     }
 
     fn form(&self) -> String {
@@ -153,7 +185,96 @@ impl Printer<'_> {
                 let (subject, object) = (self.node(*subject), self.node(*object));
                 format!("check {subject} {arrow} {object}{}", self.scope(*scope))
             }
+            Action::Nested { .. } | Action::Probe { .. } => self.block(action),
+            Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
+                self.path_step(action)
+            }
             other => self.modifier(other),
+        }
+    }
+
+    /// The head of a step that has blocks.
+    fn block(&self, action: &Action) -> String {
+        match action {
+            Action::Nested {
+                mode,
+                branches,
+                imports,
+                exports,
+                row_by_row,
+                ..
+            } => {
+                let mut text = match mode {
+                    Mode::Inner if branches.len() > 1 => "UNION".to_owned(),
+                    Mode::Inner if *row_by_row => "LATERAL row by row".to_owned(),
+                    Mode::Inner => "LATERAL".to_owned(),
+                    Mode::Left => "OPTIONAL".to_owned(),
+                    Mode::Semi => "EXISTS".to_owned(),
+                    Mode::Anti => "anti".to_owned(),
+                    Mode::Mark(mark) => format!("mark {} EXISTS", self.slot(*mark)),
+                };
+                if !imports.is_empty() {
+                    let _ = write!(text, " of {}", self.slots(imports));
+                }
+                if !exports.is_empty() {
+                    let _ = write!(text, " gives {}", self.slots(exports));
+                }
+                text
+            }
+            Action::Probe { keys, exports, .. } => {
+                let mut text = "table join".to_owned();
+                if !keys.is_empty() {
+                    let _ = write!(text, " on {}", self.slots(keys));
+                }
+                if !exports.is_empty() {
+                    let _ = write!(text, " gives {}", self.slots(exports));
+                }
+                text
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn path_step(&self, action: &Action) -> String {
+        match action {
+            Action::PathSeed {
+                path,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.path_arrow(path, *direction);
+                format!(
+                    "path keys {} {arrow}{}",
+                    self.slot(*into),
+                    self.scope(*scope)
+                )
+            }
+            Action::PathExpand {
+                from,
+                path,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.path_arrow(path, *direction);
+                let (from, into) = (self.node(*from), self.slot(*into));
+                format!("path {from} {arrow} {into}{}", self.scope(*scope))
+            }
+            Action::PathCheck {
+                subject,
+                path,
+                object,
+                scope,
+            } => {
+                let arrow = self.path_arrow(path, Direction::Out);
+                let (subject, object) = (self.node(*subject), self.node(*object));
+                format!(
+                    "path check {subject} {arrow} {object}{}",
+                    self.scope(*scope)
+                )
+            }
+            _ => String::new(),
         }
     }
 
@@ -186,7 +307,112 @@ impl Printer<'_> {
                 );
                 format!("count {counted} as {}", self.slot(*into))
             }
+            other => self.extension(other),
+        }
+    }
+
+    /// Steps that add columns, or rows to rows.
+    fn extension(&self, action: &Action) -> String {
+        match action {
+            Action::Unify { into, from } => {
+                format!("unify {} with {}", self.slot(*into), self.slot(*from))
+            }
+            Action::Bind { expression, into } => {
+                format!(
+                    "bind {} as {}",
+                    self.expression(expression),
+                    self.slot(*into)
+                )
+            }
+            Action::Values { columns, rows } => {
+                format!("values {} of {} rows", self.slots(columns), rows.len())
+            }
+            Action::Aggregate { keys, aggregates } => {
+                let mut text = "group".to_owned();
+                if !keys.is_empty() {
+                    let _ = write!(text, " by {}", self.slots(keys));
+                }
+                for (aggregate, into) in aggregates {
+                    let (aggregate, into) = (self.aggregate(aggregate), self.slot(*into));
+                    let _ = write!(text, ", {aggregate} as {into}");
+                }
+                text
+            }
+            Action::Unpack {
+                term,
+                subject,
+                predicate,
+                object,
+            } => {
+                let parts = self.slots(&[*subject, *predicate, *object]);
+                format!("unpack {} as {parts}", self.slot(*term))
+            }
+            Action::Service {
+                endpoint,
+                silent,
+                columns,
+                ..
+            } => {
+                let silent = if *silent { "silent " } else { "" };
+                let columns: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
+                let endpoint = self.node(*endpoint);
+                format!("service {silent}{endpoint} gives {}", self.slots(&columns))
+            }
             _ => String::new(),
+        }
+    }
+
+    fn aggregate(&self, aggregate: &Aggregate) -> String {
+        let name = match &aggregate.function {
+            AggregateFunction::Count => "COUNT",
+            AggregateFunction::Sum => "SUM",
+            AggregateFunction::Avg => "AVG",
+            AggregateFunction::Min => "MIN",
+            AggregateFunction::Max => "MAX",
+            AggregateFunction::Sample => "SAMPLE",
+            AggregateFunction::GroupConcat(_) => "GROUP_CONCAT",
+        };
+        let distinct = match aggregate.distinct {
+            Some(_) => "DISTINCT ",
+            None => "",
+        };
+        let argument = match (&aggregate.argument, &aggregate.distinct) {
+            (Some(argument), _) => self.expression(argument),
+            (None, Some(columns)) if !columns.is_empty() => self.slots(columns),
+            (None, _) => "*".to_owned(),
+        };
+        format!("{name}({distinct}{argument})")
+    }
+
+    fn path_arrow(&self, path: &Path, direction: Direction) -> String {
+        let path = self.path(path);
+        match direction {
+            Direction::Out => format!("-{path}->"),
+            Direction::In => format!("<-{path}-"),
+        }
+    }
+
+    /// A path as SPARQL writes it.
+    fn path(&self, path: &Path) -> String {
+        let list = |parts: &[Path], by: &str| {
+            let parts: Vec<String> = parts.iter().map(|part| self.path(part)).collect();
+            format!("({})", parts.join(by))
+        };
+        match path {
+            Path::Predicate(predicate) => self.constant(*predicate),
+            Path::Inverse(inner) => format!("^{}", self.path(inner)),
+            Path::Sequence(parts) => list(parts, "/"),
+            Path::Alternative(parts) => list(parts, "|"),
+            Path::ZeroOrMore(inner) => format!("{}*", self.path(inner)),
+            Path::OneOrMore(inner) => format!("{}+", self.path(inner)),
+            Path::ZeroOrOne(inner) => format!("{}?", self.path(inner)),
+            Path::Negated { forward, backward } => {
+                let forward = forward.iter().flatten().map(|p| self.constant(*p));
+                let backward = backward.iter().flatten();
+                let backward = backward.map(|p| format!("^{}", self.constant(*p)));
+                let excluded: Vec<String> = forward.chain(backward).collect();
+                format!("!({})", excluded.join("|"))
+            }
         }
     }
 

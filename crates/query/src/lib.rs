@@ -1,7 +1,7 @@
 //! SPARQL: text to algebra to plan. Pure functions over values.
 //!
 //! ```text
-//!  text --guard--> tokens --parser--> algebra --translate--> Query --Planner--> Plan --explain--> text
+//!  text --guard--> tokens --parser--> algebra --lower--> Query --Planner--> Plan --explain--> text
 //!                                                              |        ^
 //!                                              constants, degree questions (the facade answers)
 //! ```
@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
-//! | [`query`] | the query: patterns, filters, modifiers |
+//! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
 //! | [`explain`] | a plan as text |
@@ -27,16 +27,14 @@ pub mod path;
 pub mod plan;
 pub mod planner;
 pub mod position;
-pub mod query;
 pub mod statistics;
 mod syntax;
-mod translate;
 
 #[cfg(test)]
 mod tests;
 
 pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use parse::{ParseError, ParseErrorKind, ParseOptions, parse};
-pub use planner::{PlanOptions, Planner, plan};
+pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
-pub use query::Query;
+pub use algebra::Query;

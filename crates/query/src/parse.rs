@@ -3,11 +3,11 @@
 //! The grammar is `spargebra`'s. Its syntax errors carry a line and a column; its algebra does not,
 //! so a refused feature is looked up among the guard's tokens. Every error has a place.
 
+use crate::algebra::Query;
 use crate::guard::token::{TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
-use crate::query::Query;
-use crate::{algebra, lower, syntax, translate};
+use crate::{lower, syntax};
 use spargebra::SparqlParser;
 
 /// How a text is to be read.
@@ -75,21 +75,13 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     refuse_update(&tokens)?;
     let parser = parser(options)?;
     match parser.clone().parse_query(text) {
-        Ok(algebra) => translate::translate(&algebra, &tokens, options),
-        Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
-    }
-}
-
-/// Reads a query of any form; see [`parse`].
-pub fn parse_algebra(text: &str, options: &ParseOptions) -> Result<algebra::Query, ParseError> {
-    let tokens = guard::scan(text, &options.limits)?;
-    refuse_update(&tokens)?;
-    let parser = parser(options)?;
-    match parser.clone().parse_query(text) {
         Ok(parsed) => lower::lower(&parsed, &tokens, options),
         Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
     }
 }
+
+#[cfg(test)]
+pub(crate) use parse as parse_algebra;
 
 /// The library's parser with base and prefixes.
 fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {

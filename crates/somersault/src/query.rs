@@ -113,7 +113,8 @@ impl Query {
         };
         let plan = graph
             .planner
-            .plan(&parsed, &constants, &degrees, plan_options);
+            .plan(&parsed, &constants, &degrees, plan_options)
+            .map_err(|error| QueryError::new(Kind::Shape, error.to_string()))?;
         let plan_time = begun.elapsed().saturating_sub(parse);
         let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
         let limit = asked.min(options.query_memory_bytes);
@@ -207,7 +208,7 @@ impl Query {
     }
 }
 
-fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::query::Query, QueryError> {
+fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::Query, QueryError> {
     let mut options = ParseOptions {
         base: request.base.map(str::to_owned),
         ..Default::default()

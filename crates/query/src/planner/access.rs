@@ -14,7 +14,7 @@
 //! bound, so the moves are found one after the other.
 
 use super::costs;
-use super::problem::Sized;
+use super::problem::{Other, Sized};
 use crate::plan::{Node, Slot};
 use rdf::Direction;
 
@@ -164,6 +164,9 @@ pub(super) fn cost(
     flow: Flow,
     predicates: f64,
 ) -> (f64, Option<Slot>) {
+    if let Some(other) = &sized.other {
+        return (cost_of_other(other, &bound, flow), flow.leading);
+    }
     let mut flow = flow;
     let mut sum = 0.0;
     for step in moves(sized, bound, keys).into_iter().flatten() {
@@ -173,4 +176,21 @@ pub(super) fn cost(
         flow.leading = flow.leading.or(binds(sized, step));
     }
     (sum, flow.leading)
+}
+
+/// Cost of an item that is no pattern.
+pub(super) fn cost_of_other(other: &Other, bound: &impl Fn(Slot) -> bool, flow: Flow) -> f64 {
+    /// Before what it needs; only where nothing else is left.
+    const NOT_READY: f64 = 1e150;
+    let work = if other.slots.iter().any(|slot| bound(*slot)) {
+        flow.rows_in * other.row_ns
+    } else {
+        other.start_ns + flow.rows_in * costs::ROW
+    };
+    let wait = if other.is_ready(bound) {
+        0.0
+    } else {
+        NOT_READY
+    };
+    costs::STEP + work + flow.rows_out * costs::ROW + wait
 }

@@ -44,3 +44,11 @@ pub(super) mod selectivity {
     /// Anything else.
     pub(in crate::planner) const OTHER: f64 = 0.5;
 }
+
+/// Reaching one vertex along a path.
+pub(super) const PATH: f64 = 40.0;
+/// Adding one row to an aggregate.
+pub(super) const AGGREGATE: f64 = 60.0;
+/// Asking an endpoint, and the rows that it is taken to answer.
+pub(super) const SERVICE: f64 = 1e7;
+pub(super) const SERVICE_ROWS: f64 = 100.0;

@@ -8,9 +8,12 @@
 
 use super::access::{self, Flow};
 use super::order::{Component, Ordered, keys};
-use super::problem::Problem;
+use super::problem::{Problem, Uses};
 use crate::plan::Slot;
 use rdf::Direction;
+
+/// Components with more variables than bits are ordered greedily.
+pub(super) const VARIABLES_MAX: usize = 64;
 
 /// The best walk to a subset.
 #[derive(Clone, Copy)]
@@ -35,7 +38,8 @@ pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
         let bound = subsets.bound[subset];
         for at in 0..patterns.len() {
             let next = subset | 1 << at;
-            let connected = subset == 0 || bound & subsets.variables[at] != 0;
+            let connected = bound & subsets.variables[at] != 0
+                || subset == 0 && (bound == 0 || subsets.variables[at] == 0);
             if next == subset || !connected {
                 continue;
             }
@@ -102,7 +106,7 @@ impl<'p> Subsets<'p> {
             .collect();
         local.sort_unstable();
         local.dedup();
-        debug_assert!(local.len() <= 64, "12 patterns have at most 48 variables");
+        debug_assert!(local.len() <= VARIABLES_MAX);
         let bits = |variables: &[usize]| -> Option<u64> {
             let at = variables.iter().map(|v| local.binary_search(v).ok());
             at.map(|at| at.map(|at| 1_u64 << at))
@@ -112,7 +116,10 @@ impl<'p> Subsets<'p> {
             .iter()
             .map(|&pattern| bits(&problem.patterns[pattern].variables).unwrap_or(0))
             .collect();
-        let mut bound = vec![0; 1 << patterns.len()];
+        let arrived = local.iter().enumerate();
+        let arrived = arrived.filter(|(_, variable)| problem.arrived[**variable]);
+        let arrived = arrived.fold(0, |bits, (at, _)| bits | 1_u64 << at);
+        let mut bound = vec![arrived; 1 << patterns.len()];
         for subset in 1..bound.len() {
             let lowest = subset.trailing_zeros() as usize;
             bound[subset] = bound[subset & (subset - 1)] | variables[lowest];
@@ -188,9 +195,9 @@ impl<'p> Subsets<'p> {
 /// What one variable contributes to the rows of subsets.
 struct Contributions {
     variable: usize,
-    /// The patterns it stands in, as bits of subsets, each with what it demands of the star and
-    /// whether the variable is its predicate.
-    patterns: Vec<(usize, Vec<usize>, bool)>,
+    /// The items it stands in, as bits of subsets, each with what it demands of the star and how else
+    /// it uses the variable.
+    patterns: Vec<(usize, Vec<usize>, Uses)>,
     /// By subset of those patterns.
     known: Vec<f64>,
 }
@@ -203,8 +210,8 @@ impl Contributions {
                 .filter(|(p, _)| p == pattern)
                 .map(|&(_, demand)| demand);
             let demands: Vec<usize> = demands.collect();
-            let is_predicate = problem.predicate_of[variable].contains(pattern);
-            (is_predicate || !demands.is_empty()).then_some((1 << at, demands, is_predicate))
+            let stands_in = problem.patterns[*pattern].variables.contains(&variable);
+            stands_in.then(|| (1 << at, demands, problem.uses(variable, *pattern)))
         };
         let patterns: Vec<_> = patterns.iter().enumerate().filter_map(stands_in).collect();
         Contributions {
@@ -222,13 +229,14 @@ impl Contributions {
         }
         if self.known[number].is_nan() {
             let mut demands = Vec::with_capacity(self.patterns.len() + 1);
-            let mut uses = 0;
-            for (_, of, is_predicate) in self.patterns.iter().filter(|(bit, ..)| chosen(bit)) {
+            let mut uses = Uses::default();
+            for (_, of, more) in self.patterns.iter().filter(|(bit, ..)| chosen(bit)) {
                 demands.extend_from_slice(of);
-                uses += usize::from(*is_predicate);
+                uses = uses.plus(*more);
             }
             let solutions = problem.stars[self.variable].solutions(&demands);
-            self.known[number] = problem.contribution(solutions, !demands.is_empty(), uses);
+            self.known[number] =
+                problem.contribution(self.variable, solutions, !demands.is_empty(), uses);
         }
         self.known[number]
     }

@@ -7,7 +7,7 @@
 
 use super::access::{self, Flow};
 use super::order::{Component, Ordered, keys};
-use super::problem::Problem;
+use super::problem::{Problem, Uses};
 use super::star::StarState;
 use crate::plan::Slot;
 use std::cmp::Ordering;
@@ -43,8 +43,8 @@ impl Ord for Candidate {
 /// A greedy walk in progress.
 pub(super) struct Greedy<'p> {
     problem: &'p Problem<'p>,
-    /// By variable: its star so far, how often it is a predicate, how often it changed.
-    stars: HashMap<usize, (StarState, usize, u64)>,
+    /// By variable: its star so far, how else it is used, how often it changed.
+    stars: HashMap<usize, (StarState, Uses, u64)>,
     bound: Vec<bool>,
     rows: f64,
     cost: f64,
@@ -61,9 +61,18 @@ pub(super) fn greedy(problem: &Problem<'_>, patterns: &[usize]) -> Component {
             of_variable.entry(variable).or_default().push(pattern);
         }
     }
-    let seeds = patterns.iter().map(|&pattern| walk.candidate(pattern));
-    let first = seeds.max().expect("a component has patterns");
-    let mut heap = BinaryHeap::from([first]);
+    let touches = |pattern: &&usize| {
+        let variables = &problem.patterns[**pattern].variables;
+        variables.iter().any(|&variable| problem.arrived[variable])
+    };
+    let touching: Vec<usize> = patterns.iter().filter(touches).copied().collect();
+    let mut heap = if touching.is_empty() {
+        let seeds = patterns.iter().map(|&pattern| walk.candidate(pattern));
+        BinaryHeap::from([seeds.max().expect("a component has patterns")])
+    } else {
+        let seeds = touching.iter();
+        seeds.map(|&pattern| walk.candidate(pattern)).collect()
+    };
     let mut done: HashSet<usize> = HashSet::new();
     let mut order = Vec::with_capacity(patterns.len());
     while let Some(mut best) = heap.pop() {
@@ -100,7 +109,7 @@ impl<'p> Greedy<'p> {
         Greedy {
             problem,
             stars: HashMap::new(),
-            bound: vec![false; problem.slots.len()],
+            bound: problem.arrived.clone(),
             rows: 1.0,
             cost: 0.0,
             leading: None,
@@ -128,20 +137,25 @@ impl<'p> Greedy<'p> {
                 (state, *uses)
             } else {
                 fresh = StarState::new(&problem.stars[variable]);
-                (&fresh, 0)
+                (&fresh, Uses::default())
             };
             let (next, more) = self.with(pattern, variable, state);
             let before = problem.contribution(
+                variable,
                 state.solutions(&problem.stars[variable]),
                 state.is_used,
                 uses,
             );
             let after = problem.contribution(
+                variable,
                 next.solutions(&problem.stars[variable]),
                 next.is_used,
-                uses + more,
+                uses.plus(more),
             );
             multiplies *= if before == 0.0 { 0.0 } else { after / before };
+        }
+        if !self.is_ready(pattern) {
+            multiplies = f64::MAX;
         }
         Candidate {
             pattern,
@@ -150,8 +164,19 @@ impl<'p> Greedy<'p> {
         }
     }
 
+    /// Whether what the item needs is bound.
+    pub(super) fn is_ready(&self, pattern: usize) -> bool {
+        let sized = &self.problem.patterns[pattern];
+        let is_bound = |slot: Slot| {
+            let mut variables = sized.variables.iter();
+            variables.any(|&v| self.problem.slots[v] == slot && self.bound[v])
+        };
+        let other = sized.other.as_ref();
+        other.is_none_or(|other| other.is_ready(&is_bound))
+    }
+
     /// A star with one more pattern, and how often that has the variable as predicate.
-    fn with(&self, pattern: usize, variable: usize, state: &StarState) -> (StarState, usize) {
+    fn with(&self, pattern: usize, variable: usize, state: &StarState) -> (StarState, Uses) {
         let star = &self.problem.stars[variable];
         let mut next = state.clone();
         let start = star.incident.partition_point(|&(p, _)| p < pattern);
@@ -161,8 +186,7 @@ impl<'p> Greedy<'p> {
         {
             next.demand(star, demand);
         }
-        let uses = &self.problem.predicate_of[variable];
-        (next, usize::from(uses.binary_search(&pattern).is_ok()))
+        (next, self.problem.uses(variable, pattern))
     }
 
     /// Walks a pattern.
@@ -187,11 +211,11 @@ impl<'p> Greedy<'p> {
         for &variable in &sized.variables {
             self.bound[variable] = true;
             let known = self.stars.remove(&variable);
-            let (state, uses, version) =
-                known.unwrap_or_else(|| (StarState::new(&problem.stars[variable]), 0, 0));
+            let (state, uses, version) = known
+                .unwrap_or_else(|| (StarState::new(&problem.stars[variable]), Uses::default(), 0));
             let (next, more) = self.with(candidate.pattern, variable, &state);
             self.stars
-                .insert(variable, (next, uses + more, version + 1));
+                .insert(variable, (next, uses.plus(more), version + 1));
         }
         Ordered {
             pattern: candidate.pattern,

@@ -163,6 +163,12 @@ impl Index {
             .map(|at| &predicates[at])
     }
 
+    /// How many vertices there are, about.
+    pub(super) fn vertices(&self) -> f64 {
+        let vertices: f64 = self.blocks.iter().map(|block| block.vertices).sum();
+        vertices.max(1.0)
+    }
+
     pub(super) fn predicates(&self) -> f64 {
         self.statistics.predicates.len().max(1) as f64
     }

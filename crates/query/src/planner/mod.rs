@@ -1,38 +1,52 @@
 //! The planner: a query and statistics in, a plan out. A pure function over values.
 //!
 //! ```text
-//!  query ----------+                       +--> degree questions (asked before, in one batch)
-//!  ids of constants+--> problem --> order --> assemble --> plan
-//!  degrees --------+       ^
-//!  statistics --> index ---+  (once per snapshot)
+//!  query ----------+                          +--> degree questions (asked before, in one batch)
+//!  ids of constants+--> group --> stages --> join: problem --> order --> steps --> live --> plan
+//!  degrees --------+      ^                            ^
+//!  statistics --> index --+----------------------------+  (once per snapshot)
 //! ```
 //!
-//! * [`problem`] sizes patterns and estimates the rows of any choice of them; [`star`] does so at
-//!   one variable, from characteristic sets.
-//! * [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are the figures.
-//! * [`order`] chooses the order of exploration.
-//! * [`assemble`] writes the steps: moves, filters where their variables are bound, modifiers, and
-//!   which columns live on.
+//! * [`group`] lays nested groups into one pipeline where the algebra allows it, by what [`facts`]
+//!   says of their variables, and cuts the pipeline into stages.
+//! * [`join`] takes the join of one stage: [`problem`] sizes patterns and estimates the rows of any
+//!   choice of them; [`star`] does so at one variable, from characteristic sets; [`rough`] sizes what
+//!   is no pattern. [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are
+//!   the figures. [`order`] chooses the order of exploration.
+//! * [`outer`] writes what keeps or extends rows (`OPTIONAL`, `MINUS`, `EXISTS`, `LATERAL`),
+//!   [`modifiers`] what looks at all of them.
+//! * [`live`] finds which columns live on.
 //!
 //! A wrong estimate costs time, never an answer: what statistics prove empty is walked all the same
 //! (from the empty end, so in no time), because statistics may be older than the snapshot.
 
 mod access;
-mod assemble;
+mod block;
 mod costs;
 mod dynamic;
+mod facts;
 mod greedy;
+mod group;
 mod index;
+mod join;
+mod live;
+mod modifiers;
 mod order;
+mod outer;
 mod problem;
+mod rename;
+mod rough;
+mod slots;
 mod star;
 
-use crate::plan::Plan;
-use crate::query::Query;
+use crate::algebra::{Element, Group, Pattern, Query};
+use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
 use crate::statistics::{DegreeQuestion, Statistics};
+use block::{Block, Planning};
 use index::Index;
-use problem::{Problem, Questions};
+use problem::{Known, questions};
 use rdf::VertexId;
+use slots::Slots;
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +95,50 @@ impl Planner {
         ids: &[Option<VertexId>],
         degrees: &[u64],
         options: PlanOptions,
-    ) -> Plan {
-        let problem = Problem::new(query, ids, degrees, &self.index);
-        let order = if options.keep_order {
-            order::as_written(&problem)
-        } else {
-            order::order(&problem)
+    ) -> Result<Plan, PlanError> {
+        let asked = query.degree_questions(ids);
+        let answers = asked.into_iter().zip(degrees);
+        let mut planning = Planning {
+            index: &self.index,
+            known: Known {
+                ids,
+                degrees: answers
+                    .map(|(asked, degree)| (asked, *degree as f64))
+                    .collect(),
+            },
+            keep_order: options.keep_order,
+            variables: query.variables.clone(),
+            error: None,
         };
-        assemble::assemble(query, &problem, &order)
+        let mut block = Block::whole();
+        planning.pipeline(&mut block, query.body.elements.clone());
+        if query.form == Form::Ask {
+            one_row(&mut block);
+        }
+        if let Some(error) = planning.error {
+            return Err(error);
+        }
+        let weight = weight(&block);
+        let result = read_by(&query.form);
+        live::keep_live(&mut block.steps, &result, &Slots::default());
+        Ok(Plan {
+            variables: planning.variables,
+            constants: query.constants.clone(),
+            dataset: query.dataset.clone(),
+            base: query.base.clone(),
+            steps: block.steps,
+            form: query.form.clone(),
+            weight,
+        })
     }
+}
+
+/// Why a query has no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Numbers of slots end at 65,535.
+    #[error("the query has too many variables: with those made for evaluation, more than 65,535")]
+    TooManyVariables,
 }
 
 /// Plans a query against statistics that are not indexed yet; see [`Planner::plan`].
@@ -99,7 +148,7 @@ pub fn plan(
     statistics: &Statistics,
     degrees: &[u64],
     options: PlanOptions,
-) -> Plan {
+) -> Result<Plan, PlanError> {
     Planner::new(statistics.clone()).plan(query, ids, degrees, options)
 }
 
@@ -107,6 +156,119 @@ impl Query {
     /// What the planner wants to know of the constants before it plans, each question once. `ids` as
     /// for [`Planner::plan`].
     pub fn degree_questions(&self, ids: &[Option<VertexId>]) -> Vec<DegreeQuestion> {
-        Questions::new(self, ids).questions
+        questions(self.patterns().into_iter(), ids)
+    }
+
+    /// All triple patterns, wherever they stand, in the order of the text.
+    pub fn patterns(&self) -> Vec<&Pattern> {
+        let mut patterns = Vec::new();
+        patterns_of(&self.body, &mut patterns);
+        patterns
+    }
+}
+
+fn patterns_of<'q>(group: &'q Group, patterns: &mut Vec<&'q Pattern>) {
+    for element in &group.elements {
+        patterns_of_element(element, patterns);
+    }
+}
+
+fn patterns_of_element<'q>(element: &'q Element, patterns: &mut Vec<&'q Pattern>) {
+    match element {
+        Element::Pattern(pattern) => patterns.push(pattern),
+        Element::Join(group)
+        | Element::Minus(group)
+        | Element::Lateral(group)
+        | Element::Exists { group, .. }
+        | Element::Mark { group, .. } => patterns_of(group, patterns),
+        Element::Union(groups) => groups.iter().for_each(|group| patterns_of(group, patterns)),
+        Element::Optional { group, condition } => {
+            patterns_of(group, patterns);
+            for element in condition {
+                patterns_of_element(element, patterns);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The columns that a form reads.
+fn read_by(form: &Form) -> Slots {
+    fn of_term(term: &TemplateTerm, slots: &mut Slots) {
+        match term {
+            TemplateTerm::Slot(slot) => {
+                slots.insert(*slot);
+            }
+            TemplateTerm::Triple(parts) => parts.iter().for_each(|part| of_term(part, slots)),
+            TemplateTerm::Constant(_) | TemplateTerm::Blank(_) => {}
+        }
+    }
+    match form {
+        Form::Select(slots) => slots.iter().copied().collect(),
+        Form::Ask => Slots::default(),
+        Form::Construct(template) => {
+            let mut slots = Slots::default();
+            let terms = template.iter().flatten();
+            terms.for_each(|term| of_term(term, &mut slots));
+            slots
+        }
+        Form::Describe(nodes) => {
+            let nodes = nodes.iter().copied();
+            nodes
+                .filter_map(facts::slot_of)
+                .collect::<Vec<Slot>>()
+                .into_iter()
+                .collect()
+        }
+    }
+}
+
+/// `ASK` needs no more than a row.
+fn one_row(block: &mut Block) {
+    if let Some(Step {
+        action: Action::Slice { limit, .. },
+        estimate,
+        ..
+    }) = block.steps.last_mut()
+    {
+        *limit = Some(limit.map_or(1, |limit| limit.min(1)));
+        estimate.rows = estimate.rows.min(1.0);
+        return;
+    }
+    modifiers::slice(block, 0, Some(1));
+}
+
+/// Light or heavy. A walk that stops at its first rows costs its share, unless something has to see
+/// all rows first.
+fn weight(block: &Block) -> Weight {
+    let mut walked = block.cost();
+    let looks_at_all = |step: &Step| {
+        matches!(
+            step.action,
+            Action::Order { .. }
+                | Action::Count { .. }
+                | Action::Aggregate { .. }
+                | Action::Slice { .. }
+        )
+    };
+    if let Some((last, before)) = block.steps.split_last()
+        && let Action::Slice {
+            offset,
+            limit: Some(limit),
+        } = last.action
+        && !before.iter().any(looks_at_all)
+    {
+        let all_rows = before.last().map_or(1.0, |step| step.estimate.rows);
+        let needed = limit.saturating_add(offset) as f64;
+        if needed < all_rows {
+            let is_walk = |step: &&Step| !matches!(step.action, Action::Distinct { .. });
+            let walk = before.iter().take_while(is_walk);
+            walked = walk.map(|step| step.estimate.cost_ns).sum::<f64>() * needed / all_rows;
+        }
+    }
+    if walked >= costs::HEAVY_NS {
+        Weight::Heavy
+    } else {
+        Weight::Light
     }
 }

@@ -8,7 +8,7 @@
 //! multiplies the rows least, in time near linear in the patterns. Components follow each other by
 //! cross product, the one that multiplies least for its cost first.
 
-use super::dynamic::dynamic;
+use super::dynamic::{VARIABLES_MAX, dynamic};
 use super::greedy::{Greedy, greedy};
 use super::problem::Problem;
 use rdf::Direction;
@@ -42,7 +42,7 @@ pub(super) fn order(problem: &Problem<'_>) -> Vec<Ordered> {
     let mut components: Vec<Component> = components(problem)
         .into_iter()
         .map(|patterns| {
-            let mut component = if patterns.len() <= DYNAMIC_PATTERNS_MAX {
+            let mut component = if is_small(problem, &patterns) {
                 dynamic(problem, &patterns)
             } else {
                 greedy(problem, &patterns)
@@ -59,19 +59,39 @@ pub(super) fn order(problem: &Problem<'_>) -> Vec<Ordered> {
     components.into_iter().flat_map(|c| c.order).collect()
 }
 
-/// The order of the text.
+fn is_small(problem: &Problem<'_>, patterns: &[usize]) -> bool {
+    let variables = |&pattern: &usize| problem.patterns[pattern].variables.len();
+    patterns.len() <= DYNAMIC_PATTERNS_MAX
+        && patterns.iter().map(variables).sum::<usize>() <= VARIABLES_MAX
+}
+
+/// The order of the text, but that what needs another's variable waits for it.
 pub(super) fn as_written(problem: &Problem<'_>) -> Vec<Ordered> {
     let mut walk = Greedy::new(problem);
-    (0..problem.patterns.len())
-        .map(|pattern| {
-            let candidate = walk.candidate(pattern);
-            let begins = pattern == 0;
-            Ordered {
-                begins,
-                ..walk.take(candidate)
-            }
-        })
-        .collect()
+    let mut order: Vec<Ordered> = Vec::with_capacity(problem.patterns.len());
+    let mut waiting: Vec<usize> = Vec::new();
+    let mut take = |walk: &mut Greedy<'_>, pattern: usize| {
+        let candidate = walk.candidate(pattern);
+        let begins = order.is_empty();
+        order.push(Ordered {
+            begins,
+            ..walk.take(candidate)
+        });
+    };
+    for pattern in 0..problem.patterns.len() {
+        if !walk.is_ready(pattern) {
+            waiting.push(pattern);
+            continue;
+        }
+        take(&mut walk, pattern);
+        while let Some(at) = waiting.iter().position(|&waits| walk.is_ready(waits)) {
+            take(&mut walk, waiting.remove(at));
+        }
+    }
+    for pattern in waiting {
+        take(&mut walk, pattern);
+    }
+    order
 }
 
 /// Patterns that hang together by variables, each list ascending.

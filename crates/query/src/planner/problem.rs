@@ -14,20 +14,64 @@
 //! with `W` of [`super::star`] and `E(p)` the edges of the predicate (all edges for a variable
 //! predicate). A variable in predicate position divides by the number of predicates for each
 //! further pattern it stands in.
+//!
+//! What is no pattern (a path, a `UNION`, a table) has rows of its own, `f = rows`; and for each place
+//! beyond the first that a variable of it stands in, the rows are divided by the values that the
+//! variable may have: the keys of the pattern that has most of them. The table that arrives is such a
+//! thing, with one row.
 
 use super::index::Index;
+use super::slots::Slots;
 use super::star::{Demand, Star};
+use crate::algebra::Pattern;
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};
-use crate::query::{Pattern, Query};
 use crate::statistics::DegreeQuestion;
 use rdf::{Direction, VertexId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// A pattern with its sizes.
+/// What is to be joined.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Pattern(Pattern),
+    Other(Other),
+}
+
+/// What is no pattern, as far as the order needs it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Other {
+    /// The variables that it joins on or binds, each once.
+    pub slots: Vec<Slot>,
+    /// Sets of which one has to be bound before; empty where nothing has to be.
+    pub needs: Vec<Vec<Slot>>,
+    /// Its rows alone.
+    pub rows: f64,
+    /// Nanoseconds to begin without a bound variable, and for each row with one.
+    pub start_ns: f64,
+    pub row_ns: f64,
+}
+
+impl Other {
+    pub(super) fn is_ready(&self, bound: &impl Fn(Slot) -> bool) -> bool {
+        let all = |slots: &Vec<Slot>| slots.iter().all(|slot| bound(*slot));
+        self.needs.is_empty() || self.needs.iter().any(all)
+    }
+}
+
+/// What is known of the constants of a query.
+#[derive(Debug, Default)]
+pub(super) struct Known<'k> {
+    /// Their ids.
+    pub ids: &'k [Option<VertexId>],
+    pub degrees: HashMap<DegreeQuestion, f64>,
+}
+
+/// A pattern, or something else, with its sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Sized {
+    /// Of no meaning where `other` is some.
     pub pattern: Pattern,
+    pub other: Option<Other>,
     /// Its variables, each once, as numbers of [`Problem::slots`].
     pub variables: Vec<usize>,
     /// `f(p)`; zero where nothing matches.
@@ -57,56 +101,132 @@ pub(super) struct Problem<'i> {
     pub stars: Vec<Star>,
     /// By variable: the patterns that it is the predicate of.
     pub predicate_of: Vec<Vec<usize>>,
+    /// By variable: the other items that it stands in.
+    pub other_of: Vec<Vec<usize>>,
+    /// By variable: whether the table has it already.
+    pub arrived: Vec<bool>,
+    /// By variable: the values it may have.
+    domains: Vec<f64>,
 }
 
 impl<'i> Problem<'i> {
-    pub(super) fn new(
-        query: &Query,
-        ids: &[Option<VertexId>],
-        answers: &[u64],
+    /// `arrived`: what the table binds already.
+    pub(super) fn new<'f>(
+        items: Vec<Item>,
+        filters: impl Iterator<Item = &'f Expression>,
+        arrived: &Slots,
+        known: &Known<'_>,
         index: &'i Index,
     ) -> Problem<'i> {
         let mut problem = Problem {
             index,
-            patterns: Vec::with_capacity(query.patterns.len()),
+            patterns: Vec::with_capacity(items.len()),
             filters: Vec::new(),
             slots: Vec::new(),
             stars: Vec::new(),
             predicate_of: Vec::new(),
+            other_of: Vec::new(),
+            arrived: Vec::new(),
+            domains: Vec::new(),
         };
-        let mut numbers = vec![None; query.variables.len()];
-        let questions = Questions::new(query, ids);
-        for (number, pattern) in query.patterns.iter().enumerate() {
-            let variables = pattern
-                .slots()
-                .map(|slot| problem.number(slot, &mut numbers));
-            let variables = variables.collect();
-            let degrees = questions.of_pattern[number]
-                .map(|question| question.and_then(|at| answers.get(at)).map(|&d| d as f64));
-            let sized = problem.size(number, *pattern, variables, ids, degrees, &numbers);
+        let mut numbers = HashMap::new();
+        for (number, item) in items.into_iter().enumerate() {
+            let sized = match item {
+                Item::Pattern(pattern) => {
+                    let slots = pattern.slots();
+                    let variables: Vec<usize> = slots
+                        .map(|slot| problem.number(slot, &mut numbers))
+                        .collect();
+                    problem.size(number, pattern, variables, known, &numbers)
+                }
+                Item::Other(other) => problem.size_other(number, other, &mut numbers),
+            };
             problem.patterns.push(sized);
         }
         for star in &mut problem.stars {
             star.prepare(index);
         }
-        for filter in &query.filters {
+        problem.arrived = problem.slots.iter().map(|s| arrived.contains(*s)).collect();
+        problem.note_domains(&numbers);
+        for filter in filters {
             let mut variables = Vec::new();
-            filter.for_each_slot(&mut |slot| variables.extend(numbers[slot.0 as usize]));
+            let mut is_of_items = true;
+            filter.for_each_slot(&mut |slot| match numbers.get(&slot) {
+                Some(&variable) if problem.arrived[variable] => {}
+                Some(&variable) => variables.push(variable),
+                None => is_of_items &= arrived.contains(slot),
+            });
             variables.sort_unstable();
             variables.dedup();
-            problem.filters.push(SizedFilter {
-                variables,
-                selectivity: selectivity(filter),
-            });
+            if is_of_items {
+                problem.filters.push(SizedFilter {
+                    variables,
+                    selectivity: selectivity(filter),
+                });
+            }
         }
         problem
     }
 
-    fn number(&mut self, slot: Slot, numbers: &mut [Option<usize>]) -> usize {
-        *numbers[slot.0 as usize].get_or_insert_with(|| {
+    fn size_other(
+        &mut self,
+        number: usize,
+        other: Other,
+        numbers: &mut HashMap<Slot, usize>,
+    ) -> Sized {
+        let slots = other.slots.iter();
+        let variables: Vec<usize> = slots.map(|slot| self.number(*slot, numbers)).collect();
+        for &variable in &variables {
+            self.other_of[variable].push(number);
+        }
+        let nowhere = Node::Constant(crate::plan::ConstantId(u32::MAX));
+        Sized {
+            pattern: Pattern {
+                subject: nowhere,
+                predicate: nowhere,
+                object: nowhere,
+                graph: None,
+            },
+            variables,
+            factor: other.rows,
+            keys: [0.0, 0.0],
+            other: Some(other),
+        }
+    }
+
+    fn note_domains(&mut self, numbers: &HashMap<Slot, usize>) {
+        let mut domains = vec![0.0_f64; self.slots.len()];
+        for sized in &self.patterns {
+            let pattern = &sized.pattern;
+            let keys = [
+                (pattern.subject, sized.keys[0]),
+                (pattern.object, sized.keys[1]),
+                (pattern.predicate, self.index.predicates()),
+            ];
+            for (node, keys) in keys {
+                if let Node::Slot(slot) = node {
+                    let variable = numbers[&slot];
+                    domains[variable] = domains[variable].max(keys);
+                }
+            }
+        }
+        let vertices = self.index.vertices();
+        for domain in &mut domains {
+            *domain = if *domain == 0.0 {
+                vertices
+            } else {
+                domain.max(1.0)
+            };
+        }
+        self.domains = domains;
+    }
+
+    fn number(&mut self, slot: Slot, numbers: &mut HashMap<Slot, usize>) -> usize {
+        *numbers.entry(slot).or_insert_with(|| {
             self.slots.push(slot);
             self.stars.push(Star::default());
             self.predicate_of.push(Vec::new());
+            self.other_of.push(Vec::new());
             self.slots.len() - 1
         })
     }
@@ -117,10 +237,13 @@ impl<'i> Problem<'i> {
         number: usize,
         pattern: Pattern,
         variables: Vec<usize>,
-        ids: &[Option<VertexId>],
-        degrees: [Option<f64>; 2],
-        numbers: &[Option<usize>],
+        known: &Known<'_>,
+        numbers: &HashMap<Slot, usize>,
     ) -> Sized {
+        let ids = known.ids;
+        let asked = questions_of(&pattern, ids);
+        let degrees =
+            asked.map(|question| question.and_then(|asked| known.degrees.get(&asked).copied()));
         let predicate = resolve(pattern.predicate, ids);
         let statistics = match predicate {
             Resolved::Known(vertex) => self.index.predicate(vertex),
@@ -129,9 +252,9 @@ impl<'i> Problem<'i> {
         let quads = self.index.statistics.quads as f64;
         let (edges, keys) = match (predicate, statistics) {
             (Resolved::Variable, _) => (quads, self.average_keys()),
-            (_, Some(known)) => {
-                let keys = [known.subjects as f64, known.objects as f64];
-                (known.edges as f64, keys)
+            (_, Some(sizes)) => {
+                let keys = [sizes.subjects as f64, sizes.objects as f64];
+                (sizes.edges as f64, keys)
             }
             _ => (0.0, [0.0, 0.0]),
         };
@@ -148,13 +271,11 @@ impl<'i> Problem<'i> {
                     (None, Resolved::Known(vertex)) => Demand::Predicate(direction, vertex),
                     _ => Demand::Any(direction),
                 };
-                let star = numbers[slot.0 as usize].expect("numbered with its pattern");
-                self.stars[star].add(number, demand);
+                self.stars[numbers[&slot]].add(number, demand);
             }
         }
         if let Node::Slot(slot) = pattern.predicate {
-            let variable = numbers[slot.0 as usize].expect("numbered with its pattern");
-            self.predicate_of[variable].push(number);
+            self.predicate_of[numbers[&slot]].push(number);
         }
         let factor = match degrees {
             _ if absent || edges == 0.0 => 0.0,
@@ -165,6 +286,7 @@ impl<'i> Problem<'i> {
         };
         Sized {
             pattern,
+            other: None,
             variables,
             factor,
             keys,
@@ -191,13 +313,53 @@ impl<'i> Problem<'i> {
     }
 
     /// What a variable contributes to `rows(S)` apart from its star's `W`, which is given: the
-    /// patterns of S that it is the predicate of have to agree.
-    pub(super) fn contribution(&self, solutions: f64, star_is_used: bool, uses: usize) -> f64 {
+    /// patterns of S that it is the predicate of have to agree, and so have the other items.
+    pub(super) fn contribution(
+        &self,
+        variable: usize,
+        solutions: f64,
+        star_is_used: bool,
+        uses: Uses,
+    ) -> f64 {
         let predicates = self.index.predicates();
-        match (star_is_used, uses) {
+        let of_patterns = match (star_is_used, uses.as_predicate) {
             (_, 0) => solutions,
             (false, uses) => predicates.powi(1 - uses as i32),
             (true, uses) => solutions.min(predicates) * predicates.powi(-(uses as i32)),
+        };
+        let others = uses.in_others + usize::from(self.arrived[variable]);
+        let first = usize::from(!star_is_used && uses.as_predicate == 0);
+        match others.saturating_sub(first) {
+            0 => of_patterns,
+            further => of_patterns * self.domains[variable].powi(-(further as i32)),
+        }
+    }
+}
+
+/// In how many chosen items a variable stands other than as an end of a pattern.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Uses {
+    /// Patterns that it is the predicate of.
+    pub as_predicate: usize,
+    /// Items that are no patterns.
+    pub in_others: usize,
+}
+
+impl Uses {
+    pub(super) fn plus(self, other: Uses) -> Uses {
+        Uses {
+            as_predicate: self.as_predicate + other.as_predicate,
+            in_others: self.in_others + other.in_others,
+        }
+    }
+}
+
+impl Problem<'_> {
+    /// The uses of a variable in one item.
+    pub(super) fn uses(&self, variable: usize, item: usize) -> Uses {
+        Uses {
+            as_predicate: usize::from(self.predicate_of[variable].binary_search(&item).is_ok()),
+            in_others: usize::from(self.other_of[variable].binary_search(&item).is_ok()),
         }
     }
 }
@@ -221,49 +383,43 @@ pub(super) fn resolve(node: Node, ids: &[Option<VertexId>]) -> Resolved {
     }
 }
 
-/// The degree questions of a query, each once, and which of them a pattern's ends ask.
-pub(super) struct Questions {
-    pub questions: Vec<DegreeQuestion>,
-    /// By pattern: the questions of its subject and its object.
-    pub of_pattern: Vec<[Option<usize>; 2]>,
+/// What is asked of a pattern's subject and its object.
+pub(super) fn questions_of(
+    pattern: &Pattern,
+    ids: &[Option<VertexId>],
+) -> [Option<DegreeQuestion>; 2] {
+    let predicate = resolve(pattern.predicate, ids);
+    let ends = [
+        (pattern.subject, Direction::Out),
+        (pattern.object, Direction::In),
+    ];
+    ends.map(|(end, direction)| {
+        Some(DegreeQuestion {
+            vertex: match resolve(end, ids) {
+                Resolved::Known(vertex) => vertex,
+                _ => return None,
+            },
+            predicate: match predicate {
+                Resolved::Variable => None,
+                Resolved::Known(vertex) => Some(vertex),
+                Resolved::Absent => return None,
+            },
+            direction,
+        })
+    })
 }
 
-impl Questions {
-    pub(super) fn new(query: &Query, ids: &[Option<VertexId>]) -> Questions {
-        let mut numbers: HashMap<DegreeQuestion, usize> = HashMap::new();
-        let mut questions = Questions {
-            questions: Vec::new(),
-            of_pattern: Vec::with_capacity(query.patterns.len()),
-        };
-        for pattern in &query.patterns {
-            let predicate = resolve(pattern.predicate, ids);
-            let ends = [
-                (pattern.subject, Direction::Out),
-                (pattern.object, Direction::In),
-            ];
-            let asked = ends.map(|(end, direction)| {
-                let question = DegreeQuestion {
-                    vertex: match resolve(end, ids) {
-                        Resolved::Known(vertex) => vertex,
-                        _ => return None,
-                    },
-                    predicate: match predicate {
-                        Resolved::Variable => None,
-                        Resolved::Known(vertex) => Some(vertex),
-                        Resolved::Absent => return None,
-                    },
-                    direction,
-                };
-                let list = &mut questions.questions;
-                Some(*numbers.entry(question).or_insert_with(|| {
-                    list.push(question);
-                    list.len() - 1
-                }))
-            });
-            questions.of_pattern.push(asked);
-        }
-        questions
-    }
+/// The degree questions of patterns, each once.
+pub(super) fn questions<'p>(
+    patterns: impl Iterator<Item = &'p Pattern>,
+    ids: &[Option<VertexId>],
+) -> Vec<DegreeQuestion> {
+    let mut known = HashSet::new();
+    let asked = patterns.flat_map(|pattern| questions_of(pattern, ids));
+    asked
+        .flatten()
+        .filter(|asked| known.insert(*asked))
+        .collect()
 }
 
 /// Share of rows that a filter lets pass: a guess by its kind.

@@ -413,7 +413,8 @@ fn plan_with(query: &Query, scale: u64, options: PlanOptions) -> Plan {
         .iter()
         .map(|question| degree(*question, &statistics))
         .collect();
-    Planner::new(statistics).plan(query, &ids, &degrees, options)
+    let planner = Planner::new(statistics);
+    planner.plan(query, &ids, &degrees, options).unwrap()
 }
 
 /// The steps of a plan without its figures, one a line, each with the columns it keeps.

@@ -1,0 +1,327 @@
+//! A block of steps in the making: what its table holds so far, and the moves of patterns.
+//!
+//! * A filter stands right after the step that binds the last of its variables; one without
+//!   variables stands first.
+//! * A graph variable is bound by the first expand or check of its patterns; later patterns look
+//!   only in that graph.
+
+use super::access::{self, Flow, Move};
+use super::costs;
+use super::facts::slots_of;
+use super::order::Ordered;
+use super::problem::{Known, Problem, Sized, selectivity};
+use super::slots::Slots;
+use super::{PlanError, index::Index};
+use crate::expression::Expression;
+use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};
+use rdf::Direction;
+
+/// What all blocks of one plan share.
+pub(super) struct Planning<'p> {
+    pub index: &'p Index,
+    pub known: Known<'p>,
+    /// Elements in the order of the text, tables of their own wherever they are right.
+    pub keep_order: bool,
+    pub variables: Vec<String>,
+    /// Slots were asked for beyond what numbers can name.
+    pub error: Option<PlanError>,
+}
+
+impl Planning<'_> {
+    /// A new slot. Where there is none left, any one, and planning fails.
+    pub(super) fn hidden(&mut self) -> Slot {
+        let Ok(number) = u16::try_from(self.variables.len()) else {
+            self.error = Some(PlanError::TooManyVariables);
+            return Slot(u16::MAX);
+        };
+        self.variables.push(format!(".{number}"));
+        Slot(number)
+    }
+}
+
+/// A filter that stands as soon as its variables are bound.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    filter: Expression,
+    slots: Slots,
+}
+
+impl Waiting {
+    pub(super) fn into_filter(self) -> Expression {
+        self.filter
+    }
+}
+
+/// The steps so far, and what is known of the table after them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    pub steps: Vec<Step>,
+    /// Bound in every row.
+    pub certain: Slots,
+    /// Columns that are unbound in some rows.
+    pub maybe: Slots,
+    /// What the steps of this block have made or changed.
+    pub written: Slots,
+    /// Variables of the row outside that groups within see too (`EXISTS`, `LATERAL`).
+    pub seen: Slots,
+    /// The table is the unit table.
+    pub is_unit: bool,
+    /// It began as the unit table, so its steps may look at all its rows together.
+    pub is_whole: bool,
+    /// Estimated rows of the table.
+    pub rows: f64,
+    /// Filters not placed yet.
+    pub waiting: Vec<Waiting>,
+    /// Rows before the component being walked.
+    pub base: f64,
+    /// Share of rows that the component's filters have let pass.
+    passed: f64,
+    /// The first column of the walk, which is sorted.
+    leading: Option<Slot>,
+    /// Unions over a variable that may be unbound that this block lies in.
+    pub guards: u8,
+}
+
+impl Block {
+    /// A block that begins with the unit table.
+    pub(super) fn whole() -> Block {
+        Block {
+            is_unit: true,
+            is_whole: true,
+            rows: 1.0,
+            base: 1.0,
+            passed: 1.0,
+            ..Block::default()
+        }
+    }
+
+    /// A block that begins with this one's rows.
+    pub(super) fn within(&self) -> Block {
+        Block {
+            steps: Vec::new(),
+            certain: self.certain.clone(),
+            maybe: self.maybe.clone(),
+            written: Slots::default(),
+            seen: self.seen.clone(),
+            is_unit: self.is_unit,
+            is_whole: false,
+            rows: self.rows,
+            waiting: Vec::new(),
+            base: self.rows,
+            passed: 1.0,
+            leading: self.leading,
+            guards: self.guards,
+        }
+    }
+
+    pub(super) fn push(&mut self, action: Action, rows: f64, cost_ns: f64) {
+        let rows = rows.clamp(0.0, access::ROWS_MAX);
+        self.rows = rows;
+        self.is_unit = false;
+        action.for_each_write(&mut |slot| {
+            self.written.insert(slot);
+        });
+        self.steps.push(Step {
+            action,
+            keep: Vec::new(),
+            estimate: Estimate {
+                rows,
+                cost_ns: cost_ns.min(access::ROWS_MAX),
+            },
+        });
+    }
+
+    pub(super) fn cost(&self) -> f64 {
+        self.steps.iter().map(|step| step.estimate.cost_ns).sum()
+    }
+
+    pub(super) fn bind(&mut self, slot: Slot) {
+        self.certain.insert(slot);
+        self.maybe.remove(slot);
+    }
+
+    pub(super) fn bind_maybe(&mut self, slot: Slot) {
+        if !self.certain.contains(slot) {
+            self.maybe.insert(slot);
+        }
+    }
+
+    pub(super) fn has(&self, slot: Slot) -> bool {
+        self.certain.contains(slot) || self.maybe.contains(slot)
+    }
+
+    /// All columns.
+    pub(super) fn columns(&self) -> Slots {
+        self.certain.or(&self.maybe)
+    }
+
+    /// A column that is unbound in every row, where there is none: expressions may read it then.
+    pub(super) fn ensure(&mut self, slots: &Slots) {
+        for slot in slots.iter() {
+            if !self.has(slot) {
+                let expression = Expression::Coalesce(Vec::new());
+                let into = slot;
+                self.push(Action::Bind { expression, into }, self.rows, costs::STEP);
+                self.maybe.insert(slot);
+            }
+        }
+    }
+
+    pub(super) fn wait(&mut self, filter: Expression) {
+        let slots = slots_of(&filter);
+        self.waiting.push(Waiting { filter, slots });
+    }
+
+    /// The filters that wait.
+    pub(super) fn filters(&self) -> impl Iterator<Item = &Expression> {
+        self.waiting.iter().map(|waiting| &waiting.filter)
+    }
+
+    /// Places the filters whose variables are all bound.
+    pub(super) fn place_filters(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let is_ready = |waiting: &Waiting| waiting.slots.is_within(&self.certain);
+        let (ready, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_ready);
+        self.waiting = waiting;
+        for ready in ready {
+            self.filter(ready.filter);
+        }
+    }
+
+    pub(super) fn filter(&mut self, filter: Expression) {
+        self.ensure(&slots_of(&filter));
+        let share = selectivity(&filter);
+        self.passed *= share;
+        let cost = self.rows * costs::FILTER;
+        self.push(Action::Filter(filter), self.rows * share, cost);
+    }
+
+    pub(super) fn unify(&mut self, into: Slot, from: Slot) {
+        let cost = self.rows * costs::SAME;
+        self.push(Action::Unify { into, from }, self.rows, cost);
+        if self.certain.contains(from) {
+            self.bind(into);
+        } else {
+            self.bind_maybe(into);
+        }
+    }
+
+    /// Rows expected after an item of an order.
+    pub(super) fn expected(&mut self, ordered: Ordered) -> f64 {
+        if ordered.begins {
+            self.base = self.rows;
+            self.passed = 1.0;
+        }
+        (self.base * ordered.rows * self.passed).min(access::ROWS_MAX)
+    }
+
+    /// The moves of one pattern, none of whose variables may be unbound in the table.
+    pub(super) fn pattern(
+        &mut self,
+        planning: &mut Planning<'_>,
+        problem: &Problem<'_>,
+        sized: &Sized,
+        ordered: Ordered,
+    ) {
+        let rows_out = self.expected(ordered);
+        let bound = |slot: Slot| self.certain.contains(slot);
+        let moves = access::moves(sized, bound, ordered.keys);
+        for step in moves.into_iter().flatten() {
+            let flow = Flow {
+                rows_in: self.rows,
+                rows_out,
+                leading: self.leading,
+            };
+            let predicates = problem.index.predicates();
+            let (rows, cost) = access::estimate(sized, step, flow, predicates);
+            self.take(planning, sized, step, rows, cost);
+            self.leading = self.leading.or(access::binds(sized, step));
+        }
+    }
+
+    /// Writes one move.
+    fn take(
+        &mut self,
+        planning: &mut Planning<'_>,
+        sized: &Sized,
+        step: Move,
+        rows: f64,
+        cost: f64,
+    ) {
+        let pattern = &sized.pattern;
+        let into = access::binds(sized, step);
+        let scope = self.scope(pattern.graph);
+        let (subject, predicate, object) = (pattern.subject, pattern.predicate, pattern.object);
+        let from = |direction| match direction {
+            Direction::Out => subject,
+            Direction::In => object,
+        };
+        let action = match (step, into) {
+            (Move::AllPredicates, Some(into)) => Action::AllPredicates { into },
+            (Move::Predicates(direction), Some(into)) => Action::ExpandPredicates {
+                from: from(direction),
+                direction,
+                into,
+            },
+            (Move::Keys(direction), Some(into)) => Action::ExpandKeys {
+                predicate,
+                direction,
+                scope: apart(planning, scope, into),
+                into,
+            },
+            (Move::Expand(direction), Some(into)) => Action::Expand {
+                from: from(direction),
+                predicate,
+                direction,
+                scope: apart(planning, scope, into),
+                into,
+            },
+            _ => Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+            },
+        };
+        let bound_apart = match &action {
+            Action::Expand { scope: mine, .. } if *mine != scope => match mine {
+                Scope::Bind(graph) => Some(*graph),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Action::Expand { scope, .. } | Action::Check { scope, .. } = &action
+            && let Scope::Bind(graph) = scope
+        {
+            self.bind(*graph);
+        }
+        self.push(action, rows, cost);
+        if let Some(into) = into {
+            self.bind(into);
+            if let Some(graph) = bound_apart {
+                // The new end is also the graph.
+                let (left, right) = (into, graph);
+                self.push(Action::Same { left, right }, rows, rows * costs::SAME);
+            }
+        }
+    }
+
+    fn scope(&self, graph: Option<Node>) -> Scope {
+        match graph {
+            None => Scope::Default,
+            Some(Node::Slot(slot)) if !self.certain.contains(slot) => Scope::Bind(slot),
+            Some(node) => Scope::Named(node),
+        }
+    }
+}
+
+/// A scope that binds another slot than the step itself does.
+fn apart(planning: &mut Planning<'_>, scope: Scope, into: Slot) -> Scope {
+    match scope {
+        Scope::Bind(graph) if graph == into => Scope::Bind(planning.hidden()),
+        scope => scope,
+    }
+}

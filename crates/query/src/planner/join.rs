@@ -1,0 +1,479 @@
+//! One join: its items are ordered by cost, and each becomes steps.
+//!
+//! | item | steps |
+//! |---|---|
+//! | a pattern | the moves of [`super::access`] |
+//! | a path | from a bound end; with none, seeds and then from them. Its graph is bound first |
+//! | `GRAPH ?g {}` | all graphs, compared with what is known |
+//! | a triple term | taken apart where it is bound, put together where its parts are |
+//! | `VALUES`, `SERVICE` | new columns; those that the table has already are unified |
+//! | `UNION` | a block for each branch, walked from the table |
+//! | a table of its own | looked up by what is certain on both sides |
+//!
+//! A variable that may be unbound in the table is matched by a slot of its own, and the two columns
+//! are unified after the item. Where such a variable is all that links patterns to the table, the rows
+//! that have it and those that have not go different ways, because without it the patterns' matches
+//! would be multiplied with the table.
+
+use super::block::{Block, Planning};
+use super::costs;
+use super::facts::{Facts, path_slots, slot_of};
+use super::group::{Piece, facts_of};
+use super::order::{self, Ordered};
+use super::problem::{Item, Problem};
+use super::rename::Renaming;
+use super::slots::Slots;
+use crate::algebra::{Element, Group, PathPattern, Service};
+use crate::expression::{Expression, Function};
+use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot};
+use rdf::Direction;
+
+/// How deep ways for bound and for unbound variables are nested.
+const GUARDS_MAX: u8 = 2;
+
+impl Planning<'_> {
+    /// Joins the table with all of these.
+    pub(super) fn join(&mut self, block: &mut Block, joins: Vec<Piece>) {
+        if joins.is_empty() {
+            return;
+        }
+        let joins = match self.guard(block, &joins) {
+            None => joins,
+            Some(slot) => return self.guarded(block, slot, joins),
+        };
+        // Named graphs are few and say little: they come last, where they are often known.
+        let is_graph = |piece: &Piece| matches!(piece, Piece::Join(Element::Graph(_)));
+        let (graphs, joins): (Vec<Piece>, Vec<Piece>) = joins.into_iter().partition(is_graph);
+        let items: Vec<Item> = joins.iter().map(|piece| self.item(piece)).collect();
+        let index = self.index;
+        let problem = Problem::new(items, block.filters(), &block.certain, &self.known, index);
+        let order = if self.keep_order {
+            order::as_written(&problem)
+        } else {
+            order::order(&problem)
+        };
+        let mut joins: Vec<Option<Piece>> = joins.into_iter().map(Some).collect();
+        for ordered in order {
+            let Some(piece) = joins[ordered.pattern].take() else {
+                continue;
+            };
+            self.item_steps(block, &problem, ordered, piece);
+            block.place_filters();
+        }
+        for piece in graphs {
+            if let Piece::Join(Element::Graph(node)) = piece {
+                self.graph(block, node);
+                block.place_filters();
+            }
+        }
+    }
+
+    /// A variable that may be unbound and is all that links some of the joins to the table.
+    fn guard(&self, block: &Block, joins: &[Piece]) -> Option<Slot> {
+        if self.keep_order || block.maybe.is_empty() || block.guards >= GUARDS_MAX {
+            return None;
+        }
+        let sets: Vec<Slots> = joins.iter().map(|piece| facts_of(piece).out()).collect();
+        if !sets.iter().any(|set| set.intersects(&block.maybe)) {
+            return None;
+        }
+        // What the table reaches, until it reaches no more.
+        let mut reached = block.certain.clone();
+        let mut open: Vec<&Slots> = sets.iter().collect();
+        loop {
+            let before = open.len();
+            open.retain(|set| {
+                let is_linked = set.intersects(&reached);
+                if is_linked {
+                    reached.add(set);
+                }
+                !is_linked
+            });
+            if open.len() == before {
+                break;
+            }
+        }
+        open.iter()
+            .find_map(|set| set.and(&block.maybe).iter().next())
+    }
+
+    /// Rows with the variable are walked with it; those without it are joined and then given it.
+    fn guarded(&mut self, block: &mut Block, slot: Slot, joins: Vec<Piece>) {
+        let bound = Expression::Bound(slot);
+        let mut with = block.within();
+        with.guards += 1;
+        with.filter(bound.clone());
+        with.bind(slot);
+        self.join(&mut with, joins.clone());
+        let mut without = block.within();
+        without.guards += 1;
+        without.filter(Expression::Not(Box::new(bound)));
+        let hidden = self.hidden();
+        let mut renaming = Renaming::default();
+        renaming.to.insert(slot, hidden);
+        let renamed = joins.into_iter().map(|mut piece| {
+            match &mut piece {
+                Piece::Join(element) => renaming.element(element),
+                Piece::Table(group) => renaming.group(group),
+                _ => {}
+            }
+            piece
+        });
+        self.join(&mut without, renamed.collect());
+        if without.has(hidden) {
+            without.unify(slot, hidden);
+        }
+        self.nest(block, Mode::Inner, vec![with, without], false);
+    }
+
+    fn item_steps(
+        &mut self,
+        block: &mut Block,
+        problem: &Problem<'_>,
+        ordered: Ordered,
+        piece: Piece,
+    ) {
+        let sized = &problem.patterns[ordered.pattern];
+        let mut element = match piece {
+            Piece::Table(group) => {
+                let rows = block.expected(ordered);
+                return self.table(block, group, rows);
+            }
+            Piece::Join(Element::Union(branches)) => {
+                block.expected(ordered);
+                return self.union(block, branches);
+            }
+            Piece::Join(element) => element,
+            _ => return,
+        };
+        let apart = match &element {
+            // Its columns are new ones in any case.
+            Element::Values { .. } => Slots::default(),
+            Element::Service(service) => service
+                .columns
+                .iter()
+                .map(|(_, slot)| *slot)
+                .collect::<Slots>()
+                .and(&block.columns()),
+            // What it puts together or takes apart is looked at there.
+            Element::TripleTerm { .. } => Slots::default(),
+            other => Facts::of_join(other).out().and(&block.maybe),
+        };
+        let renaming = self.renaming(&apart);
+        let endpoint = match &element {
+            Element::Service(service) => Some(service.endpoint),
+            _ => None,
+        };
+        if !apart.is_empty() {
+            renaming.element(&mut element);
+        }
+        match element {
+            Element::Pattern(pattern) => {
+                let mut sized = sized.clone();
+                sized.pattern = pattern;
+                block.pattern(self, problem, &sized, ordered);
+            }
+            Element::Path(path) => {
+                let rows = block.expected(ordered);
+                self.path(block, path, rows);
+            }
+            Element::TripleTerm {
+                term,
+                subject,
+                predicate,
+                object,
+            } => {
+                block.expected(ordered);
+                self.triple_term(block, term, [subject, predicate, object]);
+            }
+            Element::Values { columns, rows } => {
+                let expected = block.expected(ordered);
+                self.values(block, columns, rows, expected);
+            }
+            Element::Service(mut service) => {
+                block.expected(ordered);
+                service.endpoint = endpoint.unwrap_or(service.endpoint);
+                self.service(block, service);
+            }
+            _ => {}
+        }
+        for (into, from) in &renaming.to {
+            block.unify(*into, *from);
+        }
+    }
+
+    pub(super) fn renaming(&mut self, slots: &Slots) -> Renaming {
+        let to = slots.iter().map(|slot| (slot, self.hidden()));
+        Renaming { to: to.collect() }
+    }
+
+    fn path(&mut self, block: &mut Block, pattern: PathPattern, rows: f64) {
+        if let Some(Node::Slot(graph)) = pattern.graph
+            && !block.certain.contains(graph)
+        {
+            self.all_graphs(block, graph);
+        }
+        let scope = pattern.graph.map_or(Scope::Default, Scope::Named);
+        let known =
+            |block: &Block, node: Node| slot_of(node).is_none_or(|s| block.certain.contains(s));
+        let PathPattern {
+            subject,
+            path,
+            object,
+            ..
+        } = pattern;
+        if !known(block, subject) && !known(block, object) {
+            let into = slot_of(subject).unwrap_or(Slot(u16::MAX));
+            let seeds = block.rows * self.path_starts(&path);
+            let direction = Direction::Out;
+            let seed = Action::PathSeed {
+                path: path.clone(),
+                direction,
+                scope,
+                into,
+            };
+            block.push(seed, seeds, costs::STEP + seeds * costs::ROW);
+            block.bind(into);
+        }
+        let cost = costs::STEP + block.rows * self.path_reach(&path) * costs::PATH;
+        let (from, into, direction) = match (slot_of(subject), slot_of(object)) {
+            (_, Some(into)) if !block.certain.contains(into) => (subject, into, Direction::Out),
+            (Some(into), _) if !block.certain.contains(into) => (object, into, Direction::In),
+            _ => {
+                let check = Action::PathCheck {
+                    subject,
+                    path,
+                    object,
+                    scope,
+                };
+                let rows = rows.min(block.rows);
+                return block.push(check, rows, cost);
+            }
+        };
+        let expand = Action::PathExpand {
+            from,
+            path,
+            direction,
+            scope,
+            into,
+        };
+        block.push(expand, rows, cost);
+        block.bind(into);
+    }
+
+    fn all_graphs(&mut self, block: &mut Block, into: Slot) {
+        let rows = block.rows * self.index.statistics.named_graphs.max(1) as f64;
+        block.push(Action::AllGraphs { into }, rows, rows * costs::ROW);
+        block.bind(into);
+    }
+
+    /// A graph that has to be one of the dataset's.
+    fn graph(&mut self, block: &mut Block, graph: Node) {
+        let before = block.rows;
+        if let Node::Slot(slot) = graph
+            && block.maybe.contains(slot)
+        {
+            let listed = self.hidden();
+            self.all_graphs(block, listed);
+            return block.unify(slot, listed);
+        }
+        match graph {
+            Node::Slot(slot) if !block.certain.contains(slot) => self.all_graphs(block, slot),
+            Node::Slot(left) => {
+                let right = self.hidden();
+                self.all_graphs(block, right);
+                let cost = block.rows * costs::SAME;
+                block.push(Action::Same { left, right }, before, cost);
+            }
+            Node::Constant(constant) => {
+                let listed = self.hidden();
+                self.all_graphs(block, listed);
+                let cost = block.rows * costs::FILTER;
+                block.push(Action::Filter(is_constant(listed, constant)), before, cost);
+            }
+        }
+    }
+
+    /// The term from its parts, or the parts from the term.
+    fn triple_term(&mut self, block: &mut Block, term: Slot, parts: [Node; 3]) {
+        if !block.certain.contains(term) {
+            let slots: Slots = parts.into_iter().filter_map(slot_of).collect();
+            block.ensure(&slots);
+            let part = |node: Node| match node {
+                Node::Slot(slot) => Expression::Slot(slot),
+                Node::Constant(constant) => Expression::Constant(constant),
+            };
+            let expression = Expression::Call(Function::Triple, parts.map(part).to_vec());
+            let made = self.hidden();
+            let cost = block.rows * costs::FILTER;
+            block.push(
+                Action::Bind {
+                    expression,
+                    into: made,
+                },
+                block.rows,
+                cost,
+            );
+            block.filter(Expression::Bound(made));
+            block.bind(made);
+            return block.unify(term, made);
+        }
+        let mut columns = [term; 3];
+        for at in 0..3 {
+            columns[at] = match parts[at] {
+                // Unless it stands in the term twice, a new variable is its own column.
+                Node::Slot(slot) if !block.has(slot) && !columns[..at].contains(&slot) => slot,
+                _ => self.hidden(),
+            };
+        }
+        let [subject, predicate, object] = columns;
+        let unpack = Action::Unpack {
+            term,
+            subject,
+            predicate,
+            object,
+        };
+        block.push(unpack, block.rows, block.rows * costs::FILTER);
+        columns.into_iter().for_each(|column| block.bind(column));
+        for (column, part) in columns.into_iter().zip(parts) {
+            let rows = block.rows;
+            match part {
+                Node::Constant(constant) => block.filter(is_constant(column, constant)),
+                Node::Slot(slot) if slot == column => {}
+                Node::Slot(left) if block.certain.contains(left) => {
+                    let right = column;
+                    block.push(Action::Same { left, right }, rows, rows * costs::SAME);
+                }
+                Node::Slot(slot) => block.unify(slot, column),
+            }
+        }
+    }
+
+    fn values(
+        &mut self,
+        block: &mut Block,
+        mut columns: Vec<Slot>,
+        rows: Vec<Vec<Option<ConstantId>>>,
+        expected: f64,
+    ) {
+        let given: Slots = columns.iter().copied().collect();
+        let (columns_given, rows_given) = (columns.clone(), rows);
+        let element = Element::Values {
+            columns: columns_given,
+            rows: rows_given,
+        };
+        let facts = Facts::of_join(&element);
+        if facts.certain.intersects(&block.certain) {
+            // Looked up: a product of rows and rows is not needed.
+            let group = Group {
+                elements: vec![element],
+            };
+            return self.table(block, group, expected);
+        }
+        let Element::Values { rows, .. } = element else {
+            return;
+        };
+        let renaming = self.renaming(&given.and(&block.columns()));
+        columns.iter_mut().for_each(|slot| renaming.slot(slot));
+        let out = block.rows * rows.len() as f64;
+        let action = Action::Values { columns, rows };
+        block.push(action, out, costs::STEP + out * costs::ROW);
+        for slot in given.iter() {
+            let column = renaming.to.get(&slot).copied().unwrap_or(slot);
+            if facts.certain.contains(slot) {
+                block.bind(column);
+            } else {
+                block.bind_maybe(column);
+            }
+        }
+        for (into, from) in &renaming.to {
+            block.unify(*into, *from);
+        }
+    }
+
+    fn service(&mut self, block: &mut Block, service: Service) {
+        if let Node::Slot(endpoint) = service.endpoint
+            && !block.certain.contains(endpoint)
+        {
+            block.filter(Expression::Bound(endpoint));
+            block.bind(endpoint);
+        }
+        let Service {
+            endpoint,
+            silent,
+            text,
+            columns,
+        } = service;
+        let slots: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
+        let rows = block.rows * costs::SERVICE_ROWS;
+        let action = Action::Service {
+            endpoint,
+            silent,
+            text,
+            columns,
+        };
+        block.push(action, rows, costs::SERVICE);
+        for slot in slots {
+            block.bind_maybe(slot);
+        }
+    }
+
+    fn union(&mut self, block: &mut Block, branches: Vec<Group>) {
+        let mut blocks = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let mut inner = block.within();
+            self.pipeline(&mut inner, vec![Element::Join(branch)]);
+            blocks.push(inner);
+        }
+        self.nest(block, Mode::Inner, blocks, false);
+    }
+
+    /// Joins with a group by a table of its own.
+    pub(super) fn table(&mut self, block: &mut Block, mut group: Group, rows: f64) {
+        let facts = Facts::of(&group.elements);
+        let out = facts.out();
+        let keys = out.and(&block.certain).and(&facts.certain);
+        let others = out.and(&block.columns()).without(&keys);
+        let renaming = self.renaming(&others);
+        if !renaming.to.is_empty() {
+            renaming.group(&mut group);
+        }
+        let mut table = Block::whole();
+        self.pipeline(&mut table, group.elements);
+        let mut made: Slots = out.without(&others);
+        made.extend(renaming.to.values().copied());
+        made.intersect(&table.columns());
+        let certain = table.certain.and(&made);
+        let cost = table.cost() + costs::STEP + block.rows * costs::LOOKUP;
+        let action = Action::Probe {
+            keys: keys.to_vec(),
+            exports: made.without(&keys).to_vec(),
+            table: table.steps,
+        };
+        block.push(action, rows, cost + rows * costs::ROW);
+        for slot in made.iter() {
+            if certain.contains(slot) {
+                block.bind(slot);
+            } else {
+                block.bind_maybe(slot);
+            }
+        }
+        for (into, from) in &renaming.to {
+            if made.contains(*from) {
+                block.unify(*into, *from);
+            }
+        }
+    }
+
+    /// The variables of a path, for the order.
+    pub(super) fn path_item_slots(path: &PathPattern) -> Vec<Slot> {
+        path_slots(path).collect::<Slots>().to_vec()
+    }
+}
+
+fn is_constant(slot: Slot, constant: ConstantId) -> Expression {
+    Expression::SameTerm(
+        Box::new(Expression::Slot(slot)),
+        Box::new(Expression::Constant(constant)),
+    )
+}
