@@ -10,8 +10,8 @@ use explore::{
 };
 use query::expression::{Comparison, Expression, Function};
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, OrderKey, Plan, Scope, Slot, Step,
-    Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
+    Step, Weight,
 };
 use rdf::{Direction, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,7 +95,7 @@ fn step(action: Action, keep: &[Slot]) -> Step {
 
 fn plan_of(steps: Vec<Step>) -> Plan {
     Plan {
-        variables: ["x", "y", "z"].map(str::to_owned).to_vec(),
+        variables: ["x", "y", "z", ".row"].map(str::to_owned).to_vec(),
         constants: vec![Numbered::term(iri(0)), Numbered::term(iri(GRAPH))],
         dataset: DatasetClause::default(),
         base: None,
@@ -135,6 +135,35 @@ fn expand(from: Slot, direction: Direction, into: Slot, keep: &[Slot]) -> Step {
             direction,
             scope,
             into,
+        },
+        keep,
+    )
+}
+
+const ROW: Slot = Slot(3);
+
+/// Walks these steps from each row with an X.
+fn nested(mode: Mode, branch: Vec<Step>, exports: &[Slot], keep: &[Slot]) -> Step {
+    step(
+        Action::Nested {
+            mode,
+            branches: vec![branch],
+            imports: vec![X],
+            row: ROW,
+            exports: exports.to_vec(),
+            row_by_row: false,
+        },
+        keep,
+    )
+}
+
+fn probe(table: Vec<Step>, keys: &[Slot], exports: &[Slot], keep: &[Slot]) -> Step {
+    let (keys, exports) = (keys.to_vec(), exports.to_vec());
+    step(
+        Action::Probe {
+            table,
+            keys,
+            exports,
         },
         keep,
     )
@@ -196,6 +225,45 @@ fn holders() -> Vec<(&'static str, Plan)> {
             ]),
         ),
         (
+            "probe",
+            plan_of(vec![
+                keys(X, &[X]),
+                probe(
+                    vec![keys(X, &[X]), expand(X, Direction::Out, Y, &[X, Y])],
+                    &[X],
+                    &[Y],
+                    &[X, Y],
+                ),
+            ]),
+        ),
+        (
+            "distinct rows of a block",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(
+                    Mode::Left,
+                    vec![
+                        keys(Y, &[ROW, Y]),
+                        step(
+                            Action::Distinct {
+                                columns: vec![Y, ROW],
+                            },
+                            &[Y, ROW],
+                        ),
+                    ],
+                    &[Y],
+                    &[X, Y],
+                ),
+                step(
+                    Action::Slice {
+                        offset: 0,
+                        limit: Some(100),
+                    },
+                    &[X],
+                ),
+            ]),
+        ),
+        (
             "keys of a graph",
             plan_of(vec![step(
                 Action::ExpandKeys {
@@ -227,9 +295,66 @@ fn endless() -> Vec<(&'static str, Plan)> {
         expression: Expression::Slot(X),
         descending: false,
     };
+    let branch = |last: &[Slot]| vec![keys(Y, &[Y, ROW]), keys(Z, last)];
+    let in_vain = || {
+        let mut steps = branch(&[Y, Z, ROW]);
+        let never = Expression::Compare(
+            Comparison::Less,
+            Box::new(Expression::Slot(Z)),
+            Box::new(Expression::Slot(Y)),
+        );
+        steps.push(step(Action::Filter(never), &[ROW]));
+        steps
+    };
     vec![
+        (
+            "nested",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Inner, branch(&[Y, Z, ROW]), &[Y, Z], &[X, Y, Z]),
+            ]),
+        ),
+        (
+            "optional in vain",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Left, in_vain(), &[Y], &[X, Y]),
+            ]),
+        ),
+        (
+            "not exists",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Anti, in_vain(), &[], &[X]),
+            ]),
+        ),
+        (
+            "a large table",
+            plan_of(vec![
+                keys(X, &[X]),
+                probe(product(&[X, Y, Z]), &[X], &[Y, Z], &[X, Y, Z]),
+            ]),
+        ),
+        (
+            "a product with tables",
+            plan_of(vec![
+                keys(X, &[X]),
+                probe(vec![keys(Y, &[Y])], &[], &[Y], &[X, Y]),
+                probe(vec![keys(Z, &[Z])], &[], &[Z], &[X, Y, Z]),
+            ]),
+        ),
+        (
+            "bind",
+            with(
+                Action::Bind {
+                    expression: never.clone(),
+                    into: ROW,
+                },
+                &[ROW],
+            ),
+        ),
         ("rows", plan_of(product(&[X, Y, Z]))),
-        ("filter", with(Action::Filter(never), &[X])),
+        ("filter", with(Action::Filter(never.clone()), &[X])),
         ("same", with(Action::Same { left: X, right: Y }, &[X])),
         (
             "distinct",

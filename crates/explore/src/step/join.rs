@@ -276,6 +276,9 @@ impl Product {
             flow.output.add_rows(product.unwrap_or(ROWS_MAX + 1))?;
             return Ok(Turn::Drained);
         }
+        if table.rows() == 0 {
+            return Ok(Turn::Drained);
+        }
         while self.row < flow.input.rows() {
             if !self.piece(table, made, flow)? {
                 return Ok(Turn::More);

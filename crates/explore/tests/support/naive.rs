@@ -3,7 +3,7 @@
 use super::{DEFAULT, Numbered, Quad};
 use oxrdf::Term;
 use query::expression::{Comparison, Expression};
-use query::plan::{Action, ConstantId, Node, Plan, Scope, Slot};
+use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Slot, Step};
 use rdf::{Direction, Tag, VertexId, inline};
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ pub struct Naive<'a> {
     pub constants: &'a [Option<VertexId>],
 }
 
-/// An id that no quad holds, one per absent constant.
-fn absent(constant: ConstantId) -> VertexId {
-    VertexId::new(Tag::QueryLocal, u64::from(constant.0))
-}
-
 impl Naive<'_> {
     /// The rows after each of the first `steps` steps, with dead columns unbound.
     pub fn rows(&self, steps: usize) -> Vec<Row> {
-        let mut rows = vec![vec![VertexId::UNBOUND; self.plan.variables.len()]];
-        for step in &self.plan.steps[..steps] {
+        let unit = vec![VertexId::UNBOUND; self.plan.variables.len()];
+        self.walk(&self.plan.steps[..steps], vec![unit])
+    }
+
+    /// The rows after these steps.
+    fn walk(&self, steps: &[Step], mut rows: Vec<Row>) -> Vec<Row> {
+        for step in steps {
             rows = self.step(&step.action, rows);
             for row in &mut rows {
                 for (slot, cell) in (0_u16..).zip(row) {
@@ -39,8 +39,15 @@ impl Naive<'_> {
         rows
     }
 
+    /// An id that no quad holds, one per absent constant, in order.
+    fn absent(&self, constant: ConstantId) -> VertexId {
+        let before = &self.constants[..constant.0 as usize];
+        let number = before.iter().filter(|id| id.is_none()).count();
+        VertexId::new(Tag::QueryLocal, number as u64)
+    }
+
     fn constant(&self, constant: ConstantId) -> VertexId {
-        self.constants[constant.0 as usize].unwrap_or_else(|| absent(constant))
+        self.constants[constant.0 as usize].unwrap_or_else(|| self.absent(constant))
     }
 
     fn node(&self, node: Node, row: &Row) -> VertexId {
@@ -124,10 +131,122 @@ impl Naive<'_> {
                 row[usize::from(into.0)] = inline::from_integer(count as i64).expect("small");
                 vec![row]
             }
-            pattern => rows
+            by_row => rows
                 .iter()
-                .flat_map(|row| self.pattern(pattern, row))
+                .flat_map(|row| match by_row {
+                    Action::Nested { .. } => self.nested(by_row, row),
+                    Action::Probe { .. }
+                    | Action::Unify { .. }
+                    | Action::Bind { .. }
+                    | Action::Values { .. } => self.composed(by_row, row),
+                    pattern => self.pattern(pattern, row),
+                })
                 .collect(),
+        }
+    }
+
+    /// Each branch is walked from this row alone.
+    fn nested(&self, action: &Action, row: &Row) -> Vec<Row> {
+        let Action::Nested {
+            mode,
+            branches,
+            imports,
+            row: number,
+            exports,
+            ..
+        } = action
+        else {
+            unreachable!("the caller looked")
+        };
+        let mut within = vec![VertexId::UNBOUND; row.len()];
+        for slot in imports {
+            within[usize::from(slot.0)] = row[usize::from(slot.0)];
+        }
+        within[usize::from(number.0)] = inline::from_integer(0).expect("small");
+        let found = branches
+            .iter()
+            .flat_map(|branch| self.walk(branch, vec![within.clone()]));
+        let joined: Vec<Row> = found
+            .map(|found| {
+                let mut joined = row.clone();
+                for slot in exports {
+                    joined[usize::from(slot.0)] = found[usize::from(slot.0)];
+                }
+                joined
+            })
+            .collect();
+        match mode {
+            Mode::Left if joined.is_empty() => vec![row.clone()],
+            Mode::Inner | Mode::Left => joined,
+            Mode::Semi if !joined.is_empty() => vec![row.clone()],
+            Mode::Anti if joined.is_empty() => vec![row.clone()],
+            Mode::Semi | Mode::Anti => vec![],
+            Mode::Mark(mark) => {
+                let mut row = row.clone();
+                row[usize::from(mark.0)] = inline::from_boolean(!joined.is_empty());
+                vec![row]
+            }
+        }
+    }
+
+    fn composed(&self, action: &Action, row: &Row) -> Vec<Row> {
+        let cell = |slot: &Slot| row[usize::from(slot.0)];
+        let with = |cells: Vec<(Slot, VertexId)>| {
+            let mut row = row.clone();
+            for (slot, cell) in cells {
+                row[usize::from(slot.0)] = cell;
+            }
+            row
+        };
+        match action {
+            Action::Probe {
+                table,
+                keys,
+                exports,
+            } => {
+                let unit = vec![VertexId::UNBOUND; row.len()];
+                let table = self.walk(table, vec![unit]).into_iter();
+                let matches = |found: &Row| {
+                    keys.iter().all(|key| {
+                        !cell(key).is_unbound() && cell(key) == found[usize::from(key.0)]
+                    })
+                };
+                let cells = |found: Row| {
+                    let cell = |slot: &Slot| (*slot, found[usize::from(slot.0)]);
+                    exports.iter().map(cell).collect()
+                };
+                table
+                    .filter(matches)
+                    .map(|found| with(cells(found)))
+                    .collect()
+            }
+            Action::Unify { into, from } => {
+                let (left, right) = (cell(into), cell(from));
+                let compatible = left == right || left.is_unbound() || right.is_unbound();
+                let bound = if left.is_unbound() { right } else { left };
+                compatible
+                    .then(|| with(vec![(*into, bound)]))
+                    .into_iter()
+                    .collect()
+            }
+            Action::Bind { expression, into } => {
+                let value = self.value(expression, row).unwrap_or(VertexId::UNBOUND);
+                vec![with(vec![(*into, value)])]
+            }
+            Action::Values { columns, rows } => {
+                let term = |cell: &Option<ConstantId>| {
+                    cell.map_or(VertexId::UNBOUND, |constant| self.constant(constant))
+                };
+                let cells = |cells: &Vec<Option<ConstantId>>| {
+                    columns
+                        .iter()
+                        .copied()
+                        .zip(cells.iter().map(term))
+                        .collect()
+                };
+                rows.iter().map(|row| with(cells(row))).collect()
+            }
+            _ => unreachable!("the caller looked"),
         }
     }
 
@@ -228,7 +347,7 @@ impl Naive<'_> {
                         let pair = inline::integer(left).zip(inline::integer(right));
                         let strings = || {
                             let text = |id| match self.term(id) {
-                                Term::Literal(literal) if inline::integer(id).is_none() => {
+                                Term::Literal(literal) if !id.tag().is_some_and(Tag::is_inline) => {
                                     Some(literal.value().to_owned())
                                 }
                                 _ => None,
@@ -236,8 +355,10 @@ impl Naive<'_> {
                             Some(text(left)?.cmp(&text(right)?))
                         };
                         let same = || (left == right).then_some(std::cmp::Ordering::Equal);
+                        let booleans = inline::boolean(left).zip(inline::boolean(right));
                         let order = pair
                             .map(|(left, right)| left.cmp(&right))
+                            .or_else(|| Some(booleans?.0.cmp(&booleans?.1)))
                             .or_else(strings)
                             .or_else(same)?;
                         Some(match comparison {
@@ -264,7 +385,12 @@ impl Naive<'_> {
 
     fn term(&self, id: VertexId) -> Term {
         match id.tag() {
-            Some(Tag::QueryLocal) => self.plan.constants[id.payload() as usize].clone(),
+            Some(Tag::QueryLocal) => {
+                let mut absent =
+                    (0..self.constants.len()).filter(|&at| self.constants[at].is_none());
+                let at = absent.nth(id.payload() as usize).expect("a constant");
+                self.plan.constants[at].clone()
+            }
             _ => Numbered::term(id),
         }
     }

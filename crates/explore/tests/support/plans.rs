@@ -3,8 +3,8 @@
 use super::{Numbered, Random, absent, absent_string, integer, iri, string};
 use query::expression::{Comparison, Expression};
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, OrderKey, Plan, Scope, Slot, Step,
-    Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
+    Step, Weight,
 };
 use rdf::Direction;
 
@@ -14,10 +14,23 @@ pub struct Builder<'r> {
     plan: Plan,
     bound: Vec<Slot>,
     actions: Vec<Action>,
+    /// Percent of steps that are not patterns: blocks, tables, computed columns.
+    composed: u64,
+    /// Blocks around the one that is built.
+    depth: usize,
 }
 
 /// A random plan of patterns and filters; `tail` adds distinct, order, slice or count.
 pub fn plan(random: &mut Random, tail: bool) -> Plan {
+    build(random, tail, 0)
+}
+
+/// A random plan with blocks, tables and computed columns.
+pub fn composed(random: &mut Random, tail: bool) -> Plan {
+    build(random, tail, 50)
+}
+
+fn build(random: &mut Random, tail: bool, composed: u64) -> Plan {
     let mut constants: Vec<_> = (0..7).map(|n| Numbered::term(iri(n))).collect();
     constants.extend((0..3).map(|n| Numbered::term(integer(n))));
     constants.push(Numbered::term(string(0)));
@@ -45,6 +58,8 @@ pub fn plan(random: &mut Random, tail: bool) -> Plan {
         plan,
         bound: Vec::new(),
         actions: Vec::new(),
+        composed,
+        depth: 0,
     };
     builder.build(tail);
     builder.plan
@@ -53,7 +68,7 @@ pub fn plan(random: &mut Random, tail: bool) -> Plan {
 impl Builder<'_> {
     fn build(&mut self, tail: bool) {
         for _ in 0..=self.random.below(4) {
-            self.pattern();
+            self.pattern_or_composed();
             if self.random.chance(15) && !self.bound.is_empty() {
                 let filter = self.condition(2);
                 self.actions.push(Action::Filter(filter));
@@ -65,7 +80,182 @@ impl Builder<'_> {
             self.tail(&mut projection);
         }
         self.plan.form = Form::Select(projection.clone());
-        self.keep(&projection);
+        let actions = std::mem::take(&mut self.actions);
+        self.plan.steps = steps(actions, &[], &projection);
+    }
+
+    fn pattern_or_composed(&mut self) {
+        if self.composed == 0 || !self.random.chance(self.composed) {
+            return self.pattern();
+        }
+        match self.random.below(11) {
+            0..=4 if self.depth < 2 => self.nested(),
+            5 | 6 if self.depth < 2 => self.probe(),
+            7 | 8 => self.values(),
+            9 => {
+                let expression = if self.bound.is_empty() {
+                    Expression::Constant(ConstantId(12))
+                } else {
+                    self.operand()
+                };
+                let into = self.fresh();
+                self.actions.push(Action::Bind { expression, into });
+                self.bound.push(into);
+            }
+            _ => self.unify(),
+        }
+    }
+
+    /// Joins two columns; either may be none that is there.
+    fn unify(&mut self) {
+        let mut column = || {
+            if self.bound.is_empty() || self.random.chance(20) {
+                self.fresh()
+            } else {
+                self.bound_slot()
+            }
+        };
+        let (into, from) = (column(), column());
+        self.actions.push(Action::Unify { into, from });
+        if !self.bound.contains(&into) {
+            self.bound.push(into);
+        }
+    }
+
+    fn values(&mut self) {
+        let columns: Vec<Slot> = (0..=self.random.below(2)).map(|_| self.fresh()).collect();
+        let rows = (0..self.random.below(5))
+            .map(|_| {
+                let mut cell = || {
+                    let constant = ConstantId(self.random.below(13) as u32);
+                    (!self.random.chance(15)).then_some(constant)
+                };
+                columns.iter().map(|_| cell()).collect()
+            })
+            .collect();
+        self.bound.extend(&columns);
+        self.actions.push(Action::Values { columns, rows });
+    }
+
+    /// A block of a few actions that begins with these columns; the columns it ends with.
+    fn block(&mut self, before: &[Slot]) -> (Vec<Action>, Vec<Slot>) {
+        let bound = std::mem::replace(&mut self.bound, before.to_vec());
+        let actions = std::mem::take(&mut self.actions);
+        self.depth += 1;
+        for _ in 0..=self.random.below(2) {
+            if !self.random.chance(10) {
+                self.pattern_or_composed();
+            }
+        }
+        self.depth -= 1;
+        (
+            std::mem::replace(&mut self.actions, actions),
+            std::mem::replace(&mut self.bound, bound),
+        )
+    }
+
+    fn probe(&mut self) {
+        let (mut table, new) = self.block(&[]);
+        let mut keys = Vec::new();
+        if !new.is_empty() && !self.bound.is_empty() {
+            for _ in 0..self.random.below(3) {
+                let (into, from) = (self.bound_slot(), self.random.pick(&new));
+                if !keys.contains(&into) {
+                    table.push(Action::Unify { into, from });
+                    keys.push(into);
+                }
+            }
+        }
+        keys.sort();
+        let exports: Vec<Slot> = new.into_iter().filter(|_| self.random.chance(70)).collect();
+        let needed = [keys.clone(), exports.clone()].concat();
+        let table = steps(table, &[], &needed);
+        self.bound.extend(&exports);
+        self.actions.push(Action::Probe {
+            table,
+            keys,
+            exports,
+        });
+    }
+
+    fn nested(&mut self) {
+        let row = self.fresh();
+        let mut imports = self.bound.clone();
+        imports.retain(|_| self.random.chance(70));
+        imports.sort();
+        let row_by_row = self.random.chance(20);
+        let mut exports: Vec<Slot> = Vec::new();
+        let mut branches = Vec::new();
+        for _ in 0..=self.random.below(2) {
+            let (actions, made) = self.branch(&imports, row, row_by_row);
+            exports.extend(&made);
+            branches.push((actions, made));
+        }
+        exports.sort();
+        exports.dedup();
+        let mode = match self.random.below(8) {
+            0..=2 => Mode::Inner,
+            3 | 4 => Mode::Left,
+            5 => Mode::Semi,
+            6 => Mode::Anti,
+            _ => Mode::Mark(self.fresh()),
+        };
+        if !matches!(mode, Mode::Inner | Mode::Left) {
+            exports.clear();
+        }
+        let before = [imports.clone(), vec![row]].concat();
+        let branches = branches.into_iter().map(|(actions, made)| {
+            // A branch keeps what it makes, and what it was given that another changes.
+            let mut needed = match actions.last() {
+                Some(Action::Distinct { columns }) => columns.clone(),
+                _ => [exports.clone(), vec![row]].concat(),
+            };
+            needed.retain(|slot| made.contains(slot) || before.contains(slot));
+            steps(actions, &before, &needed)
+        });
+        let branches = branches.collect();
+        let new = exports.iter().filter(|slot| !self.bound.contains(slot));
+        let new: Vec<Slot> = new.copied().collect();
+        self.bound.extend(new);
+        if let Mode::Mark(mark) = mode {
+            self.bound.push(mark);
+        }
+        self.actions.push(Action::Nested {
+            mode,
+            branches,
+            imports,
+            row,
+            exports,
+            row_by_row,
+        });
+    }
+
+    /// The actions of a branch, and what it makes or changes.
+    fn branch(
+        &mut self,
+        imports: &[Slot],
+        row: Slot,
+        row_by_row: bool,
+    ) -> (Vec<Action>, Vec<Slot>) {
+        let (mut actions, mut made) = self.block(imports);
+        made.retain(|slot| !imports.contains(slot) && self.random.chance(70));
+        if !imports.is_empty() && !made.is_empty() && self.random.chance(30) {
+            let (into, from) = (self.random.pick(imports), self.random.pick(&made));
+            actions.push(Action::Unify { into, from });
+            made.push(into);
+        }
+        if self.random.chance(20) {
+            let columns = [made.clone(), vec![row]].concat();
+            actions.push(Action::Distinct { columns });
+        } else if row_by_row && self.random.chance(30) {
+            let into = self.fresh();
+            actions.push(Action::Count {
+                distinct: None,
+                into,
+            });
+            made = vec![into];
+        }
+        (actions, made)
     }
 
     fn fresh(&mut self) -> Slot {
@@ -300,128 +490,34 @@ impl Builder<'_> {
         let limit = self.random.chance(70).then(|| self.random.below(6) as u64);
         self.actions.push(Action::Slice { offset, limit });
     }
-
-    /// Turns the actions into steps; a column lives as long as somebody reads it.
-    fn keep(&mut self, projection: &[Slot]) {
-        let mut needed: Vec<Slot> = projection.to_vec();
-        let mut steps = Vec::new();
-        let mut defined = Vec::new();
-        for action in &self.actions {
-            let mut before: Vec<Slot> = defined.last().cloned().unwrap_or_default();
-            if let Action::Count { .. } = action {
-                before.clear();
-            }
-            before.extend(defines(action));
-            defined.push(before);
-        }
-        for (action, defined) in self.actions.drain(..).zip(defined).rev() {
-            needed.sort();
-            needed.dedup();
-            let mut keep = needed.clone();
-            keep.retain(|slot| defined.contains(slot));
-            let new = defines(&action);
-            needed.retain(|slot| !new.contains(slot));
-            needed.extend(uses(&action));
-            steps.push(Step {
-                action,
-                keep,
-                estimate: Estimate::default(),
-            });
-        }
-        steps.reverse();
-        self.plan.steps = steps;
-    }
 }
 
-fn defines(action: &Action) -> Vec<Slot> {
-    let graph = |scope: &Scope| match scope {
-        Scope::Bind(slot) => vec![*slot],
-        _ => vec![],
-    };
-    match action {
-        Action::Expand { scope, into, .. } => [graph(scope), vec![*into]].concat(),
-        Action::ExpandKeys { into, .. }
-        | Action::ExpandPredicates { into, .. }
-        | Action::AllPredicates { into }
-        | Action::AllGraphs { into }
-        | Action::Count { into, .. } => vec![*into],
-        Action::Check { scope, .. } => graph(scope),
-        _ => vec![],
+/// Turns actions into steps; a column lives as long as somebody reads it.
+fn steps(actions: Vec<Action>, before: &[Slot], needed: &[Slot]) -> Vec<Step> {
+    let mut needed: Vec<Slot> = needed.to_vec();
+    let mut steps = Vec::new();
+    let mut defined: Vec<Vec<Slot>> = Vec::new();
+    for action in &actions {
+        let mut after: Vec<Slot> = defined.last().map_or(before, Vec::as_slice).to_vec();
+        if let Action::Count { .. } = action {
+            after.clear();
+        }
+        action.for_each_write(&mut |slot| after.push(slot));
+        defined.push(after);
     }
-}
-
-fn uses(action: &Action) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    let mut node = |node: &Node| {
-        if let Node::Slot(slot) = node {
-            slots.push(*slot);
-        }
-    };
-    match action {
-        Action::Expand {
-            from,
-            predicate,
-            scope,
-            ..
-        } => {
-            node(from);
-            node(predicate);
-            if let Scope::Named(graph) = scope {
-                node(graph);
-            }
-        }
-        Action::ExpandKeys {
-            predicate, scope, ..
-        } => {
-            node(predicate);
-            if let Scope::Named(graph) = scope {
-                node(graph);
-            }
-        }
-        Action::ExpandPredicates { from, .. } => node(from),
-        Action::Check {
-            subject,
-            predicate,
-            object,
-            scope,
-        } => {
-            [subject, predicate, object].into_iter().for_each(&mut node);
-            if let Scope::Named(graph) = scope {
-                node(graph);
-            }
-        }
-        Action::Same { left, right } => slots.extend([*left, *right]),
-        Action::Filter(expression) => expression_slots(expression, &mut slots),
-        Action::Distinct { columns }
-        | Action::Count {
-            distinct: Some(columns),
-            ..
-        } => {
-            slots.extend(columns);
-        }
-        Action::Order { keys, .. } => {
-            for key in keys {
-                expression_slots(&key.expression, &mut slots);
-            }
-        }
-        _ => {}
+    for (action, defined) in actions.into_iter().zip(defined).rev() {
+        needed.sort();
+        needed.dedup();
+        let mut keep = needed.clone();
+        keep.retain(|slot| defined.contains(slot));
+        action.for_each_write(&mut |new| needed.retain(|slot| *slot != new));
+        action.for_each_read(&mut |slot| needed.push(slot));
+        steps.push(Step {
+            action,
+            keep,
+            estimate: Estimate::default(),
+        });
     }
-    slots
-}
-
-fn expression_slots(expression: &Expression, slots: &mut Vec<Slot>) {
-    match expression {
-        Expression::Slot(slot) | Expression::Bound(slot) => slots.push(*slot),
-        Expression::Not(one) => expression_slots(one, slots),
-        Expression::Or(all) | Expression::And(all) => {
-            for one in all {
-                expression_slots(one, slots);
-            }
-        }
-        Expression::SameTerm(left, right) | Expression::Compare(_, left, right) => {
-            expression_slots(left, slots);
-            expression_slots(right, slots);
-        }
-        _ => {}
-    }
+    steps.reverse();
+    steps
 }
