@@ -46,32 +46,18 @@ fn path(random: &mut Random, depth: usize) -> Path {
             _ => Path::Predicate(one(random)),
         };
     }
-    let mut inner = || path(random, depth - 1);
-    match inner_form(&mut inner) {
-        Form7::Leaf(path) => path,
-        Form7::Two(first, second) => match random.below(7) {
-            0 => Path::Inverse(Box::new(first)),
-            1 => Path::Sequence(vec![first, second]),
-            2 => Path::Alternative(vec![first, second]),
-            3 => Path::ZeroOrMore(Box::new(first)),
-            4 => Path::OneOrMore(Box::new(first)),
-            5 => Path::ZeroOrOne(Box::new(first)),
-            _ => first,
-        },
+    let first = path(random, depth - 1);
+    if matches!(first, Path::Negated { .. }) && random.chance(30) {
+        return first;
     }
-}
-
-enum Form7 {
-    Leaf(Path),
-    Two(Path, Path),
-}
-
-fn inner_form(inner: &mut dyn FnMut() -> Path) -> Form7 {
-    let first = inner();
-    if matches!(first, Path::Negated { .. }) {
-        return Form7::Leaf(first);
+    match random.below(6) {
+        0 => Path::Inverse(Box::new(first)),
+        1 => Path::Sequence(vec![first, path(random, depth - 1)]),
+        2 => Path::Alternative(vec![first, path(random, depth - 1)]),
+        3 => Path::ZeroOrMore(Box::new(first)),
+        4 => Path::OneOrMore(Box::new(first)),
+        _ => Path::ZeroOrOne(Box::new(first)),
     }
-    Form7::Two(first, inner())
 }
 
 fn negated(random: &mut Random) -> Path {

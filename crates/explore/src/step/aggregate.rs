@@ -79,6 +79,15 @@ impl<'a> AggregatePolicy<'a> {
         }
     }
 
+    /// An error where an argument has a constant pattern that is not supported.
+    pub(crate) fn check(&self) -> Result<(), WalkError> {
+        let mut arguments = self
+            .aggregates
+            .iter()
+            .filter_map(|one| one.argument.as_ref());
+        arguments.try_for_each(Computation::check)
+    }
+
     /// Whether a chunk without columns may be taken as a number of rows.
     fn counts_rows_only(&self) -> bool {
         let mut aggregates = self.aggregates.iter();
