@@ -80,6 +80,10 @@ pub struct Limits {
     /// Threads to use [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Prefix of endpoints that SERVICE may call, as in https://query.example/; may be repeated
+    /// [default: none]
+    #[arg(long, value_name = "URL")]
+    pub allow_service: Vec<String>,
 }
 
 /// `demo`

@@ -48,6 +48,11 @@ pub fn add_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
             "query.threads",
             limits.threads.map(|threads| threads.to_string()),
         ),
+        (
+            "--allow-service",
+            "service.allow",
+            (!limits.allow_service.is_empty()).then(|| limits.allow_service.join(",")),
+        ),
     ];
     add(layers, flags)
 }

@@ -105,7 +105,7 @@ impl From<QueryError> for Trouble {
             Kind::Remote => Code::Connection,
             Kind::Cancelled => Code::Interrupted,
             Kind::Damaged => Code::Integrity,
-            Kind::Output | Kind::Internal => Code::Failed,
+            Kind::NotFound | Kind::Format | Kind::Output | Kind::Internal => Code::Failed,
         };
         if error.is_broken_pipe() {
             return Trouble::new(code, "");

@@ -10,15 +10,17 @@
 //! where the client takes trailers.
 
 use crate::engine::Done;
+use crate::format::{AnswerFormat, LastRecord, offered};
 use crate::head::{self, Spent};
+use crate::negotiate::Accepted;
 use crate::pipe::{Early, Part, Reader};
 use crate::problem::Problem;
 use axum::body::Body;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER, VARY};
 use hyper::{HeaderMap, Response};
-use somersault::QueryError;
 use somersault::results::ResultFormat;
+use somersault::{AnswerKind, Kind, QueryError};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -31,8 +33,8 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// What a response needs to know besides the answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answering {
-    /// How the answer is written.
-    pub format: ResultFormat,
+    /// How the answer may be written.
+    pub accepted: Accepted,
     /// The client takes trailers.
     pub trailers: bool,
     /// Only the head of the response is wanted.
@@ -55,24 +57,35 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
         ..Spent::default()
     };
     let mut id = answering.request_id;
+    let mut kind = AnswerKind::Solutions;
     if let Some(started) = started {
+        kind = started.kind;
         id = started.id.to_string();
         spent.parse = Some(started.parse);
         spent.plan = Some(started.plan);
     }
+    // A query whose answer has no format for its client has failed above.
+    let format = answering.accepted.format(kind);
+    let format = format.unwrap_or(AnswerFormat::Rows(ResultFormat::Json));
     let mut response = match early {
-        Early::Failed(error) => Problem::of_query(&error).with_id(&id).into_response(),
+        Early::Failed(error) => {
+            let mut problem = Problem::of_query(&error).with_id(&id);
+            if error.kind == Kind::Format {
+                problem = problem.with_offered(offered(kind));
+            }
+            problem.into_response()
+        }
         // Nothing was run, so its length is not known either.
         Early::Whole(..) if answering.head_only => {
-            with_type(Body::new(Flowing { state: State::Over }), answering.format)
+            with_type(Body::new(Flowing { state: State::Over }), format)
         }
         Early::Whole(bytes, done) => {
             spent.exec = Some(done.exec);
-            with_type(Body::from(bytes), answering.format)
+            with_type(Body::from(bytes), format)
         }
         Early::Flowing => {
-            let flow = Flow::new(reader, answering.format, answering.trailers);
-            let mut response = with_type(Body::new(flow.into_body()), answering.format);
+            let flow = Flow::new(reader, format, answering.trailers);
+            let mut response = with_type(Body::new(flow.into_body()), format);
             if answering.trailers {
                 response
                     .headers_mut()
@@ -89,7 +102,7 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     response
 }
 
-fn with_type(body: Body, format: ResultFormat) -> Response<Body> {
+fn with_type(body: Body, format: AnswerFormat) -> Response<Body> {
     let mut response = Response::new(body);
     let media_type = HeaderValue::from_static(format.media_type());
     response.headers_mut().insert(CONTENT_TYPE, media_type);
@@ -104,7 +117,7 @@ pub(crate) struct BrokenOff;
 /// An answer that flows. It owns the pipe's reader, so dropping it cancels the query.
 struct Flow {
     reader: Reader,
-    format: ResultFormat,
+    format: AnswerFormat,
     trailers: bool,
     /// What was sent last ends a line.
     at_line_start: bool,
@@ -116,7 +129,7 @@ struct Flow {
 type Step = (Option<Flow>, Option<Result<Frame<Bytes>, BrokenOff>>);
 
 impl Flow {
-    fn new(reader: Reader, format: ResultFormat, trailers: bool) -> Flow {
+    fn new(reader: Reader, format: AnswerFormat, trailers: bool) -> Flow {
         Flow {
             reader,
             format,
@@ -154,14 +167,11 @@ impl Flow {
     /// The reason of a failure, in the format of the answer; empty where it has no room.
     fn last_record(&self, error: &QueryError) -> Bytes {
         let reason = error.to_string().replace(['\r', '\n'], " ");
-        let line_end = if self.at_line_start { "" } else { "\r\n" };
-        let record = match self.format {
-            ResultFormat::Json => String::new(),
-            ResultFormat::Xml => format!("<!-- error: {} -->", in_comment(&reason)),
-            ResultFormat::Csv => format!("{line_end}# error: {reason}\r\n"),
-            ResultFormat::Tsv => {
-                format!("{}# error: {reason}\n", line_end.trim_start_matches('\r'))
-            }
+        let record = match self.format.last_record() {
+            LastRecord::None => String::new(),
+            LastRecord::Comment => format!("<!-- error: {} -->", in_comment(&reason)),
+            LastRecord::Line(end) if self.at_line_start => format!("# error: {reason}{end}"),
+            LastRecord::Line(end) => format!("{end}# error: {reason}{end}"),
         };
         Bytes::from(record)
     }

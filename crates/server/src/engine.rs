@@ -5,11 +5,11 @@
 //! and each has a status or a promise of its own to be checked through a real socket. Called a few
 //! times per query, so the indirection costs nothing that could be measured.
 
-use crate::protocol::Asked;
+use crate::protocol::{Asked, What};
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::StopToken;
-use somersault::{Database, Query, QueryError, Request};
+use somersault::{AnswerKind, Database, GraphRead, Kind, Query, QueryError, Request};
 use std::time::Duration;
 
 /// A database, as the edge sees it.
@@ -46,6 +46,13 @@ pub(crate) struct Started {
     pub parse: Duration,
     /// Time of planning.
     pub plan: Duration,
+    /// What the answer is.
+    pub kind: AnswerKind,
+}
+
+fn no_such_graph(name: &Option<String>) -> QueryError {
+    let name = name.as_deref().unwrap_or_default();
+    QueryError::new(Kind::NotFound, format!("there is no graph <{name}>"))
 }
 
 /// What is known of a query that has ended well.
@@ -81,8 +88,15 @@ pub(crate) struct Contents {
 
 impl Engine for Database {
     fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
+        let text = match &asked.what {
+            What::Query(text) => text,
+            What::Graph(name) => {
+                let graph = self.open_graph(name.as_deref(), Some(timeout))?;
+                return Ok(Box::new(graph.ok_or_else(|| no_such_graph(name))?));
+            }
+        };
         let request = Request {
-            text: &asked.text,
+            text,
             default_graphs: asked.default_graphs.clone(),
             named_graphs: asked.named_graphs.clone(),
             timeout: Some(timeout),
@@ -127,11 +141,32 @@ impl Job for Query {
             token,
             parse: timings.parse,
             plan: timings.plan,
+            kind: self.kind(),
         }
     }
 
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
         let finished = Query::run(self, sink)?;
+        Ok(Done {
+            rows: finished.rows,
+            exec: finished.exec,
+        })
+    }
+}
+
+impl Job for GraphRead {
+    fn started(&self) -> Started {
+        Started {
+            id: self.id(),
+            token: self.token().clone(),
+            parse: Duration::ZERO,
+            plan: Duration::ZERO,
+            kind: AnswerKind::Graph,
+        }
+    }
+
+    fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
+        let finished = GraphRead::run(self, sink)?;
         Ok(Done {
             rows: finished.rows,
             exec: finished.exec,

@@ -52,7 +52,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    const NAMES: [&'static str; 13] = [
+    const NAMES: [&'static str; 17] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -66,6 +66,8 @@ impl Outcome {
         "damaged",
         "policy",
         "remote",
+        "not_found",
+        "format",
         "output",
         "internal",
     ];
@@ -87,8 +89,10 @@ impl Outcome {
                 Kind::Damaged => 10,
                 Kind::Policy => 11,
                 Kind::Remote => 12,
-                Kind::Output => 13,
-                Kind::Internal => 14,
+                Kind::NotFound => 13,
+                Kind::Format => 14,
+                Kind::Output => 15,
+                Kind::Internal => 16,
             },
         }
     }

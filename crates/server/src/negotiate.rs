@@ -1,4 +1,4 @@
-//! Content negotiation: which result format a client gets (RFC 9110, section 12.5.1).
+//! Content negotiation: which format a client gets (RFC 9110, section 12.5.1).
 //!
 //! Each format is judged by the most specific range that names it, as the RFC has it; the highest
 //! quality wins. Among equals: the one named more specifically, then the one named first by the
@@ -6,10 +6,12 @@
 //! over, because a client's slip in one of them says nothing about the others; a header without any
 //! range counts as absent.
 
+use crate::format::{AnswerFormat, offered};
 use crate::problem::Problem;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use somersault::results::ResultFormat;
+use somersault::{AnswerKind, GraphFormat};
 use std::cmp::Reverse;
 
 /// One range of an `Accept` header.
@@ -30,34 +32,75 @@ enum Fit {
     Exact,
 }
 
-/// The format for these headers, or the 406 that lists what there is.
-pub(crate) fn result_format(headers: &HeaderMap) -> Result<ResultFormat, Problem> {
-    let ranges = ranges(headers);
-    if ranges.is_empty() {
-        return Ok(ResultFormat::Json);
-    }
-    // `min_by_key` gives the first of equals, which keeps our own order among them.
-    ResultFormat::ALL
-        .into_iter()
-        .filter_map(|format| Some((format, judge(format, &ranges)?)))
-        .min_by_key(|(_, (quality, fit, place))| (Reverse(*quality), Reverse(*fit), *place))
-        .map(|(format, _)| format)
-        .ok_or_else(|| Problem::not_acceptable(offered()))
+/// The formats that a client takes, for whichever form its query turns out to have: only the parser
+/// tells, and negotiation comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    rows: Option<ResultFormat>,
+    graph: Option<GraphFormat>,
 }
 
-/// The canonical types of all formats.
-pub(crate) fn offered() -> Vec<&'static str> {
-    ResultFormat::ALL
+impl Accepted {
+    /// Reads `Accept`; a 406 that lists everything where nothing is taken.
+    pub fn read(headers: &HeaderMap) -> Result<Accepted, Problem> {
+        let accepted = Accepted::any(headers);
+        if accepted.rows.is_none() && accepted.graph.is_none() {
+            let mut all = offered(AnswerKind::Solutions);
+            all.extend(offered(AnswerKind::Graph));
+            return Err(Problem::not_acceptable(all));
+        }
+        Ok(accepted)
+    }
+
+    /// Reads `Accept` of a request whose answer is a graph.
+    pub fn read_graph(headers: &HeaderMap) -> Result<Accepted, Problem> {
+        let accepted = Accepted::any(headers);
+        match accepted.graph {
+            Some(_) => Ok(accepted),
+            None => Err(Problem::not_acceptable(offered(AnswerKind::Graph))),
+        }
+    }
+
+    fn any(headers: &HeaderMap) -> Accepted {
+        let ranges = ranges(headers);
+        let types = |format: &ResultFormat| format.accepted_types();
+        Accepted {
+            rows: best(&ResultFormat::ALL, types, &ranges),
+            graph: best(&GraphFormat::ALL, |format| format.accepted_types(), &ranges),
+        }
+    }
+
+    /// The format for an answer of this kind, if there is one.
+    pub fn format(self, kind: AnswerKind) -> Option<AnswerFormat> {
+        match kind {
+            AnswerKind::Solutions | AnswerKind::Boolean => self.rows.map(AnswerFormat::Rows),
+            AnswerKind::Graph => self.graph.map(AnswerFormat::Graph),
+        }
+    }
+}
+
+/// The best of these formats, which are in our own order.
+fn best<F: Copy>(
+    formats: &[F],
+    types: impl Fn(&F) -> &'static [&'static str],
+    ranges: &[Range],
+) -> Option<F> {
+    if ranges.is_empty() {
+        return formats.first().copied();
+    }
+    // `min_by_key` gives the first of equals, which keeps our own order among them.
+    formats
         .iter()
-        .map(|format| format.accepted_types()[0])
-        .collect()
+        .filter_map(|format| Some((*format, judge(types(format), ranges)?)))
+        .min_by_key(|(_, (quality, fit, place))| (Reverse(*quality), Reverse(*fit), *place))
+        .map(|(format, _)| format)
 }
 
 /// Quality, fit and place of the best range for a format; nothing where it is excluded or not
 /// named. The canonical type is what will be sent, so wildcards are about it alone, and who
 /// excludes it by name excludes the format; the other names count where they are named.
-fn judge(format: ResultFormat, ranges: &[Range]) -> Option<(u16, Fit, usize)> {
-    let (canonical, others) = format.accepted_types().split_first()?;
+fn judge(types: &[&str], ranges: &[Range]) -> Option<(u16, Fit, usize)> {
+    let (canonical, others) = types.split_first()?;
     let canonical = judge_type(canonical, ranges);
     if let Some((0, Fit::Exact, _)) = canonical {
         return None;
@@ -156,7 +199,7 @@ mod tests {
         for line in accept {
             headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
         }
-        result_format(&headers).ok().map(|format| match format {
+        Accepted::any(&headers).rows.map(|format| match format {
             ResultFormat::Json => "json",
             ResultFormat::Xml => "xml",
             ResultFormat::Csv => "csv",
@@ -211,7 +254,32 @@ mod tests {
     fn nothing_acceptable_is_a_406() {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("image/png"));
-        let response = result_format(&headers).unwrap_err().into_response();
+        let response = Accepted::read(&headers).unwrap_err().into_response();
         assert_eq!(response.status(), 406);
+    }
+
+    #[test]
+    fn graphs_have_formats_of_their_own() {
+        let table = [
+            ("", Some(GraphFormat::Turtle)),
+            ("*/*", Some(GraphFormat::Turtle)),
+            ("application/rdf+xml", Some(GraphFormat::RdfXml)),
+            ("application/json", Some(GraphFormat::JsonLd)),
+            ("text/plain, */*;q=0.1", Some(GraphFormat::NTriples)),
+            ("text/csv", None),
+            (
+                "application/n-triples;q=0.5, text/turtle;q=0.4",
+                Some(GraphFormat::NTriples),
+            ),
+        ];
+        for (accept, expected) in table {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(Accepted::any(&headers).graph, expected, "Accept: {accept}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/csv"));
+        assert!(Accepted::read(&headers).is_ok());
+        assert!(Accepted::read_graph(&headers).is_err());
     }
 }

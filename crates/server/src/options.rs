@@ -32,6 +32,8 @@ pub struct ServerOptions {
     pub timeout: Duration,
     /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
     pub cross_origin: bool,
+    /// Whether `SERVICE` may call other endpoints, for the description.
+    pub calls_out: bool,
     /// Time to send a request's head, or for the next request on an idle connection.
     pub head_timeout: Duration,
     /// Time to send a request's body.
@@ -54,6 +56,7 @@ impl Default for ServerOptions {
             text_bytes_max: 1 << 20,
             timeout: Duration::from_secs(30),
             cross_origin: false,
+            calls_out: false,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(30),
@@ -70,6 +73,7 @@ impl ServerOptions {
             connections_max: config.connections,
             text_bytes_max: config.text_max_bytes,
             timeout: config.timeout,
+            calls_out: !config.services.is_empty(),
             ..ServerOptions::default()
         }
     }

@@ -6,8 +6,9 @@
 //! first 50 ms of output starts with the first row: an engine that prints its variables and then
 //! computes for long can still fail with a status of its own.
 
+use crate::format::{AnswerFormat, AnswerWriter};
 use crate::pipe::{CHUNK_BYTES, Writer};
-use somersault::results::{ResultFormat, ResultWriter, Rows, Sink};
+use somersault::results::{Rows, Sink};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 /// A sink for one answer. Lives on the engine's thread.
 pub(crate) struct Outlet<'a> {
     buffer: Rc<RefCell<Buffer<'a>>>,
-    writer: ResultWriter<Handle<'a>>,
+    writer: AnswerWriter<Handle<'a>>,
 }
 
 struct Buffer<'a> {
@@ -28,10 +29,10 @@ struct Handle<'a>(Rc<RefCell<Buffer<'a>>>);
 
 impl<'a> Outlet<'a> {
     /// A sink that prints in this format into this pipe.
-    pub fn new(format: ResultFormat, pipe: &'a Writer) -> Outlet<'a> {
+    pub fn new(format: AnswerFormat, pipe: &'a Writer) -> Outlet<'a> {
         let bytes = Vec::with_capacity(CHUNK_BYTES);
         let buffer = Rc::new(RefCell::new(Buffer { bytes, pipe }));
-        let writer = ResultWriter::new(format, Handle(Rc::clone(&buffer)));
+        let writer = AnswerWriter::new(format, Handle(Rc::clone(&buffer)));
         Outlet { buffer, writer }
     }
 

@@ -222,7 +222,8 @@ impl Problem {
         response
     }
 
-    fn with_offered(mut self, offered: Vec<&'static str>) -> Problem {
+    /// With the media types that there are.
+    pub fn with_offered(mut self, offered: Vec<&'static str>) -> Problem {
         self.0.offered = offered;
         self
     }
@@ -274,6 +275,8 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             "remote",
             "An endpoint that the query asks gave no answer",
         ),
+        Kind::NotFound => (S::NOT_FOUND, "not-found", "There is nothing here"),
+        Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
         Kind::Output | Kind::Internal => (
             S::INTERNAL_SERVER_ERROR,
             "internal",

@@ -12,7 +12,7 @@
 //! `timeout` is ours: seconds, or a number with its unit.
 
 use crate::intake::{self, Bound};
-use crate::negotiate;
+use crate::negotiate::Accepted;
 use crate::options::ServerOptions;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -20,7 +20,6 @@ use axum::body::Body;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request};
 use somersault::oxrdf::NamedNode;
-use somersault::results::ResultFormat;
 use somersault::units::parse_duration;
 use std::time::Duration;
 
@@ -42,27 +41,36 @@ const OTHER_PARAMETERS_BYTES: u64 = 64 << 10;
 /// What a request asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
-    /// The query's text.
-    pub text: String,
+    /// What is read.
+    pub what: What,
     /// IRIs that make up the default graph.
     pub default_graphs: Vec<String>,
     /// IRIs of the named graphs.
     pub named_graphs: Vec<String>,
     /// The time it may take.
     pub timeout: Duration,
-    /// How the answer is written.
-    pub format: ResultFormat,
+    /// How the answer may be written.
+    pub accepted: Accepted,
     /// Only the head of the response is wanted.
     pub head_only: bool,
     /// The client takes trailers.
     pub trailers: bool,
 }
 
+/// What is read.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// What a query finds, by its text.
+    Query(String),
+    /// A graph as it is: the default one, or a named one.
+    Graph(Option<String>),
+}
+
 /// What the address, the method and the fields say, before the body is read.
-struct Envelope {
-    method: Method,
-    headers: HeaderMap,
-    parameters: Parameters,
+pub(crate) struct Envelope {
+    pub method: Method,
+    pub headers: HeaderMap,
+    pub parameters: Parameters,
 }
 
 /// Reads a request to a query endpoint.
@@ -95,11 +103,11 @@ pub(crate) async fn read(
 impl Envelope {
     fn asked(&self, text: String, options: &ServerOptions) -> Result<Asked, Problem> {
         Ok(Asked {
-            text,
+            what: What::Query(text),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
             timeout: self.timeout(options.timeout)?,
-            format: negotiate::result_format(&self.headers)?,
+            accepted: Accepted::read(&self.headers)?,
             head_only: self.method == Method::HEAD,
             trailers: takes_trailers(&self.headers),
         })
@@ -116,7 +124,7 @@ impl Envelope {
     }
 
     /// What the client asks for, but no more than there is.
-    fn timeout(&self, most: Duration) -> Result<Duration, Problem> {
+    pub fn timeout(&self, most: Duration) -> Result<Duration, Problem> {
         match self.parameters.single("timeout")? {
             None => Ok(most),
             Some(text) => Ok(timeout(text)?.min(most)),
@@ -227,7 +235,7 @@ fn foreign_charset(parameters: &str) -> Option<&str> {
         })
 }
 
-fn takes_trailers(headers: &HeaderMap) -> bool {
+pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {
     let values = headers
         .get_all(TE)
         .iter()

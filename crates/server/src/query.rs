@@ -5,6 +5,7 @@
 //! goes away at any moment takes its query along: hyper drops the handler, or the body.
 
 use crate::answer::{self, Answering};
+use crate::description;
 use crate::edge::{Edge, RequestId};
 use crate::engine::Engine;
 use crate::gate::{Turn, Turned};
@@ -18,8 +19,9 @@ use crate::work::Task;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
-use hyper::header::{ALLOW, HeaderName, HeaderValue};
+use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, Response};
+use somersault::{Kind, QueryError, Unit};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,33 +39,55 @@ pub(crate) async fn endpoint(
     let mut response = if request.method() == Method::OPTIONS {
         options(&edge)
     } else {
-        match ask(&edge, request, &request_id).await {
-            Ok(response) => response,
-            Err(problem) => refused(problem, &request_id),
-        }
+        respond(&edge, request, &request_id).await
     };
+    share(&edge, &mut response);
+    response
+}
+
+/// Lets pages of other origins read a response, where that is configured.
+pub(crate) fn share(edge: &Edge, response: &mut Response<Body>) {
     let headers = response.headers_mut();
     if edge.options.cross_origin {
         headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
         let ours = HeaderValue::from_static("query-id, server-timing, somersault-snapshot");
         headers.insert(hyper::header::ACCESS_CONTROL_EXPOSE_HEADERS, ours);
     }
-    response
 }
 
-async fn ask(
-    edge: &Arc<Edge>,
-    request: Request<Body>,
-    request_id: &str,
-) -> Result<Response<Body>, Problem> {
+async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> Response<Body> {
+    if asks_nothing(&request) {
+        let address = description::address(&request, edge);
+        return description::answer(edge, request.headers(), &address)
+            .unwrap_or_else(|problem| refused(problem, request_id));
+    }
+    match protocol::read(request, &edge.options).await {
+        Ok(asked) => answer(edge, asked, request_id).await,
+        Err(problem) => refused(problem, request_id),
+    }
+}
+
+/// A `GET` without parameters wants to know what this is.
+fn asks_nothing(request: &Request<Body>) -> bool {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    reads && request.uri().query().unwrap_or_default().is_empty()
+}
+
+/// Answers what is asked, or says why not.
+pub(crate) async fn answer(edge: &Arc<Edge>, asked: Asked, request_id: &str) -> Response<Body> {
+    ask(edge, asked, request_id)
+        .await
+        .unwrap_or_else(|problem| refused(problem, request_id))
+}
+
+async fn ask(edge: &Arc<Edge>, asked: Asked, request_id: &str) -> Result<Response<Body>, Problem> {
     let arrived = Instant::now();
-    let asked = protocol::read(request, &edge.options).await?;
     let engine = Arc::clone(edge.engine()?);
     let begun = Instant::now();
     let turn = turn(edge, asked.timeout, arrived).await?;
     let waited = Some(begun.elapsed()).filter(|waited| *waited > WAIT_NOTED);
     let answering = Answering {
-        format: asked.format,
+        accepted: asked.accepted,
         trailers: asked.trailers,
         head_only: asked.head_only,
         wait: waited,
@@ -109,17 +133,29 @@ struct Begun {
 }
 
 async fn turn(edge: &Edge, patience: Duration, arrived: Instant) -> Result<Turn, Problem> {
-    let why = match edge.gate.enter(patience).await {
+    let problem = match edge.gate.enter(patience).await {
         Ok(turn) => return Ok(turn),
-        Err(Turned::Away) => "too many queries wait for their turn",
-        Err(Turned::TooLate) => "the query's time was over before its turn came",
+        Err(Turned::Away) => Problem::overloaded("too many queries wait for their turn"),
+        Err(Turned::TooLate) => out_of_time(patience, arrived),
     };
     edge.metrics
         .query_ended(Outcome::TurnedAway, arrived.elapsed(), 0);
-    Err(Problem::overloaded(why))
+    Err(problem)
 }
 
-fn refused(problem: Problem, request_id: &str) -> Response<Body> {
+/// The failure of a query whose time was over before its turn came.
+fn out_of_time(timeout: Duration, arrived: Instant) -> Problem {
+    let error = QueryError::new(
+        Kind::Timeout,
+        "the query's time was over before its turn came",
+    );
+    let (limit, used) = (timeout.as_millis(), arrived.elapsed().as_millis());
+    let limited = error.with_limit(Unit::Milliseconds, limit as u64, used as u64);
+    Problem::of_query(&limited).with_header(RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+/// A problem as a response.
+pub(crate) fn refused(problem: Problem, request_id: &str) -> Response<Body> {
     let mut response = problem.with_id(request_id).into_response();
     let headers = response.headers_mut();
     headers.insert(hyper::header::VARY, HeaderValue::from_static("accept"));

@@ -3,6 +3,7 @@
 //! | path | |
 //! |---|---|
 //! | `/sparql`, `/query` | the SPARQL protocol's query operation, in [`crate::query`] |
+//! | `/store`, `/data` | the Graph Store Protocol, in [`crate::graph_store`] |
 //! | `/update` | refused: updates are not in this release |
 //! | `/` | a page with a form |
 //! | `/metrics`, `/health/live`, `/health/ready` | for machines that watch |
@@ -13,6 +14,7 @@
 
 use crate::api;
 use crate::edge::Edge;
+use crate::graph_store;
 use crate::head::{self, Signature};
 use crate::problem::Problem;
 use crate::query;
@@ -46,6 +48,10 @@ pub(crate) fn router(edge: &Arc<Edge>) -> Router {
         .route("/sparql/", any(query::endpoint))
         .route("/query", any(query::endpoint))
         .route("/query/", any(query::endpoint))
+        .route("/store", any(graph_store::endpoint))
+        .route("/store/", any(graph_store::endpoint))
+        .route("/data", any(graph_store::endpoint))
+        .route("/data/", any(graph_store::endpoint))
         .route("/update", any(update))
         .route("/", any(page))
         .route("/metrics", any(exposition))

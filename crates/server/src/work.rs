@@ -6,13 +6,14 @@
 //! on with everything else.
 
 use crate::engine::{Done, Engine};
+use crate::format::offered;
 use crate::metrics::{Metrics, Outcome};
 use crate::outlet::Outlet;
 use crate::pipe::Writer;
 use crate::protocol::Asked;
 use somersault::stop::StopReason;
 use somersault::units::format_duration;
-use somersault::{Kind, QueryError};
+use somersault::{AnswerKind, Kind, QueryError};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -51,11 +52,15 @@ impl Task {
 
     fn evaluate(&self) -> Result<Done, QueryError> {
         let mut job = self.engine.start(&self.asked, self.timeout)?;
-        self.writer.start(job.started());
+        let started = job.started();
+        let kind = started.kind;
+        self.writer.start(started);
+        let format = self.asked.accepted.format(kind);
+        let format = format.ok_or_else(|| not_acceptable(kind))?;
         if self.asked.head_only {
             return Ok(Done::default());
         }
-        let mut outlet = Outlet::new(self.asked.format, &self.writer);
+        let mut outlet = Outlet::new(format, &self.writer);
         job.run(&mut outlet)
     }
 
@@ -111,6 +116,18 @@ impl Task {
             None => self.request_id.clone(),
         }
     }
+}
+
+/// The client takes none of the formats of what its query answers with.
+fn not_acceptable(kind: AnswerKind) -> QueryError {
+    let what = match kind {
+        AnswerKind::Solutions => "rows, which are",
+        AnswerKind::Boolean => "a boolean, which is",
+        AnswerKind::Graph => "a graph, which is",
+    };
+    let list = offered(kind).join(", ");
+    let message = format!("the answer is {what} offered as {list}; `Accept` takes none of these");
+    QueryError::new(Kind::Format, message)
 }
 
 /// The error of a panic, with its message for the log.

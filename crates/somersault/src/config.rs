@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 9] = [
+pub const KEYS: [(&str, &str, &str); 10] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -116,6 +116,11 @@ pub const KEYS: [(&str, &str, &str); 9] = [
         "threads of one heavy query; auto is one per core",
     ),
     ("query.text_max", "1MiB", "longest query text"),
+    (
+        "service.allow",
+        "",
+        "prefixes of endpoints that SERVICE may call, separated by commas",
+    ),
     (
         "load.memory_limit",
         "auto",
@@ -165,6 +170,7 @@ impl Layers {
             for (key, value) in entries {
                 let text = match value {
                     toml::Value::String(text) => text,
+                    toml::Value::Array(list) => joined(list),
                     other => other.to_string(),
                 };
                 self.set(&format!("{section}.{key}"), text, origin.clone())?;
@@ -251,6 +257,7 @@ impl Layers {
             is_limit_automatic: self.is_automatic(LIMIT),
             query_threads: self.count_or("query.threads", machine.cores)?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
+            services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
         })
@@ -322,6 +329,8 @@ pub struct Config {
     pub query_threads: usize,
     /// Longest query text.
     pub text_max_bytes: u64,
+    /// Prefixes of endpoints that `SERVICE` may call.
+    pub services: Vec<String>,
     /// Memory of a load before it spills.
     pub load_memory_bytes: u64,
     /// Threads of a load.
@@ -360,6 +369,15 @@ impl Config {
     }
 }
 
+/// A list of a file in the form that a flag has.
+fn joined(list: Vec<toml::Value>) -> String {
+    let text = |value| match value {
+        toml::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    list.into_iter().map(text).collect::<Vec<_>>().join(",")
+}
+
 /// An IP address or `localhost`, and a port. Other names are not resolved: they may be several
 /// addresses, and a server should listen where it was told to.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -370,6 +388,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     numeric.parse().map_err(|_| {
         "expected an IP address (or localhost) and a port, as in 127.0.0.1:7272".to_owned()
     })
+}
+
+fn list(text: &str) -> Vec<String> {
+    let parts = text.split(',').map(str::trim);
+    parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn count(text: &str) -> Result<usize, String> {
@@ -494,6 +520,21 @@ mod tests {
             timeout.2.to_string(),
             "environment SOMERSAULT_QUERY__TIMEOUT"
         );
+    }
+
+    #[test]
+    fn a_list_is_an_array_or_has_commas() {
+        let mut layers = Layers::new();
+        assert!(layers.check(MACHINE).unwrap().services.is_empty());
+        let file = "[service]\nallow = [\"https://a.example/\", \"https://b.example/x\"]";
+        layers.add_file("f", file).unwrap();
+        let both = ["https://a.example/", "https://b.example/x"];
+        assert_eq!(layers.check(MACHINE).unwrap().services, both);
+        let flag = "https://a.example/, https://b.example/x".to_owned();
+        layers
+            .add_flag("--allow-service", "service.allow", flag)
+            .unwrap();
+        assert_eq!(layers.check(MACHINE).unwrap().services, both);
     }
 
     #[test]

@@ -28,6 +28,10 @@ pub enum Kind {
     Policy,
     /// Another endpoint that it asks gave no answer.
     Remote,
+    /// It asks for a graph that is not there.
+    NotFound,
+    /// Its answer cannot be written in a format that was asked for.
+    Format,
     /// Whoever takes the answer failed to.
     Output,
     /// A bug of ours.

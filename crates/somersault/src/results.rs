@@ -2,15 +2,18 @@
 //!
 //! The engine pushes batches into a [`Sink`], so memory does not grow with the result and a slow
 //! reader slows the walk down (back-pressure) instead of filling a buffer. [`ResultWriter`] is the
-//! sink that writes the W3C formats through `sparesults`. An answer is complete or an error: a
+//! sink that writes the W3C formats: JSON, CSV and TSV by itself, XML through `sparesults`. An answer is complete or an error: a
 //! writer that is dropped without [`Sink::finish`] leaves a body that no parser takes for whole
 //! where the format allows that (JSON, XML); CSV and TSV cannot show it, so the edge must break
 //! the connection.
+
+mod text;
 
 use oxrdf::{TermRef, Variable};
 use rdf::TermBuffer;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, WriterSolutionsSerializer};
 use std::io::{self, Write};
+use text::{TextFormat, TextWriter};
 
 /// A batch of rows: one column of terms per projected variable, all of the same length.
 #[derive(Debug, Default)]
@@ -105,6 +108,16 @@ impl ResultFormat {
         })
     }
 
+    /// The format, where we write it ourselves.
+    const fn text(self) -> Option<TextFormat> {
+        match self {
+            ResultFormat::Json => Some(TextFormat::Json),
+            ResultFormat::Csv => Some(TextFormat::Csv),
+            ResultFormat::Tsv => Some(TextFormat::Tsv),
+            ResultFormat::Xml => None,
+        }
+    }
+
     pub(crate) const fn library(self) -> QueryResultsFormat {
         match self {
             ResultFormat::Json => QueryResultsFormat::Json,
@@ -120,22 +133,26 @@ pub struct ResultWriter<W: Write> {
     format: ResultFormat,
     state: State<W>,
     variables: Vec<Variable>,
+    /// Bytes of a batch, kept for the next one.
+    text: Vec<u8>,
 }
 
 enum State<W: Write> {
     Waiting(W),
-    Writing(Box<WriterSolutionsSerializer<W>>),
+    Text(W, TextWriter),
+    Xml(Box<WriterSolutionsSerializer<W>>),
     Done(W),
     Broken,
 }
 
 impl<W: Write> ResultWriter<W> {
-    /// A writer; buffering is the caller's choice of `output`.
+    /// A writer; buffering is the caller's choice of `output`, which gets a batch of rows at once.
     pub fn new(format: ResultFormat, output: W) -> ResultWriter<W> {
         ResultWriter {
             format,
             state: State::Waiting(output),
             variables: Vec::new(),
+            text: Vec::new(),
         }
     }
 
@@ -143,24 +160,35 @@ impl<W: Write> ResultWriter<W> {
     pub fn into_output(self) -> Option<W> {
         match self.state {
             State::Done(output) | State::Waiting(output) => Some(output),
-            State::Writing(_) | State::Broken => None,
+            State::Text(..) | State::Xml(_) | State::Broken => None,
         }
     }
 
     fn out_of_order() -> io::Error {
         io::Error::other("parts of an answer came out of order")
     }
+
+    fn take(&mut self) -> State<W> {
+        self.text.clear();
+        std::mem::replace(&mut self.state, State::Broken)
+    }
 }
 
 impl<W: Write> Sink for ResultWriter<W> {
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
-        let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
+        let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        self.variables = variables.iter().map(Variable::new_unchecked).collect();
-        let serializer = QueryResultsSerializer::from_format(self.format.library())
-            .serialize_solutions_to_writer(output, self.variables.clone())?;
-        self.state = State::Writing(Box::new(serializer));
+        self.state = if let Some(format) = self.format.text() {
+            let writer = TextWriter::solutions(format, variables, &mut self.text);
+            output.write_all(&self.text)?;
+            State::Text(output, writer)
+        } else {
+            self.variables = variables.iter().map(Variable::new_unchecked).collect();
+            let serializer = QueryResultsSerializer::from_format(self.format.library())
+                .serialize_solutions_to_writer(output, self.variables.clone())?;
+            State::Xml(Box::new(serializer))
+        };
         Ok(())
     }
 
@@ -171,32 +199,50 @@ impl<W: Write> Sink for ResultWriter<W> {
     }
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
-        let State::Writing(serializer) = &mut self.state else {
-            return Err(Self::out_of_order());
-        };
-        for row in 0..rows.len {
-            let cells = self.variables.iter().zip(rows.row(row));
-            serializer.serialize(cells.filter_map(|(variable, term)| Some((variable, term?))))?;
+        match &mut self.state {
+            State::Text(output, writer) => {
+                self.text.clear();
+                writer.rows(rows, &mut self.text);
+                output.write_all(&self.text)
+            }
+            State::Xml(serializer) => {
+                for row in 0..rows.len {
+                    let cells = self.variables.iter().zip(rows.row(row));
+                    let bound = cells.filter_map(|(variable, term)| Some((variable, term?)));
+                    serializer.serialize(bound)?;
+                }
+                Ok(())
+            }
+            _ => Err(Self::out_of_order()),
         }
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let State::Writing(serializer) = std::mem::replace(&mut self.state, State::Broken) else {
-            return Err(Self::out_of_order());
+        let mut output = match self.take() {
+            State::Text(mut output, writer) => {
+                writer.finish(&mut self.text);
+                output.write_all(&self.text)?;
+                output
+            }
+            State::Xml(serializer) => serializer.finish()?,
+            _ => return Err(Self::out_of_order()),
         };
-        let mut output = serializer.finish()?;
         output.flush()?;
         self.state = State::Done(output);
         Ok(())
     }
 
     fn boolean(&mut self, value: bool) -> io::Result<()> {
-        let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
+        let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        let mut output = QueryResultsSerializer::from_format(self.format.library())
-            .serialize_boolean_to_writer(output, value)?;
+        if let Some(format) = self.format.text() {
+            text::boolean(format, value, &mut self.text);
+            output.write_all(&self.text)?;
+        } else {
+            output = QueryResultsSerializer::from_format(self.format.library())
+                .serialize_boolean_to_writer(output, value)?;
+        }
         output.flush()?;
         self.state = State::Done(output);
         Ok(())

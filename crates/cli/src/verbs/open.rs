@@ -5,14 +5,16 @@
 use crate::exit::{Code, Failure};
 use crate::settings;
 use crate::verbs::load;
+use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::load::{MemoryError, Source, Syntax, load_in_memory_then};
 use somersault::{Database, Options};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
-    Database::open(location, &Options::from_config(config)).map_err(|error| {
+    Database::open(location, &options(config, config)?).map_err(|error| {
         let code = if error.is_damage() {
             Code::Integrity
         } else {
@@ -20,6 +22,18 @@ pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
         };
         Failure::new(code, error)
     })
+}
+
+/// The limits of queries by `limits`, and whom they may call by `config`.
+fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
+    let mut options = Options::from_config(limits);
+    let prefixes = config.services.iter().map(String::as_str);
+    let allowed = AllowList::new(prefixes)
+        .map_err(|error| Failure::new(Code::Configuration, format!("service.allow: {error}")))?;
+    if !allowed.is_empty() {
+        options.service = Some(Arc::new(HttpServices::new(allowed)));
+    }
+    Ok(options)
 }
 
 /// Files loaded in memory, of this format if one is named.
@@ -58,9 +72,13 @@ fn memory(
     let mut request = load::request(config);
     request.base = base.map(str::to_owned);
     // What is free for queries is what the graph leaves.
+    let service = options(config, config)?.service;
     let options = || {
         let free = settings::machine().free_memory_bytes;
-        Options::from_config(&config.with_free_memory(free))
+        Options {
+            service,
+            ..Options::from_config(&config.with_free_memory(free))
+        }
     };
     let mut database = None;
     load::run_watched("load", true, |watch| {

@@ -15,12 +15,12 @@
 //! Texts that begin with `!` fail before they start: `!syntax`, `!panic`.
 
 use crate::engine::{Contents, Done, Engine, Job, Memory, Started};
-use crate::protocol::Asked;
+use crate::protocol::{Asked, What};
 use somersault::rdf::TermBuffer;
 use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, Running};
 use somersault::stop::{StopReason, StopToken};
-use somersault::{Kind, Position, QueryError, Unit};
+use somersault::{AnswerKind, Kind, Position, QueryError, Unit};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,16 +35,21 @@ pub struct ScriptedEngine {
 
 impl Engine for ScriptedEngine {
     fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
-        match asked.text.strip_prefix('!') {
+        let text = match &asked.what {
+            What::Query(text) => text.clone(),
+            What::Graph(name) => format!("rows 1; graph {name:?}"),
+        };
+        match text.strip_prefix('!') {
             Some("panic") => panic!("the planner met something"),
             Some(name) => return Err(failure(name)),
             None => {}
         }
         let token = StopToken::starting_now(Some(timeout));
-        let entry = self.running.enter(&asked.text, token.clone());
+        let entry = self.running.enter(&text, token.clone());
         let rows = Arc::clone(&self.rows);
         Ok(Box::new(Script {
             asked: asked.clone(),
+            text,
             entry,
             token,
             rows,
@@ -79,6 +84,7 @@ impl Engine for ScriptedEngine {
 
 struct Script {
     asked: Asked,
+    text: String,
     entry: Entry,
     token: StopToken,
     timeout: Duration,
@@ -92,16 +98,21 @@ impl Job for Script {
             token: self.token.clone(),
             parse: Duration::from_micros(5),
             plan: Duration::from_micros(7),
+            kind: if self.text.contains("ask") {
+                AnswerKind::Boolean
+            } else {
+                AnswerKind::Solutions
+            },
         }
     }
 
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
         let begun = Instant::now();
-        let asking = self.asked.text.contains("ask");
+        let asking = self.text.contains("ask");
         if !asking {
             output(sink.head(&["a".to_owned()]))?;
         }
-        let text = self.asked.text.clone();
+        let text = self.text.clone();
         for step in text.split(';') {
             self.step(step.trim(), sink)?;
         }

@@ -1,0 +1,147 @@
+//! The Service Description (SPARQL 1.1 Service Description): what a `GET` of the endpoint answers with
+//! when nothing is asked.
+//!
+//! It says what this endpoint can do and how large its default graph is; it does not list named graphs,
+//! which may be millions and are one query away.
+
+use crate::edge::Edge;
+use crate::format::{AnswerFormat, AnswerWriter};
+use crate::negotiate::Accepted;
+use crate::problem::Problem;
+use axum::body::Body;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, VARY};
+use hyper::{HeaderMap, Request, Response};
+use somersault::AnswerKind;
+use somersault::oxrdf::vocab::{rdf, xsd};
+use somersault::rdf::TermBuffer;
+use somersault::results::{Rows, Sink};
+
+const SD: &str = "http://www.w3.org/ns/sparql-service-description#";
+const VOID: &str = "http://rdfs.org/ns/void#";
+const FORMATS: &str = "http://www.w3.org/ns/formats/";
+
+/// What answers can be written as.
+const RESULT_FORMATS: [&str; 10] = [
+    "SPARQL_Results_JSON",
+    "SPARQL_Results_XML",
+    "SPARQL_Results_CSV",
+    "SPARQL_Results_TSV",
+    "Turtle",
+    "N-Triples",
+    "RDF_XML",
+    "JSON-LD",
+    "N-Quads",
+    "TriG",
+];
+
+/// The description, in a format that the client takes. `address` is that of the endpoint.
+pub(crate) fn answer(
+    edge: &Edge,
+    headers: &HeaderMap,
+    address: &str,
+) -> Result<Response<Body>, Problem> {
+    let accepted = Accepted::read_graph(headers)?;
+    let Some(format) = accepted.format(AnswerKind::Graph) else {
+        return Err(Problem::not_acceptable(crate::format::offered(
+            AnswerKind::Graph,
+        )));
+    };
+    let quads = edge.engine()?.contents().quads;
+    let mut triples = Triples::default();
+    triples.service(address, edge.options.calls_out);
+    triples.dataset(quads);
+    let text = triples.print(format);
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    let media_type = HeaderValue::from_static(format.media_type());
+    headers.insert(CONTENT_TYPE, media_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    Ok(response)
+}
+
+/// The endpoint's own address, as the client sees it.
+pub(crate) fn address(request: &Request<Body>, edge: &Edge) -> String {
+    let host = request.headers().get(HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let is_host = |host: &&str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+        !host.is_empty() && host.chars().all(is_plain)
+    };
+    let path = request.uri().path();
+    match host.filter(is_host) {
+        Some(host) => format!("http://{host}{path}"),
+        None => format!("http://{}{path}", edge.address),
+    }
+}
+
+/// A thing of the description that has no name.
+const SERVICE: &str = "service";
+const DATASET: &str = "dataset";
+const DEFAULT_GRAPH: &str = "defaultGraph";
+
+#[derive(Default)]
+struct Triples {
+    columns: [TermBuffer; 3],
+}
+
+impl Triples {
+    fn service(&mut self, address: &str, calls_out: bool) {
+        self.to_iri(SERVICE, rdf::TYPE.as_str(), &format!("{SD}Service"));
+        self.to_iri(SERVICE, &format!("{SD}endpoint"), address);
+        let language = format!("{SD}supportedLanguage");
+        for version in ["SPARQL10Query", "SPARQL11Query", "SPARQL12Query"] {
+            self.to_iri(SERVICE, &language, &format!("{SD}{version}"));
+        }
+        for format in RESULT_FORMATS {
+            let format = format!("{FORMATS}{format}");
+            self.to_iri(SERVICE, &format!("{SD}resultFormat"), &format);
+        }
+        if calls_out {
+            let feature = format!("{SD}BasicFederatedQuery");
+            self.to_iri(SERVICE, &format!("{SD}feature"), &feature);
+        }
+        self.to_blank(SERVICE, &format!("{SD}defaultDataset"), DATASET);
+    }
+
+    fn dataset(&mut self, quads: u64) {
+        self.to_iri(DATASET, rdf::TYPE.as_str(), &format!("{SD}Dataset"));
+        self.to_blank(DATASET, &format!("{SD}defaultGraph"), DEFAULT_GRAPH);
+        self.to_iri(DEFAULT_GRAPH, rdf::TYPE.as_str(), &format!("{SD}Graph"));
+        self.begin(DATASET, &format!("{VOID}triples"));
+        self.columns[2].push_typed(&quads.to_string(), xsd::INTEGER.as_str());
+    }
+
+    fn begin(&mut self, subject: &str, predicate: &str) {
+        self.columns[0].push_blank(subject);
+        self.columns[1].push_iri(predicate);
+    }
+
+    fn to_iri(&mut self, subject: &str, predicate: &str, object: &str) {
+        self.begin(subject, predicate);
+        self.columns[2].push_iri(object);
+    }
+
+    fn to_blank(&mut self, subject: &str, predicate: &str, object: &str) {
+        self.begin(subject, predicate);
+        self.columns[2].push_blank(object);
+    }
+
+    fn print(self, format: AnswerFormat) -> Vec<u8> {
+        let rows = Rows {
+            len: self.columns[0].len(),
+            columns: self.columns.into(),
+        };
+        let mut text = Vec::new();
+        let mut writer = AnswerWriter::new(format, &mut text);
+        let prefixes = [("sd", SD), ("void", VOID), ("formats", FORMATS)]
+            .map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned()));
+        writer
+            .graph_head(&prefixes)
+            .and_then(|()| writer.rows(&rows))
+            .and_then(|()| writer.finish())
+            .expect("a description of our own can be written in every format");
+        drop(writer);
+        text
+    }
+}

@@ -1,0 +1,429 @@
+//! Calls to other endpoints for `SERVICE`, and the rules that keep them from going anywhere else.
+//!
+//! A query is text from a stranger, and `SERVICE <http://10.0.0.1/...>` would make this server look
+//! into its own network for him. So: nothing is called unless a configured prefix allows it; an
+//! address that a name resolves to is refused when it is private, loopback or link-local, unless the
+//! prefix names the address itself, or `localhost`; a redirect is followed only to where the list allows it, at most
+//! [`REDIRECTS_MAX`] times. A prefix has to end within the path, or at its end with `/`, so that
+//! `https://good.example` does not allow `https://good.example.evil`.
+//!
+//! The resolved addresses are checked where the connection is made, so a name that resolves anew to
+//! something else gains nothing.
+
+use somersault::results::ResultFormat;
+use somersault::stop::StopToken;
+use somersault::{ServiceClient, ServiceError};
+use std::fmt;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use ureq::http::{Response, StatusCode, Uri, header};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Body};
+
+/// Redirects that are followed.
+pub const REDIRECTS_MAX: usize = 5;
+
+/// What is asked for: our own preference.
+const ACCEPT: &str = "application/sparql-results+json, application/sparql-results+xml;q=0.9, \
+    text/tab-separated-values;q=0.8";
+
+/// What may be called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowList {
+    prefixes: Vec<Prefix>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Prefix {
+    /// As it is compared: scheme, host and port in normal form, then the path.
+    text: String,
+    host: String,
+}
+
+/// Why a prefix cannot be allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("`{prefix}` is no prefix of addresses: {reason}")]
+pub struct BadPrefix {
+    prefix: String,
+    reason: &'static str,
+}
+
+impl AllowList {
+    /// These prefixes, each `http` or `https` with a host and a path.
+    pub fn new<'p>(prefixes: impl IntoIterator<Item = &'p str>) -> Result<AllowList, BadPrefix> {
+        let prefixes = prefixes.into_iter().map(|prefix| {
+            let bad = |reason| BadPrefix {
+                prefix: prefix.to_owned(),
+                reason,
+            };
+            let address =
+                normal(prefix).ok_or_else(|| bad("expected http:// or https:// with a host"))?;
+            if !address.path.starts_with('/') {
+                return Err(bad("expected a path, at least `/`, after the host"));
+            }
+            Ok(Prefix {
+                text: format!("{}{}", address.authority, address.path),
+                host: address.host,
+            })
+        });
+        Ok(AllowList {
+            prefixes: prefixes.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether nothing is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
+    fn allows(&self, uri: &str) -> bool {
+        let Some(address) = normal(uri) else {
+            return false;
+        };
+        // A path that climbs is compared as if it did not, by servers that are not us.
+        if address.path.contains("/..") || address.path.contains("/.%2e") {
+            return false;
+        }
+        let path = if address.path.is_empty() {
+            "/"
+        } else {
+            &address.path
+        };
+        let text = format!("{}{path}", address.authority);
+        self.prefixes
+            .iter()
+            .any(|prefix| text.starts_with(&prefix.text))
+    }
+
+    /// Whether a prefix names this host.
+    fn names(&self, host: &str) -> bool {
+        self.prefixes
+            .iter()
+            .any(|prefix| prefix.host.eq_ignore_ascii_case(host))
+    }
+}
+
+struct Address {
+    /// Scheme, host in lower case, and port.
+    authority: String,
+    host: String,
+    /// With the query part.
+    path: String,
+}
+
+/// An address with its defaults filled in; `None` where it is none of HTTP, or has a user in it.
+fn normal(text: &str) -> Option<Address> {
+    let uri: Uri = text.parse().ok()?;
+    let scheme = uri.scheme_str()?.to_ascii_lowercase();
+    let port = match scheme.as_str() {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    let authority = uri.authority()?;
+    if authority.as_str().contains('@') {
+        return None;
+    }
+    let host = authority.host().to_ascii_lowercase();
+    if host.is_empty() {
+        return None;
+    }
+    let port = authority.port_u16().unwrap_or(port);
+    let after = text.split_once("://")?.1;
+    let path = after.find('/').map_or("", |at| &after[at..]);
+    Some(Address {
+        authority: format!("{scheme}://{host}:{port}"),
+        host: host.trim_matches(['[', ']']).to_owned(),
+        path: path.split('#').next().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Calls endpoints over HTTP.
+pub struct HttpServices {
+    allowed: AllowList,
+    agent: Agent,
+}
+
+impl fmt::Debug for HttpServices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServices")
+            .field("allowed", &self.allowed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl HttpServices {
+    /// Calls what the list allows.
+    pub fn new(allowed: AllowList) -> HttpServices {
+        let config = Agent::config_builder()
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .proxy(None)
+            .user_agent(concat!("somersault/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let resolver = Guarded {
+            allowed: allowed.clone(),
+            inner: DefaultResolver::default(),
+        };
+        HttpServices {
+            allowed,
+            agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
+        }
+    }
+
+    fn ask(
+        &self,
+        endpoint: &str,
+        query: &str,
+        timeout: Duration,
+    ) -> Result<Response<Body>, ServiceError> {
+        let mut address = endpoint.to_owned();
+        for _ in 0..=REDIRECTS_MAX {
+            if !self.allowed.allows(&address) {
+                return Err(refused(format!(
+                    "<{address}> is not in the list of allowed prefixes"
+                )));
+            }
+            let request = self
+                .agent
+                .post(&address)
+                .config()
+                .timeout_global(Some(timeout))
+                .build()
+                .header(header::ACCEPT, ACCEPT)
+                .header(header::CONTENT_TYPE, "application/sparql-query");
+            let response = request.send(query).map_err(|error| match error {
+                ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    refused(error.to_string())
+                }
+                error => failed(error.to_string()),
+            })?;
+            let status = response.status();
+            if !status.is_redirection() {
+                return Ok(response);
+            }
+            let location = response.headers().get(header::LOCATION);
+            let location = location.and_then(|location| location.to_str().ok());
+            // A relative one stays with the host that sent it.
+            address = match location {
+                Some(location) if location.starts_with('/') && !location.starts_with("//") => {
+                    let host = normal(&address).map(|address| address.authority);
+                    format!("{}{location}", host.unwrap_or_default())
+                }
+                Some(location) => location.to_owned(),
+                None => return Err(failed(format!("it answered {status} without a Location"))),
+            };
+        }
+        Err(failed(format!("more than {REDIRECTS_MAX} redirects")))
+    }
+}
+
+impl ServiceClient for HttpServices {
+    fn select(
+        &self,
+        endpoint: &str,
+        query: &str,
+        timeout: Duration,
+        stopped: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
+        let response = self.ask(endpoint, query, timeout)?;
+        let status = response.status();
+        let (head, body) = response.into_parts();
+        if status != StatusCode::OK {
+            return Err(failed(format!("it answered {status}")));
+        }
+        let media_type = head.headers.get(header::CONTENT_TYPE);
+        let media_type = media_type
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        let format = ResultFormat::ALL.into_iter().find(|format| {
+            let mut types = format.accepted_types().iter();
+            types.any(|known| known.eq_ignore_ascii_case(essence))
+        });
+        match format {
+            Some(ResultFormat::Csv) | None => Err(failed(format!(
+                "its answer is `{media_type}`, not SPARQL results"
+            ))),
+            Some(format) => {
+                let reader = body.into_reader();
+                Ok((format, Box::new(Stoppable { reader, stopped })))
+            }
+        }
+    }
+}
+
+/// A body that ends with an error once its query has to.
+struct Stoppable<R> {
+    reader: R,
+    stopped: StopToken,
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stopped.reason().is_some() {
+            return Err(io::Error::other("the query has ended"));
+        }
+        self.reader.read(buffer)
+    }
+}
+
+fn refused(message: String) -> ServiceError {
+    ServiceError {
+        message,
+        refused: true,
+    }
+}
+
+fn failed(message: String) -> ServiceError {
+    ServiceError {
+        message,
+        refused: false,
+    }
+}
+
+/// Resolves names, and leaves out the addresses that must not be called.
+#[derive(Debug)]
+struct Guarded {
+    allowed: AllowList,
+    inner: DefaultResolver,
+}
+
+impl Resolver for Guarded {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let resolved = self.inner.resolve(uri, config, timeout)?;
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let is_explicit = host.parse::<IpAddr>().is_ok() || host.eq_ignore_ascii_case("localhost");
+        if is_explicit && self.allowed.names(host) {
+            // The list names the address itself.
+            return Ok(resolved);
+        }
+        if let Some(private) = resolved.iter().find(|address| is_private(address)) {
+            let why = format!("`{host}` is at the private address {}", private.ip());
+            let error = io::Error::new(io::ErrorKind::PermissionDenied, why);
+            return Err(ureq::Error::Io(error));
+        }
+        Ok(resolved)
+    }
+}
+
+/// Whether an address is one of a private network, of this machine, or of none.
+fn is_private(address: &SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V4(ip) => is_private_v4(ip),
+        IpAddr::V6(ip) => is_private_v6(ip),
+    }
+}
+
+fn is_private_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_unspecified()
+        || ip.is_broadcast()
+        || ip.is_multicast()
+        || ip.is_documentation()
+        || a == 0
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 192 && b == 0)
+        || (a == 198 && (b == 18 || b == 19))
+        || a >= 240
+}
+
+fn is_private_v6(ip: Ipv6Addr) -> bool {
+    // What embeds an IPv4 address is judged by that (RFC 4291, 6052, 3056).
+    if let Some(embedded) = ip.to_ipv4_mapped() {
+        return is_private_v4(embedded);
+    }
+    let segments = ip.segments();
+    let embedded = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        is_private_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match segments {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
+        [0x2002, high, low, ..] => embedded(high, low),
+        [0, 0, 0, 0, 0, 0, ..] => true,
+        _ => {
+            ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_multicast()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_allow_what_begins_with_them() {
+        let list = AllowList::new(["https://Good.example/sparql", "http://db.example:8080/"]);
+        let list = list.unwrap();
+        for allowed in [
+            "https://good.example/sparql",
+            "https://good.example:443/sparql?x=1",
+            "http://db.example:8080/a/b",
+            "http://db.example:8080",
+        ] {
+            assert!(list.allows(allowed), "{allowed}");
+        }
+        for refused in [
+            "http://good.example/sparql",
+            "https://good.example.evil/sparql",
+            "https://good.example@evil/sparql",
+            "https://good.example/",
+            "http://db.example/",
+            "http://db.example:8080/a/../b",
+            "ftp://db.example:8080/",
+            "file:///etc/passwd",
+            "",
+        ] {
+            assert!(!list.allows(refused), "{refused}");
+        }
+        for bad in ["good.example", "https://good.example", "ftp://x/"] {
+            assert!(AllowList::new([bad]).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn private_addresses() {
+        for ip in [
+            "10.0.0.1",
+            "127.0.0.1",
+            "169.254.169.254",
+            "192.168.1.1",
+            "172.16.0.1",
+            "0.0.0.0",
+            "100.64.0.1",
+            "::1",
+            "fc00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+        ] {
+            assert!(
+                is_private(&SocketAddr::new(ip.parse().unwrap(), 80)),
+                "{ip}"
+            );
+        }
+        for ip in ["1.1.1.1", "93.184.216.34", "2606:4700::1111"] {
+            assert!(
+                !is_private(&SocketAddr::new(ip.parse().unwrap(), 80)),
+                "{ip}"
+            );
+        }
+    }
+}

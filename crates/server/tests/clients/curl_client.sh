@@ -1,0 +1,29 @@
+#!/bin/sh
+# curl: the protocol by hand. Argument: the server's address, as in http://127.0.0.1:7272.
+set -eu
+base=$1
+fail() { echo "failed: $1" >&2; exit 1; }
+ask='ASK { <http://e/p1> <http://e/knows> <http://e/p2> }'
+select='SELECT ?n { <http://e/p1> <http://e/name> ?n }'
+
+out=$(curl -fsS -G "$base/sparql" --data-urlencode "query=$ask")
+[ "$out" = '{"head":{},"boolean":true}' ] || fail "ASK by GET: $out"
+out=$(curl -fsS "$base/sparql" -H 'Accept: text/csv' --data-urlencode "query=$select" | tr -d '\r')
+[ "$out" = "$(printf 'n\nPerson 1')" ] || fail "SELECT by form: $out"
+out=$(curl -fsS "$base/query" -H 'Content-Type: application/sparql-query' -H 'Accept: text/tab-separated-values' --data "$select")
+[ "$out" = "$(printf '?n\n"Person 1"@en')" ] || fail "SELECT by POST: $out"
+out=$(curl -fsS -X QUERY "$base/sparql" -H 'Content-Type: application/sparql-query' -H 'Accept: text/csv' --data "$select" | tr -d '\r')
+[ "$out" = "$(printf 'n\nPerson 1')" ] || fail "SELECT by QUERY: $out"
+out=$(curl -fsS -G "$base/sparql" -H 'Accept: application/n-triples' --data-urlencode 'query=CONSTRUCT WHERE { <http://e/p1> <http://e/knows> ?b }')
+[ "$out" = '<http://e/p1> <http://e/knows> <http://e/p2> .' ] || fail "CONSTRUCT: $out"
+out=$(curl -fsS -G "$base/sparql" -H 'Accept: text/turtle' --data-urlencode 'query=DESCRIBE <http://e/p1>' | grep -c 'http://e/')
+[ "$out" -ge 1 ] || fail "DESCRIBE: $out"
+out=$(curl -fsS "$base/store?graph=http://e/graph" -H 'Accept: application/n-triples' | wc -l)
+[ "$out" -eq 1 ] || fail "a named graph: $out lines"
+out=$(curl -sS -o /dev/null -w '%{http_code}' "$base/store?graph=http://e/nowhere")
+[ "$out" = 404 ] || fail "a graph that is not there: $out"
+out=$(curl -fsS "$base/sparql" -H 'Accept: text/turtle' | grep -c 'sparql-service-description')
+[ "$out" -ge 1 ] || fail "service description: $out"
+out=$(curl -sS -o /dev/null -w '%{http_code}' -G "$base/sparql" --data-urlencode 'query=SELECT {')
+[ "$out" = 400 ] || fail "a query that does not parse: $out"
+echo ok

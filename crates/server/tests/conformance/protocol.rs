@@ -1,0 +1,82 @@
+//! The query side of the SPARQL 1.1 Protocol: the requests of the W3C's suite, sent as it has them.
+//!
+//! Requests are read from the manifest, with the path of its endpoint replaced by ours. The data is
+//! what the manifest names, under the names it gives. Left to whoever evaluates updates, and not
+//! counted: `update_dataset_default_graph`, `update_dataset_default_graphs`,
+//! `update_dataset_named_graphs`, `update_dataset_full`, `update_post_form`, `update_post_direct`,
+//! `update_base_uri`, `bad_update_get`, `bad_multiple_updates`, `bad_update_wrong_media_type`,
+//! `bad_update_missing_form_type`, `bad_update_non_utf8`, `bad_update_syntax` and
+//! `bad_update_dataset_conflict`.
+
+use crate::client::{self, Answer};
+use crate::served::Served;
+use crate::{engine, say, suites};
+use testkit::suite::requests::{Exchange, Reply};
+use testkit::suite::{Case, Kind, Report, Results, Verdict, data, results};
+
+#[test]
+fn queries_of_the_protocol() {
+    let chosen = |case: &Case| case.kind == Kind::Protocol && !case.name.contains("update");
+    let mut failed = 0;
+    for suite in suites("sparql11").unwrap_or_default() {
+        if let Some(report) = Report::of(&suite, &[], chosen, check) {
+            assert!(
+                report.passed + report.failed.len() >= 19,
+                "tests are missing"
+            );
+            failed += say(report, "queries");
+        }
+    }
+    assert_eq!(failed, 0, "see above");
+}
+
+fn check(case: &Case) -> Verdict {
+    let input = data::input_of_dataset(&data::dataset(case)?);
+    let served = Served::new(engine::loaded(&input, &engine::options(None))?)?;
+    if case.exchanges.is_empty() {
+        return Err("the test has no requests".to_owned());
+    }
+    for (number, exchange) in case.exchanges.iter().enumerate() {
+        let answer = send(&served, exchange, "/sparql/", "/sparql");
+        judge(&exchange.expected, &answer)
+            .map_err(|error| format!("request {}: {error}", number + 1))?;
+    }
+    Ok(())
+}
+
+/// Sends a request, with one path in the place of another.
+pub fn send(served: &Served, exchange: &Exchange, theirs: &str, ours: &str) -> Answer {
+    let path = exchange.path.replacen(theirs, ours, 1);
+    let line = format!("{} {path}", exchange.method);
+    let fields = exchange.fields.iter();
+    let fields: Vec<String> = fields
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let body = exchange.body.as_deref().unwrap_or_default();
+    client::send(served.address, &line, &fields, body)
+}
+
+fn judge(expected: &Reply, answer: &Answer) -> Verdict {
+    if !expected.allows(answer.status) {
+        let (status, statuses) = (answer.status, &expected.statuses);
+        return Err(format!(
+            "expected {statuses:?}, got {status}: {}",
+            crate::shown(answer)
+        ));
+    }
+    let Some(format) = &expected.format else {
+        return Ok(());
+    };
+    let media_type = answer.field("content-type");
+    let given = results::of_media_type(&answer.body, media_type, "http://localhost/sparql")?;
+    match (format.as_str(), given, expected.boolean) {
+        ("boolean", Results::Boolean(given), Some(wanted)) if given != wanted => {
+            Err(format!("expected {wanted}, got {given}"))
+        }
+        ("boolean", Results::Boolean(_), _)
+        | ("tabular", Results::Solutions { .. }, _)
+        | ("RDF", Results::Graph(_), _) => Ok(()),
+        (wanted, _, _) => Err(format!("expected {wanted}, got {media_type}")),
+    }
+}
