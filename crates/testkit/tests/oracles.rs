@@ -3,11 +3,11 @@
 //! Both have to agree where the specification leaves no choice and `spareval` is not known to
 //! deviate. `SOMERSAULT_SEED` replays one graph; a failing one prints its seed.
 
+use std::collections::BTreeMap;
+use testkit::naive::{self, NaiveError};
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query, random_wide_query};
-use std::collections::BTreeMap;
-use testkit::naive::{self, NaiveError};
 use testkit::{graph, oracles, seeds, shrink};
 
 const QUERIES_A_GRAPH: usize = 40;
@@ -67,7 +67,7 @@ fn the_oracles_agree_on_the_whole_algebra() {
         for _ in 0..QUERIES_A_GRAPH {
             let query = random_wide_query(&vocabulary, &mut random);
             tally.asked += 1;
-            let expected = oracles::expected_within(&dataset, &query, oracles::WIDE_WORK_MAX);
+            let expected = oracles::expected_wide(&dataset, &query);
             let expected = match expected {
                 Ok(Some(expected)) => expected,
                 Ok(None) => {
@@ -98,7 +98,11 @@ fn the_oracles_agree_on_the_whole_algebra() {
     eprintln!("oracles, whole algebra: {tally:?}\n{reasons:#?}");
     let count = failures.len();
     failures.truncate(5);
-    assert!(count == 0, "{count} disagreements, the first:\n{}", failures.join("\n\n"));
+    assert!(
+        count == 0,
+        "{count} disagreements, the first:\n{}",
+        failures.join("\n\n")
+    );
     assert!(
         tally.agreed * 10 > tally.asked * 7,
         "too few questions were compared: {tally:?}"
@@ -113,7 +117,7 @@ fn the_oracles_agree_on_the_whole_algebra() {
 fn smallest(dataset: &oxrdf::Dataset, query: &str, seed: u64, complaint: String) -> String {
     let mut last = complaint;
     let small = shrink::dataset(dataset, &mut |part| {
-        let verdict = oracles::expected_within(part, query, oracles::WIDE_WORK_MAX);
+        let verdict = oracles::expected_wide(part, query);
         verdict.map_err(|complaint| last = complaint).is_err()
     });
     let graph = graph::write(&small, graph::Format::NQuads);

@@ -382,16 +382,16 @@ impl<'a> Evaluator<'a> {
                 }
                 NamedNodePattern::Variable(variable) => {
                     let slot = self.slot(variable);
-                    if graph.is_empty() {
-                        self.notes
-                            .spareval_differs("our narrowed dataset has no empty graphs");
-                    }
                     assert!(row.bind(slot, iri), "an empty solution binds anything");
                     if !here.input.bind(slot, iri) {
                         continue;
                     }
                     here.graph_slots.push(slot);
                 }
+            }
+            if graph.is_empty() {
+                self.notes
+                    .spareval_differs("our narrowed dataset has no empty graphs");
             }
             let solutions = self.evaluate(inner, &here)?;
             union.extend(solutions.iter().filter_map(|each| each.merged(&row)));

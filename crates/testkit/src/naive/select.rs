@@ -152,7 +152,10 @@ impl Evaluator<'_> {
             }
         }
         let has_slice = selected.offset > 0 || selected.limit.is_some();
-        let keys = selected.ordering.as_ref().map_or(0, |each| each.descending.len());
+        let keys = selected
+            .ordering
+            .as_ref()
+            .map_or(0, |each| each.descending.len());
         if has_slice && (0..keys).any(|column| selected.is_mixed(column)) {
             return Err(OPEN);
         }

@@ -54,15 +54,6 @@ impl Solution {
         restricted
     }
 
-    /// Without this variable.
-    pub(super) fn without(&self, slot: usize) -> Solution {
-        let mut without = self.clone();
-        if let Some(cell) = without.cells.get_mut(slot) {
-            *cell = None;
-        }
-        without
-    }
-
     /// Both together, where they agree on the variables that both bind (compatible mappings).
     pub(super) fn merged(&self, other: &Solution) -> Option<Solution> {
         let mut merged = self.clone();

@@ -92,8 +92,16 @@ fn what_it_cannot_do_is_an_error() {
     let error = |query| answer(&dataset, query).unwrap_err();
     assert!(matches!(error("SELECT"), NaiveError::Parse(_)));
     assert!(matches!(
-        error("SELECT * { OPTIONAL {} }"),
+        error("SELECT * { SERVICE <http://example.org/sparql> {} }"),
         NaiveError::Unsupported(_)
+    ));
+    assert!(matches!(
+        error("SELECT (RAND() AS ?r) {}"),
+        NaiveError::Unsupported(_)
+    ));
+    assert!(matches!(
+        error("SELECT * { { SELECT ?s { ?s ?p ?o } LIMIT 1 } }"),
+        NaiveError::Undetermined(_)
     ));
     let cross = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o . ?p ?q ?r .
         ?s ?t ?u }";

@@ -82,7 +82,11 @@ impl Writer<'_> {
     }
 
     fn set_function(&mut self, is_open: bool) -> String {
-        let distinct = if self.random.chance(30) { "DISTINCT " } else { "" };
+        let distinct = if self.random.chance(30) {
+            "DISTINCT "
+        } else {
+            ""
+        };
         let argument = match self.random.below(8) {
             0 => self.number(),
             1 => format!("STRLEN(STR({}))", self.variable()),

@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 
     /// At times one term is a blank node of the query: a variable that nobody sees outside.
-    fn anonymous_term(&mut self, chosen: &[&Quad]) -> Option<Term> {
+    pub(super) fn anonymous_term(&mut self, chosen: &[&Quad]) -> Option<Term> {
         if !self.random.chance(6) {
             return None;
         }
@@ -89,7 +89,12 @@ impl Writer<'_> {
     }
 
     /// What stands for a term: a variable in so many of a hundred cases, or itself.
-    pub(super) fn place(&mut self, term: &Term, variables: usize, anonymous: Option<&Term>) -> String {
+    pub(super) fn place(
+        &mut self,
+        term: &Term,
+        variables: usize,
+        anonymous: Option<&Term>,
+    ) -> String {
         if anonymous == Some(term) {
             return format!("_:a{}", self.anonymous);
         }

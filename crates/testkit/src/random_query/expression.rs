@@ -43,10 +43,19 @@ impl Writer<'_> {
             }
             1 if depth < 3 && self.budget > 0 => {
                 let inner = self.inside(quads, clause, depth + 1);
-                format!("IF(NOT EXISTS {{ {inner} }}, {}, {})", self.variable(), self.term_value())
+                format!(
+                    "IF(NOT EXISTS {{ {inner} }}, {}, {})",
+                    self.variable(),
+                    self.term_value()
+                )
             }
             2..5 => self.variable(),
-            5 => format!("COALESCE({}, {}, {})", self.term_value(), self.variable(), self.small()),
+            5 => format!(
+                "COALESCE({}, {}, {})",
+                self.term_value(),
+                self.variable(),
+                self.small()
+            ),
             6 | 7 => self.number(),
             8 => self.text(),
             _ => self.term_value(),
@@ -57,7 +66,14 @@ impl Writer<'_> {
     pub(super) fn term_value(&mut self) -> String {
         let variable = self.variable();
         let types = [
-            "integer", "decimal", "double", "float", "boolean", "string", "dateTime", "date",
+            "integer",
+            "decimal",
+            "double",
+            "float",
+            "boolean",
+            "string",
+            "dateTime",
+            "date",
             "dayTimeDuration",
         ];
         match self.random.below(22) {
@@ -73,14 +89,21 @@ impl Writer<'_> {
             6 => format!("STRDT(STR({variable}), <http://example.org/datatype>)"),
             7 => format!("STRLANG(STR({variable}), \"en\")"),
             8 => {
-                let name = *self.random.pick(&["MD5", "SHA1", "SHA256", "SHA384", "SHA512"]);
+                let name = *self
+                    .random
+                    .pick(&["MD5", "SHA1", "SHA256", "SHA384", "SHA512"]);
                 format!("{name}(STR({variable}))")
             }
             9 => format!("TZ({variable})"),
             10 => format!("TIMEZONE({variable})"),
-            11 => format!("TRIPLE({variable}, <http://example.org/p0>, {})", self.variable()),
+            11 => format!(
+                "TRIPLE({variable}, <http://example.org/p0>, {})",
+                self.variable()
+            ),
             12 => {
-                let name = *self.random.pick(&["SUBJECT", "PREDICATE", "OBJECT", "isTRIPLE"]);
+                let name = *self
+                    .random
+                    .pick(&["SUBJECT", "PREDICATE", "OBJECT", "isTRIPLE"]);
                 format!("{name}({variable})")
             }
             13 => {
@@ -92,7 +115,9 @@ impl Writer<'_> {
             16 => format!("COALESCE(1/0, {variable})"),
             17 => format!("({variable} + {})", self.small()),
             18 => format!("({variable} - {})", self.variable()),
-            19 => format!("ADJUST({variable}, \"PT1H\"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>)"),
+            19 => format!(
+                "ADJUST({variable}, \"PT1H\"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>)"
+            ),
             20 => format!("CONCAT(STR({variable}), \"-\", STR({}))", self.variable()),
             _ => self.constant(),
         }

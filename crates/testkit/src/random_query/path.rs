@@ -18,7 +18,11 @@ impl Writer<'_> {
                 (subject, object)
             }
         };
-        let object = if self.random.chance(12) { subject.clone() } else { object };
+        let object = if self.random.chance(12) {
+            subject.clone()
+        } else {
+            object
+        };
         for end in [&subject, &object] {
             if end.starts_with('?') {
                 self.note(end);

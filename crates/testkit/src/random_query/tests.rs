@@ -4,7 +4,13 @@ use super::*;
 use crate::random_graph::{Shape, random_dataset};
 use spargebra::SparqlParser;
 
+type Draw = fn(&Vocabulary, &mut Random) -> String;
+
 fn queries(seed: u64, count: usize) -> Vec<String> {
+    drawn(random_query, seed, count)
+}
+
+fn drawn(draw: Draw, seed: u64, count: usize) -> Vec<String> {
     let mut random = Random::new(seed);
     let shape = Shape {
         graphs: 2,
@@ -12,9 +18,7 @@ fn queries(seed: u64, count: usize) -> Vec<String> {
         ..Shape::random(&mut random)
     };
     let vocabulary = Vocabulary::of(&random_dataset(&shape, &mut random));
-    (0..count)
-        .map(|_| random_query(&vocabulary, &mut random))
-        .collect()
+    (0..count).map(|_| draw(&vocabulary, &mut random)).collect()
 }
 
 #[test]
@@ -40,7 +44,25 @@ fn reaches_every_part_of_the_subset() {
         .flat_map(|seed| queries(seed, 100))
         .collect::<Vec<_>>()
         .join("\n");
-    for part in PARTS.split_whitespace() {
+    has_all(&all, PARTS);
+}
+
+#[test]
+fn wide_queries_reach_every_part_of_the_algebra() {
+    assert_eq!(
+        drawn(random_wide_query, 7, 20),
+        drawn(random_wide_query, 7, 20)
+    );
+    let all: String = (0..40)
+        .flat_map(|seed| drawn(random_wide_query, seed, 100))
+        .collect::<Vec<_>>()
+        .join("\n");
+    has_all(&all, PARTS);
+    has_all(&all, WIDE_PARTS);
+}
+
+fn has_all(all: &str, parts: &str) {
+    for part in parts.split_whitespace() {
         let part = part.replace('~', " ");
         assert!(all.contains(&part), "no query has {part}");
     }
@@ -53,3 +75,11 @@ const PARTS: &str = "ASK DISTINCT REDUCED COUNT(*) COUNT(DISTINCT~*) SELECT~* FR
     CONTAINS( STRBEFORE( STRAFTER( ENCODE_FOR_URI( CONCAT( langMATCHES( REGEX( REPLACE( ABS( \
     ROUND( CEIL( FLOOR( YEAR( MONTH( DAY( HOURS( MINUTES( SECONDS( sameTerm( IN~( NOT~IN \
     BOUND( IF( COALESCE( && || !( * / + - (-? (+? <= >=";
+
+const WIDE_PARTS: &str = "OPTIONAL UNION MINUS EXISTS NOT~EXISTS BIND( VALUES UNDEF LATERAL {~SELECT \
+    GROUP~BY HAVING( COUNT( COUNT(DISTINCT~ SUM( SUM(DISTINCT AVG( MIN( MAX( SAMPLE( GROUP_CONCAT( \
+    SEPARATOR CONSTRUCT DESCRIBE <<( )* )+ )? >* >+ >? !( |^ ^( )/ IRI( STRDT( STRLANG( STRLANGDIR( \
+    MD5( SHA1( SHA256( SHA384( SHA512( TZ( TIMEZONE( ADJUST( TRIPLE( SUBJECT( PREDICATE( OBJECT( \
+    isTRIPLE( LANGDIR( hasLANG( hasLANGDIR( XMLSchema#integer>( XMLSchema#decimal>( \
+    XMLSchema#double>( XMLSchema#float>( XMLSchema#boolean>( XMLSchema#string>( \
+    XMLSchema#dateTime>( XMLSchema#date>( IF(NOT~EXISTS HAVING(EXISTS";

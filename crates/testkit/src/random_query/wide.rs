@@ -44,7 +44,11 @@ impl Writer<'_> {
             12..15 => (format!("DESCRIBE {}", self.described()), String::new()),
             15..45 => {
                 let grouped = self.grouped(&quads, clause, 1, true);
-                let word = if self.random.chance(8) { "DISTINCT " } else { "" };
+                let word = if self.random.chance(8) {
+                    "DISTINCT "
+                } else {
+                    ""
+                };
                 (format!("SELECT {word}{}", grouped.head), grouped.tail)
             }
             45..55 => {
@@ -169,25 +173,33 @@ impl Writer<'_> {
         }
         let count = *self.random.pick(&[1, 1, 1, 2]);
         let chosen = self.walk(quads, count);
-        let lines = chosen.iter().map(|quad| self.wide_pattern(quad));
+        let anonymous = self.anonymous_term(&chosen);
+        let lines = chosen
+            .iter()
+            .map(|quad| self.wide_pattern(quad, anonymous.as_ref()));
         lines.collect::<Vec<_>>().join(" ")
     }
 
     /// A triple pattern; a triple term with its parts in the places of variables.
-    fn wide_pattern(&mut self, quad: &Quad) -> String {
+    fn wide_pattern(&mut self, quad: &Quad, anonymous: Option<&Term>) -> String {
         let Term::Triple(inner) = &quad.object else {
-            return self.pattern(quad, None);
+            return self.pattern(quad, anonymous);
         };
         let subject = self.place(&quad.subject.clone().into(), 80, None);
         let start = self.place(&inner.subject.clone().into(), 70, None);
         let predicate = self.place(&inner.predicate.clone().into(), 30, None);
         let end = self.place(&inner.object, 70, None);
-        format!("{subject} {} <<( {start} {predicate} {end} )>> .", quad.predicate)
+        format!(
+            "{subject} {} <<( {start} {predicate} {end} )>> .",
+            quad.predicate
+        )
     }
 
     /// `VALUES` over variables in use, with some cells left open.
     fn table(&mut self, quads: &[&Quad]) -> String {
-        let mut names: Vec<String> = (0..self.random.between(1, 2)).map(|_| self.variable()).collect();
+        let mut names: Vec<String> = (0..self.random.between(1, 2))
+            .map(|_| self.variable())
+            .collect();
         names.dedup();
         for name in &names {
             self.note(name);
@@ -241,7 +253,10 @@ impl Writer<'_> {
             self.variable_of(&graph.into())
         };
         self.note(&variable);
-        format!("GRAPH {variable} {{ {} }}", self.inside(&quads, clause, depth))
+        format!(
+            "GRAPH {variable} {{ {} }}",
+            self.inside(&quads, clause, depth)
+        )
     }
 
     /// A sub-query: it projects some variables, groups, or takes the first rows of an order.
@@ -252,7 +267,10 @@ impl Writer<'_> {
             let grouped = self.grouped(quads, clause, depth, false);
             self.variables.truncate(outside);
             grouped.columns.iter().for_each(|column| self.note(column));
-            return format!("SELECT {} WHERE {{ {group} }}{}", grouped.head, grouped.tail);
+            return format!(
+                "SELECT {} WHERE {{ {group} }}{}",
+                grouped.head, grouped.tail
+            );
         }
         let mut projected = self.variables.clone();
         self.random.shuffle(&mut projected);
@@ -261,12 +279,20 @@ impl Writer<'_> {
         self.variables.truncate(outside);
         projected.iter().for_each(|column| self.note(column));
         let word = *self.random.pick(&["", "", "DISTINCT "]);
-        let columns = if projected.is_empty() { "*".to_owned() } else { projected.join(" ") };
+        let columns = if projected.is_empty() {
+            "*".to_owned()
+        } else {
+            projected.join(" ")
+        };
         let mut text = format!("SELECT {word}{columns} WHERE {{ {group} }}");
         if self.random.chance(35) && !projected.is_empty() {
             text.push_str(" ORDER BY");
             for column in &projected {
-                let key = if self.random.chance(30) { format!("DESC({column})") } else { column.clone() };
+                let key = if self.random.chance(30) {
+                    format!("DESC({column})")
+                } else {
+                    column.clone()
+                };
                 let _ = write!(text, " {key}");
             }
             let _ = write!(text, " LIMIT {}", self.random.between(1, 4));
