@@ -65,9 +65,7 @@ pub(crate) struct Chain<'p, 'a> {
     finished: usize,
     /// Whether somebody pushes rows.
     open: bool,
-    /// Whether the first row answers the query (`ASK`), and whether the rows given out are its own.
-    asks: bool,
-    answers: bool,
+    asks: Asks,
     /// Whether the answer is known.
     answered: bool,
     /// A chain without steps gives its input as it is.
@@ -79,6 +77,17 @@ pub(crate) struct Chain<'p, 'a> {
     /// What full chunks take, drawn on the budget at the first call.
     chunks_bytes: u64,
     chunks: Reservation<'a>,
+}
+
+/// Whether the first row answers the query.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// All rows are wanted.
+    No,
+    /// Of an `ASK`, steps whose rows are not the query's: the first rows are wanted soon.
+    Part,
+    /// Of an `ASK`, its last steps.
+    Last,
 }
 
 /// One step of the chain and its input.
@@ -127,8 +136,12 @@ impl<'p, 'a> Chain<'p, 'a> {
         let rows = options
             .chunk_rows
             .clamp(1, rows_fitting(context.prepared.cells()));
-        let asks = context.prepared.is_ask() && block.is_top();
-        let capacity = if asks || block.limits_rows() {
+        let asks = match context.prepared.is_ask() && block.is_top() {
+            true if steps.end == block.steps().len() => Asks::Last,
+            true => Asks::Part,
+            false => Asks::No,
+        };
+        let capacity = if asks != Asks::No || block.limits_rows() {
             rows.min(ROWS_FIRST)
         } else {
             rows
@@ -148,7 +161,6 @@ impl<'p, 'a> Chain<'p, 'a> {
             finished: born,
             open: false,
             asks,
-            answers: asks && steps.end == block.steps().len(),
             answered: false,
             pass: Chunk::with_columns(width, before),
             capacity,
@@ -278,7 +290,7 @@ impl<'p, 'a> Chain<'p, 'a> {
 
     /// One row answers `ASK`.
     fn deliver(&mut self, out: &mut Chunk) -> Status {
-        if self.answers {
+        if self.asks == Asks::Last {
             out.truncate(1);
             self.answered = true;
             self.pass.clear();
@@ -291,7 +303,7 @@ impl<'p, 'a> Chain<'p, 'a> {
     /// next step that waits for its input's end.
     fn choose(&mut self, out: &mut Chunk) -> Result<Choice, WalkError> {
         let full = (self.capacity as u64).div_ceil(2);
-        let has_answer = self.asks && !out.is_empty();
+        let has_answer = self.asks != Asks::No && !out.is_empty();
         if out.rows() >= full || has_answer || self.answered {
             return Ok(Choice::Deliver);
         }

@@ -225,6 +225,24 @@ fn holders() -> Vec<(&'static str, Plan)> {
             ]),
         ),
         (
+            "keys of a graph",
+            plan_of(vec![step(
+                Action::ExpandKeys {
+                    predicate: PREDICATE,
+                    direction,
+                    scope,
+                    into,
+                },
+                &[X],
+            )]),
+        ),
+    ]
+}
+
+/// The same by steps that hold steps.
+fn composed_holders() -> Vec<(&'static str, Plan)> {
+    vec![
+        (
             "probe",
             plan_of(vec![
                 keys(X, &[X]),
@@ -263,18 +281,6 @@ fn holders() -> Vec<(&'static str, Plan)> {
                 ),
             ]),
         ),
-        (
-            "keys of a graph",
-            plan_of(vec![step(
-                Action::ExpandKeys {
-                    predicate: PREDICATE,
-                    direction,
-                    scope,
-                    into,
-                },
-                &[X],
-            )]),
-        ),
     ]
 }
 
@@ -295,66 +301,9 @@ fn endless() -> Vec<(&'static str, Plan)> {
         expression: Expression::Slot(X),
         descending: false,
     };
-    let branch = |last: &[Slot]| vec![keys(Y, &[Y, ROW]), keys(Z, last)];
-    let in_vain = || {
-        let mut steps = branch(&[Y, Z, ROW]);
-        let never = Expression::Compare(
-            Comparison::Less,
-            Box::new(Expression::Slot(Z)),
-            Box::new(Expression::Slot(Y)),
-        );
-        steps.push(step(Action::Filter(never), &[ROW]));
-        steps
-    };
     vec![
-        (
-            "nested",
-            plan_of(vec![
-                keys(X, &[X]),
-                nested(Mode::Inner, branch(&[Y, Z, ROW]), &[Y, Z], &[X, Y, Z]),
-            ]),
-        ),
-        (
-            "optional in vain",
-            plan_of(vec![
-                keys(X, &[X]),
-                nested(Mode::Left, in_vain(), &[Y], &[X, Y]),
-            ]),
-        ),
-        (
-            "not exists",
-            plan_of(vec![
-                keys(X, &[X]),
-                nested(Mode::Anti, in_vain(), &[], &[X]),
-            ]),
-        ),
-        (
-            "a large table",
-            plan_of(vec![
-                keys(X, &[X]),
-                probe(product(&[X, Y, Z]), &[X], &[Y, Z], &[X, Y, Z]),
-            ]),
-        ),
-        (
-            "a product with tables",
-            plan_of(vec![
-                keys(X, &[X]),
-                probe(vec![keys(Y, &[Y])], &[], &[Y], &[X, Y]),
-                probe(vec![keys(Z, &[Z])], &[], &[Z], &[X, Y, Z]),
-            ]),
-        ),
-        (
-            "bind",
-            with(
-                Action::Bind {
-                    expression: never.clone(),
-                    into: ROW,
-                },
-                &[ROW],
-            ),
-        ),
         ("rows", plan_of(product(&[X, Y, Z]))),
-        ("filter", with(Action::Filter(never.clone()), &[X])),
+        ("filter", with(Action::Filter(never), &[X])),
         ("same", with(Action::Same { left: X, right: Y }, &[X])),
         (
             "distinct",
@@ -408,6 +357,66 @@ fn endless() -> Vec<(&'static str, Plan)> {
     ]
 }
 
+/// The same by steps that hold steps.
+fn composed_endless() -> Vec<(&'static str, Plan)> {
+    let product = vec![keys(X, &[X]), keys(Y, &[X, Y]), keys(Z, &[X, Y, Z])];
+    let branch = |last: &[Slot]| vec![keys(Y, &[Y, ROW]), keys(Z, last)];
+    let in_vain = || {
+        let mut steps = branch(&[Y, Z, ROW]);
+        let never = Expression::Compare(
+            Comparison::Less,
+            Box::new(Expression::Slot(Z)),
+            Box::new(Expression::Slot(Y)),
+        );
+        steps.push(step(Action::Filter(never), &[ROW]));
+        steps
+    };
+    vec![
+        (
+            "nested",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Inner, branch(&[Y, Z, ROW]), &[Y, Z], &[X, Y, Z]),
+            ]),
+        ),
+        (
+            "optional in vain",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Left, in_vain(), &[Y], &[X, Y]),
+            ]),
+        ),
+        (
+            "not exists",
+            plan_of(vec![
+                keys(X, &[X]),
+                nested(Mode::Anti, in_vain(), &[], &[X]),
+            ]),
+        ),
+        ("bind", {
+            let (expression, into) = (Expression::Bound(X), ROW);
+            let mut steps = product.clone();
+            steps.push(step(Action::Bind { expression, into }, &[ROW]));
+            plan_of(steps)
+        }),
+        (
+            "a large table",
+            plan_of(vec![
+                keys(X, &[X]),
+                probe(product, &[X], &[Y, Z], &[X, Y, Z]),
+            ]),
+        ),
+        (
+            "a product with tables",
+            plan_of(vec![
+                keys(X, &[X]),
+                probe(vec![keys(Y, &[Y])], &[], &[Y], &[X, Y]),
+                probe(vec![keys(Z, &[Z])], &[], &[Z], &[X, Y, Z]),
+            ]),
+        ),
+    ]
+}
+
 fn run(plan: &Plan, limits: Limits<'_>) -> Result<u64, WalkError> {
     let view = snapshot_of(&graph(), None);
     let ids: Vec<Option<VertexId>> = constants(plan, &Numbered);
@@ -434,7 +443,7 @@ fn run_over<'a>(
 
 #[test]
 fn a_small_budget_is_refused_and_given_back() {
-    for (name, plan) in holders() {
+    for (name, plan) in holders().into_iter().chain(composed_holders()) {
         for limit_bytes in [0, 1000, 20_000] {
             let memory = Budget::new(limit_bytes);
             let result = run(
@@ -455,7 +464,7 @@ fn a_small_budget_is_refused_and_given_back() {
 
 #[test]
 fn what_is_enough_is_enough_and_given_back() {
-    for (name, plan) in holders() {
+    for (name, plan) in holders().into_iter().chain(composed_holders()) {
         let memory = Budget::new(4 << 20);
         let result = run(
             &plan,
@@ -472,7 +481,7 @@ fn what_is_enough_is_enough_and_given_back() {
 
 #[test]
 fn a_walk_ends_when_told_to() {
-    for (name, plan) in endless() {
+    for (name, plan) in endless().into_iter().chain(composed_endless()) {
         for (looks, reason) in [(0, StopReason::Cancelled), (500, StopReason::Deadline)] {
             let memory = Budget::new(u64::MAX / 2);
             let stop = After {

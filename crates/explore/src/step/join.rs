@@ -84,8 +84,9 @@ pub(crate) struct Join<'p, 'a> {
     making: Option<Making<'p, 'a>>,
     product: Product,
     row: u32,
-    /// The next row of the table for the row, once it was looked up.
-    chain: Option<Option<u32>>,
+    /// Whether the row was looked up, and what was found and not yet joined.
+    looked_up: bool,
+    next: Option<u32>,
     positions: Vec<u32>,
     found: Vec<u32>,
     effort: Effort,
@@ -107,7 +108,8 @@ impl<'p, 'a> Join<'p, 'a> {
             making: None,
             product: Product::default(),
             row: 0,
-            chain: None,
+            looked_up: false,
+            next: None,
             positions: Vec::new(),
             found: Vec::new(),
             effort: Effort::default(),
@@ -197,23 +199,20 @@ impl<'p, 'a> Join<'p, 'a> {
         self.found.clear();
         let rows = flow.input.len() as u32;
         while self.row < rows && self.found.len() < room {
-            let next = match self.chain.take() {
-                Some(next) => next,
-                None => {
-                    self.effort.spend(LOOKUP_NS, &self.limits)?;
-                    let key = |column: usize| {
-                        flow.input.live(self.policy.keys[column])[self.row as usize]
-                    };
-                    table.find(key)
-                }
-            };
-            match next {
-                Some(found) => {
-                    self.positions.push(self.row);
-                    self.found.push(found);
-                    self.chain = Some(table.before(found));
-                }
-                None => self.row += 1,
+            if !self.looked_up {
+                self.effort.spend(LOOKUP_NS, &self.limits)?;
+                let key =
+                    |column: usize| flow.input.live(self.policy.keys[column])[self.row as usize];
+                self.next = table.find(key);
+                self.looked_up = true;
+            }
+            if let Some(found) = self.next {
+                self.positions.push(self.row);
+                self.found.push(found);
+                self.next = table.before(found);
+            } else {
+                self.row += 1;
+                self.looked_up = false;
             }
         }
         flow.output

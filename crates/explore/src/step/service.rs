@@ -124,15 +124,14 @@ impl<'p, 'a> Asking<'p, 'a> {
             .unwrap_or_else(PoisonError::into_inner);
         context.limits.check()?;
         let known = answers.iter().find(|(asked, _)| *asked == endpoint);
-        let table = match known {
-            Some((_, table)) => Arc::clone(table),
-            None => {
-                let (table, reservation) = self.ask(context, endpoint, answers.len())?;
-                let table = Arc::new(table);
-                self.policy.held.take(reservation);
-                answers.push((endpoint, Arc::clone(&table)));
-                table
-            }
+        let table = if let Some((_, table)) = known {
+            Arc::clone(table)
+        } else {
+            let (table, reservation) = self.ask(context, endpoint, answers.len())?;
+            let table = Arc::new(table);
+            self.policy.held.take(reservation);
+            answers.push((endpoint, Arc::clone(&table)));
+            table
         };
         self.current = Some((endpoint, Arc::clone(&table)));
         Ok(table)

@@ -176,10 +176,9 @@ impl Naive<'_> {
             })
             .collect();
         match mode {
-            Mode::Left if joined.is_empty() => vec![row.clone()],
-            Mode::Inner | Mode::Left => joined,
+            Mode::Left | Mode::Anti if joined.is_empty() => vec![row.clone()],
             Mode::Semi if !joined.is_empty() => vec![row.clone()],
-            Mode::Anti if joined.is_empty() => vec![row.clone()],
+            Mode::Inner | Mode::Left => joined,
             Mode::Semi | Mode::Anti => vec![],
             Mode::Mark(mark) => {
                 let mut row = row.clone();
