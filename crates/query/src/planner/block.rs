@@ -7,7 +7,7 @@
 
 use super::access::{self, Flow, Move};
 use super::costs;
-use super::facts::slots_of;
+use super::facts::{slot_of, slots_of};
 use super::order::Ordered;
 use super::problem::{Known, Problem, Sized, selectivity};
 use super::slots::Slots;
@@ -15,6 +15,7 @@ use super::{PlanError, index::Index};
 use crate::expression::Expression;
 use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};
 use rdf::Direction;
+use std::collections::{HashMap, HashSet};
 
 /// What all blocks of one plan share.
 pub(super) struct Planning<'p> {
@@ -23,6 +24,9 @@ pub(super) struct Planning<'p> {
     /// Elements in the order of the text, tables of their own wherever they are right.
     pub keep_order: bool,
     pub variables: Vec<String>,
+    /// By a variable that a group sees but that may be unbound: the column that holds what the row
+    /// outside had.
+    pub kept: HashMap<Slot, Slot>,
     /// Slots were asked for beyond what numbers can name.
     pub error: Option<PlanError>,
 }
@@ -68,6 +72,8 @@ pub(super) struct Block {
     pub is_unit: bool,
     /// It began as the unit table, so its steps may look at all its rows together.
     pub is_whole: bool,
+    /// Columns whose values are subjects or objects of a graph.
+    pub vertices: HashSet<(Option<Node>, Slot)>,
     /// Estimated rows of the table.
     pub rows: f64,
     /// Filters not placed yet.
@@ -104,6 +110,7 @@ impl Block {
             written: Slots::default(),
             seen: self.seen.clone(),
             is_unit: self.is_unit,
+            vertices: self.vertices.clone(),
             is_whole: false,
             rows: self.rows,
             waiting: Vec::new(),
@@ -240,6 +247,10 @@ impl Block {
             self.take(planning, sized, step, rows, cost);
             self.leading = self.leading.or(access::binds(sized, step));
         }
+        let ends = [sized.pattern.subject, sized.pattern.object].into_iter();
+        let ends = ends.filter_map(slot_of);
+        self.vertices
+            .extend(ends.map(|slot| (sized.pattern.graph, slot)));
     }
 
     /// Writes one move.

@@ -127,7 +127,13 @@ impl Planning<'_> {
             return self.lay_all(block, group.elements, facts, pieces);
         }
         let none = Slots::default();
-        let seen = if is_own { &none } else { &block.seen };
+        let mut seen = if is_own { none } else { block.seen.clone() };
+        seen.extend(
+            mine.captured
+                .iter()
+                .filter(|slot| !is_own && self.kept.contains_key(slot)),
+        );
+        let seen = &seen;
         let has_to = seen.intersects(&mine.occurs);
         let shared = mine.occurs.and(&facts.out());
         let clash = mine.captured.and(&shared).without(seen);
@@ -150,6 +156,21 @@ impl Planning<'_> {
         let mut renaming = Renaming::default();
         let out = mine.out();
         let mut unified = Vec::new();
+        for slot in mine.captured.and(seen).iter() {
+            // It sees what the row outside had, not what its siblings make of it.
+            if let Some(kept) = self.kept.get(&slot).copied() {
+                let into = self.hidden();
+                self.kept.insert(into, kept);
+                renaming.to.insert(slot, into);
+                let expression = Expression::Slot(kept);
+                let copy = Element::Bind { expression, into };
+                facts.element(&copy);
+                pieces.push(Piece::Other(copy));
+                if out.contains(slot) {
+                    unified.push((slot, into));
+                }
+            }
+        }
         for slot in clash.iter() {
             let hidden = self.hidden();
             renaming.to.insert(slot, hidden);

@@ -220,8 +220,20 @@ impl Planning<'_> {
             subject,
             path,
             object,
-            ..
+            graph,
         } = pattern;
+        if let (true, Some(one), Some(other)) =
+            (path.allows_no_length(), slot_of(subject), slot_of(object))
+        {
+            let known = [one, other]
+                .into_iter()
+                .find(|slot| block.certain.contains(*slot));
+            if let Some(known) = known {
+                self.vertex(block, known, graph);
+            }
+        }
+        let ends = [subject, object].into_iter().filter_map(slot_of);
+        let ends: Vec<_> = ends.map(|slot| (graph, slot)).collect();
         if !known(block, subject) && !known(block, object) {
             let into = slot_of(subject).unwrap_or(Slot(u16::MAX));
             let seeds = block.rows * self.path_starts(&path);
@@ -247,7 +259,8 @@ impl Planning<'_> {
                     scope,
                 };
                 let rows = rows.min(block.rows);
-                return block.push(check, rows, cost);
+                block.push(check, rows, cost);
+                return block.vertices.extend(ends);
             }
         };
         let expand = Action::PathExpand {
@@ -259,6 +272,44 @@ impl Planning<'_> {
         };
         block.push(expand, rows, cost);
         block.bind(into);
+        if matches!((subject, object), (Node::Slot(_), Node::Slot(_))) {
+            block.vertices.extend(ends);
+        }
+    }
+
+    /// Keeps rows whose column is a subject or an object of the graph. Of two variables, a path
+    /// without length connects only those (SPARQL 1.1 Query section 18.4), while a walk from a bound
+    /// end, as from a constant, would connect any term with itself.
+    fn vertex(&mut self, block: &mut Block, slot: Slot, graph: Option<Node>) {
+        if !block.vertices.insert((graph, slot)) {
+            return;
+        }
+        let scope = graph.map_or(Scope::Default, Scope::Named);
+        let mut ways = Vec::new();
+        for direction in [Direction::Out, Direction::In] {
+            let (predicate, into) = (self.hidden(), self.hidden());
+            let from = Node::Slot(slot);
+            let mut way = block.within();
+            let cost = costs::STEP + way.rows * costs::LOOKUP;
+            let predicates = Action::ExpandPredicates {
+                from,
+                direction,
+                into: predicate,
+            };
+            way.push(predicates, way.rows, cost);
+            let expand = Action::Expand {
+                from,
+                predicate: Node::Slot(predicate),
+                direction,
+                scope,
+                into,
+            };
+            way.push(expand, way.rows, cost);
+            ways.push(way);
+        }
+        let rows = block.rows;
+        self.nest(block, Mode::Semi, ways, false);
+        block.rows = rows;
     }
 
     fn all_graphs(&mut self, block: &mut Block, into: Slot) {

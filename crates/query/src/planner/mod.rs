@@ -47,6 +47,13 @@ use index::Index;
 use problem::{Known, questions};
 use rdf::VertexId;
 use slots::Slots;
+use std::collections::HashMap;
+
+/// The variables that solutions of a group may bind.
+#[cfg(test)]
+pub(crate) fn out_of(group: &Group) -> Vec<Slot> {
+    facts::Facts::of(&group.elements).out().to_vec()
+}
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +115,7 @@ impl Planner {
             },
             keep_order: options.keep_order,
             variables: query.variables.clone(),
+            kept: HashMap::new(),
             error: None,
         };
         let mut block = Block::whole();

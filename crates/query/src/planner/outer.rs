@@ -85,8 +85,22 @@ impl Planning<'_> {
         } else {
             group.elements
         };
+        self.keep_seen(&mut inner, &elements);
         self.pipeline(&mut inner, elements);
         inner
+    }
+
+    /// Copies what may be unbound and is read by groups within a group that sees it: there it stays
+    /// what the row has, whatever the group around them binds.
+    fn keep_seen(&mut self, block: &mut Block, elements: &[Element]) {
+        if block.maybe.is_empty() {
+            return;
+        }
+        for slot in captured_within(elements).and(&block.maybe).iter() {
+            let kept = self.hidden();
+            self.extend(block, Expression::Slot(slot), kept);
+            self.kept.insert(slot, kept);
+        }
     }
 
     fn lateral(&mut self, block: &mut Block, mut group: Group) {
@@ -108,6 +122,7 @@ impl Planning<'_> {
         let mut inner = block.within();
         inner.is_unit = false;
         inner.seen.add(&block.columns());
+        self.keep_seen(&mut inner, &group.elements);
         self.pipeline(&mut inner, group.elements);
         inner.certain.add(&block.certain);
         inner.maybe.add(&block.maybe);
@@ -205,4 +220,26 @@ impl Planning<'_> {
             block.bind(mark);
         }
     }
+}
+
+/// What the groups within a group capture, however deep.
+fn captured_within(elements: &[Element]) -> Slots {
+    let mut captured = Slots::default();
+    let mut take = |group: &Group| {
+        captured.add(&Facts::of(&group.elements).captured);
+        captured.add(&captured_within(&group.elements));
+    };
+    for element in elements {
+        match element {
+            Element::Join(group)
+            | Element::Minus(group)
+            | Element::Optional { group, .. }
+            | Element::Lateral(group)
+            | Element::Exists { group, .. }
+            | Element::Mark { group, .. } => take(group),
+            Element::Union(groups) => groups.iter().for_each(&mut take),
+            _ => {}
+        }
+    }
+    captured
 }

@@ -6,9 +6,17 @@ mod backtracking;
 mod cases;
 mod conformance;
 mod guard;
+mod interpreter;
 mod invariants;
 mod lower;
 mod lubm;
+mod meaning;
 mod plans;
+mod reference;
 mod refusals;
 mod sizes;
+
+/// The variables that solutions of a group may bind.
+fn slots_of_group(group: &crate::algebra::Group) -> Vec<crate::plan::Slot> {
+    crate::planner::out_of(group)
+}

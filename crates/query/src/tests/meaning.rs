@@ -1,0 +1,211 @@
+//! Plans mean what the algebra says: random texts over random small graphs, evaluated by definition
+//! ([`super::reference`]) and by their plans ([`super::interpreter`]), by cost and in the order of the
+//! text.
+
+use super::invariants::check_plan;
+use super::reference::{Row, Value, World};
+use crate::plan::Form;
+use crate::statistics::{PredicateStatistics, Statistics};
+use crate::{ParseOptions, PlanOptions, parse};
+use oxrdf::Term;
+use proptest::prelude::*;
+use rdf::{Tag, VertexId};
+use std::collections::BTreeSet;
+
+/// The terms of texts and graphs; those from `GRAPHS` on name graphs.
+const NAMES: [&str; 9] = [
+    "a:n0", "a:n1", "a:n2", "a:n3", "a:p", "a:q", "a:r", "a:g", "a:h",
+];
+const PREDICATES: std::ops::Range<u32> = 4..7;
+const GRAPHS: std::ops::Range<u32> = 7..9;
+
+fn value(term: &Term) -> Value {
+    let Term::NamedNode(node) = term else {
+        return if term.to_string().contains("true") {
+            1001
+        } else {
+            1000
+        };
+    };
+    let at = NAMES.iter().position(|name| *name == node.as_str());
+    at.expect("a name of the world") as Value
+}
+
+/// The solutions as sorted text; what is not projected is cut off.
+fn printed(rows: Vec<Row>, form: &Form) -> Vec<String> {
+    let Form::Select(slots) = form else {
+        return vec![(!rows.is_empty()).to_string()];
+    };
+    let row = |row: Row| {
+        let cells = slots.iter().map(|slot| row.get(slot).copied());
+        format!("{:?}", cells.collect::<Vec<_>>())
+    };
+    let mut printed: Vec<String> = rows.into_iter().map(row).collect();
+    printed.sort();
+    printed
+}
+
+fn id(value: Value) -> VertexId {
+    VertexId::new(Tag::Iri, u64::from(value))
+}
+
+/// Sizes of the predicates, so that orders differ.
+fn statistics(edges: &[(u32, u32, u32, Option<u32>)]) -> Statistics {
+    let count = |column: &dyn Fn(&(u32, u32, u32, Option<u32>)) -> u32, predicate: u32| {
+        let edges = edges.iter().filter(|edge| edge.1 == predicate);
+        edges.map(column).collect::<BTreeSet<u32>>().len() as u64
+    };
+    let predicates = PREDICATES.map(|predicate| PredicateStatistics {
+        vertex: id(predicate),
+        subjects: count(&|edge| edge.0, predicate),
+        objects: count(&|edge| edge.2, predicate),
+        edges: edges.iter().filter(|edge| edge.1 == predicate).count() as u64,
+    });
+    Statistics {
+        quads: edges.len() as u64,
+        predicates: predicates.collect(),
+        named_graphs: 2,
+        ..Statistics::default()
+    }
+}
+
+/// Compares both ways; says what differs.
+fn compare(text: &str, edges: &[(u32, u32, u32, Option<u32>)]) -> Result<(), String> {
+    let query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
+    let world = World {
+        edges: edges.iter().copied().collect(),
+        constants: query.constants().iter().map(value).collect(),
+    };
+    let expected = printed(world.solve(&query.body, &Row::new()), &query.form);
+    let ids: Vec<_> = query
+        .constants()
+        .iter()
+        .map(|term| Some(id(value(term))))
+        .collect();
+    let statistics = statistics(edges);
+    for keep_order in [false, true] {
+        let options = PlanOptions { keep_order };
+        let plan = crate::plan(&query, &ids, &statistics, &[], options)
+            .map_err(|error| error.to_string())?;
+        check_plan(&plan);
+        let found = printed(world.walk(&plan.steps, vec![Row::new()]), &query.form);
+        if found != expected {
+            let plan = plan.explain();
+            return Err(format!(
+                "{text}\nover {edges:?}\nfound    {found:?}\nexpected {expected:?}\n{plan}\n{:#?}",
+                query.body
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn edges() -> impl Strategy<Value = Vec<(u32, u32, u32, Option<u32>)>> {
+    let graph = prop_oneof![3 => Just(None), 1 => GRAPHS.prop_map(Some)];
+    prop::collection::vec((0..4_u32, PREDICATES, 0..4_u32, graph), 0..24)
+}
+
+fn variable() -> impl Strategy<Value = String> {
+    (0..5_usize).prop_map(|at| format!("?{}", ["a", "b", "c", "d", "g"][at]))
+}
+
+fn node() -> impl Strategy<Value = String> {
+    prop_oneof![5 => variable(), 1 => (0..4_usize).prop_map(|at| format!("<{}>", NAMES[at]))]
+}
+
+fn predicate() -> impl Strategy<Value = String> {
+    let iri = || (4..7_usize).prop_map(|at| format!("<{}>", NAMES[at]));
+    prop_oneof![
+        8 => iri(),
+        1 => variable(),
+        1 => iri().prop_map(|iri| format!("{iri}*")),
+        1 => iri().prop_map(|iri| format!("(^{iri})+")),
+        1 => (iri(), iri()).prop_map(|(a, b)| format!("({a}|{b})?")),
+    ]
+}
+
+fn condition() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (variable(), variable()).prop_map(|(a, b)| format!("{a} = {b}")),
+        (variable(), variable()).prop_map(|(a, b)| format!("{a} != {b}")),
+        (variable(), node()).prop_map(|(a, b)| format!("!BOUND({a}) || {a} = {b}")),
+        variable().prop_map(|a| format!("BOUND({a})")),
+        variable().prop_map(|a| format!("COALESCE({a}, <a:n0>) = <a:n0>")),
+    ]
+}
+
+fn group(depth: u32) -> BoxedStrategy<String> {
+    let triple = || (node(), predicate(), node()).prop_map(|(s, p, o)| format!("{s} {p} {o} ."));
+    let filter = || condition().prop_map(|c| format!("FILTER({c})"));
+    let values = || {
+        let cell = || prop_oneof![3 => (0..4_usize).prop_map(|at| format!("<{}>", NAMES[at])), 1 => Just("UNDEF".to_owned())];
+        prop_oneof![
+            (variable(), prop::collection::vec(cell(), 1..4))
+                .prop_map(|(v, cells)| format!("VALUES {v} {{ {} }}", cells.join(" "))),
+            prop::collection::vec((cell(), cell()), 1..3).prop_map(|rows| {
+                let rows: Vec<String> = rows.iter().map(|(a, b)| format!("({a} {b})")).collect();
+                format!("VALUES (?a ?b) {{ {} }}", rows.join(" "))
+            }),
+        ]
+    };
+    if depth == 0 {
+        return prop_oneof![6 => triple(), 1 => filter(), 1 => values()].boxed();
+    }
+    let inner =
+        move || prop::collection::vec(group(depth - 1), 0..4).prop_map(|parts| parts.join(" "));
+    let nested = (
+        inner(),
+        inner(),
+        0..16_u8,
+        variable(),
+        condition(),
+        0..200_u8,
+    )
+        .prop_map(|(one, two, kind, variable, condition, fresh)| match kind {
+            0..=3 => format!("OPTIONAL {{ {one} }}"),
+            4 => format!("OPTIONAL {{ {one} FILTER({condition}) }}"),
+            5 | 6 => format!("{{ {one} }} UNION {{ {two} }}"),
+            7 => format!("MINUS {{ {one} }}"),
+            8 => format!("FILTER EXISTS {{ {one} }}"),
+            9 => format!("FILTER NOT EXISTS {{ {one} }}"),
+            10 => format!(
+                "GRAPH {} {{ {one} }}",
+                if fresh % 2 == 0 { "?g" } else { "<a:g>" }
+            ),
+            11 => format!("{{ SELECT {variable} ?a {{ {one} }} }}"),
+            12 => format!("{{ SELECT DISTINCT {variable} ?b {{ {one} }} }}"),
+            13 => format!(
+                "{{ SELECT {variable} (COUNT(*) AS ?n{fresh}) {{ {one} }} GROUP BY {variable} }}"
+            ),
+            14 => format!("BIND({variable} AS ?z{fresh})"),
+            15 => format!("LATERAL {{ {one} }}"),
+            16 => format!("LATERAL {{ SELECT DISTINCT {variable} ?b {{ {one} }} }}"),
+            17 => format!("BIND(EXISTS {{ {one} }} AS ?z{fresh})"),
+            _ => format!("{{ {one} }}"),
+        });
+    prop_oneof![4 => triple(), 1 => filter(), 1 => values(), 5 => nested].boxed()
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let head = prop_oneof![
+        6 => Just("SELECT *"),
+        1 => Just("SELECT DISTINCT ?a ?c"),
+        1 => Just("SELECT (COUNT(*) AS ?count)"),
+        1 => Just("SELECT (COUNT(?a) AS ?count)"),
+    ];
+    let body = prop::collection::vec(group(2), 1..6);
+    (head, body).prop_map(|(head, body)| format!("{head} {{ {} }}", body.join(" ")))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn plans_mean_what_the_algebra_says(text in text(), edges in edges()) {
+        if parse(&text, &ParseOptions::default()).is_ok()
+            && let Err(differs) = compare(&text, &edges)
+        {
+            prop_assert!(false, "{differs}");
+        }
+    }
+}
