@@ -50,9 +50,29 @@ impl<'a> LocalTerms<'a> {
     /// The id of `term`, new or known. Expected O(1). The caller has found that neither an inline id
     /// nor the dictionary has it.
     pub(crate) fn id_of(&self, term: TermRef<'_>) -> Result<VertexId, WalkError> {
-        let hash = hash(term);
         // A thread that panicked here has ended the query; what is in the table is whole.
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        self.add(&mut index, hash(term), term)
+    }
+
+    /// Appends the id of each of these terms, as [`LocalTerms::id_of`] gives it, under one lock.
+    pub(crate) fn ids_of<'t>(
+        &self,
+        terms: impl Iterator<Item = TermRef<'t>>,
+        ids: &mut Vec<VertexId>,
+    ) -> Result<(), WalkError> {
+        let hashed: Vec<(u64, TermRef<'t>)> = terms.map(|term| (hash(term), term)).collect();
+        if hashed.is_empty() {
+            return Ok(());
+        }
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        for (hash, term) in hashed {
+            ids.push(self.add(&mut index, hash, term)?);
+        }
+        Ok(())
+    }
+
+    fn add(&self, index: &mut Index, hash: u64, term: TermRef<'_>) -> Result<VertexId, WalkError> {
         let is_same = |&at: &u32| self.at(at).is_some_and(|known| known.as_ref() == term);
         if let Some(&at) = index.numbers.find(hash, is_same) {
             return Ok(VertexId::new(Tag::QueryLocal, u64::from(at)));
@@ -93,7 +113,7 @@ impl Drop for LocalTerms<'_> {
 }
 
 /// Bytes of a term's text.
-fn text_bytes(term: TermRef<'_>) -> u64 {
+pub(crate) fn text_bytes(term: TermRef<'_>) -> u64 {
     match term {
         TermRef::NamedNode(iri) => iri.as_str().len() as u64,
         TermRef::BlankNode(blank) => blank.as_str().len() as u64,

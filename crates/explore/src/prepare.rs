@@ -16,11 +16,12 @@
 
 mod blocks;
 mod fusion;
+mod paths;
 mod patterns;
 
 use crate::environment::Environment;
 use crate::error::WalkError;
-use crate::expression::{Constants, Terms, computation, filter};
+use crate::expression::{Condition, Constants, Terms, computation, filter};
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scope::Dataset;
@@ -290,9 +291,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         };
         Ok(match &step.action {
             Action::Same { left, right } => Policy::Same(*left, *right),
-            Action::Filter(expression) => Policy::Filter(FilterPolicy {
-                conjuncts: filter(expression, constants),
-            }),
+            Action::Filter(expression) => {
+                let conjuncts = filter(expression, constants);
+                conjuncts.iter().try_for_each(Condition::check)?;
+                Policy::Filter(FilterPolicy { conjuncts })
+            }
             Action::Distinct { columns } => Policy::Distinct(columns),
             Action::Order { keys, limit } if keys.is_empty() => Policy::Slice(SlicePolicy {
                 offset: 0,
@@ -302,7 +305,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 let keys = keys
                     .iter()
                     .map(|key| (computation(&key.expression, constants), key.descending))
-                    .collect();
+                    .collect::<Vec<_>>();
+                keys.iter().try_for_each(|(key, _)| key.check())?;
                 Policy::Order(OrderPolicy {
                     keys,
                     limit: *limit,
@@ -319,9 +323,14 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     into,
                 })
             }
-            Action::Aggregate { keys, aggregates } => Policy::Aggregate(AggregatePolicy::new(
-                keys, aggregates, &step.keep, constants,
-            )),
+            Action::Aggregate { keys, aggregates } => {
+                let policy = AggregatePolicy::new(keys, aggregates, &step.keep, constants);
+                policy.check()?;
+                Policy::Aggregate(policy)
+            }
+            Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
+                self.path(step)?
+            }
             _ => self.composed(step, live)?,
         })
     }

@@ -6,14 +6,13 @@
 
 mod support;
 
-use oxrdf::{Dataset, Literal, NamedNode, Term, Variable};
+use oxrdf::{Literal, NamedNode, Term};
 use query::expression::{Arithmetic, Comparison, Expression, Function};
 use query::plan::{ConstantId, Slot};
-use spareval::{QueryEvaluator, QueryResults};
-use spargebra::algebra::{Expression as Peer, Function as PeerFunction, GraphPattern};
-use spargebra::term::GroundTerm;
+use spargebra::algebra::{Expression as Peer, Function as PeerFunction};
 use support::Random;
 use support::filters::{iri, kept_rows, literal, tagged, text};
+use support::peer::{peer_term, peer_values, variable};
 
 /// Columns that hold terms.
 const COLUMNS: usize = 3;
@@ -385,67 +384,6 @@ impl Generator<'_> {
     }
 }
 
-fn variable(slot: usize) -> Variable {
-    Variable::new_unchecked(format!("v{slot}"))
-}
-
-fn peer_term(term: &Term) -> Peer {
-    match term {
-        Term::NamedNode(iri) => Peer::NamedNode(iri.clone()),
-        Term::Literal(literal) => Peer::Literal(literal.clone()),
-        _ => unreachable!("constants are IRIs and literals"),
-    }
-}
-
-/// The peer's value of an expression in each row; `None` is an error.
-fn peer_values(expression: Peer, rows: &[Vec<Term>]) -> Vec<Option<Term>> {
-    let ground = |term: &Term| match term {
-        Term::NamedNode(iri) => GroundTerm::NamedNode(iri.clone()),
-        Term::Literal(literal) => GroundTerm::Literal(literal.clone()),
-        _ => unreachable!("rows hold IRIs and literals"),
-    };
-    let mut variables: Vec<Variable> = (0..COLUMNS).map(variable).collect();
-    variables.push(Variable::new_unchecked("row"));
-    let bindings = rows.iter().enumerate().map(|(at, row)| {
-        let mut cells: Vec<_> = row.iter().map(|term| Some(ground(term))).collect();
-        cells.push(Some(GroundTerm::Literal(Literal::from(at as i64))));
-        cells
-    });
-    let result = Variable::new_unchecked("result");
-    let pattern = GraphPattern::Extend {
-        inner: Box::new(GraphPattern::Values {
-            variables,
-            bindings: bindings.collect(),
-        }),
-        variable: result.clone(),
-        expression,
-    };
-    let query = spargebra::Query::Select {
-        dataset: None,
-        pattern,
-        base_iri: None,
-    };
-    let evaluator = QueryEvaluator::new().without_optimizations();
-    let dataset = Dataset::new();
-    let results = evaluator
-        .prepare(&query)
-        .execute(&dataset)
-        .expect("it evaluates");
-    let QueryResults::Solutions(solutions) = results else {
-        unreachable!("a SELECT")
-    };
-    let mut values = vec![None; rows.len()];
-    for solution in solutions {
-        let solution = solution.expect("it evaluates");
-        let Some(Term::Literal(row)) = solution.get("row") else {
-            unreachable!("bound")
-        };
-        let row: usize = row.value().parse().expect("a number");
-        values[row] = solution.get("result").cloned();
-    }
-    values
-}
-
 fn random_rows(random: &mut Random, pool: &[Term]) -> Vec<Vec<Term>> {
     let mut row = || {
         (0..COLUMNS)
@@ -475,7 +413,7 @@ fn values_are_those_of_the_peer() {
         let (marker, _) = generator.constant(text("it is an error"));
         let constants = generator.constants;
         let shown = format!("seed {seed}: {peer}");
-        let expected = peer_values(peer, &rows);
+        let expected = peer_values(peer, &rows, None);
         some += expected.iter().flatten().count();
         for (row, value) in rows.iter_mut().zip(&expected) {
             row.push(value.clone().unwrap_or_else(|| text("it is an error")));
@@ -511,7 +449,7 @@ fn conditions_are_those_of_the_peer() {
         let constants = generator.constants;
         let shown = format!("seed {seed}: {peer}");
         let truth = Term::from(Literal::from(true));
-        let values = peer_values(peer, &rows);
+        let values = peer_values(peer, &rows, None);
         let expected: Vec<usize> = (0..rows.len())
             .filter(|&row| values[row].as_ref() == Some(&truth))
             .collect();

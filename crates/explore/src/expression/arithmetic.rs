@@ -1,4 +1,4 @@
-//! `+ - * /` and the numeric and date functions (SPARQL 1.1 Query sections 17.3, 17.4.4, 17.4.5).
+//! `+ - * /` and the numeric functions (SPARQL 1.1 Query sections 17.3 and 17.4.4).
 //!
 //! Numbers are promoted as for comparisons; integers divide to a decimal; overflow and division by
 //! zero of exact numbers are errors, floating numbers follow IEEE 754. Dates and durations combine
@@ -6,7 +6,8 @@
 //! nanoseconds, on copies.
 
 use super::compare::Numbers;
-use super::value::{Scalar, Value};
+use super::scalar::Scalar;
+use super::value::Value;
 use oxsdatatypes::Decimal;
 use query::expression::{Arithmetic, Function};
 
@@ -165,26 +166,4 @@ pub(crate) fn round(function: Function, scalar: Scalar) -> Option<Scalar> {
         }),
         _ => return None,
     })
-}
-
-/// `YEAR`, `MONTH`, `DAY`, `HOURS`, `MINUTES`, `SECONDS`; `None` is an error.
-pub(crate) fn date_part(function: Function, scalar: Scalar) -> Option<Scalar> {
-    let part: i64 = match (function, scalar) {
-        (Function::Year, Scalar::DateTime(value)) => value.year(),
-        (Function::Year, Scalar::Date(value)) => value.year(),
-        (Function::Month, Scalar::DateTime(value)) => value.month().into(),
-        (Function::Month, Scalar::Date(value)) => value.month().into(),
-        (Function::Day, Scalar::DateTime(value)) => value.day().into(),
-        (Function::Day, Scalar::Date(value)) => value.day().into(),
-        (Function::Hours, Scalar::DateTime(value)) => value.hour().into(),
-        (Function::Hours, Scalar::Time(value)) => value.hour().into(),
-        (Function::Minutes, Scalar::DateTime(value)) => value.minute().into(),
-        (Function::Minutes, Scalar::Time(value)) => value.minute().into(),
-        (Function::Seconds, Scalar::DateTime(value)) => {
-            return Some(Scalar::Decimal(value.second()));
-        }
-        (Function::Seconds, Scalar::Time(value)) => return Some(Scalar::Decimal(value.second())),
-        _ => return None,
-    };
-    Some(Scalar::Integer(part.into()))
 }

@@ -10,17 +10,18 @@
 //!  cells          0  0  1  -            where the text is, if it was needed
 //! ```
 //!
-//! Text that an evaluation computes draws on the memory budget until the batch is dropped. Columns of
-//! values are counted as a stack: what an operand needed is free again once its parent is evaluated.
+//! Fetched and computed text draws on the memory budget until the batch is dropped. Columns of values
+//! are counted as a stack: what an operand needed is free again once its parent is evaluated.
 
+use super::arena::Arena;
 use super::pattern::PatternCache;
 use super::value::Value;
 use crate::chunk::Chunk;
 use crate::environment::Environment;
 use crate::error::WalkError;
-use crate::limits::{Effort, Limits, Reservation, STRING_BYTES_MAX};
+use crate::limits::{Effort, Limits, Reservation};
 use crate::local::LocalTerms;
-use oxrdf::{Term, TermRef};
+use oxrdf::{Term, TermRef, Triple};
 use query::plan::{ConstantId, Slot};
 use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -51,6 +52,7 @@ pub(crate) struct Scratch {
     texts: Vec<OnceCell<Texts>>,
     spare: RefCell<Vec<Texts>>,
     patterns: RefCell<PatternCache>,
+    arena: Arena,
     effort: RefCell<Effort>,
 }
 
@@ -65,6 +67,10 @@ struct Texts {
 
 const NO_CELL: u32 = u32::MAX;
 
+/// Bytes of fetched text above which a buffer is not used again: between batches nobody accounts for
+/// it.
+const KEPT_BYTES: usize = 1 << 20;
+
 impl Scratch {
     /// Makes room for `width` slots and forgets the last batch.
     pub(crate) fn reset(&mut self, width: usize) {
@@ -73,9 +79,12 @@ impl Scratch {
                 texts.buffer.clear();
                 texts.cells.clear();
                 texts.ids.clear();
-                self.spare.get_mut().push(texts);
+                if texts.bytes() <= KEPT_BYTES {
+                    self.spare.get_mut().push(texts);
+                }
             }
         }
+        self.arena.clear();
         self.texts.resize_with(width, OnceCell::new);
     }
 }
@@ -90,6 +99,8 @@ pub(crate) struct Batch<'b> {
     reserved: RefCell<(Reservation<'b>, u64)>,
     /// Bytes of the columns of values that evaluations hold now.
     columns: Cell<u64>,
+    /// What makes blank nodes of this batch differ from those of others, drawn at need.
+    nonce: OnceCell<u64>,
 }
 
 impl<'b> Batch<'b> {
@@ -110,6 +121,7 @@ impl<'b> Batch<'b> {
             limits,
             reserved,
             columns: Cell::new(0),
+            nonce: OnceCell::new(),
         }
     }
 
@@ -123,6 +135,16 @@ impl<'b> Batch<'b> {
         self.chunk.column(slot).map_or(VertexId::UNBOUND, |column| {
             column[self.rows[at as usize] as usize]
         })
+    }
+
+    /// The ids of a slot, one for each row of the chunk; `None` where it is unbound in all.
+    pub(crate) fn column(&self, slot: Slot) -> Option<&'b [VertexId]> {
+        self.chunk.column(slot)
+    }
+
+    /// The id of a constant.
+    pub(crate) fn constant_id(&self, constant: ConstantId) -> VertexId {
+        self.terms.ids[constant.0 as usize]
     }
 
     /// The value of a constant.
@@ -171,20 +193,43 @@ impl<'b> Batch<'b> {
             self.rows.iter().map(|&row| column[row as usize]),
             self.terms.lexicon,
         )?;
+        self.charge(texts.bytes() as u64)?;
+        self.spend(texts.buffer.text_bytes() as u64)?;
         Ok(cell.get_or_init(|| texts))
     }
 
-    /// Says that a string of so many bytes was computed.
-    pub(crate) fn computed(&self, bytes: usize) -> Result<(), WalkError> {
-        if bytes > STRING_BYTES_MAX {
-            return Err(WalkError::StringTooLong {
-                limit_bytes: STRING_BYTES_MAX as u64,
-            });
-        }
+    /// What was computed for this batch.
+    pub(super) fn arena(&self) -> &'b Arena {
+        &self.scratch.arena
+    }
+
+    /// Keeps a text until the batch is forgotten.
+    pub(crate) fn keep_text(&self, text: String) -> Result<&'b str, WalkError> {
+        self.charge(text.capacity() as u64)?;
+        Ok(self.scratch.arena.keep_text(text))
+    }
+
+    /// Keeps a triple term until the batch is forgotten. `bytes` is what it takes.
+    pub(crate) fn keep_triple(&self, triple: Triple, bytes: u64) -> Result<&'b Triple, WalkError> {
+        self.charge(bytes)?;
+        Ok(self.scratch.arena.keep_triple(triple))
+    }
+
+    /// The position of a row of the batch in its chunk.
+    pub(crate) fn position(&self, at: u32) -> u32 {
+        self.rows[at as usize]
+    }
+
+    /// A number that no other batch of the query has.
+    pub(crate) fn nonce(&self) -> u64 {
+        *self.nonce.get_or_init(|| self.terms.environment.random())
+    }
+
+    /// Draws bytes on the budget until the batch is dropped.
+    pub(crate) fn charge(&self, bytes: u64) -> Result<(), WalkError> {
         let (reservation, used) = &mut *self.reserved.borrow_mut();
-        *used += bytes as u64;
-        reservation.cover(*used + self.columns.get())?;
-        self.spend(bytes as u64)
+        *used += bytes;
+        reservation.cover(*used + self.columns.get())
     }
 
     /// Bytes of columns held now, to be given to [`Batch::drop_columns`] once later ones are dropped.
@@ -238,6 +283,13 @@ impl Texts {
         }
         lexicon.terms(&self.ids, &mut self.buffer)?;
         Ok(())
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        self.buffer.bytes()
+            + self.cells.capacity() * size_of::<u32>()
+            + self.ids.capacity() * size_of::<VertexId>()
     }
 
     fn value(&self, row: u32) -> Option<Value<'_>> {

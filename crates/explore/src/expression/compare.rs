@@ -6,7 +6,9 @@
 //! Two extensions that only replace errors (section 17.3.1): strings of one language are ordered,
 //! and a term is `<=` and `>=` itself.
 
-use super::value::{Scalar, Value};
+use super::scalar::Scalar;
+use super::value::Value;
+use oxrdf::{Term, Triple};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 use query::expression::Comparison;
 use std::cmp::Ordering;
@@ -84,18 +86,30 @@ pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
         (Value::Other(..), Value::Other(..)) => left.is_same_term(right).then_some(true),
         (Value::Other(..), Value::Text(_) | Value::Scalar(..))
         | (Value::Text(_) | Value::Scalar(..), Value::Other(..)) => None,
-        (Value::Triple(left), Value::Triple(right)) => {
-            let objects = || {
-                let [left, right] = [&left.object, &right.object];
-                equals(
-                    &Value::of_term(left.as_ref()),
-                    &Value::of_term(right.as_ref()),
-                )
-            };
-            let same = left.subject == right.subject && left.predicate == right.predicate;
-            if same { objects() } else { Some(false) }
-        }
+        (Value::Triple(left), Value::Triple(right)) => match objects(left, right) {
+            Some((left, right)) => equals(&left, &right),
+            None => Some(false),
+        },
         _ => Some(left.is_same_term(right)),
+    }
+}
+
+/// The innermost objects of two triple terms that agree in every subject and predicate up to there;
+/// `None` where they do not. A loop, not recursion: how deep triple terms nest comes from data.
+fn objects<'a, 'b>(mut left: &'a Triple, mut right: &'b Triple) -> Option<(Value<'a>, Value<'b>)> {
+    loop {
+        if left.subject != right.subject || left.predicate != right.predicate {
+            return None;
+        }
+        match (&left.object, &right.object) {
+            (Term::Triple(inner), Term::Triple(other)) => (left, right) = (inner, other),
+            (object, other) => {
+                return Some((
+                    Value::of_term(object.as_ref()),
+                    Value::of_term(other.as_ref()),
+                ));
+            }
+        }
     }
 }
 
@@ -127,13 +141,8 @@ fn order(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
             (language == other).then(|| Some(left.cmp(right)))
         }
         (Value::Triple(left), Value::Triple(right)) => {
-            if left.subject != right.subject || left.predicate != right.predicate {
-                return None;
-            }
-            order(
-                &Value::of_term(left.object.as_ref()),
-                &Value::of_term(right.object.as_ref()),
-            )
+            let (left, right) = objects(left, right)?;
+            order(&left, &right)
         }
         _ => left.is_same_term(right).then_some(Some(Ordering::Equal)),
     }

@@ -11,6 +11,7 @@
 
 use super::computation::Computation;
 use super::condition::{Condition, Kind, Matcher};
+use super::integers::{IntegerComparison, Integers};
 use super::pattern::Pattern;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};
@@ -27,7 +28,8 @@ pub(crate) struct Constants<'a> {
 }
 
 impl Constants<'_> {
-    fn id(&self, constant: ConstantId) -> VertexId {
+    /// The id of a constant.
+    pub(super) fn id(&self, constant: ConstantId) -> VertexId {
         self.ids[constant.0 as usize]
     }
 
@@ -85,7 +87,7 @@ fn cost(condition: &Condition) -> u8 {
         | Condition::IsOneOf(..)
         | Condition::SameIds(..)
         | Condition::Kind(..) => 0,
-        Condition::Integer { .. } => 1,
+        Condition::Integer { .. } | Condition::Integers(_) => 1,
         Condition::Or(operands) | Condition::And(operands) => {
             operands.iter().map(cost).max().unwrap_or(0)
         }
@@ -137,7 +139,7 @@ fn compare(
         (Expression::Constant(constant), Expression::Slot(slot)) => {
             (*slot, *constant, mirrored(comparison))
         }
-        _ => return general(comparison, left, right, constants),
+        _ => return of_integers(comparison, left, right, constants),
     };
     // `!=` of a string constant must see errors: its negation would turn false into true.
     let lenient = lenient && comparison == Comparison::Equal;
@@ -162,6 +164,31 @@ fn compare(
             Computation::Slot(slot),
             Computation::Constant(constant),
         ),
+    }
+}
+
+/// A comparison that is one of integers for rows that hold such.
+fn of_integers(
+    comparison: Comparison,
+    left: &Expression,
+    right: &Expression,
+    constants: Constants<'_>,
+) -> Condition {
+    let tree = |side: &Expression| Integers::compile(side, constants);
+    match (tree(left), tree(right)) {
+        (Some(on_left), Some(on_right)) if on_left.reads_column() || on_right.reads_column() => {
+            Condition::Integers(Box::new(IntegerComparison {
+                comparison,
+                left: on_left,
+                right: on_right,
+                general: Condition::Compare(
+                    comparison,
+                    plain(left, constants),
+                    plain(right, constants),
+                ),
+            }))
+        }
+        _ => general(comparison, left, right, constants),
     }
 }
 
@@ -258,6 +285,9 @@ fn call(
         Function::IsIri => kind(Kind::Iri),
         Function::IsBlank => kind(Kind::Blank),
         Function::IsLiteral => kind(Kind::Literal),
+        Function::IsTriple => kind(Kind::Triple),
+        Function::HasLang => Condition::IsKind(Kind::Tagged, argument(0)),
+        Function::HasLangDir => Condition::IsKind(Kind::Directed, argument(0)),
         Function::IsNumeric => Condition::IsNumeric(argument(0)),
         Function::StrStarts | Function::StrEnds | Function::Contains | Function::LangMatches => {
             Condition::Texts(function, argument(0), argument(1))
@@ -289,7 +319,27 @@ fn matcher(pattern: &Expression, flags: Option<&Expression>, constants: Constant
 
 /// Compiles an expression whose value is wanted.
 pub(crate) fn computation(expression: &Expression, constants: Constants<'_>) -> Computation {
-    let one = |operand: &Expression| Box::new(computation(operand, constants));
+    match Integers::compile(expression, constants) {
+        Some(integers) if integers.is_worthwhile() => {
+            Computation::Integers(Box::new((integers, plain(expression, constants))))
+        }
+        _ => any(expression, constants, computation),
+    }
+}
+
+/// As [`computation`], without the form for inline integers: what it leaves open.
+fn plain(expression: &Expression, constants: Constants<'_>) -> Computation {
+    any(expression, constants, plain)
+}
+
+/// Compiles an expression, the operands of arithmetic by `operand`.
+fn any(
+    expression: &Expression,
+    constants: Constants<'_>,
+    operand: fn(&Expression, Constants<'_>) -> Computation,
+) -> Computation {
+    let one = |side: &Expression| Box::new(operand(side, constants));
+    let single = |operand: &Expression| Box::new(computation(operand, constants));
     let all = |operands: &[Expression]| -> Vec<Computation> {
         operands
             .iter()
@@ -306,14 +356,17 @@ pub(crate) fn computation(expression: &Expression, constants: Constants<'_>) -> 
         Expression::Minus(operand) => Computation::Minus(one(operand)),
         Expression::If(test, yes, no) => Computation::If(
             Box::new(condition(test, constants, false)),
-            one(yes),
-            one(no),
+            single(yes),
+            single(no),
         ),
         Expression::Coalesce(operands) => Computation::Coalesce(all(operands)),
+        Expression::Call(Function::Abs, arguments) => {
+            Computation::Call(Function::Abs, vec![operand(&arguments[0], constants)])
+        }
         Expression::Call(Function::Replace, arguments) => Computation::Replace(
-            one(&arguments[0]),
+            single(&arguments[0]),
             Box::new(matcher(&arguments[1], arguments.get(3), constants)),
-            one(&arguments[2]),
+            single(&arguments[2]),
         ),
         Expression::Call(function, arguments) => match call(*function, arguments, constants) {
             Some(condition) => Computation::Condition(Box::new(condition)),

@@ -1,14 +1,17 @@
 //! Values of rows: computations are evaluated to one value or error per row, column-wise.
 //!
 //! An [`Operand`] is a column, or one value that all rows share, so that a constant is looked at
-//! once. `IF` and `COALESCE` evaluate an operand only over the rows that need it. Which function is
-//! called is decided once per column.
+//! once. `IF` and `COALESCE` evaluate an operand only over the rows that need it. Functions are
+//! dispatched in [`super::call`], once per column.
 
+use super::arena::{Made, write_column};
 use super::arithmetic;
 use super::batch::{Batch, Column};
+use super::call::{self, binary, scalars};
 use super::condition::{Condition, Matcher};
+use super::integers::Integers;
 use super::text;
-use super::value::{Scalar, Value};
+use super::value::Value;
 use crate::error::WalkError;
 use crate::limits::STRING_BYTES_MAX;
 use query::expression::{Arithmetic, Function};
@@ -23,6 +26,8 @@ pub(crate) enum Computation {
     Constant(ConstantId),
     /// A condition as a boolean.
     Condition(Box<Condition>),
+    /// Arithmetic on integers, and the same for all values.
+    Integers(Box<(Integers, Computation)>),
     /// `+ - * /`
     Arithmetic(Arithmetic, Box<Computation>, Box<Computation>),
     /// `+a`
@@ -92,6 +97,7 @@ impl Computation {
                 let values = truths.iter().map(|truth| truth.value().map(Value::from));
                 Operand::Many(values.collect())
             }
+            Computation::Integers(forms) => forms.0.evaluate(&forms.1, batch, at)?,
             Computation::Arithmetic(operator, left, right) => {
                 binary(left, right, batch, at, |left, right| {
                     arithmetic::combine(*operator, left, right).map(Value::computed)
@@ -104,107 +110,8 @@ impl Computation {
             Computation::Replace(text, matcher, replacement) => {
                 replace(text, matcher, replacement, batch, at)?
             }
-            Computation::Call(function, arguments) => call(*function, arguments, batch, at)?,
+            Computation::Call(function, arguments) => call::call(*function, arguments, batch, at)?,
         })
-    }
-}
-
-fn call<'b>(
-    function: Function,
-    arguments: &[Computation],
-    batch: &Batch<'b>,
-    at: &[u32],
-) -> Result<Operand<'b>, WalkError> {
-    use Function as F;
-    let first = arguments.first();
-    let (first, rest) = match (first, function) {
-        (_, F::Concat) => return concatenate(arguments, batch, at),
-        (_, F::SubStr) => return substring(arguments, batch, at),
-        (Some(first), _) => (first, &arguments[1..]),
-        (None, _) => return Ok(Operand::One(None)),
-    };
-    match function {
-        F::Str => unary(first, batch, at, text::text_of),
-        F::Lang => unary(first, batch, at, text::language_of),
-        F::Datatype => unary(first, batch, at, |value| value.datatype().map(Value::Iri)),
-        F::StrLen => unary(first, batch, at, |value| {
-            text::length(value).map(Value::computed)
-        }),
-        F::UCase | F::LCase => unary(first, batch, at, |value| text::case(function, value)),
-        F::EncodeForUri => unary(first, batch, at, text::encode_for_uri),
-        F::StrBefore => binary(first, &rest[0], batch, at, text::before),
-        F::StrAfter => binary(first, &rest[0], batch, at, text::after),
-        F::Abs | F::Round | F::Ceil | F::Floor => scalars(first, batch, at, |scalar| {
-            arithmetic::round(function, scalar)
-        }),
-        F::Year | F::Month | F::Day | F::Hours | F::Minutes | F::Seconds => {
-            scalars(first, batch, at, |scalar| {
-                arithmetic::date_part(function, scalar)
-            })
-        }
-        _ => unreachable!("functions that give a boolean are compiled to conditions"),
-    }
-}
-
-/// Applies a function to each value; errors stay errors.
-fn unary<'b>(
-    operand: &Computation,
-    batch: &Batch<'b>,
-    at: &[u32],
-    function: impl Fn(&Value<'b>) -> Option<Value<'b>>,
-) -> Result<Operand<'b>, WalkError> {
-    let apply = |value: Option<&Value<'b>>| -> Result<Option<Value<'b>>, WalkError> {
-        let value = value.and_then(&function);
-        account(value.as_ref(), batch)?;
-        Ok(value)
-    };
-    Ok(match operand.evaluate(batch, at)? {
-        Operand::One(value) => Operand::One(apply(value.as_ref())?),
-        Operand::Many(values) => {
-            let mut results = Vec::with_capacity(values.len());
-            for value in &values {
-                results.push(apply(value.as_ref())?);
-            }
-            Operand::Many(results)
-        }
-    })
-}
-
-fn scalars<'b>(
-    operand: &Computation,
-    batch: &Batch<'b>,
-    at: &[u32],
-    function: impl Fn(Scalar) -> Option<Scalar>,
-) -> Result<Operand<'b>, WalkError> {
-    unary(operand, batch, at, |value| match value {
-        Value::Scalar(scalar, _) => function(*scalar).map(Value::computed),
-        _ => None,
-    })
-}
-
-fn binary<'b>(
-    left: &Computation,
-    right: &Computation,
-    batch: &Batch<'b>,
-    at: &[u32],
-    function: impl Fn(&Value<'b>, &Value<'b>) -> Option<Value<'b>>,
-) -> Result<Operand<'b>, WalkError> {
-    let (left, right) = (left.evaluate(batch, at)?, right.evaluate(batch, at)?);
-    let mut results = Vec::with_capacity(at.len());
-    for row in 0..at.len() {
-        let both = left.get(row).zip(right.get(row));
-        let value = both.and_then(|(left, right)| function(left, right));
-        account(value.as_ref(), batch)?;
-        results.push(value);
-    }
-    Ok(Operand::Many(results))
-}
-
-/// Draws the text that a value owns on the memory budget.
-fn account(value: Option<&Value<'_>>, batch: &Batch<'_>) -> Result<(), WalkError> {
-    match value.map_or(0, Value::owned_bytes) {
-        0 => Ok(()),
-        bytes => batch.computed(bytes),
     }
 }
 
@@ -254,84 +161,15 @@ fn scatter<'b>(
     let rows: Vec<u32> = places.iter().map(|&place| at[place]).collect();
     let held = batch.columns();
     let values = operand.evaluate(batch, &rows)?;
-    if let Operand::One(Some(value)) = &values
-        && value.owned_bytes() > 0
-    {
-        for &place in places {
-            batch.computed(value.owned_bytes())?;
-            results[place] = Some(value.clone());
-        }
-    } else {
-        for (&place, value) in places.iter().zip(values.into_column(rows.len())) {
-            results[place] = value;
-        }
+    for (index, &place) in places.iter().enumerate() {
+        results[place] = values.get(index).copied();
     }
     batch.drop_columns(held);
     Ok(())
 }
 
-fn concatenate<'b>(
-    arguments: &[Computation],
-    batch: &Batch<'b>,
-    at: &[u32],
-) -> Result<Operand<'b>, WalkError> {
-    let mut joined = Vec::with_capacity(at.len());
-    joined.resize_with(at.len(), || Some(text::Concatenation::default()));
-    for argument in arguments {
-        let held = batch.columns();
-        let operand = argument.evaluate(batch, at)?;
-        for (row, all) in joined.iter_mut().enumerate() {
-            let (Some(so_far), value) = (all.as_mut(), operand.get(row)) else {
-                continue;
-            };
-            let before = so_far.capacity();
-            if value.and_then(|value| so_far.push(value)).is_none() {
-                *all = None;
-                continue;
-            }
-            if so_far.len() > STRING_BYTES_MAX {
-                return Err(too_long());
-            }
-            match so_far.capacity() - before {
-                0 => {}
-                more => batch.computed(more.min(STRING_BYTES_MAX))?,
-            }
-        }
-        batch.drop_columns(held);
-    }
-    let values = joined
-        .into_iter()
-        .map(|all| all.map(text::Concatenation::finish));
-    Ok(Operand::Many(values.collect()))
-}
-
-fn substring<'b>(
-    arguments: &[Computation],
-    batch: &Batch<'b>,
-    at: &[u32],
-) -> Result<Operand<'b>, WalkError> {
-    let operands = evaluate_all(arguments, batch, at)?;
-    let mut results = Vec::with_capacity(at.len());
-    for row in 0..at.len() {
-        let value = match operands.as_slice() {
-            [source, start] => source
-                .get(row)
-                .zip(start.get(row))
-                .and_then(|(source, start)| text::substring(source, start, None)),
-            [source, start, length] => source
-                .get(row)
-                .zip(start.get(row))
-                .zip(length.get(row))
-                .and_then(|((source, start), length)| text::substring(source, start, Some(length))),
-            _ => None,
-        };
-        account(value.as_ref(), batch)?;
-        results.push(value);
-    }
-    Ok(Operand::Many(results))
-}
-
-fn evaluate_all<'b>(
+/// The values of each operand.
+pub(crate) fn evaluate_all<'b>(
     operands: &[Computation],
     batch: &Batch<'b>,
     at: &[u32],
@@ -352,34 +190,24 @@ fn replace<'b>(
     let texts = text.evaluate(batch, at)?;
     let patterns = matcher.evaluate(batch, at)?;
     let replacements = replacement.evaluate(batch, at)?;
-    let mut results = Vec::with_capacity(at.len());
-    for row in 0..at.len() {
+    let column = write_column(batch, at.len(), |row, into| {
         let text = texts.get(row).and_then(text::string);
         let replacement = replacements.get(row).and_then(text::plain);
         let (Some((text, language)), Some(replacement)) = (text, replacement) else {
-            results.push(None);
-            continue;
+            return Ok(None);
         };
         let Some(pattern) = patterns.get(row, batch)? else {
-            results.push(None);
-            continue;
+            return Ok(None);
         };
         batch.spend(text.len() as u64 + 64)?;
-        let value = match pattern.template(replacement) {
-            None => None,
-            Some(template) => match pattern.replace(text, &template, STRING_BYTES_MAX) {
-                Some(replaced) => Some(text::with_language(replaced, language)),
-                None => return Err(too_long()),
-            },
+        let Some(template) = pattern.template(replacement) else {
+            return Ok(None);
         };
-        account(value.as_ref(), batch)?;
-        results.push(value);
-    }
-    Ok(Operand::Many(results))
-}
-
-fn too_long() -> WalkError {
-    WalkError::StringTooLong {
-        limit_bytes: STRING_BYTES_MAX as u64,
-    }
+        match pattern.replace(text, &template, STRING_BYTES_MAX, into) {
+            Some(true) => Ok(Some(Made::string(language))),
+            Some(false) => Ok(Some(Made::Value(text::with_language(text, language)))),
+            None => Err(super::arena::too_long()),
+        }
+    })?;
+    Ok(Operand::Many(column))
 }

@@ -11,11 +11,13 @@
 use super::batch::Batch;
 use super::compare;
 use super::computation::{Computation, Operand};
+use super::integers::IntegerComparison;
 use super::pattern::{self, COMPILE_EFFORT, Pattern};
 use super::text;
 use super::value::Value;
 use super::xpath_pattern::Refusal;
 use crate::error::WalkError;
+use memchr::memmem;
 use query::expression::{Comparison, Function};
 use query::plan::{ConstantId, Slot};
 use rdf::{Tag, VertexId};
@@ -89,6 +91,8 @@ pub(crate) enum Condition {
         /// The same constant.
         constant: ConstantId,
     },
+    /// A comparison of trees over inline integers.
+    Integers(Box<IntegerComparison>),
     /// `a || b || ...`
     Or(Vec<Condition>),
     /// `a && b && ...`
@@ -101,7 +105,7 @@ pub(crate) enum Condition {
     SameTerm(Computation, Computation),
     /// `a IN (b, ...)`
     In(Computation, Vec<Computation>),
-    /// `isIRI`, `isBLANK`, `isLITERAL` of something computed.
+    /// `isIRI` and its kin of something computed, `hasLANG`, `hasLANGDIR`.
     IsKind(Kind, Computation),
     /// `isNUMERIC`
     IsNumeric(Computation),
@@ -119,6 +123,11 @@ pub(crate) enum Kind {
     Iri,
     Blank,
     Literal,
+    Triple,
+    /// A tagged string.
+    Tagged,
+    /// A tagged string with a base direction.
+    Directed,
 }
 
 /// A regular expression: compiled once, or per row from these.
@@ -163,6 +172,7 @@ impl Condition {
                 ids(batch, *slot, at, truths, |id| kind.is_of_id(id, batch));
             }
             Condition::Integer { .. } => self.compare_integers(batch, at, truths)?,
+            Condition::Integers(comparison) => comparison.evaluate(batch, at, truths)?,
             Condition::Or(operands) => connect(operands, Truth::True, batch, at, truths)?,
             Condition::And(operands) => connect(operands, Truth::False, batch, at, truths)?,
             Condition::Not(operand) => {
@@ -200,6 +210,9 @@ impl Condition {
             }
             Condition::Texts(Function::LangMatches, left, right) => {
                 pairs(left, right, batch, at, truths, text::language_matches)
+            }
+            Condition::Texts(Function::Contains, left, right) => {
+                contains(left, right, batch, at, truths)
             }
             Condition::Texts(function, left, right) => {
                 pairs(left, right, batch, at, truths, |left, right| {
@@ -270,6 +283,7 @@ impl Kind {
             Some(Tag::Iri) => self == Kind::Iri,
             Some(Tag::Blank) => self == Kind::Blank,
             Some(Tag::Literal) => self == Kind::Literal,
+            Some(Tag::TripleTerm) => self == Kind::Triple,
             Some(Tag::QueryLocal) => batch
                 .local_term(id)
                 .is_some_and(|term| self.is_of_value(&Value::of_term(term))),
@@ -283,6 +297,11 @@ impl Kind {
             Kind::Iri => matches!(value, Value::Iri(_)),
             Kind::Blank => matches!(value, Value::Blank(_)),
             Kind::Literal => value.is_literal(),
+            Kind::Triple => matches!(value, Value::Triple(_)),
+            Kind::Tagged => matches!(value, Value::Language(..)),
+            Kind::Directed => {
+                matches!(value, Value::Language(_, language) if language.rightward.is_some())
+            }
         }
     }
 }
@@ -363,6 +382,35 @@ fn pairs<'b>(
     Ok(())
 }
 
+/// `CONTAINS`; a part that all rows share is prepared for searching once.
+fn contains(
+    text: &Computation,
+    part: &Computation,
+    batch: &Batch<'_>,
+    at: &[u32],
+    truths: &mut Vec<Truth>,
+) -> Result<(), WalkError> {
+    let (texts, parts) = (text.evaluate(batch, at)?, part.evaluate(batch, at)?);
+    let shared = match &parts {
+        Operand::One(part) => part.as_ref().and_then(text::string),
+        Operand::Many(_) => None,
+    };
+    let finder = shared.map(|(part, _)| memmem::Finder::new(part));
+    let mut bytes = 0;
+    for row in 0..at.len() {
+        let both = texts.get(row).zip(parts.get(row));
+        let compatible = both.and_then(|(text, part)| text::compatible(text, part));
+        truths.push(Truth::from(compatible.map(|(text, part, _)| {
+            bytes += text.len();
+            match &finder {
+                Some(finder) => finder.find(text.as_bytes()).is_some(),
+                None => text.contains(part),
+            }
+        })));
+    }
+    batch.spend(bytes as u64)
+}
+
 /// `IN` is the `||` of `=` with each candidate (section 17.4.1.9).
 fn is_in(
     needle: &Computation,
@@ -406,16 +454,26 @@ fn matches(
 ) -> Result<(), WalkError> {
     let texts = text.evaluate(batch, at)?;
     let patterns = matcher.evaluate(batch, at)?;
+    let is_shared = matches!(patterns, Patterns::Constant(_));
+    let mut last: Option<(&str, Truth)> = None;
     for row in 0..at.len() {
-        let text = texts.get(row).and_then(|value| text::string(value));
+        let text = texts.get(row).and_then(text::string);
+        if let (Some((text, _)), Some((before, truth))) = (text, last)
+            && is_shared
+            && std::ptr::eq(text, before)
+        {
+            truths.push(truth);
+            continue;
+        }
         let truth = match (text, patterns.get(row, batch)?) {
             (Some((text, _)), Some(pattern)) => {
                 batch.spend(text.len() as u64 + 32)?;
-                Some(pattern.is_match(text))
+                Truth::from(pattern.is_match(text))
             }
-            _ => None,
+            _ => Truth::Error,
         };
-        truths.push(Truth::from(truth));
+        truths.push(truth);
+        last = text.map(|(text, _)| (text, truth));
     }
     Ok(())
 }

@@ -14,7 +14,6 @@
 use super::xpath_pattern::{self, Flags, Refusal};
 use crate::error::WalkError;
 use regex::{Regex, RegexBuilder};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Bytes that a compiled pattern may take.
@@ -90,18 +89,20 @@ impl Pattern {
             .then_some(template)
     }
 
-    /// Replaces every match; `None` where the result would exceed `bytes_max`.
-    pub(crate) fn replace<'t>(
+    /// Appends the text with every match replaced, and says whether there was one; appends nothing
+    /// where there was none. `None` where the result would exceed `bytes_max`.
+    pub(crate) fn replace(
         &self,
-        text: &Cow<'t, str>,
+        text: &str,
         template: &Template<'_>,
         bytes_max: usize,
-    ) -> Option<Cow<'t, str>> {
-        let mut replaced = String::new();
+        into: &mut String,
+    ) -> Option<bool> {
+        let start = into.len();
         let mut copied = 0;
         let mut append = |piece: &str| -> Option<()> {
-            let fits = replaced.len() + piece.len() <= bytes_max;
-            fits.then(|| replaced.push_str(piece))
+            let fits = into.len() - start + piece.len() <= bytes_max;
+            fits.then(|| into.push_str(piece))
         };
         for captures in self.regex.captures_iter(text) {
             let whole = captures.get_match();
@@ -115,10 +116,10 @@ impl Pattern {
             copied = whole.end();
         }
         if copied == 0 {
-            return Some(text.clone());
+            return Some(false);
         }
         append(&text[copied..])?;
-        Some(Cow::Owned(replaced))
+        Some(true)
     }
 }
 
@@ -343,8 +344,14 @@ mod tests {
     fn replace(text: &str, pattern: &str, replacement: &str, bytes_max: usize) -> Option<String> {
         let pattern = Pattern::compile(pattern, "").expect("a pattern");
         let template = pattern.template(replacement).expect("a replacement");
-        let replaced = pattern.replace(&Cow::Borrowed(text), &template, bytes_max);
-        replaced.map(Cow::into_owned)
+        let mut replaced = String::from("before");
+        let found = pattern.replace(text, &template, bytes_max, &mut replaced)?;
+        Some(if found {
+            replaced.split_off("before".len())
+        } else {
+            assert_eq!(replaced, "before");
+            text.to_owned()
+        })
     }
 
     #[test]

@@ -15,7 +15,8 @@
 //! A key owns its text. It is made once per row and key, so a comparison decodes nothing.
 
 use super::compare::duration;
-use super::value::{self, Scalar, Value};
+use super::scalar::{Scalar, large_number};
+use super::value::Value;
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
 use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
 use std::cmp::Ordering;
@@ -48,11 +49,11 @@ impl SortKey {
     pub(crate) fn of(value: Option<&Value<'_>>) -> SortKey {
         match value {
             None => SortKey::Nothing,
-            Some(Value::Iri(iri)) => SortKey::Iri(Box::from(&**iri)),
+            Some(Value::Iri(iri)) => SortKey::Iri(Box::from(*iri)),
             Some(Value::Blank(label)) => SortKey::Blank(Box::from(*label)),
-            Some(Value::Text(text)) => SortKey::Text(Box::from(&**text)),
+            Some(Value::Text(text)) => SortKey::Text(Box::from(*text)),
             Some(Value::Language(text, language)) => SortKey::Language(
-                Box::from(&**text),
+                Box::from(*text),
                 Box::from(language.tag),
                 language.rightward,
             ),
@@ -60,7 +61,7 @@ impl SortKey {
                 SortKey::of_scalar(*scalar).unwrap_or_else(|| SortKey::lexical(value))
             }
             Some(value @ Value::Other(lexical, datatype)) => {
-                let large = value::large_number(lexical, datatype);
+                let large = large_number(lexical, datatype);
                 large.map_or_else(|| SortKey::lexical(value), binary_number)
             }
             Some(Value::Triple(triple)) => SortKey::of_triple(triple),
@@ -68,9 +69,11 @@ impl SortKey {
     }
 
     fn lexical(value: &Value<'_>) -> SortKey {
-        let [lexical, datatype] = [value.lexical_form(), value.datatype()]
-            .map(|text| Box::from(&*text.unwrap_or_default()));
-        SortKey::Other(lexical, datatype)
+        let lexical = value.lexical_form().unwrap_or_default();
+        SortKey::Other(
+            Box::from(&*lexical),
+            Box::from(value.datatype().unwrap_or_default()),
+        )
     }
 
     fn of_scalar(scalar: Scalar) -> Option<SortKey> {

@@ -2,25 +2,25 @@
 //!
 //! A string is an `xsd:string` or a language-tagged string. Two strings are *argument compatible*
 //! when the second has no language or the first's (17.4.3.1.2); results carry the first's language.
-//! Positions and lengths count code points. What can be a slice of its argument is one.
+//! Positions and lengths count code points. What can be a slice of its argument is one; other text is
+//! appended to a column's buffer ([`super::arena`]).
 
-use super::value::{Language, Scalar, Value};
+use super::arena::Made;
+use super::scalar::Scalar;
+use super::value::{Language, Value};
 use query::expression::Function;
-use std::borrow::Cow;
 
 /// A string literal: its text and its language, if any.
-pub(crate) fn string<'v, 'a>(
-    value: &'v Value<'a>,
-) -> Option<(&'v Cow<'a, str>, Option<Language<'a>>)> {
-    match value {
+pub(crate) fn string<'a>(value: &Value<'a>) -> Option<(&'a str, Option<Language<'a>>)> {
+    match *value {
         Value::Text(text) => Some((text, None)),
-        Value::Language(text, language) => Some((text, Some(*language))),
+        Value::Language(text, language) => Some((text, Some(language))),
         _ => None,
     }
 }
 
 /// The text of an `xsd:string`.
-pub(crate) fn plain<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+pub(crate) fn plain<'a>(value: &Value<'a>) -> Option<&'a str> {
     match value {
         Value::Text(text) => Some(text),
         _ => None,
@@ -28,17 +28,18 @@ pub(crate) fn plain<'v>(value: &'v Value<'_>) -> Option<&'v str> {
 }
 
 /// A string with a language, or without.
-pub(crate) fn with_language<'a>(text: Cow<'a, str>, language: Option<Language<'a>>) -> Value<'a> {
+pub(crate) fn with_language<'a>(text: &'a str, language: Option<Language<'a>>) -> Value<'a> {
     match language {
         Some(language) => Value::Language(text, language),
         None => Value::Text(text),
     }
 }
 
-fn compatible<'v, 'a>(
-    left: &'v Value<'a>,
-    right: &'v Value<'a>,
-) -> Option<(&'v Cow<'a, str>, &'v str, Option<Language<'a>>)> {
+/// Two argument compatible strings and the first's language; `None` is an error.
+pub(crate) fn compatible<'a, 'c>(
+    left: &Value<'a>,
+    right: &Value<'c>,
+) -> Option<(&'a str, &'c str, Option<Language<'a>>)> {
     let (left, language) = string(left)?;
     let (right, other) = string(right)?;
     (other.is_none() || other == language).then_some((left, right, language))
@@ -58,8 +59,8 @@ pub(crate) fn has_part(function: Function, text: &Value<'_>, part: &Value<'_>) -
 pub(crate) fn before<'a>(text: &Value<'a>, part: &Value<'a>) -> Option<Value<'a>> {
     let (text, part, language) = compatible(text, part)?;
     Some(match text.find(part) {
-        Some(at) => with_language(slice(text, 0, at), language),
-        None => Value::Text(Cow::Borrowed("")),
+        Some(at) => with_language(&text[..at], language),
+        None => Value::Text(""),
     })
 }
 
@@ -67,8 +68,8 @@ pub(crate) fn before<'a>(text: &Value<'a>, part: &Value<'a>) -> Option<Value<'a>
 pub(crate) fn after<'a>(text: &Value<'a>, part: &Value<'a>) -> Option<Value<'a>> {
     let (text, part, language) = compatible(text, part)?;
     Some(match text.find(part) {
-        Some(at) => with_language(slice(text, at + part.len(), text.len()), language),
-        None => Value::Text(Cow::Borrowed("")),
+        Some(at) => with_language(&text[at + part.len()..], language),
+        None => Value::Text(""),
     })
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn substring<'a>(
     };
     let from = byte_of(text, start);
     let to = byte_of(text, end.max(start)).max(from);
-    Some(with_language(slice(text, from, to), language))
+    Some(with_language(&text[from..to], language))
 }
 
 /// The byte at which the code point with this index begins, or the end.
@@ -109,21 +110,31 @@ fn integer(value: &Value<'_>) -> Option<i64> {
     }
 }
 
-fn slice<'a>(text: &Cow<'a, str>, from: usize, to: usize) -> Cow<'a, str> {
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(&text[from..to]),
-        Cow::Owned(text) => Cow::Owned(text[from..to].to_owned()),
+/// `UCASE`, `LCASE`, but for ASCII letters, which [`ascii_case`] changes in the whole buffer at once;
+/// `None` is an error.
+pub(crate) fn case<'a>(
+    function: Function,
+    value: &Value<'a>,
+    into: &mut String,
+) -> Option<Made<'a>> {
+    let (text, language) = string(value)?;
+    if text.is_ascii() {
+        into.push_str(text);
+    } else {
+        into.push_str(&match function {
+            Function::UCase => text.to_uppercase(),
+            _ => text.to_lowercase(),
+        });
     }
+    Some(Made::string(language))
 }
 
-/// `UCASE`, `LCASE`; `None` is an error.
-pub(crate) fn case<'a>(function: Function, value: &Value<'a>) -> Option<Value<'a>> {
-    let (text, language) = string(value)?;
-    let text = match function {
-        Function::UCase => text.to_uppercase(),
-        _ => text.to_lowercase(),
-    };
-    Some(with_language(Cow::Owned(text), language))
+/// The rest of `UCASE`, `LCASE`.
+pub(crate) fn ascii_case(function: Function, buffer: &mut String) {
+    match function {
+        Function::UCase => buffer.make_ascii_uppercase(),
+        _ => buffer.make_ascii_lowercase(),
+    }
 }
 
 /// `STRLEN`, in code points; `None` is an error.
@@ -135,20 +146,19 @@ pub(crate) fn length(value: &Value<'_>) -> Option<Scalar> {
 }
 
 /// `ENCODE_FOR_URI`: all but the unreserved characters of RFC 3986 as percent escapes of UTF-8.
-pub(crate) fn encode_for_uri<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+pub(crate) fn encode_for_uri<'a>(value: &Value<'a>, into: &mut String) -> Option<Made<'a>> {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let (text, _) = string(value)?;
-    let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            encoded.push(char::from(byte));
+            into.push(char::from(byte));
         } else {
-            encoded.push('%');
-            encoded.push(char::from(HEX[usize::from(byte >> 4)]));
-            encoded.push(char::from(HEX[usize::from(byte & 15)]));
+            into.push('%');
+            into.push(char::from(HEX[usize::from(byte >> 4)]));
+            into.push(char::from(HEX[usize::from(byte & 15)]));
         }
     }
-    Some(Value::Text(Cow::Owned(encoded)))
+    Some(Made::Text)
 }
 
 /// `langMATCHES`: basic filtering of RFC 4647 section 3.3.1; `None` is an error.
@@ -166,54 +176,34 @@ pub(crate) fn language_matches(tag: &Value<'_>, range: &Value<'_>) -> Option<boo
 }
 
 /// `STR`; `None` is an error.
-pub(crate) fn text_of<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+pub(crate) fn text_of<'a>(value: &Value<'a>, into: &mut String) -> Option<Made<'a>> {
     let text = match value {
-        Value::Iri(iri) => iri.clone(),
-        other => other.lexical_form()?,
+        Value::Iri(iri) => Some(*iri),
+        other => other.borrowed_form(),
     };
-    Some(Value::Text(text))
+    match text {
+        Some(text) => Some(Made::Value(Value::Text(text))),
+        None => value.write_form(into).map(|()| Made::Text),
+    }
 }
 
 /// `LANG`: the tag, or the empty string for other literals; `None` is an error.
 pub(crate) fn language_of<'a>(value: &Value<'a>) -> Option<Value<'a>> {
     match value {
-        Value::Language(_, language) => Some(Value::Text(Cow::Borrowed(language.tag))),
-        value if value.is_literal() => Some(Value::Text(Cow::Borrowed(""))),
-        _ => None,
+        Value::Language(_, language) => Some(Value::Text(language.tag)),
+        value => value.is_literal().then_some(Value::Text("")),
     }
 }
 
-/// What `CONCAT` gathers of one row.
-#[derive(Default)]
-pub(crate) struct Concatenation<'a> {
-    text: String,
-    parts: usize,
-    language: Option<Language<'a>>,
-}
-
-impl<'a> Concatenation<'a> {
-    /// Appends a string; `None` is an error.
-    pub(crate) fn push(&mut self, value: &Value<'a>) -> Option<()> {
-        let (text, language) = string(value)?;
-        self.text.push_str(text);
-        let agrees = self.parts == 0 || self.language == language;
-        self.language = if agrees { language } else { None };
-        self.parts += 1;
-        Some(())
-    }
-
-    /// Bytes allocated so far.
-    pub(crate) fn capacity(&self) -> usize {
-        self.text.capacity()
-    }
-
-    /// Bytes so far.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
-    }
-
-    /// The string, in the language that all parts share.
-    pub(crate) fn finish(self) -> Value<'a> {
-        with_language(Cow::Owned(self.text), self.language)
-    }
+/// `LANGDIR`: the base direction, or the empty string for other literals; `None` is an error.
+pub(crate) fn direction_of<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+    let direction = match value {
+        Value::Language(_, language) => match language.rightward {
+            Some(true) => "rtl",
+            Some(false) => "ltr",
+            None => "",
+        },
+        _ => "",
+    };
+    value.is_literal().then_some(Value::Text(direction))
 }

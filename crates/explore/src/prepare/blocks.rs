@@ -44,10 +44,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             Action::Unify { into, from } => self.unify(step, *into, *from, live)?,
             Action::Bind { expression, into } => match kept(step, *into) {
                 None => Policy::Pass,
-                Some(into) => Policy::Bind(BindPolicy {
-                    computation: computation(expression, self.constants()),
-                    into,
-                }),
+                Some(into) => {
+                    let computation = computation(expression, self.constants());
+                    computation.check()?;
+                    Policy::Bind(BindPolicy { computation, into })
+                }
             },
             Action::Unpack {
                 term,

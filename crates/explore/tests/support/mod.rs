@@ -7,7 +7,9 @@
 
 pub mod filters;
 pub mod naive;
+pub mod peer;
 pub mod plans;
+pub mod values;
 
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use query::plan::Plan;

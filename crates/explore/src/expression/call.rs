@@ -1,0 +1,253 @@
+//! Builtin functions over columns: which function, once per column; then a loop over its rows.
+//!
+//! Three shapes: functions of values to values ([`unary`], [`binary`]), functions that write text into
+//! a buffer that the column shares ([`write_unary`]), and those that make terms ([`super::make`]). A
+//! function of one text is not evaluated again for a row whose argument is the row before's: joins
+//! repeat a vertex many times in a row.
+
+use super::arena::{Made, append, write_column, write_column_and};
+use super::batch::Batch;
+use super::computation::{Computation, Operand, evaluate_all};
+use super::scalar::Scalar;
+use super::value::Value;
+use super::{arithmetic, cast, dates, hash, make, text};
+use crate::error::WalkError;
+use query::expression::Function;
+
+/// The values of a function that gives something else than a boolean.
+pub(crate) fn call<'b>(
+    function: Function,
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    use Function as F;
+    match function {
+        F::Now => {
+            let now = Scalar::DateTime(batch.terms().environment.now);
+            return Ok(Operand::One(Some(Value::computed(now))));
+        }
+        F::Rand | F::Uuid | F::StrUuid | F::BNode | F::Iri => {
+            return make::make(function, arguments, batch, at);
+        }
+        F::StrDt | F::StrLang | F::StrLangDir | F::Triple => {
+            return make::make(function, arguments, batch, at);
+        }
+        F::Concat => return concatenate(arguments, batch, at),
+        F::SubStr => return substring(arguments, batch, at),
+        F::Adjust => return adjust(arguments, batch, at),
+        _ => {}
+    }
+    let (first, rest) = arguments.split_first().expect("it has an argument");
+    match function {
+        F::Str => write_unary(first, batch, at, text::text_of),
+        F::Lang => unary(first, batch, at, text::language_of),
+        F::LangDir => unary(first, batch, at, text::direction_of),
+        F::Datatype => unary(first, batch, at, |value| value.datatype().map(Value::Iri)),
+        F::StrLen => unary(first, batch, at, |value| {
+            text::length(value).map(Value::computed)
+        }),
+        F::UCase | F::LCase => case(function, first, batch, at),
+        F::EncodeForUri => write_unary(first, batch, at, text::encode_for_uri),
+        F::StrBefore => binary(first, &rest[0], batch, at, text::before),
+        F::StrAfter => binary(first, &rest[0], batch, at, text::after),
+        F::Abs | F::Round | F::Ceil | F::Floor => scalars(first, batch, at, |scalar| {
+            arithmetic::round(function, scalar)
+        }),
+        F::Year | F::Month | F::Day | F::Hours | F::Minutes | F::Seconds => {
+            scalars(first, batch, at, |scalar| {
+                dates::date_part(function, scalar)
+            })
+        }
+        F::Timezone => scalars(first, batch, at, dates::timezone),
+        F::Tz => write_unary(first, batch, at, dates::tz),
+        F::Md5 | F::Sha1 | F::Sha256 | F::Sha384 | F::Sha512 => {
+            write_unary(first, batch, at, |value, into| {
+                hash::write_digest(function, text::plain(value)?, into);
+                Some(Made::Text)
+            })
+        }
+        F::Subject | F::Predicate | F::Object => {
+            unary(first, batch, at, |value| make::part(function, value))
+        }
+        F::Cast(to) => write_unary(first, batch, at, |value, into| cast::cast(to, value, into)),
+        _ => unreachable!("functions that give a boolean are compiled to conditions"),
+    }
+}
+
+/// Applies a function to each value; errors stay errors.
+fn unary<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(&Value<'b>) -> Option<Value<'b>>,
+) -> Result<Operand<'b>, WalkError> {
+    Ok(match operand.evaluate(batch, at)? {
+        Operand::One(value) => Operand::One(value.as_ref().and_then(function)),
+        Operand::Many(mut values) => {
+            for value in &mut values {
+                *value = value.as_ref().and_then(&function);
+            }
+            Operand::Many(values)
+        }
+    })
+}
+
+/// Applies a function of scalars.
+pub(super) fn scalars<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(Scalar) -> Option<Scalar>,
+) -> Result<Operand<'b>, WalkError> {
+    unary(operand, batch, at, |value| match value {
+        Value::Scalar(scalar, _) => function(*scalar).map(Value::computed),
+        _ => None,
+    })
+}
+
+/// Applies a function to each pair of values; an error in one is an error.
+pub(super) fn binary<'b>(
+    left: &Computation,
+    right: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(&Value<'b>, &Value<'b>) -> Option<Value<'b>>,
+) -> Result<Operand<'b>, WalkError> {
+    let (left, right) = (left.evaluate(batch, at)?, right.evaluate(batch, at)?);
+    if let (Operand::One(left), Operand::One(right)) = (&left, &right) {
+        let both = left.as_ref().zip(right.as_ref());
+        return Ok(Operand::One(
+            both.and_then(|(left, right)| function(left, right)),
+        ));
+    }
+    let column = (0..at.len()).map(|row| function(left.get(row)?, right.get(row)?));
+    Ok(Operand::Many(column.collect()))
+}
+
+/// Applies a function that appends its text to a buffer.
+fn write_unary<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(&Value<'b>, &mut String) -> Option<Made<'b>>,
+) -> Result<Operand<'b>, WalkError> {
+    write_unary_and(operand, batch, at, function, |_| {})
+}
+
+fn write_unary_and<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(&Value<'b>, &mut String) -> Option<Made<'b>>,
+    finish: impl FnMut(&mut String),
+) -> Result<Operand<'b>, WalkError> {
+    let operand = operand.evaluate(batch, at)?;
+    let rows = match &operand {
+        Operand::One(_) => 1,
+        Operand::Many(values) => values.len(),
+    };
+    let apply = |row: usize, into: &mut String| {
+        let Some(value) = operand.get(row) else {
+            return Ok(None);
+        };
+        let before = row.checked_sub(1).and_then(|before| operand.get(before));
+        if before.is_some_and(|before| value.is_identical(before)) {
+            return Ok(Some(Made::Same));
+        }
+        Ok(function(value, into))
+    };
+    let column = write_column_and(batch, rows, apply, finish)?;
+    Ok(match operand {
+        Operand::One(_) => Operand::One(column.into_iter().next().flatten()),
+        Operand::Many(_) => Operand::Many(column),
+    })
+}
+
+fn case<'b>(
+    function: Function,
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    write_unary_and(
+        operand,
+        batch,
+        at,
+        |value, into| text::case(function, value, into),
+        |buffer| text::ascii_case(function, buffer),
+    )
+}
+
+/// `CONCAT`: the result has the language that all parts share.
+fn concatenate<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let parts = evaluate_all(arguments, batch, at)?;
+    batch.spend((at.len() * parts.len()) as u64 * 8)?;
+    let column = write_column(batch, at.len(), |row, into| {
+        let start = into.len();
+        let mut shared = None;
+        for part in &parts {
+            let Some((text, language)) = part.get(row).and_then(text::string) else {
+                return Ok(None);
+            };
+            append(into, start, text)?;
+            shared = match shared {
+                None => Some(language),
+                Some(before) if before == language => shared,
+                Some(_) => Some(None),
+            };
+        }
+        Ok(Some(Made::string(shared.flatten())))
+    })?;
+    Ok(Operand::Many(column))
+}
+
+fn substring<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let operands = evaluate_all(arguments, batch, at)?;
+    let cut = |row: usize| {
+        let [source, start] = [0, 1].map(|place| operands[place].get(row));
+        let length = match operands.get(2) {
+            Some(length) => Some(length.get(row)?),
+            None => None,
+        };
+        text::substring(source?, start?, length)
+    };
+    let mut column = Vec::with_capacity(at.len());
+    for row in 0..at.len() {
+        let value = cut(row);
+        let length = value.as_ref().and_then(Value::borrowed_form);
+        batch.spend(length.map_or(0, str::len) as u64)?;
+        column.push(value);
+    }
+    Ok(Operand::Many(column))
+}
+
+/// `ADJUST`; without a timezone, to the implicit one.
+fn adjust<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    match arguments {
+        [moment] => {
+            let offset = dates::implicit_offset(batch.terms().environment.now);
+            scalars(moment, batch, at, |moment| dates::adjust(moment, offset))
+        }
+        [moment, timezone, ..] => binary(moment, timezone, batch, at, |moment, timezone| {
+            let (Value::Scalar(moment, _), Value::Scalar(timezone, _)) = (moment, timezone) else {
+                return None;
+            };
+            let offset = dates::offset(*timezone)?;
+            dates::adjust(*moment, offset).map(Value::computed)
+        }),
+        [] => Ok(Operand::One(None)),
+    }
+}

@@ -1,0 +1,212 @@
+//! Values of the XML Schema datatypes: how they are read and written.
+//!
+//! Datatypes are those that `oxsdatatypes` has, and the integers' derived ones as ranges. Integers are
+//! 64 bits and decimals 128; a larger one is no [`Scalar`], but [`large_number`] still knows it for
+//! `isNUMERIC` and for sorting. Two written forms of a floating number: [`Scalar::write`] is what
+//! computed literals get, [`Scalar::write_as_string`] is what a cast to `xsd:string` gives (XPath and
+//! XQuery Functions and Operators section 19.1.2).
+
+use oxrdf::vocab::xsd;
+use oxsdatatypes::{
+    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, Integer, Time,
+    YearMonthDuration,
+};
+use rdf::{VertexId, inline};
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+/// The namespace of the datatypes with values.
+const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+
+/// A value of one of the XML Schema datatypes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scalar {
+    Boolean(bool),
+    Integer(Integer),
+    Decimal(Decimal),
+    Float(Float),
+    Double(Double),
+    DateTime(DateTime),
+    Date(Date),
+    Time(Time),
+    Duration(Duration),
+    YearMonth(YearMonthDuration),
+    DayTime(DayTimeDuration),
+}
+
+impl Scalar {
+    /// The value of a lexical form; `None` where the datatype has no values here or the form is
+    /// none of it.
+    pub(crate) fn parse(lexical: &str, datatype: &str) -> Option<Scalar> {
+        Some(match datatype.strip_prefix(XSD)? {
+            "boolean" => Scalar::Boolean(lexical.parse::<Boolean>().ok()?.into()),
+            "integer" => Scalar::Integer(lexical.parse().ok()?),
+            "decimal" => Scalar::Decimal(lexical.parse().ok()?),
+            "float" => Scalar::Float(floating(lexical)?),
+            "double" => Scalar::Double(floating(lexical)?),
+            "dateTime" => Scalar::DateTime(lexical.parse().ok()?),
+            "date" => Scalar::Date(lexical.parse().ok()?),
+            "time" => Scalar::Time(lexical.parse().ok()?),
+            "duration" => Scalar::Duration(lexical.parse().ok()?),
+            "yearMonthDuration" => Scalar::YearMonth(lexical.parse().ok()?),
+            "dayTimeDuration" => Scalar::DayTime(lexical.parse().ok()?),
+            "dateTimeStamp" => {
+                let value: DateTime = lexical.parse().ok()?;
+                value.timezone_offset()?;
+                Scalar::DateTime(value)
+            }
+            derived => {
+                let (least, greatest) = integer_range(derived)?;
+                let value: Integer = lexical.parse().ok()?;
+                if !(least..=greatest).contains(&i64::from(value)) {
+                    return None;
+                }
+                Scalar::Integer(value)
+            }
+        })
+    }
+
+    /// The value of an inline id; `None` where the bits hold none.
+    pub(crate) fn of_inline(id: VertexId) -> Option<Scalar> {
+        Some(match id.tag()? {
+            rdf::Tag::Integer => Scalar::Integer(inline::integer(id)?.into()),
+            rdf::Tag::Boolean => Scalar::Boolean(inline::boolean(id)?),
+            rdf::Tag::Decimal => Scalar::Decimal(inline::decimal(id)?),
+            rdf::Tag::Double => Scalar::Double(inline::double(id)?.into()),
+            rdf::Tag::Date => Scalar::Date(inline::date(id)?),
+            rdf::Tag::DateTime => Scalar::DateTime(inline::date_time(id)?),
+            _ => return None,
+        })
+    }
+
+    /// Whether `isNUMERIC` holds.
+    pub(crate) fn is_numeric(self) -> bool {
+        use Scalar::{Decimal, Double, Float, Integer};
+        matches!(self, Integer(_) | Decimal(_) | Float(_) | Double(_))
+    }
+
+    /// Appends the form of a computed literal; `None` for a duration whose parts differ in sign,
+    /// which has none.
+    pub(crate) fn write(self, into: &mut String) -> Option<()> {
+        match self {
+            Scalar::Boolean(value) => write!(into, "{value}"),
+            Scalar::Integer(value) => write!(into, "{value}"),
+            Scalar::Decimal(value) => write!(into, "{value}"),
+            Scalar::Float(value) => write!(into, "{value}"),
+            Scalar::Double(value) => write!(into, "{value}"),
+            Scalar::DateTime(value) => write!(into, "{value}"),
+            Scalar::Date(value) => write!(into, "{value}"),
+            Scalar::Time(value) => write!(into, "{value}"),
+            Scalar::Duration(value) => write!(into, "{value}"),
+            Scalar::YearMonth(value) => write!(into, "{value}"),
+            Scalar::DayTime(value) => write!(into, "{value}"),
+        }
+        .ok()
+    }
+
+    /// Appends what a cast to `xsd:string` gives: as [`Scalar::write`], but large and small floating
+    /// numbers with an exponent.
+    pub(crate) fn write_as_string(self, into: &mut String) -> Option<()> {
+        let scientific = |magnitude: f64| {
+            magnitude.is_finite() && magnitude != 0.0 && !(1e-6..1e6).contains(&magnitude)
+        };
+        let start = into.len();
+        match self {
+            Scalar::Float(value) if scientific(f64::from(value).abs()) => {
+                write!(into, "{:E}", f32::from(value)).ok()?;
+            }
+            Scalar::Double(value) if scientific(f64::from(value).abs()) => {
+                write!(into, "{:E}", f64::from(value)).ok()?;
+            }
+            _ => return self.write(into),
+        }
+        // `1E7` is written `1.0E7`.
+        let exponent = start + into[start..].find('E')?;
+        if !into[start..exponent].contains('.') {
+            into.insert_str(exponent, ".0");
+        }
+        Some(())
+    }
+
+    /// The datatype IRI of a computed one.
+    pub(crate) fn datatype(self) -> &'static str {
+        match self {
+            Scalar::Boolean(_) => xsd::BOOLEAN,
+            Scalar::Integer(_) => xsd::INTEGER,
+            Scalar::Decimal(_) => xsd::DECIMAL,
+            Scalar::Float(_) => xsd::FLOAT,
+            Scalar::Double(_) => xsd::DOUBLE,
+            Scalar::DateTime(_) => xsd::DATE_TIME,
+            Scalar::Date(_) => xsd::DATE,
+            Scalar::Time(_) => xsd::TIME,
+            Scalar::Duration(_) => xsd::DURATION,
+            Scalar::YearMonth(_) => xsd::YEAR_MONTH_DURATION,
+            Scalar::DayTime(_) => xsd::DAY_TIME_DURATION,
+        }
+        .as_str()
+    }
+}
+
+/// A floating number by the lexical mapping of XML Schema: the parser knows more names of infinities.
+pub(crate) fn floating<T: FromStr>(lexical: &str) -> Option<T> {
+    let is_named = lexical
+        .bytes()
+        .any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E'));
+    let is_known = !is_named || matches!(lexical, "INF" | "-INF" | "+INF" | "NaN");
+    is_known.then(|| lexical.parse().ok()).flatten()
+}
+
+/// The values of the types derived from `xsd:integer` (XML Schema part 2, section 3.4), as far as
+/// 64 bits go.
+fn integer_range(local: &str) -> Option<(i64, i64)> {
+    Some(match local {
+        "byte" => (i8::MIN.into(), i8::MAX.into()),
+        "short" => (i16::MIN.into(), i16::MAX.into()),
+        "int" => (i32::MIN.into(), i32::MAX.into()),
+        "long" => (i64::MIN, i64::MAX),
+        "unsignedByte" => (0, u8::MAX.into()),
+        "unsignedShort" => (0, u16::MAX.into()),
+        "unsignedInt" => (0, u32::MAX.into()),
+        "unsignedLong" | "nonNegativeInteger" => (0, i64::MAX),
+        "positiveInteger" => (1, i64::MAX),
+        "nonPositiveInteger" => (i64::MIN, 0),
+        "negativeInteger" => (i64::MIN, -1),
+        _ => return None,
+    })
+}
+
+/// The nearest double of an integer or decimal too large to be a [`Scalar`]; `None` where the form is
+/// none of the datatype.
+pub(crate) fn large_number(lexical: &str, datatype: &str) -> Option<f64> {
+    let local = datatype.strip_prefix(XSD)?;
+    let is_negative = lexical.starts_with('-');
+    let unsigned = lexical.strip_prefix(['+', '-']).unwrap_or(lexical);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let has_digit = !whole.is_empty() || !fraction.is_empty();
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !has_digit || !are_digits(whole) || !are_digits(fraction) {
+        return None;
+    }
+    let fits = match local {
+        "decimal" => true,
+        _ if unsigned.contains('.') => false,
+        "integer" => true,
+        "unsignedLong" => !is_negative && unsigned.parse::<u64>().is_ok(),
+        "nonNegativeInteger" | "positiveInteger" => !is_negative,
+        "nonPositiveInteger" | "negativeInteger" => is_negative,
+        _ => false,
+    };
+    // A range of 64 bits has decided already what it holds.
+    let is_large = local == "decimal" || lexical.parse::<Integer>().is_err();
+    (fits && is_large).then(|| lexical.parse().ok()).flatten()
+}
+
+/// Whether an ill-formed literal of this type has the effective boolean value false.
+pub(crate) fn is_boolean_or_numeric(datatype: &str) -> bool {
+    datatype.strip_prefix(XSD).is_some_and(|local| {
+        matches!(
+            local,
+            "boolean" | "integer" | "decimal" | "float" | "double"
+        ) || integer_range(local).is_some()
+    })
+}
