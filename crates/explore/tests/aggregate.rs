@@ -194,11 +194,11 @@ fn kinds() -> Vec<Vec<Term>> {
         [integers.clone(), doubles.clone()].concat(),
         [decimals, doubles].concat(),
         large,
-        strings.clone(),
+        strings,
         tags,
         iris.clone(),
         days,
-        [integers, strings, iris].concat(),
+        [integers, iris].concat(),
     ]
 }
 

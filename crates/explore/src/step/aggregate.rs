@@ -15,7 +15,9 @@
 //! often as it says.
 //!
 //! Floor: 8 bytes of the key column and one probe of a table a row, some 5 ns while the table is
-//! cached, 8 bytes of each argument. Measured figures stand in the walk's benchmark.
+//! cached, 8 bytes of each argument. Measured (`examples/walk_paths.rs`, one thread of a shared 2-core
+//! Xeon VM, 2026-11-21) on a million rows: `COUNT(*)` by 100 groups 4 ns a row more than without keys; by
+//! a million groups 97 ns, with the table's growth and the groups' way out.
 //!
 //! Memory, drawn on the budget before it grows: the table of groups, each aggregate's states, the
 //! texts, the sets of `DISTINCT`.

