@@ -351,7 +351,6 @@ impl Action {
                 ];
                 nodes.iter().flatten().for_each(node);
             }
-            Action::Same { left, right } => [*left, *right].into_iter().for_each(each),
             Action::Filter(expression) => expression.for_each_slot(each),
             Action::Distinct { columns } => columns.iter().copied().for_each(each),
             Action::Order { keys, .. } => {
@@ -375,7 +374,6 @@ impl Action {
                     .flatten()
                     .for_each(node);
             }
-            Action::Service { endpoint, .. } => node(endpoint),
             composed => composed.for_each_read_of_rows(each),
         }
     }
@@ -385,6 +383,7 @@ impl Action {
         match self {
             Action::Nested { imports, .. } => imports.iter().copied().for_each(each),
             Action::Probe { keys, .. } => keys.iter().copied().for_each(each),
+            Action::Same { left, right } => [*left, *right].into_iter().for_each(each),
             Action::Unify { into, from } => [*into, *from].into_iter().for_each(each),
             Action::Bind { expression, .. } => expression.for_each_slot(each),
             Action::Aggregate { keys, aggregates } => {
@@ -394,6 +393,10 @@ impl Action {
                 }
             }
             Action::Unpack { term, .. } => each(*term),
+            Action::Service {
+                endpoint: Node::Slot(slot),
+                ..
+            } => each(*slot),
             _ => {}
         }
     }
@@ -411,7 +414,11 @@ impl Action {
             | Action::ExpandPredicates { into, .. }
             | Action::AllPredicates { into }
             | Action::AllGraphs { into }
-            | Action::Count { into, .. } => each(*into),
+            | Action::Count { into, .. }
+            | Action::Unify { into, .. }
+            | Action::Bind { into, .. }
+            | Action::PathSeed { into, .. }
+            | Action::PathExpand { into, .. } => each(*into),
             Action::Check {
                 scope: Scope::Bind(graph),
                 ..
@@ -423,13 +430,11 @@ impl Action {
                 }
             }
             Action::Probe { exports, .. } => exports.iter().copied().for_each(each),
-            Action::Unify { into, .. }
-            | Action::Bind { into, .. }
-            | Action::PathSeed { into, .. }
-            | Action::PathExpand { into, .. } => each(*into),
             Action::Values { columns, .. } => columns.iter().copied().for_each(each),
             Action::Aggregate { aggregates, .. } => {
-                aggregates.iter().for_each(|(_, into)| each(*into));
+                for (_, into) in aggregates {
+                    each(*into);
+                }
             }
             Action::Unpack {
                 subject,

@@ -24,9 +24,6 @@ pub(super) struct Planning<'p> {
     /// Elements in the order of the text, tables of their own wherever they are right.
     pub keep_order: bool,
     pub variables: Vec<String>,
-    /// By a variable that a group sees but that may be unbound: the column that holds what the row
-    /// outside had.
-    pub kept: HashMap<Slot, Slot>,
     /// Slots were asked for beyond what numbers can name.
     pub error: Option<PlanError>,
 }
@@ -68,6 +65,8 @@ pub(super) struct Block {
     pub written: Slots,
     /// Variables of the row outside that groups within see too (`EXISTS`, `LATERAL`).
     pub seen: Slots,
+    /// By a variable that is seen but may be unbound: the column that holds what the row outside had.
+    pub kept: HashMap<Slot, Slot>,
     /// The table is the unit table.
     pub is_unit: bool,
     /// It began as the unit table, so its steps may look at all its rows together.
@@ -109,6 +108,7 @@ impl Block {
             maybe: self.maybe.clone(),
             written: Slots::default(),
             seen: self.seen.clone(),
+            kept: self.kept.clone(),
             is_unit: self.is_unit,
             vertices: self.vertices.clone(),
             is_whole: false,

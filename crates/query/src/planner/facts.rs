@@ -35,6 +35,8 @@ pub(super) struct Facts {
     pub maybe: Slots,
     pub occurs: Slots,
     pub captured: Slots,
+    /// What groups within it capture, however deep.
+    pub captured_within: Slots,
     /// Never to be walked from another table's rows.
     pub blocks: bool,
     /// All elements are joins, or filters over what is certain.
@@ -72,6 +74,9 @@ impl Facts {
             | Element::Service(_) => {
                 let joined = Facts::of_join(element);
                 self.join(&joined);
+                if let Element::Join(_) | Element::Union(_) = element {
+                    self.holds(&joined);
+                }
             }
             Element::Optional { group, condition } => {
                 let right = Facts::of(&group.elements);
@@ -80,26 +85,28 @@ impl Facts {
                     read.add(&occurs(element));
                 }
                 self.reads(&read);
+                self.holds(&right);
+                for element in condition {
+                    if let Element::Exists { group, .. } | Element::Mark { group, .. } = element {
+                        self.holds(&Facts::of(&group.elements));
+                    }
+                }
                 self.blocks |= condition.iter().any(is_volatile);
                 self.left(&right);
                 self.is_plain = false;
             }
             Element::Minus(group) | Element::Exists { group, .. } => {
-                self.reads(&Facts::of(&group.elements).occurs);
-                self.is_plain = false;
+                self.looks_at(group);
             }
             Element::Mark { group, into } => {
-                self.reads(&Facts::of(&group.elements).occurs);
+                self.looks_at(group);
                 self.binds(*into, true);
-                self.is_plain = false;
             }
             Element::Lateral(group) => {
-                let right = Facts::of(&group.elements);
-                self.reads(&right.occurs);
+                let right = self.looks_at(group);
                 self.blocks |= right.blocks;
                 let (certain, maybe) = (right.certain, right.maybe);
                 self.add(&certain, &maybe);
-                self.is_plain = false;
             }
             Element::Filter(expression) => {
                 let read = slots_of(expression);
@@ -219,6 +226,7 @@ impl Facts {
             union.certain.intersect(&branch.certain);
             union.occurs.add(&branch.occurs);
             union.captured.add(&branch.captured);
+            union.captured_within.add(&branch.captured_within);
             union.blocks |= branch.blocks;
             union.is_plain &= branch.is_plain;
         }
@@ -235,6 +243,20 @@ impl Facts {
     pub(super) fn join(&mut self, joined: &Facts) {
         self.add(&joined.certain, &joined.maybe);
         self.occurs.add(&joined.occurs);
+    }
+
+    /// A group that says something of the row.
+    fn looks_at(&mut self, group: &Group) -> Facts {
+        let right = Facts::of(&group.elements);
+        self.reads(&right.occurs);
+        self.holds(&right);
+        self.is_plain = false;
+        right
+    }
+
+    fn holds(&mut self, inner: &Facts) {
+        self.captured_within.add(&inner.captured);
+        self.captured_within.add(&inner.captured_within);
     }
 
     fn left(&mut self, right: &Facts) {

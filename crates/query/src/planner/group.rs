@@ -75,14 +75,14 @@ impl Planning<'_> {
             {
                 modifiers.push(next);
             }
-            self.modifiers(block, modifiers);
+            super::modifiers::modifiers(block, modifiers);
         }
         self.zone(block, zone);
     }
 
     fn lay_all(
         &mut self,
-        block: &Block,
+        block: &mut Block,
         mut elements: Vec<Element>,
         facts: &mut Facts,
         pieces: &mut Vec<Piece>,
@@ -108,7 +108,13 @@ impl Planning<'_> {
     }
 
     /// Lays a group that is joined.
-    fn lay(&mut self, block: &Block, mut group: Group, facts: &mut Facts, pieces: &mut Vec<Piece>) {
+    fn lay(
+        &mut self,
+        block: &mut Block,
+        mut group: Group,
+        facts: &mut Facts,
+        pieces: &mut Vec<Piece>,
+    ) {
         trim(&mut group.elements);
         let mine = Facts::of(&group.elements);
         let is_own = is_subquery(&group);
@@ -126,17 +132,15 @@ impl Planning<'_> {
         {
             return self.lay_all(block, group.elements, facts, pieces);
         }
-        let none = Slots::default();
-        let mut seen = if is_own { none } else { block.seen.clone() };
-        seen.extend(
-            mine.captured
-                .iter()
-                .filter(|slot| !is_own && self.kept.contains_key(slot)),
-        );
-        let seen = &seen;
+        let mut seen = Slots::default();
+        if !is_own {
+            let kept = mine.captured.iter();
+            seen.add(&block.seen);
+            seen.extend(kept.filter(|slot| block.kept.contains_key(slot)));
+        }
         let has_to = seen.intersects(&mine.occurs);
         let shared = mine.occurs.and(&facts.out());
-        let clash = mine.captured.and(&shared).without(seen);
+        let clash = mine.captured.and(&shared).without(&seen);
         let link = shared
             .and(&facts.certain)
             .and(&mine.certain)
@@ -153,44 +157,46 @@ impl Planning<'_> {
             pieces.push(Piece::Table(group));
             return;
         }
-        let mut renaming = Renaming::default();
+        let seen = mine.captured.and(&seen);
+        let mut renaming = self.copies(block, &seen, facts, pieces);
+        renaming.to.extend(self.renaming(&clash).to);
+        if !renaming.to.is_empty() {
+            renaming.group(&mut group);
+        }
         let out = mine.out();
-        let mut unified = Vec::new();
-        for slot in mine.captured.and(seen).iter() {
-            // It sees what the row outside had, not what its siblings make of it.
-            if let Some(kept) = self.kept.get(&slot).copied() {
+        self.lay_all(block, group.elements, facts, pieces);
+        let unified = renaming
+            .to
+            .into_iter()
+            .filter(|(into, _)| out.contains(*into));
+        for (into, from) in unified {
+            unify(facts, into, from);
+            pieces.push(Piece::Unify { into, from });
+        }
+    }
+
+    /// Columns for what a group sees of the row outside though its siblings may bind the same
+    /// variables: it has to see what the row had.
+    fn copies(
+        &mut self,
+        block: &mut Block,
+        seen: &Slots,
+        facts: &mut Facts,
+        pieces: &mut Vec<Piece>,
+    ) -> Renaming {
+        let mut renaming = Renaming::default();
+        for slot in seen.iter() {
+            if let Some(kept) = block.kept.get(&slot).copied() {
                 let into = self.hidden();
-                self.kept.insert(into, kept);
+                block.kept.insert(into, kept);
                 renaming.to.insert(slot, into);
                 let expression = Expression::Slot(kept);
                 let copy = Element::Bind { expression, into };
                 facts.element(&copy);
                 pieces.push(Piece::Other(copy));
-                if out.contains(slot) {
-                    unified.push((slot, into));
-                }
             }
         }
-        for slot in clash.iter() {
-            let hidden = self.hidden();
-            renaming.to.insert(slot, hidden);
-            if out.contains(slot) {
-                unified.push((slot, hidden));
-            }
-        }
-        if !renaming.to.is_empty() {
-            renaming.group(&mut group);
-        }
-        self.lay_all(block, group.elements, facts, pieces);
-        for (into, from) in unified {
-            if facts.certain.contains(from) {
-                facts.certain.insert(into);
-                facts.maybe.remove(into);
-            } else if !facts.certain.contains(into) {
-                facts.maybe.insert(into);
-            }
-            pieces.push(Piece::Unify { into, from });
-        }
+        renaming
     }
 
     /// The steps of pieces without modifiers.
@@ -253,14 +259,7 @@ impl Planning<'_> {
                 barrier => {
                     let touches = touches(&barrier);
                     match &barrier {
-                        Piece::Unify { into, from } => {
-                            if facts.certain.contains(*from) {
-                                facts.certain.insert(*into);
-                                facts.maybe.remove(*into);
-                            } else if !facts.certain.contains(*into) {
-                                facts.maybe.insert(*into);
-                            }
-                        }
+                        Piece::Unify { into, from } => unify(&mut facts, *into, *from),
                         Piece::Other(element) => facts.element(element),
                         _ => {}
                     }
@@ -344,6 +343,15 @@ fn name_aggregates(elements: &mut Vec<Element>) {
         }
     }
     elements.append(&mut later);
+}
+
+fn unify(facts: &mut Facts, into: Slot, from: Slot) {
+    if facts.certain.contains(from) {
+        facts.certain.insert(into);
+        facts.maybe.remove(into);
+    } else if !facts.certain.contains(into) {
+        facts.maybe.insert(into);
+    }
 }
 
 fn piece(element: Element) -> Piece {

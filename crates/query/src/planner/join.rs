@@ -147,16 +147,14 @@ impl Planning<'_> {
             _ => return,
         };
         let apart = match &element {
-            // Its columns are new ones in any case.
-            Element::Values { .. } => Slots::default(),
+            // Its columns are new ones in any case; its parts are looked at where they are known.
+            Element::Values { .. } | Element::TripleTerm { .. } => Slots::default(),
             Element::Service(service) => service
                 .columns
                 .iter()
                 .map(|(_, slot)| *slot)
                 .collect::<Slots>()
                 .and(&block.columns()),
-            // What it puts together or takes apart is looked at there.
-            Element::TripleTerm { .. } => Slots::default(),
             other => Facts::of_join(other).out().and(&block.maybe),
         };
         let renaming = self.renaming(&apart);
@@ -193,7 +191,7 @@ impl Planning<'_> {
             Element::Service(mut service) => {
                 block.expected(ordered);
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
-                self.service(block, service);
+                ask(block, service);
             }
             _ => {}
         }
@@ -385,7 +383,9 @@ impl Planning<'_> {
             object,
         };
         block.push(unpack, block.rows, block.rows * costs::FILTER);
-        columns.into_iter().for_each(|column| block.bind(column));
+        for column in columns {
+            block.bind(column);
+        }
         for (column, part) in columns.into_iter().zip(parts) {
             let rows = block.rows;
             match part {
@@ -425,7 +425,7 @@ impl Planning<'_> {
             return;
         };
         let renaming = self.renaming(&given.and(&block.columns()));
-        columns.iter_mut().for_each(|slot| renaming.slot(slot));
+        renaming.slots(&mut columns);
         let out = block.rows * rows.len() as f64;
         let action = Action::Values { columns, rows };
         block.push(action, out, costs::STEP + out * costs::ROW);
@@ -439,33 +439,6 @@ impl Planning<'_> {
         }
         for (into, from) in &renaming.to {
             block.unify(*into, *from);
-        }
-    }
-
-    fn service(&mut self, block: &mut Block, service: Service) {
-        if let Node::Slot(endpoint) = service.endpoint
-            && !block.certain.contains(endpoint)
-        {
-            block.filter(Expression::Bound(endpoint));
-            block.bind(endpoint);
-        }
-        let Service {
-            endpoint,
-            silent,
-            text,
-            columns,
-        } = service;
-        let slots: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
-        let rows = block.rows * costs::SERVICE_ROWS;
-        let action = Action::Service {
-            endpoint,
-            silent,
-            text,
-            columns,
-        };
-        block.push(action, rows, costs::SERVICE);
-        for slot in slots {
-            block.bind_maybe(slot);
         }
     }
 
@@ -519,6 +492,33 @@ impl Planning<'_> {
     /// The variables of a path, for the order.
     pub(super) fn path_item_slots(path: &PathPattern) -> Vec<Slot> {
         path_slots(path).collect::<Slots>().to_vec()
+    }
+}
+
+fn ask(block: &mut Block, service: Service) {
+    if let Node::Slot(endpoint) = service.endpoint
+        && !block.certain.contains(endpoint)
+    {
+        block.filter(Expression::Bound(endpoint));
+        block.bind(endpoint);
+    }
+    let Service {
+        endpoint,
+        silent,
+        text,
+        columns,
+    } = service;
+    let slots: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
+    let rows = block.rows * costs::SERVICE_ROWS;
+    let action = Action::Service {
+        endpoint,
+        silent,
+        text,
+        columns,
+    };
+    block.push(action, rows, costs::SERVICE);
+    for slot in slots {
+        block.bind_maybe(slot);
     }
 }
 

@@ -47,7 +47,6 @@ use index::Index;
 use problem::{Known, questions};
 use rdf::VertexId;
 use slots::Slots;
-use std::collections::HashMap;
 
 /// The variables that solutions of a group may bind.
 #[cfg(test)]
@@ -115,7 +114,6 @@ impl Planner {
             },
             keep_order: options.keep_order,
             variables: query.variables.clone(),
-            kept: HashMap::new(),
             error: None,
         };
         let mut block = Block::whole();

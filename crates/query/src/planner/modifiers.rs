@@ -5,7 +5,7 @@
 //! (equal rows have equal keys), so the sort is of fewer rows and can be a top-k; else it goes after
 //! it, keeping the first of equal rows. Projection is no step: columns that nobody reads die anyway.
 
-use super::block::{Block, Planning};
+use super::block::Block;
 use super::costs;
 use super::facts::slots_of;
 use super::slots::Slots;
@@ -43,24 +43,22 @@ impl Tail {
     }
 }
 
-impl Planning<'_> {
-    /// Appends the steps of modifiers that follow each other.
-    pub(super) fn modifiers(&mut self, block: &mut Block, modifiers: Vec<Element>) {
-        let mut tail = Tail::default();
-        for modifier in modifiers {
-            let Err(modifier) = tail.take(modifier) else {
-                continue;
-            };
-            write(block, std::mem::take(&mut tail));
-            match modifier {
-                Element::Aggregate { keys, aggregates } => aggregate(block, keys, aggregates),
-                other => {
-                    let _ = tail.take(other);
-                }
+/// Appends the steps of modifiers that follow each other.
+pub(super) fn modifiers(block: &mut Block, modifiers: Vec<Element>) {
+    let mut tail = Tail::default();
+    for modifier in modifiers {
+        let Err(modifier) = tail.take(modifier) else {
+            continue;
+        };
+        write(block, std::mem::take(&mut tail));
+        match modifier {
+            Element::Aggregate { keys, aggregates } => aggregate(block, keys, aggregates),
+            other => {
+                let _ = tail.take(other);
             }
         }
-        write(block, tail);
     }
+    write(block, tail);
 }
 
 fn aggregate(block: &mut Block, keys: Vec<Slot>, aggregates: Vec<(Aggregate, Slot)>) {

@@ -96,10 +96,10 @@ impl Planning<'_> {
         if block.maybe.is_empty() {
             return;
         }
-        for slot in captured_within(elements).and(&block.maybe).iter() {
+        for slot in Facts::of(elements).captured_within.and(&block.maybe).iter() {
             let kept = self.hidden();
             self.extend(block, Expression::Slot(slot), kept);
-            self.kept.insert(slot, kept);
+            block.kept.insert(slot, kept);
         }
     }
 
@@ -220,26 +220,4 @@ impl Planning<'_> {
             block.bind(mark);
         }
     }
-}
-
-/// What the groups within a group capture, however deep.
-fn captured_within(elements: &[Element]) -> Slots {
-    let mut captured = Slots::default();
-    let mut take = |group: &Group| {
-        captured.add(&Facts::of(&group.elements).captured);
-        captured.add(&captured_within(&group.elements));
-    };
-    for element in elements {
-        match element {
-            Element::Join(group)
-            | Element::Minus(group)
-            | Element::Optional { group, .. }
-            | Element::Lateral(group)
-            | Element::Exists { group, .. }
-            | Element::Mark { group, .. } => take(group),
-            Element::Union(groups) => groups.iter().for_each(&mut take),
-            _ => {}
-        }
-    }
-    captured
 }

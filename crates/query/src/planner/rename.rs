@@ -3,12 +3,12 @@
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Which slot takes the place of which.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Renaming {
-    pub(super) to: HashMap<Slot, Slot>,
+    pub(super) to: BTreeMap<Slot, Slot>,
 }
 
 impl Renaming {
@@ -18,8 +18,10 @@ impl Renaming {
         }
     }
 
-    fn slots(&self, slots: &mut [Slot]) {
-        slots.iter_mut().for_each(|slot| self.slot(slot));
+    pub(super) fn slots(&self, slots: &mut [Slot]) {
+        for slot in slots {
+            self.slot(slot);
+        }
     }
 
     pub(super) fn node(&self, node: &mut Node) {
@@ -33,9 +35,9 @@ impl Renaming {
     }
 
     pub(super) fn elements(&self, elements: &mut [Element]) {
-        elements
-            .iter_mut()
-            .for_each(|element| self.element(element));
+        for element in elements {
+            self.element(element);
+        }
     }
 
     pub(super) fn element(&self, element: &mut Element) {
@@ -59,9 +61,9 @@ impl Renaming {
                 object,
             } => {
                 self.slot(term);
-                [subject, predicate, object]
-                    .into_iter()
-                    .for_each(|node| self.node(node));
+                for node in [subject, predicate, object] {
+                    self.node(node);
+                }
             }
             Element::Values { columns, .. } => self.slots(columns),
             Element::Service(service) => {
@@ -103,9 +105,11 @@ impl Renaming {
                     self.slot(into);
                 }
             }
-            Element::Order(keys) => keys
-                .iter_mut()
-                .for_each(|key| self.expression(&mut key.expression)),
+            Element::Order(keys) => {
+                for key in keys {
+                    self.expression(&mut key.expression);
+                }
+            }
             Element::Project(slots) => self.slots(slots),
             _ => {}
         }
@@ -128,7 +132,9 @@ impl Renaming {
             }
             Expression::In(a, list) => {
                 self.expression(a);
-                list.iter_mut().for_each(|e| self.expression(e));
+                for operand in list {
+                    self.expression(operand);
+                }
             }
             Expression::If(a, b, c) => {
                 self.expression(a);

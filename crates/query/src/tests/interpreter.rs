@@ -39,11 +39,6 @@ impl World {
 
     fn action(&self, action: &Action, table: Vec<Row>) -> Vec<Row> {
         let grown = |rows: &dyn Fn(&Row) -> Vec<Row>| table.iter().flat_map(rows).collect();
-        let with = |row: &Row, slot: Slot, value: Value| {
-            let mut row = row.clone();
-            assert!(row.insert(slot, value).is_none(), "{slot:?} is new");
-            row
-        };
         match action {
             Action::Expand {
                 from,
@@ -75,6 +70,30 @@ impl World {
                     .collect();
                 keys.into_iter().map(|key| with(row, *into, key)).collect()
             }),
+            Action::ExpandPredicates { .. }
+            | Action::AllPredicates { .. }
+            | Action::AllGraphs { .. } => self.names(action, &table),
+            Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+            } => grown(&|row| {
+                let wanted = [subject, predicate, object].map(|node| self.known(*node, row));
+                let edges = self.seen(*scope, row).into_iter();
+                let fits = edges.filter(|edge| [edge.0, edge.1, edge.2] == wanted);
+                fits.map(|edge| edge.3).collect()
+            }),
+            Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
+                self.path(action, &table)
+            }
+            other => self.of_rows_of_plan(other, table),
+        }
+    }
+
+    fn names(&self, action: &Action, table: &[Row]) -> Vec<Row> {
+        let grown = |rows: &dyn Fn(&Row) -> Vec<Row>| table.iter().flat_map(rows).collect();
+        match action {
             Action::ExpandPredicates {
                 from,
                 direction,
@@ -102,17 +121,13 @@ impl World {
                     .map(|g| with(row, *into, g))
                     .collect()
             }),
-            Action::Check {
-                subject,
-                predicate,
-                object,
-                scope,
-            } => grown(&|row| {
-                let wanted = [subject, predicate, object].map(|node| self.known(*node, row));
-                let edges = self.seen(*scope, row).into_iter();
-                let fits = edges.filter(|edge| [edge.0, edge.1, edge.2] == wanted);
-                fits.map(|edge| edge.3).collect()
-            }),
+            other => panic!("{other:?} has another place"),
+        }
+    }
+
+    fn path(&self, action: &Action, table: &[Row]) -> Vec<Row> {
+        let grown = |rows: &dyn Fn(&Row) -> Vec<Row>| table.iter().flat_map(rows).collect();
+        match action {
             Action::PathSeed {
                 path,
                 direction,
@@ -161,7 +176,7 @@ impl World {
                     .map(|_| row.clone())
                     .collect()
             }),
-            other => self.of_rows_of_plan(other, table),
+            other => panic!("{other:?} has another place"),
         }
     }
 
@@ -178,12 +193,8 @@ impl World {
             Action::Same { left, right } => table.retain(|row| row[left] == row[right]),
             Action::Filter(filter) => table.retain(|row| self.truth(filter, row) == Some(true)),
             Action::Distinct { columns } => {
-                let cut = |row: Row| -> Row {
-                    row.into_iter()
-                        .filter(|(slot, _)| columns.contains(slot))
-                        .collect()
-                };
-                let distinct: BTreeSet<Row> = table.into_iter().map(cut).collect();
+                let rows = table.into_iter().map(|row| cut(row, columns));
+                let distinct: BTreeSet<Row> = rows.collect();
                 return distinct.into_iter().collect();
             }
             Action::Order { .. } => {}
@@ -203,58 +214,10 @@ impl World {
                         true
                     }
                     (_, None) => true,
-                })
-            }
-            Action::Values { columns, rows } => {
-                let mut grown = Vec::new();
-                for row in &table {
-                    for cells in rows {
-                        let mut row = row.clone();
-                        for (slot, cell) in columns.iter().zip(cells) {
-                            if let Some(cell) = cell {
-                                assert!(row.insert(*slot, self.constant(*cell)).is_none());
-                            }
-                        }
-                        grown.push(row);
-                    }
-                }
-                return grown;
+                });
             }
             Action::Aggregate { keys, aggregates } => {
                 return self.aggregate(&table, keys, aggregates);
-            }
-            Action::Count { distinct, into } => {
-                let cut = |row: Row, columns: &Vec<Slot>| -> Row {
-                    row.into_iter()
-                        .filter(|(slot, _)| columns.contains(slot))
-                        .collect()
-                };
-                let count = match distinct {
-                    None => table.len(),
-                    Some(columns) => {
-                        let rows = table.into_iter().map(|row| cut(row, columns));
-                        rows.collect::<BTreeSet<Row>>().len()
-                    }
-                };
-                return vec![Row::from([(*into, NUMBER + count as Value)])];
-            }
-            Action::Probe {
-                table: block,
-                keys,
-                exports,
-            } => {
-                let right = self.walk(block, vec![Row::new()]);
-                let mut grown = Vec::new();
-                for row in &table {
-                    for other in &right {
-                        let same = |key: &Slot| row[key] == other[key];
-                        if keys.iter().all(same) {
-                            assert!(exports.iter().all(|slot| !row.contains_key(slot)));
-                            grown.extend(merge(row, other));
-                        }
-                    }
-                }
-                return grown;
             }
             Action::Nested {
                 mode,
@@ -273,9 +236,58 @@ impl World {
                 };
                 return self.nested(&block, *row_by_row, &table);
             }
-            other => panic!("the texts have no {other:?}"),
+            other => return self.of_tables(other, table),
         }
         table
+    }
+
+    fn of_tables(&self, action: &Action, table: Vec<Row>) -> Vec<Row> {
+        match action {
+            Action::Values { columns, rows } => {
+                let mut grown = Vec::new();
+                for row in &table {
+                    for cells in rows {
+                        let mut row = row.clone();
+                        for (slot, cell) in columns.iter().zip(cells) {
+                            if let Some(cell) = cell {
+                                assert!(row.insert(*slot, self.constant(*cell)).is_none());
+                            }
+                        }
+                        grown.push(row);
+                    }
+                }
+                grown
+            }
+            Action::Count { distinct, into } => {
+                let count = match distinct {
+                    None => table.len(),
+                    Some(columns) => {
+                        let rows = table.into_iter().map(|row| cut(row, columns));
+                        rows.collect::<BTreeSet<Row>>().len()
+                    }
+                };
+                vec![Row::from([(*into, NUMBER + count as Value)])]
+            }
+            Action::Probe {
+                table: block,
+                keys,
+                exports,
+            } => {
+                let right = self.walk(block, vec![Row::new()]);
+                let mut grown = Vec::new();
+                for row in &table {
+                    for other in &right {
+                        let same = |key: &Slot| row[key] == other[key];
+                        if keys.iter().all(same) {
+                            assert!(exports.iter().all(|slot| !row.contains_key(slot)));
+                            grown.extend(merge(row, other));
+                        }
+                    }
+                }
+                grown
+            }
+            other => panic!("the texts have no {other:?}"),
+        }
     }
 
     fn nested(&self, block: &Nested<'_>, row_by_row: bool, table: &[Row]) -> Vec<Row> {
@@ -349,4 +361,18 @@ fn turned(direction: Direction, subject: Value, object: Value) -> (Value, Value)
         Direction::Out => (subject, object),
         Direction::In => (object, subject),
     }
+}
+
+/// A row with one more column.
+fn with(row: &Row, slot: Slot, value: Value) -> Row {
+    let mut row = row.clone();
+    assert!(row.insert(slot, value).is_none(), "{slot:?} is new");
+    row
+}
+
+/// Some columns of a row.
+fn cut(row: Row, columns: &[Slot]) -> Row {
+    row.into_iter()
+        .filter(|(slot, _)| columns.contains(slot))
+        .collect()
 }

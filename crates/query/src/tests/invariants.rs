@@ -18,7 +18,7 @@ pub(super) fn check_plan(plan: &Plan) {
 fn block(steps: &[Step], begins: Columns, row: Option<Slot>) -> Result<Columns, String> {
     let mut there = begins;
     for step in steps {
-        there = self::step(step, there)?;
+        there = self::step(step, there, row)?;
         if let Some(row) = row
             && !there.contains(&row)
         {
@@ -28,7 +28,7 @@ fn block(steps: &[Step], begins: Columns, row: Option<Slot>) -> Result<Columns, 
     Ok(there)
 }
 
-fn step(step: &Step, mut there: Columns) -> Result<Columns, String> {
+fn step(step: &Step, mut there: Columns, row: Option<Slot>) -> Result<Columns, String> {
     let action = &step.action;
     let may_be_absent = matches!(action, Action::Unify { .. });
     let mut trouble = None;
@@ -62,7 +62,7 @@ fn step(step: &Step, mut there: Columns) -> Result<Columns, String> {
     blocks(action, &there)?;
     match action {
         Action::Aggregate { keys, .. } => {
-            there.retain(|slot| keys.contains(slot) || step.keep.contains(slot))
+            there.retain(|slot| keys.contains(slot) || Some(*slot) == row);
         }
         Action::Count { .. } => there.clear(),
         _ => {}

@@ -31,6 +31,9 @@ fn value(term: &Term) -> Value {
     at.expect("a name of the world") as Value
 }
 
+/// Subject, predicate, object, graph.
+type Edge = (u32, u32, u32, Option<u32>);
+
 /// The solutions as sorted text; what is not projected is cut off.
 fn printed(rows: Vec<Row>, form: &Form) -> Vec<String> {
     let Form::Select(slots) = form else {
@@ -50,8 +53,8 @@ fn id(value: Value) -> VertexId {
 }
 
 /// Sizes of the predicates, so that orders differ.
-fn statistics(edges: &[(u32, u32, u32, Option<u32>)]) -> Statistics {
-    let count = |column: &dyn Fn(&(u32, u32, u32, Option<u32>)) -> u32, predicate: u32| {
+fn statistics(edges: &[Edge]) -> Statistics {
+    let count = |column: &dyn Fn(&Edge) -> u32, predicate: u32| {
         let edges = edges.iter().filter(|edge| edge.1 == predicate);
         edges.map(column).collect::<BTreeSet<u32>>().len() as u64
     };
@@ -70,7 +73,7 @@ fn statistics(edges: &[(u32, u32, u32, Option<u32>)]) -> Statistics {
 }
 
 /// Compares both ways; says what differs.
-fn compare(text: &str, edges: &[(u32, u32, u32, Option<u32>)]) -> Result<(), String> {
+fn compare(text: &str, edges: &[Edge]) -> Result<(), String> {
     let query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
     let world = World {
         edges: edges.iter().copied().collect(),
@@ -100,7 +103,7 @@ fn compare(text: &str, edges: &[(u32, u32, u32, Option<u32>)]) -> Result<(), Str
     Ok(())
 }
 
-fn edges() -> impl Strategy<Value = Vec<(u32, u32, u32, Option<u32>)>> {
+fn edges() -> impl Strategy<Value = Vec<Edge>> {
     let graph = prop_oneof![3 => Just(None), 1 => GRAPHS.prop_map(Some)];
     prop::collection::vec((0..4_u32, PREDICATES, 0..4_u32, graph), 0..24)
 }

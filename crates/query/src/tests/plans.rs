@@ -13,6 +13,14 @@ fn plans() {
     });
 }
 
+/// Blocks: what is walked from the table, what has a table of its own, what moves where.
+#[test]
+fn composed_plans() {
+    check_all(include_str!("composed.txt"), |query| {
+        steps(query, 1, PlanOptions::DEFAULT)
+    });
+}
+
 #[test]
 fn an_order_can_be_forced() {
     let text = "SELECT * { ?x ub:name ?n . ?x a ub:Course }";

@@ -300,9 +300,9 @@ impl World {
                 // What is seen from outside is no variable of the group.
                 let mut right = self.inner(group, seen);
                 let mine = super::slots_of_group(group);
-                right
-                    .iter_mut()
-                    .for_each(|row| row.retain(|slot, _| mine.contains(slot)));
+                for row in &mut right {
+                    row.retain(|slot, _| mine.contains(slot));
+                }
                 table.retain(|row| {
                     let removes = |other: &Row| {
                         merge(row, other).is_some()
@@ -338,13 +338,20 @@ impl World {
                     }
                 }
             }
+            modifier => return self.modifier(modifier, table),
+        }
+        table
+    }
+
+    fn modifier(&self, element: &Element, mut table: Vec<Row>) -> Vec<Row> {
+        match element {
             Element::Aggregate { keys, aggregates } => {
                 return self.aggregate(&table, keys, aggregates);
             }
             Element::Project(slots) => {
-                table
-                    .iter_mut()
-                    .for_each(|row| row.retain(|slot, _| slots.contains(slot)));
+                for row in &mut table {
+                    row.retain(|slot, _| slots.contains(slot));
+                }
             }
             Element::Distinct => {
                 let distinct: BTreeSet<Row> = table.into_iter().collect();

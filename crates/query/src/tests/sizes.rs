@@ -135,3 +135,46 @@ proptest! {
         }
     }
 }
+
+/// Opening and closing of a group within a group.
+const NESTINGS: [(&str, &str); 9] = [
+    ("{ ?a ub:name ?b ", "}"),
+    ("?a ub:name ?b OPTIONAL { ", "}"),
+    ("OPTIONAL { ?a ub:name ?b . ?c ub:advisor ?a . ", "}"),
+    ("?a ub:name ?b MINUS { ?b ub:advisor ?c . ", "}"),
+    ("{ ?a ub:name ?b } UNION { ?a ub:advisor ?b . ", "}"),
+    ("?a ub:name ?b FILTER EXISTS { ?b ub:advisor ?c . ", "}"),
+    (
+        "OPTIONAL { ?a ub:name ?b } ?b ub:advisor ?c . FILTER NOT EXISTS { OPTIONAL { ?a ub:name ?d } ",
+        "}",
+    ),
+    ("?a ub:name ?b LATERAL { ?b ub:advisor ?c . ", "}"),
+    ("{ SELECT DISTINCT ?a ?b { ?a ub:name ?b . ", "} }"),
+];
+
+#[test]
+fn deep_texts_are_planned_in_bounded_time_and_stack() {
+    let plan_nested = || {
+        for (opens, closes) in NESTINGS {
+            for depth in [20, 120, 250] {
+                let text = format!(
+                    "SELECT * {{ {} ?a ub:memberOf ?z {} }}",
+                    opens.repeat(depth),
+                    closes.repeat(depth)
+                );
+                let options = ParseOptions {
+                    prefixes: vec![("ub".to_owned(), super::lubm::UB.to_owned())],
+                    ..ParseOptions::default()
+                };
+                let Ok(query) = parse(&text, &options) else {
+                    continue;
+                };
+                let plan = plan_query(&query, 160);
+                check_plan(&plan);
+                plan.explain();
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(crate::STACK_BYTES_MIN);
+    thread.spawn(plan_nested).unwrap().join().unwrap();
+}
