@@ -12,11 +12,11 @@ use query::expression::{Arithmetic, Comparison, Expression, Function};
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Step, Weight,
 };
-use rdf::dictionary::DictionaryBuilder;
+use rdf::dictionary::{Dictionary, DictionaryBuilder};
 use rdf::{Direction, Lexicon};
 use std::time::Instant;
 use store::GraphScope;
-use store::testing::snapshot_of;
+use store::testing::{IdQuad, snapshot_of};
 use store::view::GraphView;
 
 const PEOPLE: usize = 400_000;
@@ -198,30 +198,38 @@ fn report(name: &str, whole: f64, floor: f64, rows: usize) {
     );
 }
 
-fn main() {
-    println!("{:<36}{:>10}{:>10}", "ns a row", "walk", "step");
+/// The dictionary, and who has which name.
+fn people(predicate: &NamedNode) -> (Dictionary, Vec<IdQuad>) {
     let mut builder = DictionaryBuilder::new();
-    let named = |builder: &mut DictionaryBuilder, iri: &str| {
-        builder.id(NamedNode::new_unchecked(iri).as_ref().into())
-    };
-    let predicate = NamedNode::new_unchecked("http://example.com/name");
-    let predicate_id = builder.id(predicate.as_ref().into());
+    let predicate = builder.id(predicate.as_ref().into());
     let kinds = [
         "UndergraduateStudent",
         "GraduateStudent",
         "FullProfessor",
         "Course",
     ];
-    let quads: Vec<_> = (0..PEOPLE)
-        .map(|at| {
-            let subject = named(&mut builder, &format!("http://example.com/person/{at}"));
-            let name = format!("{}{}", kinds[at % 4], at / 4 % 530);
-            let name = builder.id(TermRef::from(Literal::new_simple_literal(name).as_ref()));
-            (subject, predicate_id, name, GraphScope::DEFAULT_GRAPH)
-        })
-        .collect();
-    let dictionary = builder.finish().expect("it fits");
+    let quads = (0..PEOPLE).map(|at| {
+        let subject = NamedNode::new_unchecked(format!("http://example.com/person/{at}"));
+        let subject = builder.id(subject.as_ref().into());
+        let name = Literal::new_simple_literal(format!("{}{}", kinds[at % 4], at / 4 % 530));
+        let name = builder.id(TermRef::from(name.as_ref()));
+        (subject, predicate, name, GraphScope::DEFAULT_GRAPH)
+    });
+    let quads = quads.collect();
+    (builder.finish().expect("it fits"), quads)
+}
+
+#[allow(clippy::too_many_lines, reason = "a list of measurements")]
+fn main() {
+    println!("{:<36}{:>10}{:>10}", "ns a row", "walk", "step");
+    let predicate = NamedNode::new_unchecked("http://example.com/name");
+    let (dictionary, quads) = people(&predicate);
     let view = snapshot_of(&quads, None);
+    measure_names(&predicate, &view, &dictionary);
+    measure_integers(&view, &dictionary);
+}
+
+fn measure_names<V: GraphView, L: Lexicon>(predicate: &NamedNode, view: &V, lexicon: &L) {
     let names = |what: Option<Asked>| {
         let mut all = constants();
         all.push(predicate.clone().into());
@@ -249,7 +257,7 @@ fn main() {
             ),
         ];
         let result = asked(&mut steps, what, Slot(1));
-        measure(&plan(steps, all, result), &view, &dictionary)
+        measure(&plan(steps, all, result), view, lexicon)
     };
     let (floor, rows) = names(None);
     assert_eq!(rows, PEOPLE as u64);
@@ -257,6 +265,9 @@ fn main() {
     for (name, what) in on_names() {
         report(name, names(Some(what)).0, floor, PEOPLE);
     }
+}
+
+fn measure_integers<V: GraphView, L: Lexicon>(view: &V, lexicon: &L) {
     let integers = |what: Option<Asked>| {
         let mut all = constants();
         let first = all.len();
@@ -268,7 +279,7 @@ fn main() {
         };
         let mut steps = vec![step(values, &[Slot(1)])];
         let result = asked(&mut steps, what, Slot(1));
-        measure(&plan(steps, all, result), &view, &dictionary)
+        measure(&plan(steps, all, result), view, lexicon)
     };
     let (floor, rows) = integers(None);
     assert_eq!(rows, INTEGERS as u64);

@@ -93,9 +93,9 @@ impl<V: GraphView> Search<'_, '_, V> {
         self.limits.check()?;
         let (mut predicates, mut ends) = (Vec::new(), Vec::new());
         let direction = Direction::Out;
-        let progress =
-            self.view
-                .predicates_of(direction, &[vertex], &mut predicates, &mut ends)?;
+        let progress = self
+            .view
+            .predicates_of(direction, &[vertex], &mut predicates, &mut ends)?;
         assert_eq!(progress, Progress::Ready, "a local view answers at once");
         let mut lists = Lists::new();
         for predicate in predicates {

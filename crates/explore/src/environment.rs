@@ -58,9 +58,12 @@ pub trait Service: Sync {
         endpoint: &str,
         text: &str,
         variables: &[String],
-        each: &mut dyn FnMut(&[Option<Term>]) -> Result<(), WalkError>,
+        each: &mut EachSolution<'_>,
     ) -> Result<(), ServiceError>;
 }
+
+/// Takes the cells of one solution.
+pub type EachSolution<'e> = dyn FnMut(&[Option<Term>]) -> Result<(), WalkError> + 'e;
 
 /// Why an endpoint gave no answer.
 #[derive(Debug)]

@@ -51,6 +51,7 @@ impl Table {
     }
 
     /// `?row ex:key ?key ; ex:value ?value`, then the aggregation.
+    #[allow(clippy::unused_self, reason = "reads like its kin")]
     fn plan(&self, keep: &[Slot], action: Action, result: &[Slot]) -> Plan {
         let step = |action, keep: &[Slot]| Step {
             action,
@@ -107,13 +108,13 @@ impl Table {
             ..Options::default()
         };
         let mut walk = Walk::new(&prepared, &view, &self.lexicon, limits, options);
-        let term = |id: VertexId| match prepared.locals().term(id) {
-            Some(term) => Some(term.clone()),
-            None => {
-                let mut terms = TermBuffer::new();
-                self.lexicon.terms(&[id], &mut terms).expect("a known id");
-                terms.get(0).map(oxrdf::TermRef::into_owned)
+        let term = |id: VertexId| {
+            if let Some(term) = prepared.locals().term(id) {
+                return Some(term.clone());
             }
+            let mut terms = TermBuffer::new();
+            self.lexicon.terms(&[id], &mut terms).expect("a known id");
+            terms.get(0).map(oxrdf::TermRef::into_owned)
         };
         let Form::Select(projection) = &plan.form else {
             unreachable!("a SELECT")

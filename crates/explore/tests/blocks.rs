@@ -3,6 +3,7 @@
 
 mod support;
 
+use explore::environment::EachSolution;
 use explore::limits::Unlimited;
 use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Stop, StopReason, Walk,
@@ -354,7 +355,7 @@ impl Service for Endpoint {
         endpoint: &str,
         text: &str,
         variables: &[String],
-        each: &mut dyn FnMut(&[Option<Term>]) -> Result<(), WalkError>,
+        each: &mut EachSolution<'_>,
     ) -> Result<(), ServiceError> {
         assert_eq!(
             (text, variables),

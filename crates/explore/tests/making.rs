@@ -119,10 +119,33 @@ fn now_is_one_moment() {
     assert!(found[0].iter().all(|value| *value == now));
 }
 
+type Case = (Expression, Term, Option<Term>);
+
+fn check(cases: impl IntoIterator<Item = Case>) {
+    let lang_string = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString";
+    let constants = [
+        iri(lang_string),
+        iri("http://www.w3.org/2001/XMLSchema#integer"),
+        text("en-GB"),
+        literal(&i64::MIN.to_string(), "integer"),
+        literal(&i64::MAX.to_string(), "integer"),
+    ];
+    for (expression, argument, expected) in cases {
+        let table = Table {
+            rows: &rows(std::slice::from_ref(&argument)),
+            constants: &constants,
+            base: None,
+            chunk_rows: 4,
+        };
+        let shown = format!("{expression:?} of {argument}");
+        assert_eq!(table.values(&[expression]), [[expected]], "{shown}");
+    }
+}
+
 #[test]
-fn where_the_peer_is_not_followed() {
+fn casts_where_the_peer_is_not_followed() {
     let cast = |to: Cast| call(Function::Cast(to), &[slot(0)]);
-    let cases = [
+    check([
         // F&O 19.2: white space around a string is not there.
         (
             cast(Cast::Integer),
@@ -193,6 +216,12 @@ fn where_the_peer_is_not_followed() {
             literal("P1Y", "yearMonthDuration"),
             Some(literal("PT0S", "dayTimeDuration")),
         ),
+    ]);
+}
+
+#[test]
+fn functions_where_the_peer_is_not_followed() {
+    check([
         // RDF 1.1 Concepts section 3.3: only tagged strings have these datatypes.
         (
             call(
@@ -239,25 +268,7 @@ fn where_the_peer_is_not_followed() {
             literal("2020-01-01T00:00:00+02:00", "dateTime"),
             Some(literal("2019-12-31T22:00:00Z", "dateTime")),
         ),
-    ];
-    let lang_string = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString";
-    let constants = [
-        iri(lang_string),
-        iri("http://www.w3.org/2001/XMLSchema#integer"),
-        text("en-GB"),
-        literal(&i64::MIN.to_string(), "integer"),
-        literal(&i64::MAX.to_string(), "integer"),
-    ];
-    for (expression, argument, expected) in cases {
-        let table = Table {
-            rows: &rows(std::slice::from_ref(&argument)),
-            constants: &constants,
-            base: None,
-            chunk_rows: 4,
-        };
-        let shown = format!("{expression:?} of {argument}");
-        assert_eq!(table.values(&[expression]), [[expected]], "{shown}");
-    }
+    ]);
 }
 
 #[test]
@@ -282,9 +293,8 @@ fn relative_iris_are_resolved_against_the_base() {
     assert_eq!(found, expected);
 }
 
-/// Integer columns that also hold other terms, and results that leave 64 bits or the inline range.
-#[test]
-fn integers_by_columns_are_the_general_form() {
+/// Pairs of integers and other terms, at the edges of the inline range and of 64 bits.
+fn pairs() -> Vec<Vec<Option<Term>>> {
     let numbers = [
         0,
         1,
@@ -319,6 +329,13 @@ fn integers_by_columns_are_the_general_form() {
         );
         cells.push(vec![Some(left.clone()), None]);
     }
+    cells
+}
+
+/// Integer columns that also hold other terms, and results that leave 64 bits or the inline range.
+#[test]
+fn integers_by_columns_are_the_general_form() {
+    let cells = pairs();
     let two = || Box::new(constant(0));
     let [x, y] = [|| Box::new(slot(0)), || Box::new(slot(1))];
     let arithmetic = |operator, left, right| Expression::Arithmetic(operator, left, right);
@@ -432,6 +449,27 @@ fn a_run_of_one_term_is_answered_like_single_ones() {
     assert_eq!(single[2][3], None);
     assert_eq!(single[1][0], Some(text("B")));
     assert_eq!(single[1][1], Some(tagged("AB", "en")));
+}
+
+/// Many arguments are gathered another way than few.
+#[test]
+fn many_parts_are_joined_like_few() {
+    let terms = [
+        text("a"),
+        tagged("b", "en"),
+        iri("http://example.com/a"),
+        text("\u{e9}"),
+    ];
+    let few = call(Function::Concat, &[slot(0), slot(0)]);
+    let pairs = vec![few; 3];
+    let nested = call(Function::Concat, &pairs);
+    let flat = call(Function::Concat, &vec![slot(0); 6]);
+    let mixed = [vec![slot(0); 5], vec![call(Function::Str, &[slot(0)])]].concat();
+    let found = values(&terms, &[nested, flat, call(Function::Concat, &mixed)]);
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0][1], Some(tagged("bbbbbb", "en")));
+    assert_eq!(found[2][1], Some(text("bbbbbb")));
+    assert_eq!(found[2][2], None);
 }
 
 /// Grants so many bytes and notes the most that was drawn.

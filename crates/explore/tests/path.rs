@@ -168,6 +168,7 @@ fn compose(left: &BTreeSet<Pair>, right: &BTreeSet<Pair>) -> BTreeSet<Pair> {
     pairs.collect()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "reads like its kin")]
 fn closure(one: BTreeSet<Pair>) -> BTreeSet<Pair> {
     let mut all = one.clone();
     loop {
@@ -211,6 +212,7 @@ fn plan_of(steps: Vec<Step>, dataset: DatasetClause) -> Plan {
 }
 
 impl Case {
+    #[allow(clippy::too_many_lines, reason = "one case is one thing")]
     fn random(seed: u64) -> Case {
         let mut random = Random(seed);
         let quads = quads(&mut random);
@@ -366,6 +368,7 @@ impl Case {
         bag
     }
 
+    #[allow(clippy::too_many_lines, reason = "an arm for each action")]
     fn apply(&self, step: &Step, row: &[VertexId]) -> Vec<Vec<VertexId>> {
         let with = |slot: Slot, value: VertexId| {
             let mut row = row.to_vec();

@@ -29,7 +29,6 @@ use crate::path::Path;
 use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot};
 use oxrdf::Term;
 
-
 /// One pattern: an edge to be found in a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {

@@ -33,8 +33,8 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub use algebra::Query;
 pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use parse::{ParseError, ParseErrorKind, ParseOptions, parse};
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
-pub use algebra::Query;

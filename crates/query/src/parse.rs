@@ -9,6 +9,7 @@ use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
 use crate::{lower, syntax};
 use spargebra::SparqlParser;
+use std::borrow::Cow;
 
 /// How a text is to be read.
 #[derive(Clone, Debug, Default)]
@@ -74,10 +75,30 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
     refuse_update(&tokens)?;
     let parser = parser(options)?;
-    match parser.clone().parse_query(text) {
-        Ok(parsed) => lower::lower(&parsed, &tokens, options),
+    match parser.clone().parse_query(&with_plain_booleans(&tokens)) {
+        Ok(parsed) => {
+            lower::check_tokens(&tokens)?;
+            lower::lower(&parsed, &tokens, options)
+        }
         Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
     }
+}
+
+/// The text with `TRUE` and `FALSE` in lower case: keywords have no case (SPARQL 1.1 Query section
+/// 19.8, note 1), which the library does not know of these two. No place in the text moves.
+fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
+    let mut text = Cow::Borrowed(tokens.text);
+    for token in &tokens.tokens {
+        let word = tokens.slice(*token);
+        let plain = ["true", "false"]
+            .into_iter()
+            .find(|plain| plain.eq_ignore_ascii_case(word) && *plain != word);
+        if let (TokenKind::Word, Some(plain)) = (token.kind, plain) {
+            let place = token.start as usize..token.end as usize;
+            text.to_mut().replace_range(place, plain);
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -24,8 +24,9 @@ const TRIAL_BYTES_MAX: usize = 1 << 16;
 /// The error for a parser's message, `error at LINE:COLUMN: expected ...`.
 pub(crate) fn error(tokens: &Tokens<'_>, parser: &SparqlParser, message: &str) -> ParseError {
     let (reported, expected) = read(tokens.text, message);
-    let reason = reason(expected);
     let culprit = culprit(tokens, parser, reported.offset as usize);
+    let hidden = culprit.and_then(|token| hidden_reason(tokens, parser, token));
+    let reason = reason(expected).or(hidden.as_deref());
     let (position, message) = match (culprit, reason) {
         (Some(token), Some("Prefix not found")) => {
             let prefix = tokens.slice(token).split(':').next().unwrap_or_default();
@@ -90,6 +91,19 @@ fn reason(expected: &str) -> Option<&str> {
     };
     let list = expected.strip_prefix("one of ").unwrap_or(expected);
     list.split(", ").find(is_phrase)
+}
+
+/// An objection that the message does not list, because keywords were tried further on: at the end of a
+/// text that stops before the token, or after it, nothing is further on.
+fn hidden_reason(tokens: &Tokens<'_>, parser: &SparqlParser, token: Token) -> Option<String> {
+    if tokens.text.len() > TRIAL_BYTES_MAX {
+        return None;
+    }
+    [token.start, token.end].into_iter().find_map(|end| {
+        let start = &tokens.text[..end as usize];
+        let message = parser.clone().parse_query(start).err()?.to_string();
+        reason(read(start, &message).1).map(str::to_owned)
+    })
 }
 
 /// The first token that the parser cannot use; `None` where the text only ends too early.

@@ -87,27 +87,27 @@ struct Triples {
 
 impl Triples {
     fn service(&mut self, address: &str, calls_out: bool) {
-        self.to_iri(SERVICE, rdf::TYPE.as_str(), &format!("{SD}Service"));
-        self.to_iri(SERVICE, &format!("{SD}endpoint"), address);
+        self.iri(SERVICE, rdf::TYPE.as_str(), &format!("{SD}Service"));
+        self.iri(SERVICE, &format!("{SD}endpoint"), address);
         let language = format!("{SD}supportedLanguage");
         for version in ["SPARQL10Query", "SPARQL11Query", "SPARQL12Query"] {
-            self.to_iri(SERVICE, &language, &format!("{SD}{version}"));
+            self.iri(SERVICE, &language, &format!("{SD}{version}"));
         }
         for format in RESULT_FORMATS {
             let format = format!("{FORMATS}{format}");
-            self.to_iri(SERVICE, &format!("{SD}resultFormat"), &format);
+            self.iri(SERVICE, &format!("{SD}resultFormat"), &format);
         }
         if calls_out {
             let feature = format!("{SD}BasicFederatedQuery");
-            self.to_iri(SERVICE, &format!("{SD}feature"), &feature);
+            self.iri(SERVICE, &format!("{SD}feature"), &feature);
         }
-        self.to_blank(SERVICE, &format!("{SD}defaultDataset"), DATASET);
+        self.blank(SERVICE, &format!("{SD}defaultDataset"), DATASET);
     }
 
     fn dataset(&mut self, quads: u64) {
-        self.to_iri(DATASET, rdf::TYPE.as_str(), &format!("{SD}Dataset"));
-        self.to_blank(DATASET, &format!("{SD}defaultGraph"), DEFAULT_GRAPH);
-        self.to_iri(DEFAULT_GRAPH, rdf::TYPE.as_str(), &format!("{SD}Graph"));
+        self.iri(DATASET, rdf::TYPE.as_str(), &format!("{SD}Dataset"));
+        self.blank(DATASET, &format!("{SD}defaultGraph"), DEFAULT_GRAPH);
+        self.iri(DEFAULT_GRAPH, rdf::TYPE.as_str(), &format!("{SD}Graph"));
         self.begin(DATASET, &format!("{VOID}triples"));
         self.columns[2].push_typed(&quads.to_string(), xsd::INTEGER.as_str());
     }
@@ -117,12 +117,12 @@ impl Triples {
         self.columns[1].push_iri(predicate);
     }
 
-    fn to_iri(&mut self, subject: &str, predicate: &str, object: &str) {
+    fn iri(&mut self, subject: &str, predicate: &str, object: &str) {
         self.begin(subject, predicate);
         self.columns[2].push_iri(object);
     }
 
-    fn to_blank(&mut self, subject: &str, predicate: &str, object: &str) {
+    fn blank(&mut self, subject: &str, predicate: &str, object: &str) {
         self.begin(subject, predicate);
         self.columns[2].push_blank(object);
     }

@@ -50,8 +50,7 @@ pub(crate) struct Started {
     pub kind: AnswerKind,
 }
 
-fn no_such_graph(name: &Option<String>) -> QueryError {
-    let name = name.as_deref().unwrap_or_default();
+fn no_such_graph(name: &str) -> QueryError {
     QueryError::new(Kind::NotFound, format!("there is no graph <{name}>"))
 }
 
@@ -92,7 +91,9 @@ impl Engine for Database {
             What::Query(text) => text,
             What::Graph(name) => {
                 let graph = self.open_graph(name.as_deref(), Some(timeout))?;
-                return Ok(Box::new(graph.ok_or_else(|| no_such_graph(name))?));
+                return Ok(Box::new(graph.ok_or_else(|| {
+                    no_such_graph(name.as_deref().unwrap_or_default())
+                })?));
             }
         };
         let request = Request {

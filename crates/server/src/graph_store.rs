@@ -79,8 +79,7 @@ fn read(request: Request<Body>, edge: &Edge) -> Result<Asked, Problem> {
 fn graph(parameters: &Parameters) -> Result<Option<String>, Problem> {
     let named = parameters.single("graph")?;
     match (parameters.has("default"), named) {
-        (true, None) => Ok(None),
-        (false, Some("default")) => Ok(None),
+        (true, None) | (false, Some("default")) => Ok(None),
         (false, Some(iri)) => match NamedNode::new(iri) {
             Ok(node) => Ok(Some(node.into_string())),
             Err(error) => Err(Problem::bad_request(format!("`graph` is `{iri}`: {error}"))),

@@ -350,8 +350,7 @@ fn is_private_v6(ip: Ipv6Addr) -> bool {
         is_private_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
-        [0x2002, high, low, ..] => embedded(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         [0, 0, 0, 0, 0, 0, ..] => true,
         _ => {
             ip.is_loopback()

@@ -352,6 +352,7 @@ mod tests {
             token,
             parse: Duration::ZERO,
             plan: Duration::ZERO,
+            kind: somersault::AnswerKind::Solutions,
         }
     }
 

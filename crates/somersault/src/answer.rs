@@ -147,15 +147,15 @@ impl Query {
         let graph = database.graph();
         let budget = Arc::clone(&self.budget);
         let mut slots = Vec::new();
-        let mut seeds = HashSet::new();
+        let mut named = Vec::new();
         for node in nodes {
             match node {
-                Node::Constant(constant) => seeds.extend(self.constants[constant.0 as usize]),
+                Node::Constant(constant) => named.extend(self.constants[constant.0 as usize]),
                 Node::Slot(slot) => slots.push(*slot),
             }
         }
         let seeds = RefCell::new(Seeds {
-            vertices: seeds,
+            vertices: HashSet::new(),
             bytes: 0,
             budget: &budget,
         });
@@ -164,6 +164,11 @@ impl Query {
         rows.columns.resize_with(3, TermBuffer::new);
         self.walk_then(
             &mut |_, chunk| {
+                // What the text names is a column of every row, as the algebra has it: without a
+                // solution it is not described.
+                if !chunk.is_empty() {
+                    seeds.borrow_mut().add(&named)?;
+                }
                 for column in slots.iter().filter_map(|slot| chunk.column(*slot)) {
                     seeds.borrow_mut().add(column)?;
                 }
@@ -245,6 +250,7 @@ fn write_edges(
 }
 
 /// What a sink's failure is to a query.
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub(crate) fn output(error: io::Error) -> QueryError {
     let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
     let what = if is_broken {

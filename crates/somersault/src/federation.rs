@@ -6,14 +6,15 @@
 
 use crate::results::ResultFormat;
 use crate::stop::StopToken;
-use explore::{Service, ServiceError as Failure, WalkError};
+use explore::environment::EachSolution;
+use explore::{Service, ServiceError as Failure};
 use oxrdf::Term;
 use sparesults::{QueryResultsParser, ReaderQueryResultsParserOutput};
 use std::io::Read;
 use std::time::Duration;
 
 /// The time an endpoint is given when the query itself has no deadline.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Why an endpoint gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,7 @@ impl Service for Federation<'_> {
         endpoint: &str,
         text: &str,
         variables: &[String],
-        each: &mut dyn FnMut(&[Option<Term>]) -> Result<(), WalkError>,
+        each: &mut EachSolution<'_>,
     ) -> Result<(), Failure> {
         let left = self.token.timeout().map_or(TIMEOUT, |timeout| {
             timeout.saturating_sub(self.token.elapsed())
@@ -58,9 +59,12 @@ impl Service for Federation<'_> {
         let (format, reader) = self
             .client
             .select(endpoint, text, left, self.token.clone())
-            .map_err(|error| match error.refused {
-                true => Failure::Refused(error.message),
-                false => Failure::Failed(error.message),
+            .map_err(|error| {
+                if error.refused {
+                    Failure::Refused(error.message)
+                } else {
+                    Failure::Failed(error.message)
+                }
             })?;
         let failed = |error: &dyn std::fmt::Display| {
             Failure::Failed(format!("its answer cannot be read: {error}"))

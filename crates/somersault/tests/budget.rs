@@ -22,6 +22,10 @@ impl Sink for Largest {
         Ok(())
     }
 
+    fn graph_head(&mut self, _: &[(String, String)]) -> io::Result<()> {
+        Ok(())
+    }
+
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         self.rows += rows.len;
         let bytes = rows

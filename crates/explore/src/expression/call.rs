@@ -9,7 +9,7 @@ use super::arena::{Made, append, write_column, write_column_and};
 use super::batch::Batch;
 use super::computation::{Computation, Operand, evaluate_all};
 use super::scalar::Scalar;
-use super::value::Value;
+use super::value::{Language, Value};
 use super::{arithmetic, cast, dates, hash, make, text};
 use crate::error::WalkError;
 use query::expression::Function;
@@ -27,12 +27,15 @@ pub(crate) fn call<'b>(
             let now = Scalar::DateTime(batch.terms().environment.now);
             return Ok(Operand::One(Some(Value::computed(now))));
         }
-        F::Rand | F::Uuid | F::StrUuid | F::BNode | F::Iri => {
-            return make::make(function, arguments, batch, at);
-        }
-        F::StrDt | F::StrLang | F::StrLangDir | F::Triple => {
-            return make::make(function, arguments, batch, at);
-        }
+        F::Rand
+        | F::Uuid
+        | F::StrUuid
+        | F::BNode
+        | F::Iri
+        | F::StrDt
+        | F::StrLang
+        | F::StrLangDir
+        | F::Triple => return make::make(function, arguments, batch, at),
         F::Concat => return concatenate(arguments, batch, at),
         F::SubStr => return substring(arguments, batch, at),
         F::Adjust => return adjust(arguments, batch, at),
@@ -179,12 +182,33 @@ fn case<'b>(
     )
 }
 
+/// Arguments of `CONCAT` whose columns are held at once.
+const COLUMNS_AT_ONCE: usize = 4;
+
+/// What `CONCAT` knows of a row's language: none yet, else the one that all parts share.
+type Shared<'b> = Option<Option<Language<'b>>>;
+
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the first string has nothing before it"
+)]
+fn share<'b>(before: Shared<'b>, language: Option<Language<'b>>) -> Shared<'b> {
+    match before {
+        None => Some(language),
+        Some(before) if before == language => Some(before),
+        Some(_) => Some(None),
+    }
+}
+
 /// `CONCAT`: the result has the language that all parts share.
 fn concatenate<'b>(
     arguments: &[Computation],
     batch: &Batch<'b>,
     at: &[u32],
 ) -> Result<Operand<'b>, WalkError> {
+    if arguments.len() > COLUMNS_AT_ONCE {
+        return concatenate_many(arguments, batch, at);
+    }
     let parts = evaluate_all(arguments, batch, at)?;
     batch.spend((at.len() * parts.len()) as u64 * 8)?;
     let column = write_column(batch, at.len(), |row, into| {
@@ -195,13 +219,44 @@ fn concatenate<'b>(
                 return Ok(None);
             };
             append(into, start, text)?;
-            shared = match shared {
-                None => Some(language),
-                Some(before) if before == language => shared,
-                Some(_) => Some(None),
-            };
+            shared = share(shared, language);
         }
         Ok(Some(Made::string(shared.flatten())))
+    })?;
+    Ok(Operand::Many(column))
+}
+
+/// The same for many arguments: gathered row by row, so that one column is held at a time.
+fn concatenate_many<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let mut rows: Vec<Option<(String, Shared<'b>)>> = vec![Some((String::new(), None)); at.len()];
+    for argument in arguments {
+        let held = batch.columns();
+        let operand = argument.evaluate(batch, at)?;
+        batch.spend(at.len() as u64 * 8)?;
+        for (row, gathered) in rows.iter_mut().enumerate() {
+            let part = operand.get(row).and_then(text::string);
+            let (Some((text, shared)), Some((part, language))) = (gathered.as_mut(), part) else {
+                *gathered = None;
+                continue;
+            };
+            let before = text.capacity();
+            append(text, 0, part)?;
+            *shared = share(*shared, language);
+            if text.capacity() > before {
+                batch.charge((text.capacity() - before) as u64)?;
+            }
+        }
+        batch.drop_columns(held);
+    }
+    let column = write_column(batch, at.len(), |row, into| {
+        Ok(rows[row].take().map(|(text, shared)| {
+            into.push_str(&text);
+            Made::string(shared.flatten())
+        }))
     })?;
     Ok(Operand::Many(column))
 }

@@ -82,7 +82,7 @@ pub(crate) fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_
 /// The `=` operator; `None` is an error.
 pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     match (left, right) {
-        (Value::Scalar(left, _), Value::Scalar(right, _)) => Some(equal_scalars(*left, *right)),
+        (Value::Scalar(left, _), Value::Scalar(right, _)) => equal_scalars(*left, *right),
         (Value::Other(..), Value::Other(..)) => left.is_same_term(right).then_some(true),
         (Value::Other(..), Value::Text(_) | Value::Scalar(..))
         | (Value::Text(_) | Value::Scalar(..), Value::Other(..)) => None,
@@ -113,18 +113,23 @@ fn objects<'a, 'b>(mut left: &'a Triple, mut right: &'b Triple) -> Option<(Value
     }
 }
 
-fn equal_scalars(left: Scalar, right: Scalar) -> bool {
+/// `None` is an error: a moment without a time zone against one with, less than 14 hours apart, may be
+/// the same or not (XML Schema part 2, section 3.2.7.4).
+fn equal_scalars(left: Scalar, right: Scalar) -> Option<bool> {
     use Scalar as S;
-    match (left, right) {
-        (S::Boolean(left), S::Boolean(right)) => left == right,
-        (S::DateTime(left), S::DateTime(right)) => left == right,
-        (S::Date(left), S::Date(right)) => left == right,
-        (S::Time(left), S::Time(right)) => left == right,
-        _ => match Numbers::promote(left, right) {
-            Some(numbers) => numbers.order() == Some(Ordering::Equal),
-            None => duration(left).is_some_and(|left| duration(right) == Some(left)),
-        },
-    }
+    let moments = match (left, right) {
+        (S::DateTime(left), S::DateTime(right)) => left.partial_cmp(&right),
+        (S::Date(left), S::Date(right)) => left.partial_cmp(&right),
+        (S::Time(left), S::Time(right)) => left.partial_cmp(&right),
+        (S::Boolean(left), S::Boolean(right)) => return Some(left == right),
+        _ => {
+            return Some(match Numbers::promote(left, right) {
+                Some(numbers) => numbers.order() == Some(Ordering::Equal),
+                None => duration(left).is_some_and(|left| duration(right) == Some(left)),
+            });
+        }
+    };
+    moments.map(Ordering::is_eq)
 }
 
 /// The order of two values: the outer `None` is an error, the inner one an order that both types

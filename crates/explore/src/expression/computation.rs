@@ -60,14 +60,6 @@ impl<'b> Operand<'b> {
             Operand::Many(values) => values[row].as_ref(),
         }
     }
-
-    /// As a column of this many rows.
-    pub(crate) fn into_column(self, rows: usize) -> Column<'b> {
-        match self {
-            Operand::One(value) => vec![value; rows],
-            Operand::Many(values) => values,
-        }
-    }
 }
 
 impl Computation {

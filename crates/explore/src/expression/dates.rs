@@ -30,6 +30,8 @@ pub(crate) fn date_part(function: Function, scalar: Scalar) -> Option<Scalar> {
     Some(Scalar::Integer(part.into()))
 }
 
+/// The outer `None`: it has no place for one.
+#[expect(clippy::option_option, reason = "two ways of having none")]
 fn timezone_of(scalar: Scalar) -> Option<Option<TimezoneOffset>> {
     Some(match scalar {
         Scalar::DateTime(value) => value.timezone_offset(),

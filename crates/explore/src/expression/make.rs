@@ -92,18 +92,15 @@ fn blank_nodes<'b>(
                     return Ok(None);
                 };
                 batch.spend(name.len() as u64 + 200)?;
-                match solution.first() {
-                    Some(solution) => match solution.get(row) {
-                        Some(Value::Blank(solution)) => {
-                            digest_of_parts(&[solution.as_bytes(), name.as_bytes()])
-                        }
-                        _ => return Ok(None),
-                    },
-                    None => {
-                        let solution = [batch.nonce(), u64::from(batch.position(at[row]))];
-                        let [batch, row] = solution.map(u64::to_le_bytes);
-                        digest_of_parts(&[&batch, &row, name.as_bytes()])
-                    }
+                if let Some(solution) = solution.first() {
+                    let Some(Value::Blank(solution)) = solution.get(row) else {
+                        return Ok(None);
+                    };
+                    digest_of_parts(&[solution.as_bytes(), name.as_bytes()])
+                } else {
+                    let solution = [batch.nonce(), u64::from(batch.position(at[row]))];
+                    let [batch, row] = solution.map(u64::to_le_bytes);
+                    digest_of_parts(&[&batch, &row, name.as_bytes()])
                 }
             }
         };

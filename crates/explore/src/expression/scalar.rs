@@ -200,13 +200,3 @@ pub(crate) fn large_number(lexical: &str, datatype: &str) -> Option<f64> {
     let is_large = local == "decimal" || lexical.parse::<Integer>().is_err();
     (fits && is_large).then(|| lexical.parse().ok()).flatten()
 }
-
-/// Whether an ill-formed literal of this type has the effective boolean value false.
-pub(crate) fn is_boolean_or_numeric(datatype: &str) -> bool {
-    datatype.strip_prefix(XSD).is_some_and(|local| {
-        matches!(
-            local,
-            "boolean" | "integer" | "decimal" | "float" | "double"
-        ) || integer_range(local).is_some()
-    })
-}

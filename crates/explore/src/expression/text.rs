@@ -130,7 +130,7 @@ pub(crate) fn case<'a>(
 }
 
 /// The rest of `UCASE`, `LCASE`.
-pub(crate) fn ascii_case(function: Function, buffer: &mut String) {
+pub(crate) fn ascii_case(function: Function, buffer: &mut str) {
     match function {
         Function::UCase => buffer.make_ascii_uppercase(),
         _ => buffer.make_ascii_lowercase(),

@@ -73,28 +73,37 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 let Some(scope) = self.path_scope(*scope, path)? else {
                     return Ok(Policy::Nothing);
                 };
-                let (subject, object) = (self.end(*subject), self.end(*object));
-                let (path, direction) = without_inverses(path, Direction::Out);
-                if let Some(labels) = self.negated(path, direction) {
-                    return Ok(Policy::PathEdges(EdgesPolicy {
-                        from: subject,
-                        labels,
-                        scope,
-                        to: End::Known(object),
-                    }));
-                }
-                let forward = self.automaton(path, direction)?;
-                let backward = forward.reversed();
-                self.own_moves(&backward)?;
-                Ok(Policy::PathCheck(CheckPolicy {
-                    subject,
-                    object,
-                    automata: Box::new([forward, backward]),
-                    scope,
-                }))
+                let ends = (self.end(*subject), self.end(*object));
+                self.path_check(ends, path, scope)
             }
             _ => unreachable!("the caller handles the other actions"),
         }
+    }
+
+    fn path_check(
+        &mut self,
+        (subject, object): (Place, Place),
+        path: &Path,
+        scope: PathScope,
+    ) -> Result<Policy<'a>, WalkError> {
+        let (path, direction) = without_inverses(path, Direction::Out);
+        if let Some(labels) = self.negated(path, direction) {
+            return Ok(Policy::PathEdges(EdgesPolicy {
+                from: subject,
+                labels,
+                scope,
+                to: End::Known(object),
+            }));
+        }
+        let forward = self.automaton(path, direction)?;
+        let backward = forward.reversed();
+        self.own_moves(&backward)?;
+        Ok(Policy::PathCheck(CheckPolicy {
+            subject,
+            object,
+            automata: Box::new([forward, backward]),
+            scope,
+        }))
     }
 
     fn path_seed(

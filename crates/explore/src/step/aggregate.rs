@@ -367,6 +367,10 @@ impl Adding<'_, '_, '_, '_> {
     }
 
     /// Finds the rows whose term, or whose columns, are new in their group.
+    #[expect(
+        clippy::option_option,
+        reason = "no column of ids differs from one that is unbound in every row"
+    )]
     fn keep_first(
         &mut self,
         seen: &mut GroupTable,

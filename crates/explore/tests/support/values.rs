@@ -2,7 +2,7 @@
 
 use super::{Given, constants};
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, WalkError, prepare};
-use oxrdf::Term;
+use oxrdf::{Term, TermRef};
 use query::expression::Expression;
 use query::plan::{Action, ConstantId, DatasetClause, Estimate, Form, Plan, Slot, Step, Weight};
 use rdf::{Lexicon, Tag, TermBuffer};
@@ -59,7 +59,7 @@ impl Table<'_> {
                         prepared.locals().term(id).cloned()
                     } else {
                         lexicon.terms(&[id], &mut terms)?;
-                        terms.get(0).map(|term| term.into_owned())
+                        terms.get(0).map(TermRef::into_owned)
                     });
                 }
             }

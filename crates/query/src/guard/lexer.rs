@@ -264,7 +264,7 @@ impl<'t> Lexer<'t> {
 }
 
 /// The length of an IRI in angle brackets (IRIREF), if there is one.
-fn iri_length(rest: &str) -> Option<usize> {
+pub(crate) fn iri_length(rest: &str) -> Option<usize> {
     let end = rest[1..].bytes().position(|byte| {
         byte <= b' ' || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' | b'`')
     })?;

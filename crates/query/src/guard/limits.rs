@@ -42,6 +42,18 @@ pub struct Limits {
 impl Limits {
     /// What a sub-SELECT counts in [`Limits::listed_names`], as it lists its variables once more.
     pub const NAMES_PER_SELECT: u64 = 64;
+
+    /// No limits: for texts that this crate has written.
+    pub(crate) const NONE: Limits = Limits {
+        text_bytes: u32::MAX as u64,
+        nesting: u64::MAX,
+        depth: u64::MAX,
+        path_operators: u64::MAX,
+        triple_patterns: u64::MAX,
+        rereads: u64::MAX,
+        aggregates: u64::MAX,
+        listed_names: u64::MAX,
+    };
 }
 
 impl Default for Limits {

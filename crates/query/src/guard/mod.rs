@@ -21,6 +21,8 @@ mod lexer;
 pub mod limits;
 pub mod token;
 
+pub(crate) use lexer::iri_length;
+
 use crate::position::Position;
 use limits::{Limit, Limits};
 use token::Tokens;

@@ -107,13 +107,9 @@ impl Lowering<'_> {
                 } if *into == slot => Some(*constant),
                 _ => None,
             };
-            let iri = match self.is_written(slot) {
-                true => None,
-                false => body
-                    .elements
-                    .iter()
-                    .position(|e| is_bound_to_iri(e).is_some()),
-            };
+            let mut elements = body.elements.iter();
+            let iri = elements
+                .position(|element| !self.is_written(slot) && is_bound_to_iri(element).is_some());
             let constant = iri.and_then(|at| is_bound_to_iri(&body.elements.remove(at)));
             described.push(constant.map_or(Node::Slot(slot), Node::Constant));
         }

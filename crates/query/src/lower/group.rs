@@ -6,9 +6,9 @@
 //!
 //! **GRAPH.** Patterns carry the graph around them. Before anything but a join (an expression, an
 //! `OPTIONAL`, a grouping), and at the end of a group, each row must have its graph: where no pattern
-//! has bound it, [`Element::Graph`] does. A graph variable counts as bound in all filters within its
-//! `GRAPH`; the specification has it unbound there (section 18.6 binds it outside of the group), and
-//! what people mean, and other engines do, is this.
+//! has bound it, [`Element::Graph`] does. Within `GRAPH ?g { ... }` the name `?g` means a variable of
+//! that group, which is joined with the graph afterwards (section 18.6, and the suite's tests
+//! `graph-variable-scope` and `graph-optional`): a filter there sees it unbound.
 
 use super::expression::View;
 use super::names::Slots;

@@ -32,6 +32,8 @@ mod refusal;
 mod select;
 mod service;
 
+pub(crate) use refusal::check_tokens;
+
 use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{ParseError, ParseOptions};
@@ -61,7 +63,7 @@ struct Context {
     graph: Option<Node>,
     /// Whether a graph variable is bound in the rows outside that the group sees.
     graph_is_given: bool,
-    /// What the rows outside that the group sees can bind, and the graph variable.
+    /// What the rows outside that the group sees can bind.
     outer: Rc<Slots>,
 }
 

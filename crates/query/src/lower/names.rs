@@ -73,6 +73,8 @@ pub(super) enum Passes {
 pub(super) struct Scope {
     names: HashMap<String, Slot>,
     passes: Passes,
+    /// Names that for now mean nothing outside: of the graphs around.
+    masked: Vec<String>,
 }
 
 impl Scope {
@@ -85,7 +87,12 @@ impl Scope {
         Scope {
             names: HashMap::new(),
             passes,
+            masked: Vec::new(),
         }
+    }
+
+    fn masks(&self, name: &str) -> bool {
+        self.masked.iter().any(|masked| masked == name)
     }
 
     /// The names used in it, with their slots.
@@ -119,6 +126,7 @@ impl Lowering<'_> {
                 break Some(*slot);
             }
             let passes = match &scope.passes {
+                _ if scope.masks(name) => false,
                 Passes::Visible(_) => level > 0,
                 Passes::Projected(names) => names.contains(name),
             };
@@ -155,6 +163,21 @@ impl Lowering<'_> {
         }
     }
 
+    /// Lets a name mean nothing that it has meant, until [`Lowering::unmask`].
+    pub(super) fn mask(&mut self, name: &str) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.remove(name);
+            scope.masked.push(name.to_owned());
+        }
+    }
+
+    /// Gives a masked name the slot back that it had; gives the one that it got meanwhile.
+    pub(super) fn unmask(&mut self, name: &str, slot: Slot) -> Option<Slot> {
+        let scope = self.scopes.last_mut()?;
+        scope.masked.pop();
+        scope.names.insert(name.to_owned(), slot)
+    }
+
     pub(super) fn blank_node(&mut self, node: &BlankNode) -> Result<Slot, ParseError> {
         let key = format!("_:{}", node.as_str());
         let known = self.scopes.last().and_then(|scope| scope.names.get(&key));
@@ -179,8 +202,9 @@ impl Lowering<'_> {
     fn new_name(&mut self, level: usize, name: &str) -> Result<Slot, ParseError> {
         let is_written = self.written.contains(name);
         let number = self.variables.len();
+        let is_masked = self.scopes[level].masks(name);
         let shown = match (is_written, level) {
-            (true, 0) => name.to_owned(),
+            (true, 0) if !is_masked => name.to_owned(),
             (true, _) => format!(".{name}.{number}"),
             // A name that the parser made up.
             (false, _) => format!(".{number}"),

@@ -15,6 +15,7 @@ use crate::algebra::Element;
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
+use oxrdf::Variable;
 use spargebra::algebra::{Expression as Algebra, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::rc::Rc;
@@ -89,16 +90,17 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let graph = self.name(name)?;
-        let mut outer = Rc::clone(&context.outer);
-        if let Node::Slot(slot) = graph {
-            Rc::make_mut(&mut outer).insert(slot);
-        }
         let within = Context {
             graph: Some(graph),
             graph_is_given: context.graph_is_given && context.graph == Some(graph),
-            outer,
+            outer: Rc::clone(&context.outer),
         };
-        let mut group = self.group(inner, &within)?;
+        let mut group = match (name, graph) {
+            (NamedNodePattern::Variable(variable), Node::Slot(slot)) => {
+                self.within_graph(variable, slot, inner, &within)?
+            }
+            _ => self.group(inner, &within)?,
+        };
         if !group.in_graph && !within.graph_is_given {
             let nested = std::mem::take(&mut group);
             group.elements.push(Element::Graph(graph));
@@ -112,6 +114,34 @@ impl Lowering<'_> {
         group.in_graph = context.graph == Some(graph);
         absorb(table, group);
         Ok(())
+    }
+
+    /// The group of `GRAPH ?g`. Within it `?g` is a variable like any other, of its own; what it binds
+    /// there is joined with the graph after it.
+    fn within_graph(
+        &mut self,
+        variable: &Variable,
+        graph: Slot,
+        inner: &GraphPattern,
+        within: &Context,
+    ) -> Result<Pipeline, ParseError> {
+        self.mask(variable.as_str());
+        let group = self.group(inner, within);
+        let own = self.unmask(variable.as_str(), graph);
+        let mut group = group?;
+        if let Some(own) = own
+            && group.maybe.contains(own)
+        {
+            let not_bound = Expression::Not(Box::new(Expression::Bound(own)));
+            let same = Expression::SameTerm(
+                Box::new(Expression::Slot(own)),
+                Box::new(Expression::Slot(graph)),
+            );
+            Self::ensure_graph(within, &mut group);
+            let compatible = Expression::Or(vec![not_bound, same]);
+            group.elements.push(Element::Filter(compatible));
+        }
+        Ok(group)
     }
 
     pub(super) fn minus(
@@ -250,7 +280,7 @@ fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
             | GraphPattern::Minus { left, .. } => Some(left),
             GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => Some(inner),
             GraphPattern::Bgp { patterns } => {
-                patterns.iter().for_each(|triple| names_of(triple, names));
+                names.extend(patterns.iter().flat_map(names_of));
                 None
             }
             _ => None,
@@ -258,10 +288,10 @@ fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
     }
 }
 
-fn names_of<'a>(triple: &'a TriplePattern, names: &mut Vec<&'a str>) {
-    for term in [&triple.subject, &triple.object] {
-        if let TermPattern::Variable(variable) = term {
-            names.push(variable.as_str());
-        }
-    }
+fn names_of(triple: &TriplePattern) -> impl Iterator<Item = &str> {
+    let ends = [&triple.subject, &triple.object].into_iter();
+    ends.filter_map(|term| match term {
+        TermPattern::Variable(variable) => Some(variable.as_str()),
+        _ => None,
+    })
 }

@@ -6,7 +6,7 @@
 
 use super::group::Pipeline;
 use super::nested::join_union;
-use super::pattern::take_apart;
+use super::pattern::{edge, take_apart};
 use super::{Context, Lowering};
 use crate::algebra::{Element, PathPattern};
 use crate::parse::ParseError;
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         match path {
             Algebra::NamedNode(predicate) => {
                 let predicate = Node::Constant(self.predicate(predicate));
-                self.edge([subject, predicate, object], context, table);
+                edge([subject, predicate, object], context, table);
                 Ok(())
             }
             Algebra::Reverse(inner) if !matches!(**inner, Algebra::NegatedPropertySet(_)) => {
@@ -67,7 +67,7 @@ impl Lowering<'_> {
             Algebra::Alternative(..) => self.alternatives(subject, path, object, context, table),
             _ => {
                 let path = self.closed(path);
-                self.path_pattern(subject, path, object, context, table);
+                path_pattern(subject, path, object, context, table);
                 Ok(())
             }
         }
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         if let [forward, backward] = list[..]
             && let Some(path) = self.negated(forward, backward)
         {
-            self.path_pattern(subject, path, object, context, table);
+            path_pattern(subject, path, object, context, table);
             return Ok(());
         }
         let mut branches = Vec::with_capacity(list.len());
@@ -97,29 +97,6 @@ impl Lowering<'_> {
         }
         join_union(table, branches);
         Ok(())
-    }
-
-    fn path_pattern(
-        &mut self,
-        subject: Node,
-        path: Path,
-        object: Node,
-        context: &Context,
-        table: &mut Pipeline,
-    ) {
-        // A path of no length connects what need not be in the graph.
-        let has_edge = !path.allows_no_length();
-        let pattern = PathPattern {
-            subject,
-            path,
-            object,
-            graph: context.graph,
-        };
-        if !has_edge {
-            Self::ensure_graph(context, table);
-        }
-        table.join(Element::Path(pattern), &[subject, object]);
-        table.in_graph |= has_edge;
     }
 
     /// A path within a closure, or one that is none.
@@ -180,6 +157,22 @@ impl Lowering<'_> {
     fn predicate(&mut self, predicate: &NamedNode) -> ConstantId {
         self.constant(predicate.clone().into())
     }
+}
+
+fn path_pattern(subject: Node, path: Path, object: Node, context: &Context, table: &mut Pipeline) {
+    // A path of no length connects what need not be in the graph.
+    let has_edge = !path.allows_no_length();
+    let pattern = PathPattern {
+        subject,
+        path,
+        object,
+        graph: context.graph,
+    };
+    if !has_edge {
+        Lowering::ensure_graph(context, table);
+    }
+    table.join(Element::Path(pattern), &[subject, object]);
+    table.in_graph |= has_edge;
 }
 
 fn is_sequence(path: &Algebra) -> Option<(&Algebra, &Algebra)> {

@@ -23,26 +23,9 @@ impl Lowering<'_> {
         let subject = self.term(&triple.subject, &mut parts)?;
         let predicate = self.name(&triple.predicate)?;
         let object = self.term(&triple.object, &mut parts)?;
-        self.edge([subject, predicate, object], context, table);
+        edge([subject, predicate, object], context, table);
         take_apart(parts, table);
         Ok(())
-    }
-
-    /// Adds a pattern in the graph around.
-    pub(super) fn edge(
-        &mut self,
-        [subject, predicate, object]: [Node; 3],
-        context: &Context,
-        table: &mut Pipeline,
-    ) {
-        let pattern = Pattern {
-            subject,
-            predicate,
-            object,
-            graph: context.graph,
-        };
-        table.join(Element::Pattern(pattern), &[subject, predicate, object]);
-        table.in_graph = true;
     }
 
     /// A term; triple terms that are to be taken apart are added to `parts`.
@@ -56,26 +39,32 @@ impl Lowering<'_> {
             TermPattern::Literal(literal) => Node::Constant(self.constant(literal.clone().into())),
             TermPattern::Variable(variable) => Node::Slot(self.variable(variable)?),
             TermPattern::BlankNode(node) => Node::Slot(self.blank_node(node)?),
-            TermPattern::Triple(triple) => match ground(triple) {
-                Some(triple) => Node::Constant(self.constant(triple.into())),
-                None => {
-                    let slot = self.hidden()?;
-                    let at = parts.len();
-                    let subject = self.term(&triple.subject, parts)?;
-                    let predicate = self.name(&triple.predicate)?;
-                    let object = self.term(&triple.object, parts)?;
-                    let part = Element::TripleTerm {
-                        term: slot,
-                        subject,
-                        predicate,
-                        object,
-                    };
-                    // Outer ones first: they bind the inner ones.
-                    parts.insert(at, part);
-                    Node::Slot(slot)
-                }
-            },
+            TermPattern::Triple(triple) => self.triple_term(triple, parts)?,
         })
+    }
+
+    fn triple_term(
+        &mut self,
+        triple: &TriplePattern,
+        parts: &mut Vec<Element>,
+    ) -> Result<Node, ParseError> {
+        if let Some(triple) = ground(triple) {
+            return Ok(Node::Constant(self.constant(triple.into())));
+        }
+        let term = self.hidden()?;
+        let at = parts.len();
+        let subject = self.term(&triple.subject, parts)?;
+        let predicate = self.name(&triple.predicate)?;
+        let object = self.term(&triple.object, parts)?;
+        let part = Element::TripleTerm {
+            term,
+            subject,
+            predicate,
+            object,
+        };
+        // Outer ones first: they bind the inner ones.
+        parts.insert(at, part);
+        Ok(Node::Slot(term))
     }
 
     pub(super) fn name(&mut self, name: &NamedNodePattern) -> Result<Node, ParseError> {
@@ -114,6 +103,22 @@ impl Lowering<'_> {
         table.elements.push(Element::Values { columns, rows });
         Ok(())
     }
+}
+
+/// Adds a pattern in the graph around.
+pub(super) fn edge(
+    [subject, predicate, object]: [Node; 3],
+    context: &Context,
+    table: &mut Pipeline,
+) {
+    let pattern = Pattern {
+        subject,
+        predicate,
+        object,
+        graph: context.graph,
+    };
+    table.join(Element::Pattern(pattern), &[subject, predicate, object]);
+    table.in_graph = true;
 }
 
 /// Adds elements that take triple terms apart.

@@ -3,10 +3,52 @@
 //! The algebra has no places, so what is refused is looked up among the tokens.
 
 use super::Lowering;
+use crate::guard::iri_length;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind, ParseOptions};
 use crate::position::Position;
 use oxrdf::NamedNode;
+
+/// Refuses by tokens what the grammar does not allow and the parser takes.
+pub(crate) fn check_tokens(tokens: &Tokens<'_>) -> Result<(), ParseError> {
+    let list = &tokens.tokens;
+    for (at, &token) in list.iter().enumerate() {
+        let message = match tokens.slice(token) {
+            "<<(" if token.in_expression => match list.get(at + 1) {
+                Some(&next) if !is_subject(tokens, next) => {
+                    "a literal or a triple term is no subject of a triple term".to_owned()
+                }
+                _ => continue,
+            },
+            // The longest token counts (SPARQL 1.1 Query section 19.8).
+            "<" if token.in_expression => {
+                let rest = &tokens.text[token.start as usize..];
+                let Some(length) = iri_length(rest) else {
+                    continue;
+                };
+                format!(
+                    "`{}` is read as an IRI: put a blank after `<`",
+                    &rest[..length]
+                )
+            }
+            _ => continue,
+        };
+        return Err(ParseError {
+            kind: ParseErrorKind::Syntax,
+            position: Position::of_offset(tokens.text, token.start as usize),
+            message,
+        });
+    }
+    Ok(())
+}
+
+/// Whether the token can begin the subject of a triple term.
+fn is_subject(tokens: &Tokens<'_>, token: Token) -> bool {
+    matches!(
+        token.kind,
+        TokenKind::Variable | TokenKind::Iri | TokenKind::PrefixedName | TokenKind::BlankNode
+    ) || tokens.slice(token) == "["
+}
 
 impl Lowering<'_> {
     fn refuse(&self, kind: ParseErrorKind, message: String, token: Option<Token>) -> ParseError {

@@ -139,7 +139,9 @@ impl Lowering<'_> {
         let mut table = self.spine(modifiers.inner, context)?;
         Self::ensure_graph(context, &mut table);
         let mut kept = Slots::default();
-        columns.iter().for_each(|slot| kept.insert(*slot));
+        for column in &columns {
+            kept.insert(*column);
+        }
         table.maybe.retain(&kept);
         table.sure.retain(&kept);
         if let Some(Node::Slot(graph)) = context.graph
@@ -173,6 +175,9 @@ impl Lowering<'_> {
                 kept.insert(slot);
                 keys.push(slot);
             }
+        }
+        if aggregates.iter().any(|(into, _)| variables.contains(into)) {
+            return Err(self.misplaced_aggregate());
         }
         let mut before = Vec::new();
         let mut computed = Vec::with_capacity(aggregates.len());

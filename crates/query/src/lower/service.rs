@@ -6,10 +6,13 @@
 use super::group::Pipeline;
 use super::{Lowering, print};
 use crate::algebra::{Element, Service};
+use crate::guard::limits::Limits;
+use crate::guard::{self, token::TokenKind};
 use crate::parse::ParseError;
 use spargebra::algebra::GraphPattern;
 use spargebra::term::NamedNodePattern;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
 impl Lowering<'_> {
     pub(super) fn service(
@@ -35,10 +38,48 @@ impl Lowering<'_> {
         let service = Service {
             endpoint: self.name(endpoint)?,
             silent,
-            text: print::select(&columns, inner),
+            text: self.settled(&print::select(&columns, inner)),
             columns,
         };
         table.elements.push(Element::Service(service));
         Ok(())
+    }
+
+    /// The text with short names in the place of those that the parser makes up by chance: the same
+    /// query gives the same text.
+    fn settled(&self, text: &str) -> String {
+        let Ok(tokens) = guard::scan(text, &Limits::NONE) else {
+            return text.to_owned();
+        };
+        let mut names: HashMap<&str, String> = HashMap::new();
+        let mut number = 0;
+        let mut settled = String::with_capacity(text.len());
+        let mut copied = 0;
+        for &token in &tokens.tokens {
+            let slice = tokens.slice(token);
+            let is_made_up = match token.kind {
+                TokenKind::Variable => !self.written.contains(&slice[1..]),
+                TokenKind::BlankNode => true,
+                _ => false,
+            };
+            if !is_made_up {
+                continue;
+            }
+            let name = names.entry(slice).or_insert_with(|| {
+                let sigil = if token.kind == TokenKind::Variable {
+                    "?"
+                } else {
+                    "_:"
+                };
+                while self.written.contains(format!("v{number}").as_str()) {
+                    number += 1;
+                }
+                number += 1;
+                format!("{sigil}v{}", number - 1)
+            });
+            let _ = write!(settled, "{}{name}", &text[copied..token.start as usize]);
+            copied = token.end as usize;
+        }
+        settled + &text[copied..]
     }
 }

@@ -36,13 +36,8 @@ pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
     for subset in 0..full {
         let Some(here) = best[subset] else { continue };
         let bound = subsets.bound[subset];
-        for at in 0..patterns.len() {
+        for at in subsets.extensions(subset) {
             let next = subset | 1 << at;
-            let connected = bound & subsets.variables[at] != 0
-                || subset == 0 && (bound == 0 || subsets.variables[at] == 0);
-            if next == subset || !connected {
-                continue;
-            }
             let flow = Flow {
                 rows_in: subsets.rows(subset),
                 rows_out: subsets.rows(next),
@@ -176,17 +171,47 @@ impl<'p> Subsets<'p> {
         self.unfiltered(subset) * share
     }
 
+    /// What may come next: what is linked to the walk and has what it needs. Where nothing is both (all
+    /// that links a triple term to the table may be one of its parts), what has what it needs.
+    fn extensions(&self, subset: usize) -> Vec<usize> {
+        let bound = self.bound[subset];
+        let left = || (0..self.patterns.len()).filter(move |at| subset & 1 << at == 0);
+        let is_ready = |at: &usize| {
+            let sized = &self.problem.patterns[self.patterns[*at]];
+            let other = sized.other.as_ref();
+            other.is_none_or(|other| other.is_ready(&|slot| self.is_bound(*at, bound, slot)))
+        };
+        let is_linked = |at: &usize| {
+            bound & self.variables[*at] != 0
+                || subset == 0 && (bound == 0 || self.variables[*at] == 0)
+        };
+        let both: Vec<usize> = left().filter(is_linked).filter(is_ready).collect();
+        if !both.is_empty() {
+            return both;
+        }
+        let ready: Vec<usize> = left().filter(is_ready).collect();
+        if ready.is_empty() {
+            return left().collect();
+        }
+        ready
+    }
+
+    /// Whether an item's variable is among these.
+    fn is_bound(&self, at: usize, bound: u64, slot: Slot) -> bool {
+        let problem = self.problem;
+        let sized = &problem.patterns[self.patterns[at]];
+        let variable = sized.variables.iter().find(|&&v| problem.slots[v] == slot);
+        variable.is_some_and(|v| {
+            let local = self.local.binary_search(v);
+            local.is_ok_and(|local| bound & 1 << local != 0)
+        })
+    }
+
     fn step(&self, at: usize, bound: u64, flow: Flow) -> (f64, Option<Slot>) {
         let problem = self.problem;
         let pattern = self.patterns[at];
         let sized = &problem.patterns[pattern];
-        let is_bound = |slot: Slot| {
-            let variable = sized.variables.iter().find(|&&v| problem.slots[v] == slot);
-            variable.is_some_and(|v| {
-                let local = self.local.binary_search(v);
-                local.is_ok_and(|local| bound & 1 << local != 0)
-            })
-        };
+        let is_bound = |slot: Slot| self.is_bound(at, bound, slot);
         let predicates = problem.index.predicates();
         access::cost(sized, is_bound, self.keys[at], flow, predicates)
     }

@@ -363,8 +363,8 @@ impl Planning<'_> {
                 block.rows,
                 cost,
             );
-            block.filter(Expression::Bound(made));
             block.bind(made);
+            block.filter(Expression::Bound(made));
             return block.unify(term, made);
         }
         let mut columns = [term; 3];

@@ -6,6 +6,7 @@
 
 use super::lubm;
 use crate::guard::limits::{Limit, Limits, STACK_BYTES_MIN};
+use crate::parse::parse_algebra;
 use crate::{ParseError, ParseErrorKind, ParseOptions, guard, parse};
 use std::fmt::Write;
 
@@ -375,7 +376,10 @@ fn on_small_stack<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) 
 }
 
 fn error(text: String) -> Option<ParseError> {
-    on_small_stack(move || parse(&text, &ParseOptions::default()).err())
+    on_small_stack(move || {
+        drop(parse_algebra(&text, &ParseOptions::default()));
+        parse(&text, &ParseOptions::default()).err()
+    })
 }
 
 #[test]
@@ -421,6 +425,9 @@ fn at_the_limit() {
                 drop(query.clone());
                 drop(lubm::plan_query(&query, 1).explain());
             }
+            if let Ok(query) = parse_algebra(&text, &ParseOptions::default()) {
+                drop(query.clone());
+            }
         });
     }
 }
@@ -434,6 +441,11 @@ fn nesting_of_two_kinds_with_long_chains_fits_the_stack() {
             "OPTIONAL { FILTER(COALESCE(REGEX(\"\", \"\"), EXISTS {",
             "})) }",
         ),
+        (
+            "GRAPH ?g { ?s ?p ?o MINUS { SERVICE ?e { FILTER(1 || EXISTS {",
+            "}) } } }",
+        ),
+        ("{ SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?a ?b ?c ", "} } }"),
         ("FILTER(!IF(1, NOT EXISTS {", "}, 1))"),
     ] {
         let accepts =

@@ -44,7 +44,7 @@ impl Shown<'_> {
             .and_then(|term| term.strip_suffix('>'));
         match (iri, term.split_once("^^")) {
             (Some(iri), _) if !iri.contains('<') => iri.to_owned(),
-            (_, Some((value, _))) => value.trim_matches('"').to_owned(),
+            (_, Some((value, _))) if term.starts_with('"') => value.trim_matches('"').to_owned(),
             _ => term,
         }
     }

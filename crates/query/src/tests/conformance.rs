@@ -1,7 +1,6 @@
 //! The syntax tests of the W3C suites: which texts are queries and which are none. Skipped, and said
 //! so, where `../shared` is not there.
 
-
 use crate::{ParseErrorKind, ParseOptions};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use super::algebra_text::text_of;
 use super::cases::check_all;
 use crate::ParseOptions;
-
+use std::fmt::Write;
 
 #[test]
 fn pipelines() {
@@ -37,7 +37,10 @@ fn the_base_is_that_of_the_text_or_of_the_options() {
 
 #[test]
 fn a_table_of_the_text_is_read_in_linear_time() {
-    let rows: String = (0..60_000).map(|n| format!("({n} UNDEF)")).collect();
+    let mut rows = String::new();
+    for number in 0..60_000 {
+        let _ = write!(rows, "({number} UNDEF)");
+    }
     let text = format!("SELECT * {{ VALUES (?x ?y) {{ {rows} }} }}");
     let query = crate::parse(&text, &ParseOptions::default()).unwrap();
     assert_eq!(query.constants().len(), 60_000);

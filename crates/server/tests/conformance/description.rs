@@ -7,10 +7,10 @@
 //! | `conforms-to-schema` | properties and classes of `sd:` are those of the vocabulary, with domains and ranges as the W3C's recommendation has them (section 3) |
 
 use crate::served::Served;
-use crate::{client, engine, say, suites};
+use crate::{client, engine};
 use somersault::oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef, Triple, vocab::rdf};
-use testkit::suite::data::{self, Input};
-use testkit::suite::{Case, Kind, Report, Results, Verdict, results};
+use testkit::suite::data::Input;
+use testkit::suite::{Case, Kind, Results, Verdict, results};
 
 const SD: &str = "http://www.w3.org/ns/sparql-service-description#";
 
@@ -86,17 +86,7 @@ const FORMATS: [&str; 3] = [
 #[test]
 fn the_service_describes_itself() {
     let chosen = |case: &Case| case.kind == Kind::ServiceDescription;
-    let mut failed = 0;
-    for suite in suites("sparql11").unwrap_or_default() {
-        if let Some(report) = Report::of(&suite, &[], chosen, check) {
-            assert!(
-                report.passed + report.failed.len() >= 3,
-                "tests are missing"
-            );
-            failed += say(report, "HTTP");
-        }
-    }
-    assert_eq!(failed, 0, "see above");
+    crate::run_suite("sparql11-service-description", "HTTP", 3, chosen, check);
 }
 
 fn check(case: &Case) -> Verdict {

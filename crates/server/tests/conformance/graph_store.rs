@@ -7,10 +7,10 @@
 
 use crate::client::Answer;
 use crate::served::Served;
-use crate::{engine, protocol, say, suites};
+use crate::{engine, protocol};
 use somersault::oxrdf::{Dataset, GraphName, NamedNode, QuadRef, Triple};
 use testkit::suite::requests::{Exchange, Reply};
-use testkit::suite::{Case, Expected, Kind, Report, Results, Verdict, compare, data};
+use testkit::suite::{Case, Expected, Kind, Results, Verdict, compare, data};
 
 /// The authority that requests are sent to, and thus of the graphs that a path names.
 const AUTHORITY: &str = "http://localhost";
@@ -18,17 +18,13 @@ const AUTHORITY: &str = "http://localhost";
 #[test]
 fn reads_of_the_graph_store_protocol() {
     let chosen = |case: &Case| case.kind == Kind::GraphStore && case.name != "post_get_new_graph";
-    let mut failed = 0;
-    for suite in suites("sparql11").unwrap_or_default() {
-        if let Some(report) = Report::of(&suite, &[], chosen, check) {
-            assert!(
-                report.passed + report.failed.len() >= 12,
-                "tests are missing"
-            );
-            failed += say(report, "reading");
-        }
-    }
-    assert_eq!(failed, 0, "see above");
+    crate::run_suite(
+        "sparql11-graph-store-protocol",
+        "reading",
+        12,
+        chosen,
+        check,
+    );
 }
 
 fn check(case: &Case) -> Verdict {

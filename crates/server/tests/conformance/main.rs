@@ -6,6 +6,8 @@
 //! declared in front of its text. [`protocol`], [`graph_store`] and [`description`] are the suites
 //! about HTTP itself. Without `../shared/w3c` beside the checkout all is skipped, which is reported.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../../src/tests/client.rs"]
 mod client;
@@ -67,7 +69,7 @@ fn suites(version: &str) -> Option<Vec<Suite>> {
         );
         return None;
     };
-    let suites = suite::manifest::read(&root, &format!("{version}/manifest.ttl"));
+    let suites = suite::manifest::of_version(&root, version);
     Some(suites.unwrap_or_else(|error| panic!("{error}")))
 }
 
@@ -82,6 +84,28 @@ fn run(version: &str) {
         failed += say(report, "HTTP");
     }
     assert_eq!(failed, 0, "tests of {version} failed over HTTP, see above");
+}
+
+/// Runs the chosen tests of one suite of SPARQL 1.1, of which there are so many.
+fn run_suite(
+    name: &str,
+    what: &str,
+    tests: usize,
+    chosen: impl Fn(&Case) -> bool,
+    check: impl FnMut(&Case) -> Verdict,
+) {
+    let Some(suites) = suites("sparql11") else {
+        return;
+    };
+    let suite = suites.iter().find(|suite| suite.name == name);
+    let suite = suite.unwrap_or_else(|| panic!("there is no suite {name}"));
+    let report = Report::of(suite, &[], chosen, check).unwrap_or_default();
+    assert_eq!(
+        report.passed + report.failed.len(),
+        tests,
+        "tests of {name}"
+    );
+    assert_eq!(say(report, what), 0, "tests of {name} failed, see above");
 }
 
 /// Prints how a suite went over HTTP, and gives the number of failures.

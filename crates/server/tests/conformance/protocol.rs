@@ -9,25 +9,15 @@
 //! `bad_update_dataset_conflict`.
 
 use crate::client::{self, Answer};
+use crate::engine;
 use crate::served::Served;
-use crate::{engine, say, suites};
 use testkit::suite::requests::{Exchange, Reply};
-use testkit::suite::{Case, Kind, Report, Results, Verdict, data, results};
+use testkit::suite::{Case, Kind, Results, Verdict, data, results};
 
 #[test]
 fn queries_of_the_protocol() {
     let chosen = |case: &Case| case.kind == Kind::Protocol && !case.name.contains("update");
-    let mut failed = 0;
-    for suite in suites("sparql11").unwrap_or_default() {
-        if let Some(report) = Report::of(&suite, &[], chosen, check) {
-            assert!(
-                report.passed + report.failed.len() >= 19,
-                "tests are missing"
-            );
-            failed += say(report, "queries");
-        }
-    }
-    assert_eq!(failed, 0, "see above");
+    crate::run_suite("sparql11-protocol", "queries", 20, chosen, check);
 }
 
 fn check(case: &Case) -> Verdict {

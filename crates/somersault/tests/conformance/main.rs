@@ -45,7 +45,7 @@ fn run(version: &'static str) {
         return;
     };
     let work = move || {
-        let suites = suite::manifest::read(&root, &format!("{version}/manifest.ttl"));
+        let suites = suite::manifest::of_version(&root, version);
         let suites = suites.unwrap_or_else(|error| panic!("{error}"));
         let chosen = |case: &Case| case.kind.is_evaluation() || case.kind.is_syntax();
         let reports = suites

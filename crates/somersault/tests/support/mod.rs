@@ -1,11 +1,13 @@
 //! The engine as the test kit wants it: text in, answers out, through the public façade only.
 
+use oxrdf::Triple;
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::Collected;
 use somersault::{Database, Kind, Options, Request};
+use std::collections::HashSet;
 use testkit::compare::Blanks;
 use testkit::graph::Format;
-use testkit::{Answer, MARKER};
+use testkit::{Answer, MARKER, Row, TRIPLE_COLUMNS};
 
 /// A database in memory, loaded from text.
 pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, String> {
@@ -61,13 +63,30 @@ pub fn answer_to(database: &Database, request: &Request<'_>) -> Result<Answer, N
     let mut collected = Collected::default();
     let mut query = database.start(request).map_err(failed)?;
     query.run(&mut collected).map_err(failed)?;
-    Ok(match collected.boolean {
-        Some(value) => Answer::Boolean(value),
-        None => Answer::Rows {
+    Ok(match (collected.boolean, collected.triples) {
+        (Some(value), _) => Answer::Boolean(value),
+        (None, Some(triples)) => graph_answer(triples),
+        (None, None) => Answer::Rows {
             variables: collected.variables,
             rows: collected.rows,
         },
     })
+}
+
+/// The rows of a graph's triples, each once.
+fn graph_answer(triples: Vec<Triple>) -> Answer {
+    let distinct: HashSet<Triple> = triples.into_iter().collect();
+    let row = |triple: Triple| -> Row {
+        vec![
+            Some(triple.subject.into()),
+            Some(triple.predicate.into()),
+            Some(triple.object),
+        ]
+    };
+    Answer::Rows {
+        variables: TRIPLE_COLUMNS.map(str::to_owned).to_vec(),
+        rows: distinct.into_iter().map(row).collect(),
+    }
 }
 
 /// From the labels of this database's answers to those of the random graph it was loaded from.

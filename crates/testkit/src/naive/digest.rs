@@ -76,6 +76,7 @@ fn md5(bytes: &[u8]) -> Vec<u8> {
     state.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+#[expect(clippy::many_single_char_names, reason = "the names of the standard")]
 fn sha1(bytes: &[u8]) -> Vec<u8> {
     let mut state = [
         0x6745_2301_u32,

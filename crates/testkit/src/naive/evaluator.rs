@@ -4,8 +4,8 @@
 //! Two places look at a row from outside: `EXISTS` and `LATERAL`. There the row is joined at each
 //! leaf of the pattern (basic graph pattern, path, `VALUES`, `GRAPH ?g`), which is the substitution
 //! of the current row, with the values still visible to filters; a sub-query gets those variables
-//! only that it projects. `GRAPH ?g` does the same with its variable, so that filters in it see the
-//! graph. A variable that came from outside counts as shared in `MINUS` where both sides name it.
+//! only that it projects. `GRAPH ?g` joins its group with the graph's name afterwards (section 18.6).
+//! A variable that came from outside counts as shared in `MINUS` where both sides name it.
 
 use super::NaiveError;
 use super::choice::{self, Choice};
@@ -39,8 +39,11 @@ pub(super) struct Evaluator<'a> {
     slots: RefCell<HashMap<String, usize>>,
     choices: RefCell<Vec<Choice>>,
     work_left: Cell<u64>,
-    pub(super) base: Option<&'a dyn Fn(&str) -> Option<Term>>,
+    pub(super) base: Option<&'a Resolve<'a>>,
 }
+
+/// Resolves a relative IRI.
+pub(super) type Resolve<'r> = dyn Fn(&str) -> Option<Term> + 'r;
 
 impl<'a> Evaluator<'a> {
     pub(super) fn new(
@@ -48,7 +51,7 @@ impl<'a> Evaluator<'a> {
         clause: Option<&QueryDataset>,
         notes: &'a Notes,
         work_max: u64,
-        base: Option<&'a dyn Fn(&str) -> Option<Term>>,
+        base: Option<&'a Resolve<'a>>,
     ) -> Evaluator<'a> {
         let (default, named) = dataset::graphs(dataset, clause);
         Evaluator {
@@ -383,8 +386,12 @@ impl<'a> Evaluator<'a> {
                 NamedNodePattern::Variable(variable) => {
                     let slot = self.slot(variable);
                     assert!(row.bind(slot, iri), "an empty solution binds anything");
-                    if !here.input.bind(slot, iri) {
+                    if here.input.get(slot).is_some_and(|outside| outside != iri) {
                         continue;
+                    }
+                    if names(inner, variable) {
+                        self.notes
+                            .spareval_differs("within GRAPH ?g it has ?g bound");
                     }
                     here.graph_slots.push(slot);
                 }
@@ -444,6 +451,15 @@ impl<'a> Evaluator<'a> {
     }
 }
 
+/// Whether a variable stands somewhere in a pattern.
+fn names(pattern: &GraphPattern, variable: &Variable) -> bool {
+    let text = pattern.to_string();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(variable.as_str()).any(|(at, name)| {
+        text[..at].ends_with('?') && !text[at + name.len()..].starts_with(is_name)
+    })
+}
+
 /// Whether a `GRAPH` stands somewhere in a pattern, be it in its filters.
 fn has_graph(pattern: &GraphPattern) -> bool {
     pattern.to_string().contains("GRAPH ")
@@ -454,13 +470,11 @@ fn has_graph(pattern: &GraphPattern) -> bool {
 fn looks_into_graph(pattern: &GraphPattern, name: &NamedNodePattern) -> bool {
     match pattern {
         GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Graph { .. } => true,
-        GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
-            looks_into_graph(left, name) && looks_into_graph(right, name)
-        }
-        GraphPattern::LeftJoin { left, right, .. } | GraphPattern::Minus { left, right } => {
-            looks_into_graph(left, name) && looks_into_graph(right, name)
-        }
-        GraphPattern::Union { left, right } => {
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::LeftJoin { left, right, .. }
+        | GraphPattern::Minus { left, right }
+        | GraphPattern::Union { left, right } => {
             looks_into_graph(left, name) && looks_into_graph(right, name)
         }
         GraphPattern::Filter { inner, .. }

@@ -103,7 +103,7 @@ impl Scope<'_> {
 
     /// The effective boolean value of an expression; `None` is an error.
     pub(super) fn truth(&self, expression: &Expression) -> Option<bool> {
-        value::truth(&self.evaluate(expression)?, self.notes())
+        value::truth(&self.evaluate(expression)?)
     }
 
     /// The truth table of section 17.2.

@@ -12,7 +12,7 @@ use super::solution::Solution;
 use super::{Ordering, ROWS_MAX};
 use oxrdf::Variable;
 use spargebra::algebra::{GraphPattern, OrderExpression};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::{cmp, mem};
 
 const OPEN: NaiveError = NaiveError::Undetermined("a slice between rows without an order");
@@ -140,11 +140,11 @@ impl Evaluator<'_> {
             count.min(selected.offset.saturating_add(limit))
         });
         if selected.is_reduced {
-            let mut seen = HashMap::new();
+            let mut seen = HashSet::new();
             if selected
                 .solutions
                 .iter()
-                .any(|each| seen.insert(each.clone(), ()).is_some())
+                .any(|each| !seen.insert(each.clone()))
             {
                 return Err(NaiveError::Undetermined(
                     "how many duplicates REDUCED keeps",
@@ -204,7 +204,7 @@ impl Selected {
             if compare(&last, &first).is_ne() {
                 continue;
             }
-            let mut tied = sorted.iter().filter(|each| compare(each, &&last).is_eq());
+            let mut tied = sorted.iter().filter(|each| compare(each, &last).is_eq());
             if tied.any(|&each| self.solutions[each] != self.solutions[last]) {
                 return Err(OPEN);
             }

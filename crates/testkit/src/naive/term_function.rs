@@ -13,6 +13,10 @@ use oxsdatatypes::TimezoneOffset;
 use spargebra::algebra::Function;
 
 /// The value of a call; the outer `None` says that the function is not one of these.
+#[expect(
+    clippy::option_option,
+    reason = "no such function differs from an error"
+)]
 pub(super) fn call(
     function: &Function,
     arguments: &[Term],

@@ -2,6 +2,7 @@
 
 use super::{Clause, Writer};
 use oxrdf::Quad;
+use std::fmt::Write as _;
 
 /// The parts of a `SELECT` with groups.
 pub(super) struct Grouped {
@@ -63,7 +64,7 @@ impl Writer<'_> {
                 let operator = *self.random.pick(&[">", "<", ">=", "="]);
                 format!("{} {operator} {}", self.set_function(false), self.small())
             };
-            tail.push_str(&format!(" HAVING({having})"));
+            let _ = write!(tail, " HAVING({having})");
         }
         Grouped {
             head: items.join(" "),

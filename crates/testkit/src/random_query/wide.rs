@@ -277,7 +277,9 @@ impl Writer<'_> {
         let most = projected.len().min(3);
         projected.truncate(self.random.between(1.min(most), most));
         self.variables.truncate(outside);
-        projected.iter().for_each(|column| self.note(column));
+        for column in &projected {
+            self.note(column);
+        }
         let word = *self.random.pick(&["", "", "DISTINCT "]);
         let columns = if projected.is_empty() {
             "*".to_owned()

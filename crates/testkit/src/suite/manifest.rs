@@ -158,8 +158,19 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
+/// All suites of a version (`sparql10`, `sparql11`, `sparql12`). Its `manifest.ttl` need not lead to
+/// all of them; where there is a `manifest-all.ttl`, that does.
+pub fn of_version(root: &Path, version: &str) -> Result<Vec<Suite>, String> {
+    let starts = ["manifest-all.ttl", "manifest.ttl"].map(|file| format!("{version}/{file}"));
+    let start = starts
+        .iter()
+        .find(|start| root.join(start.as_str()).is_file());
+    let start = start.ok_or_else(|| format!("{version} has no manifest"))?;
+    read(root, start)
+}
+
 /// All suites that a manifest leads to, in its order; `start` is a path below the root.
-pub fn read(root: &Path, start: &str) -> Result<Vec<Suite>, String> {
+fn read(root: &Path, start: &str) -> Result<Vec<Suite>, String> {
     let mut suites: Vec<Suite> = Vec::new();
     let mut seen = HashSet::new();
     let mut waiting = vec![format!("{ROOT}{start}")];
@@ -207,8 +218,8 @@ fn case(
     let name = name.trim_matches(['<', '>']).rsplit(['#', '/']).next();
     let name = name.unwrap_or_default().to_owned();
     let classes = objects(graph, entry, rdf::TYPE.as_str());
-    let kind = classes.into_iter().filter_map(text);
-    let kind = kind.filter_map(|class| Kind::of(&class)).next();
+    let mut kinds = classes.into_iter().filter_map(text);
+    let kind = kinds.find_map(|class| Kind::of(&class));
     let kind = kind.ok_or_else(|| format!("{name} is of no known kind"))?;
     let action = object(graph, entry, &format!("{MANIFEST}action"));
     let reader = Reader { root, graph };

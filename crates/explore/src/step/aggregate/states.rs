@@ -87,7 +87,7 @@ impl<'a> States<'a> {
     ) -> Result<(), WalkError> {
         match self {
             States::Counts(counts) => counts.extend_to(groups, || 0, meter),
-            States::Sums(sums) => sums.sums.extend_to(groups, Sum::default, meter),
+            States::Sums(sums) => sums.groups.extend_to(groups, Sum::default, meter),
             States::Bests(Bests { best: ids, .. }) | States::Samples(ids) => {
                 ids.extend_to(groups, || VertexId::UNBOUND, meter)
             }
@@ -242,12 +242,11 @@ impl<'b> Values<'_, 'b> {
         mut each: impl FnMut(usize, u32, Option<&Value<'b>>) -> Result<(), WalkError>,
     ) -> Result<(), WalkError> {
         let fetched;
-        let (operand, by_row) = match self.source {
-            Source::Operand(operand) => (operand, true),
-            _ => {
-                fetched = fetch.fetch(rows)?;
-                (&fetched, false)
-            }
+        let (operand, by_row) = if let Source::Operand(operand) = self.source {
+            (operand, true)
+        } else {
+            fetched = fetch.fetch(rows)?;
+            (&fetched, false)
         };
         for (place, &row) in rows.iter().enumerate() {
             let place = if by_row { row as usize } else { place };
@@ -260,7 +259,7 @@ impl<'b> Values<'_, 'b> {
 
 /// `SUM` and `AVG`.
 pub(crate) struct Sums {
-    sums: Paged<Sum>,
+    groups: Paged<Sum>,
     /// Sums of numbers that are no integers.
     others: Paged<Scalar>,
     is_average: bool,
@@ -286,7 +285,7 @@ enum Other {
 impl Sums {
     fn new(is_average: bool) -> Sums {
         Sums {
-            sums: Paged::default(),
+            groups: Paged::default(),
             others: Paged::default(),
             is_average,
         }
@@ -305,7 +304,7 @@ impl Sums {
                     match inline_integer(ids[row as usize]) {
                         Some(value) => {
                             let group = values.groups[row as usize] as usize;
-                            self.sums.get_mut(group).add_whole(value);
+                            self.groups.get_mut(group).add_whole(value);
                         }
                         None => rest.push(row),
                     }
@@ -328,7 +327,7 @@ impl Sums {
         value: Option<&Value<'_>>,
         meter: &mut Meter<'_>,
     ) -> Result<(), WalkError> {
-        let sum = self.sums.get_mut(group);
+        let sum = self.groups.get_mut(group);
         let scalar = match value {
             Some(Value::Scalar(scalar, _)) if scalar.is_numeric() => *scalar,
             _ => {
@@ -361,7 +360,7 @@ impl Sums {
 
     /// The sum or the average of a group; `None` is an error.
     fn result(&self, group: usize) -> Option<Scalar> {
-        let sum = self.sums.get(group);
+        let sum = self.groups.get(group);
         let whole = || Some(Scalar::Integer(i64::try_from(sum.whole).ok()?.into()));
         let total = match sum.other {
             Other::Failed => return None,
@@ -565,6 +564,8 @@ fn append(text: &mut String, parts: [&str; 2], meter: &mut Meter<'_>) -> Result<
         text.reserve_exact(wanted - text.len());
         meter.shrink(held + wanted - text.capacity());
     }
-    parts.iter().for_each(|part| text.push_str(part));
+    for part in parts {
+        text.push_str(part);
+    }
     Ok(())
 }

@@ -20,6 +20,9 @@ use rdf::{Direction, PredicateId};
 use std::collections::BTreeMap;
 use store::SegmentKey;
 
+/// What tells states apart: class, whether accepting, and classes reached by label.
+type Behaviour = (u32, bool, Vec<(u32, u32)>);
+
 /// Moves up to which states that behave alike are looked for.
 const MERGED_MOVES_MAX: usize = 1 << 12;
 
@@ -143,7 +146,7 @@ impl Automaton {
         let mut classes: Vec<u32> = vec![0; self.states.len()];
         let mut count = 1;
         loop {
-            let mut numbers: BTreeMap<(u32, bool, Vec<(u32, u32)>), u32> = BTreeMap::new();
+            let mut numbers: BTreeMap<Behaviour, u32> = BTreeMap::new();
             let mut refined = Vec::with_capacity(classes.len());
             for (state, &class) in self.states.iter().zip(&classes) {
                 let moves = state.moves.iter();

@@ -154,7 +154,9 @@ impl<'a> EdgesExpansion<'_, 'a> {
         let fetched = match self.policy.to {
             End::Known(_) => {
                 let fetched = self.fetch.next_with(view, graphs, &self.targets, found)?;
-                found.iter_mut().for_each(|at| *at = rows[*at as usize]);
+                for at in found.iter_mut() {
+                    *at = rows[*at as usize];
+                }
                 fetched
             }
             End::New(into) => {

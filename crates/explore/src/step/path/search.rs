@@ -249,14 +249,12 @@ impl<'p, 'a> Search<'p, 'a> {
 
     /// Whether a vertex was reached.
     pub(crate) fn has_reached(&self, vertex: VertexId) -> bool {
-        match &self.accepted {
-            Some(accepted) => accepted.contains(vertex),
-            None => {
-                let states = self.automaton.states.iter().zip(&self.visited);
-                let mut accepting = states.filter(|(state, _)| state.accepts);
-                accepting.any(|(_, visited)| visited.contains(vertex))
-            }
+        if let Some(accepted) = &self.accepted {
+            return accepted.contains(vertex);
         }
+        let states = self.automaton.states.iter().zip(&self.visited);
+        let mut accepting = states.filter(|(state, _)| state.accepts);
+        accepting.any(|(_, visited)| visited.contains(vertex))
     }
 
     /// Whether the last step entered a vertex in a state where the other search has been too. The
