@@ -21,7 +21,8 @@ const ROWS: usize = 12;
 /// Random cases.
 const CASES: u64 = 2500;
 
-/// Terms whose form is canonical, so that the peer, which keeps values only, gives them back.
+/// Terms whose form is canonical, so that the peer, which keeps values only, gives them back. Moments
+/// have a timezone: where one has not, the peer differs (see `functions.rs`).
 fn canonical_terms() -> Vec<Term> {
     let mut terms = vec![
         iri("http://example.com/a"),
@@ -54,12 +55,12 @@ fn canonical_terms() -> Vec<Term> {
             "dateTime",
             &[
                 "2020-01-31T10:11:12.5Z",
-                "2020-01-31T10:11:12",
+                "2020-01-31T10:11:12Z",
                 "1999-12-31T23:59:59+02:00",
             ],
         ),
-        ("date", &["2020-01-31", "2019-02-28Z"]),
-        ("time", &["10:11:12", "23:00:00Z"]),
+        ("date", &["2020-01-31Z", "2019-02-28Z"]),
+        ("time", &["10:11:12Z", "23:00:00Z"]),
         ("duration", &["P1Y2M3DT4H", "P1D"]),
         ("yearMonthDuration", &["P1Y", "-P2M"]),
         ("dayTimeDuration", &["P1D", "PT1M30S"]),
@@ -84,7 +85,7 @@ fn odd_terms() -> Vec<Term> {
         literal("-1", "nonPositiveInteger"),
         literal("99999999999999999999999", "integer"),
         literal("2020-01-31T10:11:12.500Z", "dateTime"),
-        literal("2020-01-31T24:00:00", "dateTime"),
+        literal("2020-01-31T24:00:00Z", "dateTime"),
         literal("not a date", "date"),
     ]
 }
