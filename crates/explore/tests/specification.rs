@@ -89,11 +89,9 @@ fn translate(peer: &Peer, constants: &mut Vec<Term>) -> Expression {
 #[test]
 fn the_specification_is_followed() {
     let true_ones = [
-        // 17.2.2: ill-formed booleans and numbers are false, plain literals by their length.
-        r#"!("abc"^^xsd:integer)"#,
-        r#"!("abc"^^xsd:boolean)"#,
-        r#""a"@en"#,
-        r#"!""@en"#,
+        // 17.2.2: strings by their length, numbers by being zero or NaN.
+        r#""a""#,
+        r#"!"""#,
         r#"!"NaN"^^xsd:double"#,
         "!false || !0 || !0.0",
         // 17.3: xsd:boolean is ordered, NaN is not, and comparing it is no error.
@@ -138,6 +136,11 @@ fn the_specification_is_followed() {
         assert!(is_true(expression), "{expression}");
     }
     let errors = [
+        // 17.2.2 of SPARQL 1.2: ill-formed literals and tagged strings have no truth value.
+        r#""abc"^^xsd:integer"#,
+        r#""abc"^^xsd:boolean"#,
+        r#""a"@en"#,
+        r#"""@en"#,
         r#""a"^^<http://e/t> = "b"^^<http://e/t>"#,
         r#""a"^^<http://e/t> != "b"^^<http://e/t>"#,
         r#""a"^^<http://e/t> < "b"^^<http://e/t>"#,
