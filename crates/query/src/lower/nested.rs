@@ -96,7 +96,7 @@ impl Lowering<'_> {
             outer: Rc::clone(&context.outer),
         };
         let mut group = match (name, graph) {
-            (NamedNodePattern::Variable(variable), Node::Slot(slot)) => {
+            (NamedNodePattern::Variable(variable), Node::Slot(slot)) if !is_join(inner) => {
                 self.within_graph(variable, slot, inner, &within)?
             }
             _ => self.group(inner, &within)?,
@@ -264,6 +264,23 @@ pub(super) fn join_union(table: &mut Pipeline, branches: Vec<Pipeline>) {
     table.maybe.extend(&maybe);
     table.sure.extend(&sure.unwrap_or_default());
     table.in_graph |= in_graph;
+}
+
+/// Whether a pattern is made of joins and unions alone: there it makes no difference when a variable
+/// is joined.
+fn is_join(pattern: &GraphPattern) -> bool {
+    let mut pending = vec![pattern];
+    while let Some(next) = pending.pop() {
+        match next {
+            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+            GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
+                pending.extend([&**left, &**right]);
+            }
+            GraphPattern::Graph { inner, .. } => pending.push(inner),
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Names of variables that every solution of a pattern binds; not all of them.
