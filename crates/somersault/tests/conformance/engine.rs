@@ -17,24 +17,30 @@ use testkit::suite::data::{self, Input};
 /// Longest time of a query.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A database with the data of a test, and its endpoints within reach.
+/// A database with the data of a test, and its endpoints within reach. These reach each other too,
+/// once: an endpoint's endpoint calls nobody.
 pub fn database(case: &Case) -> Result<Database, String> {
-    let mut endpoints = Endpoints {
-        named: HashMap::new(),
-        others: None,
-        asked: AtomicUsize::new(0),
-    };
-    for (name, document) in &case.services {
-        let endpoint = loaded(&data::input_of(document)?, &options(None))?;
-        endpoints.named.insert(name.clone(), endpoint);
-    }
-    if case.kind.is_syntax() {
-        endpoints.others = Some(loaded(&empty(), &options(None))?);
-    }
-    loaded(&data::input(case)?, &options(Some(Arc::new(endpoints))))
+    let inner: Arc<dyn ServiceClient> = Arc::new(endpoints(case, None)?);
+    let outer = endpoints(case, Some(&inner))?;
+    loaded(&data::input(case)?, &options(Some(Arc::new(outer))))
 }
 
-/// A database with this data, where nothing calls other endpoints.
+/// The endpoints of a test; for a test of syntax every name is one, without data.
+fn endpoints(case: &Case, theirs: Option<&Arc<dyn ServiceClient>>) -> Result<Endpoints, String> {
+    let options = options(theirs.cloned());
+    let mut named = HashMap::new();
+    for (name, document) in &case.services {
+        named.insert(name.clone(), loaded(&data::input_of(document)?, &options)?);
+    }
+    let empty = || loaded(&data::input_of_dataset(&Dataset::new()), &options);
+    Ok(Endpoints {
+        named,
+        others: case.kind.is_syntax().then(empty).transpose()?,
+        asked: AtomicUsize::new(0),
+    })
+}
+
+/// A database with this data.
 pub fn loaded(input: &Input, options: &Options) -> Result<Database, String> {
     let source = Source::reader(input.name.clone(), &input.bytes[..]);
     let request = load::Request {
@@ -45,10 +51,6 @@ pub fn loaded(input: &Input, options: &Options) -> Result<Database, String> {
     let loaded = load::load_in_memory(vec![source], &request, options, &Unwatched);
     let (database, _) = loaded.map_err(|error| format!("{}: {error}", input.name))?;
     Ok(database)
-}
-
-fn empty() -> Input {
-    data::input_of_dataset(&Dataset::new())
 }
 
 /// The limits of a test's queries.
