@@ -290,7 +290,7 @@ fn bad_queries_end_with_their_place_or_their_limit() {
         "{}",
         syntax.errors
     );
-    let unsupported = ask("SELECT * WHERE { ?s ?p ?o\n OPTIONAL { ?s ?q ?r } }");
+    let unsupported = ask("SELECT * WHERE { ?s ?p ?o\n FILTER(<http://e/f>(?o)) }");
     assert_eq!(unsupported.code, Some(6), "{}", unsupported.errors);
     assert!(
         unsupported.errors.contains("not supported yet"),

@@ -82,6 +82,46 @@ impl Expression {
     }
 }
 
+impl Expression {
+    /// Calls back for each call of a builtin, inner ones first. A frame of stack per nested operator.
+    pub fn for_each_call_mut(&mut self, each: &mut dyn FnMut(Function, &mut Vec<Expression>)) {
+        match self {
+            Expression::Slot(_) | Expression::Constant(_) | Expression::Bound(_) => {}
+            Expression::Or(list) | Expression::And(list) | Expression::Coalesce(list) => {
+                for operand in list {
+                    operand.for_each_call_mut(each);
+                }
+            }
+            Expression::Not(a) | Expression::Plus(a) | Expression::Minus(a) => {
+                a.for_each_call_mut(each);
+            }
+            Expression::Compare(_, a, b)
+            | Expression::SameTerm(a, b)
+            | Expression::Arithmetic(_, a, b) => {
+                a.for_each_call_mut(each);
+                b.for_each_call_mut(each);
+            }
+            Expression::In(a, list) => {
+                a.for_each_call_mut(each);
+                for operand in list {
+                    operand.for_each_call_mut(each);
+                }
+            }
+            Expression::If(a, b, c) => {
+                for operand in [a, b, c] {
+                    operand.for_each_call_mut(each);
+                }
+            }
+            Expression::Call(function, arguments) => {
+                for operand in arguments.iter_mut() {
+                    operand.for_each_call_mut(each);
+                }
+                each(*function, arguments);
+            }
+        }
+    }
+}
+
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
@@ -188,7 +228,8 @@ pub enum Function {
     Adjust,
     /// Terms that are made (17.4.2): `IRI`, relative ones against [`crate::plan::Plan::base`].
     Iri,
-    /// `BNODE`, without an argument or with one; equal strings give equal blank nodes within a row
+    /// `BNODE`, without an argument or with a string; equal strings give equal blank nodes within a row.
+    /// With a second argument, a blank node that names the row: equal ones in all its expressions
     BNode,
     /// `STRDT`
     StrDt,

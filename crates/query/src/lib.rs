@@ -27,6 +27,7 @@ pub mod path;
 pub mod plan;
 pub mod planner;
 pub mod position;
+mod select_reuse;
 pub mod statistics;
 mod syntax;
 

@@ -7,7 +7,7 @@ use crate::algebra::Query;
 use crate::guard::token::{TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
-use crate::{lower, syntax};
+use crate::{lower, select_reuse, syntax};
 use spargebra::SparqlParser;
 use std::borrow::Cow;
 
@@ -75,7 +75,13 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
     refuse_update(&tokens)?;
     let parser = parser(options)?;
-    match parser.clone().parse_query(&with_plain_booleans(&tokens)) {
+    let plain = with_plain_booleans(&tokens);
+    let parsed = parser.clone().parse_query(&plain).or_else(|error| {
+        let again = select_reuse::written_out(&tokens);
+        let again = again.and_then(|text| parser.clone().parse_query(&text).ok());
+        again.ok_or(error)
+    });
+    match parsed {
         Ok(parsed) => {
             lower::check_tokens(&tokens)?;
             lower::lower(&parsed, &tokens, options)

@@ -90,7 +90,7 @@ impl Triples {
         self.iri(SERVICE, rdf::TYPE.as_str(), &format!("{SD}Service"));
         self.iri(SERVICE, &format!("{SD}endpoint"), address);
         let language = format!("{SD}supportedLanguage");
-        for version in ["SPARQL10Query", "SPARQL11Query", "SPARQL12Query"] {
+        for version in ["SPARQL10Query", "SPARQL11Query"] {
             self.iri(SERVICE, &language, &format!("{SD}{version}"));
         }
         for format in RESULT_FORMATS {

@@ -98,6 +98,7 @@ impl Engine for Database {
         };
         let request = Request {
             text,
+            base: asked.base.as_deref(),
             default_graphs: asked.default_graphs.clone(),
             named_graphs: asked.named_graphs.clone(),
             timeout: Some(timeout),

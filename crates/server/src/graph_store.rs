@@ -3,9 +3,11 @@
 //! `?default` names the default graph, `?graph=IRI` a named one (SPARQL 1.1 Graph Store HTTP Protocol,
 //! clause 4.2); a relative IRI is refused, because what it is relative to is the address of a proxy as
 //! often as ours. A graph that holds nothing does not exist, and is a 404; the default graph always
-//! exists. Everything after that is as with a query: a turn, a deadline, an entry in the list of
+//! exists. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
+//! `http://HOST/store/people`. Everything after that is as with a query: a turn, a deadline, an entry in the list of
 //! running ones, an answer that streams. Writing is not in this release, and says so.
 
+use crate::description;
 use crate::edge::{Edge, RequestId};
 use crate::negotiate::Accepted;
 use crate::parameters::Parameters;
@@ -48,6 +50,7 @@ pub(crate) async fn endpoint(
 }
 
 fn read(request: Request<Body>, edge: &Edge) -> Result<Asked, Problem> {
+    let direct = is_direct(request.uri().path()).then(|| description::address(&request, edge));
     let (head, _) = request.into_parts();
     match head.method {
         Method::GET | Method::HEAD => {}
@@ -65,7 +68,8 @@ fn read(request: Request<Body>, edge: &Edge) -> Result<Asked, Problem> {
         parameters,
     };
     Ok(Asked {
-        what: What::Graph(graph(&envelope.parameters)?),
+        what: What::Graph(graph(&envelope.parameters, direct)?),
+        base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),
         timeout: envelope.timeout(edge.options.timeout)?,
@@ -75,9 +79,24 @@ fn read(request: Request<Body>, edge: &Edge) -> Result<Asked, Problem> {
     })
 }
 
+/// Whether an address is that of a graph, not of the store.
+fn is_direct(path: &str) -> bool {
+    let after = |store: &str| path.strip_prefix(store);
+    let rest = after("/store/").or_else(|| after("/data/"));
+    rest.is_some_and(|rest| !rest.is_empty())
+}
+
 /// Which graph is meant.
-fn graph(parameters: &Parameters) -> Result<Option<String>, Problem> {
+fn graph(parameters: &Parameters, direct: Option<String>) -> Result<Option<String>, Problem> {
     let named = parameters.single("graph")?;
+    if let Some(address) = direct {
+        return match (named, parameters.has("default")) {
+            (None, false) => Ok(Some(address)),
+            _ => Err(Problem::bad_request(
+                "the address is that of a graph already, so it needs no `default` or `graph`",
+            )),
+        };
+    }
     match (parameters.has("default"), named) {
         (true, None) | (false, Some("default")) => Ok(None),
         (false, Some(iri)) => match NamedNode::new(iri) {

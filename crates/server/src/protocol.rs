@@ -43,6 +43,8 @@ const OTHER_PARAMETERS_BYTES: u64 = 64 << 10;
 pub(crate) struct Asked {
     /// What is read.
     pub what: What,
+    /// What relative IRIs of a query are resolved against: the endpoint's own address.
+    pub base: Option<String>,
     /// IRIs that make up the default graph.
     pub default_graphs: Vec<String>,
     /// IRIs of the named graphs.
@@ -104,6 +106,7 @@ impl Envelope {
     fn asked(&self, text: String, options: &ServerOptions) -> Result<Asked, Problem> {
         Ok(Asked {
             what: What::Query(text),
+            base: None,
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
             timeout: self.timeout(options.timeout)?,

@@ -61,8 +61,9 @@ async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> 
         return description::answer(edge, request.headers(), &address)
             .unwrap_or_else(|problem| refused(problem, request_id));
     }
+    let base = Some(description::address(&request, edge));
     match protocol::read(request, &edge.options).await {
-        Ok(asked) => answer(edge, asked, request_id).await,
+        Ok(asked) => answer(edge, Asked { base, ..asked }, request_id).await,
         Err(problem) => refused(problem, request_id),
     }
 }

@@ -50,6 +50,8 @@ pub(crate) fn router(edge: &Arc<Edge>) -> Router {
         .route("/query/", any(query::endpoint))
         .route("/store", any(graph_store::endpoint))
         .route("/store/", any(graph_store::endpoint))
+        .route("/store/{*graph}", any(graph_store::endpoint))
+        .route("/data/{*graph}", any(graph_store::endpoint))
         .route("/data", any(graph_store::endpoint))
         .route("/data/", any(graph_store::endpoint))
         .route("/update", any(update))

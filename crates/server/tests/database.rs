@@ -213,8 +213,12 @@ fn what_does_not_parse_is_said_with_its_place() {
     served
         .query("INSERT DATA { <http://e/a> <http://e/b> 1 }")
         .problem(400);
-    let problem = served.query("CONSTRUCT WHERE { ?s ?p ?o }").problem(422);
+    let unknown = "SELECT * { ?s ?p ?o FILTER(<http://e/f>(?o)) }";
+    let problem = served.query(unknown).problem(422);
     assert!(problem["position"].is_object(), "{problem}");
+    let problem = served.query("CONSTRUCT WHERE { ?s ?p ?o }").problem(406);
+    let offered = problem["offered"].as_array().map_or(0, Vec::len);
+    assert_eq!(offered, 6, "{problem}");
     served.still_answers();
 }
 

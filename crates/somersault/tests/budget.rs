@@ -152,7 +152,8 @@ fn a_wide_star_keeps_its_chunks_small() {
     }
     text.push('}');
     let request = Request {
-        memory_bytes: Some(32 << 20),
+        // Sixteen rows of each step's columns, and the columns' heads: 600 steps of up to 600.
+        memory_bytes: Some(48 << 20),
         ..Request::new(&text)
     };
     let mut query = database.start(&request).expect("it parses");

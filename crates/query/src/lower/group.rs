@@ -14,9 +14,9 @@ use super::expression::View;
 use super::names::Slots;
 use super::{Context, Lowering};
 use crate::algebra::{Element, Group};
-use crate::expression::Expression;
+use crate::expression::{Expression, Function};
 use crate::parse::ParseError;
-use crate::plan::{Node, OrderKey};
+use crate::plan::{Node, OrderKey, Slot};
 use oxrdf::Variable;
 use spargebra::algebra::{Expression as Algebra, GraphPattern, OrderExpression};
 
@@ -30,6 +30,8 @@ pub(super) struct Pipeline {
     pub(super) sure: Slots,
     /// Every row has gone through a pattern in the graph around the group.
     pub(super) in_graph: bool,
+    /// A blank node that names the row, where an expression has needed one.
+    pub(super) solution: Option<Slot>,
 }
 
 impl Pipeline {
@@ -208,8 +210,9 @@ impl Lowering<'_> {
     ) -> Result<(), ParseError> {
         let mut before = Vec::new();
         let view = View::of(table, context);
-        let expression = self.expression(expression, &view, &mut before)?;
+        let mut expression = self.expression(expression, &view, &mut before)?;
         table.elements.append(&mut before);
+        self.name_solution(&mut expression, table)?;
         let mut into = self.variable(variable)?;
         let outside = context.outer.contains(into).then_some(into);
         if outside.is_some() {
@@ -230,6 +233,42 @@ impl Lowering<'_> {
                 .elements
                 .push(Element::Filter(Expression::Or(compatible)));
         }
+        Ok(())
+    }
+
+    /// `BNODE(string)` gives one node for equal strings within a solution (SPARQL 1.1 Query section
+    /// 17.4.2.9), also where it stands in several expressions: they share a blank node of the row.
+    fn name_solution(
+        &mut self,
+        expression: &mut Expression,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let mut calls = Vec::new();
+        expression.for_each_call_mut(&mut |function, arguments| {
+            if function == Function::BNode && arguments.len() == 1 {
+                calls.push(());
+            }
+        });
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let slot = match table.solution {
+            Some(slot) => slot,
+            None => self.hidden()?,
+        };
+        if table.solution.replace(slot).is_none() {
+            let expression = Expression::Call(Function::BNode, Vec::new());
+            table.elements.push(Element::Bind {
+                expression,
+                into: slot,
+            });
+            table.maybe.insert(slot);
+        }
+        expression.for_each_call_mut(&mut |function, arguments| {
+            if function == Function::BNode && arguments.len() == 1 {
+                arguments.push(Expression::Slot(slot));
+            }
+        });
         Ok(())
     }
 

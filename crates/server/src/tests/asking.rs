@@ -172,8 +172,7 @@ fn datasets_and_timeouts_reach_the_engine() {
 #[test]
 fn requests_that_are_no_question() {
     let served = Served::new();
-    let bad: [(&str, &[&str], &[u8]); 19] = [
-        ("GET /sparql", &[], b""),
+    let bad: [(&str, &[&str], &[u8]); 18] = [
         ("GET /sparql?update=x", &[], b""),
         ("GET /sparql?query=ask&query=ask", &[], b""),
         ("GET /sparql?query=ask&update=x", &[], b""),

@@ -206,7 +206,7 @@ fn waiting_is_part_of_a_query_s_time() {
     std::thread::scope(|scope| {
         let first = scope.spawn(|| served.get("/sparql?query=spin&timeout=20"));
         served.until_running(1, Duration::from_secs(5));
-        served.get("/sparql?query=ask&timeout=0.1").problem(503);
+        served.get("/sparql?query=ask&timeout=0.1").problem(504);
         assert!(!first.is_finished(), "it had its turn");
         served.engine.running().cancel_all();
     });

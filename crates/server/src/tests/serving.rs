@@ -51,7 +51,7 @@ fn the_page_needs_nothing_from_elsewhere() {
 #[test]
 fn nowhere_is_a_404() {
     let served = Served::new();
-    for path in ["/nowhere", "/store", "/data", "/api/v2", "/sparql/deeper"] {
+    for path in ["/nowhere", "/store/x", "/api/v2", "/sparql/deeper"] {
         served.get(path).problem(404);
     }
 }
@@ -63,7 +63,12 @@ fn every_response_carries_our_fields() {
         ("GET /sparql?query=ask", 200),
         ("HEAD /sparql?query=ask", 200),
         ("GET /sparql?query=!syntax", 400),
-        ("GET /sparql", 400),
+        ("GET /sparql", 200),
+        ("GET /store", 400),
+        ("OPTIONS /store", 204),
+        ("PUT /store?default", 403),
+        ("DELETE /data?graph=http://e/g", 403),
+        ("TRACE /store", 405),
         ("PUT /sparql", 405),
         ("OPTIONS /sparql", 204),
         ("GET /nowhere", 404),

@@ -115,6 +115,13 @@ fn say(mut report: Report, what: &str) -> usize {
     report.failed.len()
 }
 
+/// Whether a query was refused for a function that nobody knows.
+fn calls_unknown(answer: &Answer) -> bool {
+    let problem = answer.json();
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    detail.contains("not supported yet: function <")
+}
+
 /// What a server has loaded: the data of tests, and the other endpoints within its reach.
 #[derive(PartialEq)]
 struct Loaded {
@@ -138,6 +145,8 @@ impl Sender {
             let answer = self.send(&text, "*/*")?;
             return match (case.kind, answer.status) {
                 (Kind::PositiveSyntax, 200) | (Kind::NegativeSyntax, 400) => Ok(()),
+                // It was read, and refused by name: it calls a function that only the test knows.
+                (Kind::PositiveSyntax, 422) if calls_unknown(&answer) => Ok(()),
                 (_, status) => Err(format!("{status}: {}", shown(&answer))),
             };
         }

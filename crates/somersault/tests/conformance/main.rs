@@ -93,6 +93,12 @@ fn check_syntax(case: &Case) -> Verdict {
     let started = database.start(&request(case, &text));
     match (case.kind, started.map(drop)) {
         (Kind::PositiveSyntax, Ok(())) => Ok(()),
+        // It was read, and refused by name: it calls a function that only the test knows.
+        (Kind::PositiveSyntax, Err(error))
+            if error.kind == Failure::Unsupported && error.message.contains("function <") =>
+        {
+            Ok(())
+        }
         (Kind::NegativeSyntax, Err(error)) if error.kind == Failure::Syntax => Ok(()),
         (_, Err(error)) => Err(shown(&error)),
         (_, Ok(())) => Err("accepted".to_owned()),

@@ -265,7 +265,14 @@ impl<'a> Evaluator<'a> {
                     .bound()
                     .filter(|&slot| other.get(slot).is_some())
                     .peekable();
-                if row.merged(other).is_none() || shared.peek().is_none() {
+                if row.merged(other).is_none() {
+                    return false;
+                }
+                if shared.peek().is_none() {
+                    if !context.graph_slots.is_empty() {
+                        self.notes
+                            .spareval_differs("in MINUS it counts the variable of GRAPH");
+                    }
                     return false;
                 }
                 let counts =
