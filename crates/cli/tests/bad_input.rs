@@ -293,12 +293,12 @@ fn bad_queries_end_with_their_place_or_their_limit() {
     let unsupported = ask("SELECT * WHERE { ?s ?p ?o\n FILTER(<http://e/f>(?o)) }");
     assert_eq!(unsupported.code, Some(6), "{}", unsupported.errors);
     assert!(
-        unsupported.errors.contains("not supported yet"),
+        unsupported.errors.contains("function <http://e/f>"),
         "{}",
         unsupported.errors
     );
     assert!(
-        unsupported.errors.contains("line 2, column 2"),
+        unsupported.errors.contains("line 2, column 9"),
         "{}",
         unsupported.errors
     );

@@ -162,6 +162,8 @@ def send(text):
 until(b"somersault>")
 send(b".timer on\r")
 until(b"somersault>")
+# What can be completed is read in the background.
+time.sleep(2.0)
 send(b"SELECT ?x ?n { ?x <http://e/na\t ?n }\r\r")
 until("\u250c".encode())
 until(b"rows 2")

@@ -51,7 +51,7 @@ fn the_page_needs_nothing_from_elsewhere() {
 #[test]
 fn nowhere_is_a_404() {
     let served = Served::new();
-    for path in ["/nowhere", "/store/x", "/api/v2", "/sparql/deeper"] {
+    for path in ["/nowhere", "/api/v2", "/sparql/deeper"] {
         served.get(path).problem(404);
     }
 }

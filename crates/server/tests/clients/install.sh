@@ -8,12 +8,11 @@ mkdir -p "$into"
 
 if command -v python3 >/dev/null && ! "$into/python/bin/python" -c 'import SPARQLWrapper, rdflib' 2>/dev/null; then
     python3 -m venv "$into/python" && "$into/python/bin/pip" install --quiet \
-        --disable-pip-version-check 'SPARQLWrapper==2.0.0' 'rdflib==7.6.0' 'rdflib-jsonld<1' 2>/dev/null \
-        || "$into/python/bin/pip" install --quiet --disable-pip-version-check 'SPARQLWrapper==2.0.0' 'rdflib==7.6.0'
+        --disable-pip-version-check 'SPARQLWrapper==2.0.0' 'rdflib==7.6.0'
 fi
 if command -v npm >/dev/null && [ ! -d "$into/node/node_modules/@comunica/query-sparql" ]; then
     mkdir -p "$into/node" && npm install --silent --no-audit --no-fund --prefix "$into/node" \
-        '@comunica/query-sparql@4.3.0' >/dev/null
+        '@comunica/query-sparql@5.4.1' >/dev/null
 fi
 if command -v mvn >/dev/null && command -v javac >/dev/null && [ ! -f "$into/jena/JenaClient.class" ]; then
     mkdir -p "$into/jena" && mvn --quiet --batch-mode --file "$here/pom.xml" \
