@@ -12,7 +12,7 @@ if command -v python3 >/dev/null && ! "$into/python/bin/python" -c 'import SPARQ
 fi
 if command -v npm >/dev/null && [ ! -d "$into/node/node_modules/@comunica/query-sparql" ]; then
     mkdir -p "$into/node" && npm install --silent --no-audit --no-fund --prefix "$into/node" \
-        '@comunica/query-sparql@5.4.1' >/dev/null
+        '@comunica/query-sparql@4.5.0' >/dev/null
 fi
 if command -v mvn >/dev/null && command -v javac >/dev/null && [ ! -f "$into/jena/JenaClient.class" ]; then
     mkdir -p "$into/jena" && mvn --quiet --batch-mode --file "$here/pom.xml" \
