@@ -277,6 +277,56 @@ fn sorting_what_is_endless_ends_at_its_memory_or_its_deadline() {
     served.still_answers();
 }
 
+/// A product that no operator may outlive.
+const PRODUCT: &str = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i";
+
+/// Queries that end at their deadline or their memory, whatever operator holds them.
+fn endless() -> Vec<String> {
+    let doubling: Vec<String> = (0..30)
+        .map(|step| format!("BIND(CONCAT(?x{step}, ?x{step}) AS ?x{})", step + 1))
+        .collect();
+    let values: Vec<String> = (0..6)
+        .map(|column| {
+            let cells: Vec<String> = (0..200).map(|cell| cell.to_string()).collect();
+            format!("VALUES ?v{column} {{ {} }}", cells.join(" "))
+        })
+        .collect();
+    vec![
+        format!("SELECT * {{ {PRODUCT} }} ORDER BY ?a ?d"),
+        format!("SELECT ?a ?d (COUNT(*) AS ?n) {{ {PRODUCT} }} GROUP BY ?a ?d ?g"),
+        format!("SELECT (GROUP_CONCAT(STR(?c)) AS ?n) {{ {PRODUCT} }}"),
+        format!("SELECT (SUM(STRLEN(?c)) AS ?n) {{ {PRODUCT} FILTER(?a != ?d) }}"),
+        format!("SELECT * {{ {PRODUCT} MINUS {{ ?a ?x ?y . ?g ?z ?w }} }}"),
+        format!("SELECT (COUNT(*) AS ?n) {{ {PRODUCT} FILTER EXISTS {{ ?x ?y ?i . ?k ?l ?m FILTER(?x != ?k) }} }}"),
+        "SELECT (COUNT(*) AS ?n) { ?a ?b ?c OPTIONAL { ?d ?e ?f OPTIONAL { ?g ?h ?i FILTER(STR(?i) > STR(?f)) } } }".to_owned(),
+        "SELECT (COUNT(*) AS ?n) { ?a (!<x:y>|!^<x:y>)* ?b . ?c (!<x:y>)+ ?d }".to_owned(),
+        format!("SELECT * {{ {{ SELECT ?a ?d {{ {PRODUCT} }} ORDER BY ?d LIMIT 10 }} ?a ?b ?c }}"),
+        format!("SELECT (COUNT(*) AS ?n) {{ {} FILTER(?v0 + ?v1 + ?v2 + ?v3 + ?v4 + ?v5 = 7) }}", values.join(" ")),
+        format!("SELECT (COUNT(?a) AS ?n) {{ {{ {PRODUCT} }} UNION {{ {PRODUCT} FILTER(?a = ?g) }} }}"),
+        "SELECT * { ?a ?b ?c LATERAL { SELECT ?d { ?d ?e ?f . ?g ?h ?i FILTER(?i != ?c) } ORDER BY ?i LIMIT 1 } }".to_owned(),
+        format!("SELECT ?x30 {{ BIND(\"xxxxxxxxxxxxxxxx\" AS ?x0) {} }}", doubling.join(" ")),
+    ]
+}
+
+#[test]
+fn no_operator_outlives_its_query() {
+    let served = Served::new();
+    for text in endless() {
+        let begun = Instant::now();
+        let answer = served.post("?timeout=0.3", &text);
+        let status = answer.status;
+        assert!(
+            matches!(status, 504 | 507),
+            "{status} for {text}: {}",
+            answer.text()
+        );
+        assert!(begun.elapsed() < Duration::from_secs(10), "{text}");
+        let used = served.database.pool().used_bytes();
+        assert_eq!(used, 0, "{text}");
+    }
+    served.still_answers();
+}
+
 #[test]
 fn a_client_that_goes_frees_everything_at_once() {
     let served = Served::new();
