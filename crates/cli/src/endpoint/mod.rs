@@ -50,6 +50,18 @@ pub struct Spent {
 }
 
 impl Endpoint {
+    /// Scheme, host and port: whom its headers are for.
+    pub fn origin(&self) -> String {
+        let authority = self
+            .url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        format!(
+            "{}://{authority}",
+            self.url.scheme_str().unwrap_or_default()
+        )
+    }
+
     /// An endpoint at this URL, with more headers (`Name: value`).
     pub fn new(url: &str, headers: &[String], timeout: Duration) -> Result<Endpoint, Failure> {
         let usage = |message: String| Failure::new(Code::Usage, message);
@@ -149,6 +161,21 @@ mod tests {
             "application/n-triples, text/turtle;q=0.8, application/rdf+xml;q=0.7, \
              application/ld+json;q=0.6"
         );
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let origin =
+            |url: &str| Endpoint::new(url, &[], Duration::from_secs(1)).map(|e| e.origin());
+        let first = origin("https://a.example:8443/sparql").expect("a URL");
+        assert_eq!(first, "https://a.example:8443");
+        for other in [
+            "http://a.example:8443/",
+            "https://a.example/",
+            "https://b.example:8443/",
+        ] {
+            assert_ne!(origin(other).expect("a URL"), first);
+        }
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Session {
     source: Source,
     config: Config,
     headers: Vec<String>,
+    /// The server that the headers are for.
+    home: Option<String>,
     prefixes: Arc<Mutex<Prefixes>>,
     vocabulary: Arc<Mutex<Vocabulary>>,
     stop: Stop,
@@ -69,8 +71,13 @@ impl Session {
     /// A session that has asked nothing yet.
     pub fn new(opening: Opening) -> Session {
         let is_on_terminal = io::stdout().is_terminal();
+        let home = match &opening.source {
+            Source::Remote(endpoint) => Some(endpoint.origin()),
+            Source::Local { .. } => None,
+        };
         Session {
             source: opening.source,
+            home,
             config: opening.config,
             headers: opening.headers,
             prefixes: Arc::default(),
@@ -323,7 +330,7 @@ impl Session {
     fn open(&mut self, place: &str) -> Outcome {
         let path = Path::new(place);
         self.source = if place.starts_with("http://") || place.starts_with("https://") {
-            Source::Remote(Endpoint::new(place, &self.headers, self.config.timeout)?)
+            Source::Remote(self.endpoint(place)?)
         } else if path.is_dir() {
             Source::local(open::store(path, &self.config)?, Some(path.to_owned()))
         } else {
@@ -336,6 +343,16 @@ impl Session {
             self.vocabulary();
         }
         Ok(())
+    }
+
+    /// An endpoint to go on with. The session's headers, a token maybe, go only to the server that it
+    /// began with.
+    fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {
+        let endpoint = Endpoint::new(url, &[], self.config.timeout)?;
+        if self.home.as_ref() == Some(&endpoint.origin()) {
+            return Endpoint::new(url, &self.headers, self.config.timeout);
+        }
+        Ok(endpoint)
     }
 
     fn stats(&mut self) -> Outcome {
