@@ -3,16 +3,17 @@
 
 mod support;
 
+#[path = "support/stutter.rs"]
+mod stutter;
+
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use query::plan::{Action, Form, Plan, Slot};
-use rdf::{Direction, PredicateId, VertexId};
+use rdf::{Direction, VertexId};
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
-use store::{
-    GraphScope, GraphView, Lists, Progress, SegmentKey, Snapshot, Ticket, VertexSet, ViewError,
-};
+use store::{GraphView, Snapshot};
+use stutter::Stuttering;
 use support::naive::{Naive, Row};
 use support::{Numbered, Random, constants, iri, plans, quads};
 
@@ -201,89 +202,6 @@ fn run_in_parts(
     assert_ordered(plan, naive, &rows, what);
 }
 
-/// A view that lets every lookup wait once.
-struct Stuttering<'s> {
-    view: &'s Snapshot,
-    asked: Mutex<HashSet<(SegmentKey, Vec<VertexId>)>>,
-}
-
-impl Stuttering<'_> {
-    fn waits(&self, segment: SegmentKey, keys: &[VertexId]) -> bool {
-        let mut asked = self.asked.lock().expect("nobody panics");
-        let key = (segment, keys.to_vec());
-        if asked.remove(&key) {
-            return false;
-        }
-        asked.insert(key)
-    }
-}
-
-impl GraphView for Stuttering<'_> {
-    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
-        self.view.predicate_id(vertex)
-    }
-    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
-        self.view.predicate_vertex(predicate)
-    }
-    fn predicates(&self) -> Vec<PredicateId> {
-        self.view.predicates()
-    }
-    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
-        self.view.named_graphs()
-    }
-    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
-        self.view.keys(segment)
-    }
-    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
-        self.view.vertices(direction)
-    }
-    fn keys_of_graph(
-        &self,
-        segment: SegmentKey,
-        graph: VertexId,
-        keys: &mut Vec<VertexId>,
-    ) -> Result<(), ViewError> {
-        self.view.keys_of_graph(segment, graph, keys)
-    }
-    fn neighbours(
-        &self,
-        segment: SegmentKey,
-        vertex: VertexId,
-        scope: GraphScope<'_>,
-    ) -> Result<VertexSet<'_>, ViewError> {
-        self.view.neighbours(segment, vertex, scope)
-    }
-    fn lists<'v>(
-        &'v self,
-        segment: SegmentKey,
-        keys: &[VertexId],
-        scope: GraphScope<'_>,
-        lists: &mut Lists<'v>,
-    ) -> Result<Progress, ViewError> {
-        if self.waits(segment, keys) {
-            return Ok(Progress::Pending(Ticket(7)));
-        }
-        self.view.lists(segment, keys, scope, lists)
-    }
-    fn predicates_of(
-        &self,
-        direction: Direction,
-        vertices: &[VertexId],
-        predicates: &mut Vec<PredicateId>,
-        ends: &mut Vec<u32>,
-    ) -> Result<Progress, ViewError> {
-        let segment = SegmentKey {
-            predicate: PredicateId::SIGNATURE,
-            direction,
-        };
-        if self.waits(segment, vertices) {
-            return Ok(Progress::Pending(Ticket(7)));
-        }
-        self.view
-            .predicates_of(direction, vertices, predicates, ends)
-    }
-}
-
 fn run_stuttering(
     plan: &Plan,
     ids: &[Option<VertexId>],
@@ -291,10 +209,7 @@ fn run_stuttering(
     naive: &Naive<'_>,
     what: &str,
 ) {
-    let view = Stuttering {
-        view,
-        asked: Mutex::default(),
-    };
+    let view = Stuttering::new(view);
     let environment = Environment::fixed();
     let prepared = prepare(plan, ids, &view, Limits::none(), &environment).expect("nothing fails");
     let options = Options {

@@ -107,9 +107,6 @@ fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
     text
 }
 
-#[cfg(test)]
-pub(crate) use parse as parse_algebra;
-
 /// The library's parser with base and prefixes.
 fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
     let refused = |what: &str, iri: &str, error: &dyn std::fmt::Display| ParseError {

@@ -6,7 +6,6 @@
 
 use super::lubm;
 use crate::guard::limits::{Limit, Limits, STACK_BYTES_MIN};
-use crate::parse::parse_algebra;
 use crate::{ParseError, ParseErrorKind, ParseOptions, guard, parse};
 use std::fmt::Write;
 
@@ -377,7 +376,7 @@ fn on_small_stack<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) 
 
 fn error(text: String) -> Option<ParseError> {
     on_small_stack(move || {
-        drop(parse_algebra(&text, &ParseOptions::default()));
+        drop(parse(&text, &ParseOptions::default()));
         parse(&text, &ParseOptions::default()).err()
     })
 }
@@ -425,7 +424,7 @@ fn at_the_limit() {
                 drop(query.clone());
                 drop(lubm::plan_query(&query, 1).explain());
             }
-            if let Ok(query) = parse_algebra(&text, &ParseOptions::default()) {
+            if let Ok(query) = parse(&text, &ParseOptions::default()) {
                 drop(query.clone());
             }
         });
