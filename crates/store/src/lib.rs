@@ -11,6 +11,7 @@
 //! - [`testing`]: graphs for tests.
 
 pub mod check;
+pub mod delta;
 pub mod directory;
 pub mod disk;
 pub mod format;

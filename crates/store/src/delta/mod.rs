@@ -1,0 +1,34 @@
+//! Change: an immutable base, immutable layers over it, and versions that name both.
+//!
+//! ```text
+//! version 7 = base (at 3) + layer 4..6 + layer 7       what a reader of number 7 holds
+//! version 8 = base (at 3) + layer 4..6 + layer 7..8    published by the next commit
+//! ```
+//!
+//! A [`Layer`] is what one commit, or a run of commits, added and took away: two graphs in the same
+//! segments as the base, in memory. Only what had an effect is in it: an edge is added where it was
+//! absent and taken away where it was present. So layers are sets with weights +1 and -1, an edge is
+//! present where the sum over base and layers is 1, and
+//!
+//! - the order of layers does not matter to a reader, so layers merge by adding weights;
+//! - degrees are sums, and a list without repetition stays one;
+//! - the difference that a commit made is its layer, for whoever follows the graph.
+//!
+//! Nothing changes once it is published: readers hold a [`Version`] and wait for nobody, and nobody
+//! waits for them (store.md's "snapshots that never wait"; the papers stamp entries with snapshot
+//! numbers instead, SOSP'17 section 4.3, and scalarise them again). Memory that an old reader keeps
+//! is the layers that it sees and no more, however many commits follow.
+//!
+//! Cost: a lookup asks the base and each layer that has the segment; few layers are kept by merging
+//! small ones at commit and large ones beside the readers ([`merge`]).
+//!
+//! - [`layer`]: what a layer is;
+//! - [`version`]: base and layers as a [`GraphView`](crate::GraphView);
+//! - [`change`]: from quads to what has an effect to a layer;
+//! - [`merge`]: layers into one, and base and layers into the parts of a new base.
+
+pub mod layer;
+pub mod version;
+
+pub use layer::{KeyChanges, Layer};
+pub use version::Version;
