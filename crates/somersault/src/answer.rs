@@ -67,7 +67,7 @@ impl Query {
         Ok(Finished {
             rows,
             exec: begun.elapsed(),
-            peak_bytes: self.budget.peak_bytes(),
+            peak_bytes: self.context.budget.peak_bytes(),
         })
     }
 
@@ -102,7 +102,7 @@ impl Query {
         template: &[[TemplateTerm; 3]],
         sink: &mut dyn Sink,
     ) -> Result<u64, QueryError> {
-        let budget = Arc::clone(&self.budget);
+        let budget = Arc::clone(&self.context.budget);
         let constants = self.plan.constants.clone();
         let mut made = Construction::new(template, &constants, self.chance(), &budget);
         let slots = made.slots();
@@ -122,16 +122,15 @@ impl Query {
         slots: &[Slot],
         take: &mut dyn FnMut(&Rows, &explore::Chunk, usize) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
-        let database = self.database.clone();
-        let dictionary = &database.graph().dictionary;
         // The walk borrows the query; these are shared with it, not taken from it.
-        let (token, budget) = (self.token.clone(), Arc::clone(&self.budget));
+        let (token, budget) = (self.context.token.clone(), Arc::clone(&self.context.budget));
+        let graph = Arc::clone(&self.graph);
         let mut decoder = Decoder::new(slots, &budget);
         self.walk(&mut |prepared, chunk| {
             let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
             let mut from = 0;
             while from < len {
-                let decoded = decoder.decode(dictionary, prepared, chunk, from..len)?;
+                let decoded = decoder.decode(&graph.dictionary, prepared, chunk, from..len)?;
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
                 if let Some(reason) = token.reason() {
@@ -143,9 +142,8 @@ impl Query {
     }
 
     fn describe(&mut self, nodes: &[Node], sink: &mut dyn Sink) -> Result<u64, QueryError> {
-        let database = self.database.clone();
-        let graph = database.graph();
-        let budget = Arc::clone(&self.budget);
+        let graph = Arc::clone(&self.graph);
+        let budget = Arc::clone(&self.context.budget);
         let mut slots = Vec::new();
         let mut named = Vec::new();
         for node in nodes {
@@ -185,7 +183,7 @@ impl Query {
                     &vertices,
                     &mut |edges| {
                         total += edges[0].len() as u64;
-                        let written = write_edges(graph, prepared, edges, &mut rows, sink);
+                        let written = write_edges(&graph, prepared, edges, &mut rows, sink);
                         written.map_err(|error| {
                             failed = Some(error);
                             WalkError::Stopped(explore::StopReason::Cancelled)

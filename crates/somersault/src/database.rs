@@ -15,7 +15,7 @@ use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use rdf::dictionary::Dictionary;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use store::directory::manifest::HeadError;
 use store::directory::{self, Opened};
@@ -141,8 +141,8 @@ pub struct Graph {
     pub snapshot: Snapshot,
     /// Terms.
     pub dictionary: Dictionary,
-    /// Statistics, indexed.
-    pub planner: Planner,
+    /// Statistics, indexed; perhaps those of a version before.
+    pub planner: Arc<Planner>,
 }
 
 /// Sizes, for people and metrics.
@@ -161,7 +161,8 @@ pub struct Summary {
 }
 
 struct Inner {
-    graph: Graph,
+    /// What queries that begin now see.
+    published: RwLock<Arc<Graph>>,
     options: Options,
     pool: Arc<Pool>,
     running: Running,
@@ -204,12 +205,13 @@ impl Database {
         options: &Options,
     ) -> Result<Database, OpenError> {
         let planner = Planner::new(planner_statistics(snapshot.statistics(SETS_MAX)?));
+        let graph = Graph {
+            snapshot,
+            dictionary,
+            planner: Arc::new(planner),
+        };
         let inner = Inner {
-            graph: Graph {
-                snapshot,
-                dictionary,
-                planner,
-            },
+            published: RwLock::new(Arc::new(graph)),
             pool: Pool::new(options.memory_pool_bytes),
             options: options.clone(),
             running: Running::default(),
@@ -227,9 +229,10 @@ impl Database {
         Query::start(self, request)
     }
 
-    /// The graph, for whoever reads it whole.
-    pub fn graph(&self) -> &Graph {
-        &self.inner.graph
+    /// The graph as it is now. Whoever holds it sees it unchanged for as long as they like.
+    pub fn graph(&self) -> Arc<Graph> {
+        let published = self.inner.published.read();
+        Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The limits of queries.
@@ -254,8 +257,9 @@ impl Database {
 
     /// Sizes.
     pub fn summary(&self) -> Summary {
-        let statistics = self.graph().planner.statistics();
-        let terms = self.graph().dictionary.counts();
+        let graph = self.graph();
+        let statistics = graph.planner.statistics();
+        let terms = graph.dictionary.counts();
         Summary {
             quads: statistics.quads,
             terms: terms.iris + terms.blank_nodes + terms.literals + terms.triple_terms,

@@ -4,7 +4,7 @@
 //! cancelled, and its triples go into a [`Sink`] batch by batch. Memory is that of one batch of
 //! [`crate::dump`], whatever the graph's size.
 
-use crate::database::Database;
+use crate::database::{Database, Graph};
 use crate::dump::{self, DumpError, Part};
 use crate::error::{Kind, QueryError, Unit};
 use crate::results::{Rows, Sink};
@@ -14,6 +14,7 @@ use crate::stop::{StopReason, StopToken};
 use crate::units::format_duration;
 use rdf::TermBuffer;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Triples given to the sink together.
@@ -23,7 +24,7 @@ const BATCH_BYTES: usize = 1 << 18;
 
 /// A graph that is about to be read; stands in the list of running queries until it is dropped.
 pub struct GraphRead {
-    database: Database,
+    graph: Arc<Graph>,
     part: Part,
     token: StopToken,
     entry: Entry,
@@ -37,9 +38,10 @@ impl Database {
         name: Option<&str>,
         timeout: Option<Duration>,
     ) -> Result<Option<GraphRead>, QueryError> {
+        let graph = self.graph();
         let part = match name {
             None => Part::Default,
-            Some(name) => match dump::find(self.graph(), name) {
+            Some(name) => match dump::find(&graph, name) {
                 Ok(id) => Part::Named(id),
                 Err(DumpError::NoSuchGraph(_)) => return Ok(None),
                 Err(error) => return Err(failure(error)),
@@ -53,7 +55,7 @@ impl Database {
             .running()
             .enter(&format!("# read {what}"), token.clone());
         Ok(Some(GraphRead {
-            database: self.clone(),
+            graph,
             part,
             token,
             entry,
@@ -79,7 +81,7 @@ impl GraphRead {
         let mut rows = Rows::default();
         rows.columns.resize_with(3, TermBuffer::new);
         let mut stopped = None;
-        let read = dump::part(self.database.graph(), self.part, &mut |quad| {
+        let read = dump::part(&self.graph, self.part, &mut |quad| {
             rows.columns[0].push(quad.subject.into());
             rows.columns[1].push(quad.predicate.into());
             rows.columns[2].push(quad.object);

@@ -75,15 +75,13 @@ pub struct Timings {
 
 /// A planned query, entered in the list of running ones until it is dropped.
 pub struct Query {
-    pub(crate) database: Database,
+    pub(crate) context: Context,
+    /// What it sees, from its beginning to its end.
+    pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,
     pub(crate) constants: Vec<Option<VertexId>>,
-    pub(crate) token: StopToken,
-    pub(crate) budget: Arc<Budget>,
-    pub(crate) threads: usize,
     pub(crate) profiling: bool,
     pub(crate) answered: Option<Answered>,
-    entry: Entry,
     timings: Timings,
     prefixes: Vec<(String, String)>,
 }
@@ -91,59 +89,19 @@ pub struct Query {
 impl Query {
     /// Plans a request.
     pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
-        let options = database.options();
-        let timeout = request
-            .timeout
-            .map_or(options.timeout, |asked| asked.min(options.timeout));
-        let token = StopToken::starting_now(Some(timeout));
-        let entry = database.running().enter(request.text, token.clone());
-        let begun = Instant::now();
-        let parsed = parse(request, options.text_max_bytes)?;
-        let parse = begun.elapsed();
-        let graph = database.graph();
-        let mut constants = Vec::with_capacity(parsed.constants().len());
-        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
-        graph
-            .dictionary
-            .ids(&terms, &mut constants)
-            .map_err(QueryError::from)?;
-        let degrees = degrees(graph, &parsed.degree_questions(&constants))?;
-        let plan_options = PlanOptions {
-            keep_order: request.keep_order,
-        };
-        let plan = graph
-            .planner
-            .plan(&parsed, &constants, &degrees, plan_options)
-            .map_err(|error| QueryError::new(Kind::Shape, error.to_string()))?;
-        let plan_time = begun.elapsed().saturating_sub(parse);
-        let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
-        let limit = asked.min(options.query_memory_bytes);
-        Ok(Query {
-            database: database.clone(),
-            prefixes: parsed.prefixes().to_vec(),
-            plan,
-            constants,
-            token,
-            budget: Arc::new(Budget::new(database.pool(), limit)),
-            threads: request.threads.unwrap_or(options.query_threads),
-            profiling: false,
-            answered: None,
-            entry,
-            timings: Timings {
-                parse,
-                plan: plan_time,
-            },
-        })
+        let context = Context::enter(database, request);
+        let parsed = parse(request, database.options().text_max_bytes)?;
+        context.plan(database.graph(), &parsed)
     }
 
     /// Names the query in the list of running ones.
     pub fn id(&self) -> QueryId {
-        self.entry.id()
+        self.context.entry.id()
     }
 
     /// Stops the query, from anywhere.
     pub fn token(&self) -> &StopToken {
-        &self.token
+        &self.context.token
     }
 
     /// What the answer is.
@@ -205,6 +163,79 @@ impl Query {
     /// Counts rows and time of each step from now on.
     pub fn enable_profile(&mut self) {
         self.profiling = true;
+    }
+}
+
+/// What the parts of one request share: its place in the list of running ones, its deadline, its
+/// memory. A query has one part, an update as many as it has patterns.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) database: Database,
+    pub(crate) token: StopToken,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) threads: usize,
+    keep_order: bool,
+    begun: Instant,
+}
+
+impl Context {
+    /// Enters a request in the list of running ones; its time runs from now on.
+    pub(crate) fn enter(database: &Database, request: &Request<'_>) -> Context {
+        let options = database.options();
+        let timeout = request
+            .timeout
+            .map_or(options.timeout, |asked| asked.min(options.timeout));
+        let token = StopToken::starting_now(Some(timeout));
+        let entry = database.running().enter(request.text, token.clone());
+        let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
+        let limit = asked.min(options.query_memory_bytes);
+        Context {
+            database: database.clone(),
+            token,
+            budget: Arc::new(Budget::new(database.pool(), limit)),
+            entry: Arc::new(entry),
+            threads: request.threads.unwrap_or(options.query_threads),
+            keep_order: request.keep_order,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Resolves what the text names in a graph, and plans.
+    pub(crate) fn plan(
+        &self,
+        graph: Arc<Graph>,
+        parsed: &::query::Query,
+    ) -> Result<Query, QueryError> {
+        let parse = self.begun.elapsed();
+        let mut constants = Vec::with_capacity(parsed.constants().len());
+        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
+        graph
+            .dictionary
+            .ids(&terms, &mut constants)
+            .map_err(QueryError::from)?;
+        let degrees = degrees(&graph, &parsed.degree_questions(&constants))?;
+        let plan_options = PlanOptions {
+            keep_order: self.keep_order,
+        };
+        let plan = graph
+            .planner
+            .plan(parsed, &constants, &degrees, plan_options)
+            .map_err(|error| QueryError::new(Kind::Shape, error.to_string()))?;
+        let timings = Timings {
+            parse,
+            plan: self.begun.elapsed().saturating_sub(parse),
+        };
+        Ok(Query {
+            context: self.clone(),
+            prefixes: parsed.prefixes().to_vec(),
+            graph,
+            plan,
+            constants,
+            profiling: false,
+            answered: None,
+            timings,
+        })
     }
 }
 

@@ -85,9 +85,8 @@ impl Query {
         consume: &mut Consumer<'_>,
         end: &mut End<'_>,
     ) -> Result<(), QueryError> {
-        let database = self.database.clone();
         let walked = catch_unwind(AssertUnwindSafe(|| {
-            self.walk_unguarded(database.graph(), consume, end)
+            self.walk_unguarded(&self.graph, consume, end)
         }));
         let answered = walked.map_err(|panic| panicked(&panic))??;
         self.answered = Some(answered);
@@ -101,17 +100,17 @@ impl Query {
         end: &mut End<'_>,
     ) -> Result<Answered, QueryError> {
         let halt = Halt {
-            token: &self.token,
+            token: &self.context.token,
             halted: AtomicBool::new(false),
         };
         let limits = Limits {
-            memory: &*self.budget,
+            memory: &*self.context.budget,
             stop: &halt,
         };
-        let client = self.database.options().service.clone();
+        let client = self.context.database.options().service.clone();
         let federation = client.as_deref().map(|client| Federation {
             client,
-            token: &self.token,
+            token: &self.context.token,
         });
         let service = federation
             .as_ref()
@@ -128,9 +127,9 @@ impl Query {
             profiling: self.profiling,
         };
         let seed_len = prepared.seed_len().unwrap_or(0);
-        let is_shared = self.plan.weight == Weight::Heavy && self.threads > 1;
+        let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
         let profile = if is_shared && seed_len > PART_LEN_MIN {
-            run.shared(self.threads, seed_len, consume)
+            run.shared(self.context.threads, seed_len, consume)
         } else {
             run.alone(consume)
         };
@@ -146,7 +145,7 @@ impl Query {
 
     /// Adds the limit to a failure that only knows that it was told to stop.
     fn explain_stop(&self, error: QueryError) -> QueryError {
-        match (error.kind, self.token.timeout()) {
+        match (error.kind, self.context.token.timeout()) {
             (Kind::Timeout, Some(timeout)) => QueryError::new(
                 Kind::Timeout,
                 format!(
@@ -157,7 +156,7 @@ impl Query {
             .with_limit(
                 Unit::Milliseconds,
                 timeout.as_millis() as u64,
-                self.token.elapsed().as_millis() as u64,
+                self.context.token.elapsed().as_millis() as u64,
             )
             .with_hint("ask for less, or for a longer timeout"),
             _ => error,

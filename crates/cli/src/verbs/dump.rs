@@ -34,12 +34,12 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
     }
     let graph = database.graph();
     if let Some(name) = &flags.graph {
-        somersault::dump::find(graph, name).map_err(failure)?;
+        somersault::dump::find(&graph, name).map_err(failure)?;
     }
     if flags.output == Path::new("-") {
-        return write(graph, flags, format, io::stdout().lock());
+        return write(&graph, flags, format, io::stdout().lock());
     }
-    whole_file(&flags.output, |file| write(graph, flags, format, file))
+    whole_file(&flags.output, |file| write(&graph, flags, format, file))
 }
 
 /// The format that is named, or that of the output's extension.
