@@ -33,10 +33,7 @@ impl From<bool> for Outcome {
 /// Runs every step; true when none broke.
 pub fn run() -> Result<bool, ChoreError> {
     let mut outcomes = vec![
-        (
-            "format",
-            Outcome::from(CommandLine::new("cargo fmt --all --check").run()?),
-        ),
+        ("format", Outcome::from(formatted()?)),
         ("tidy", Outcome::from(tidy::run()?)),
         ("lints", Outcome::from(CommandLine::new(LINTS).run()?)),
         ("licences", licences()?),
@@ -56,6 +53,13 @@ pub fn run() -> Result<bool, ChoreError> {
 }
 
 const LINTS: &str = "cargo clippy --workspace --all-targets -- -D warnings";
+
+/// The workspace, and the fuzzing targets, which are a workspace of their own.
+fn formatted() -> Result<bool, ChoreError> {
+    let held = CommandLine::new("cargo fmt --all --check").run()?;
+    let targets = "cargo fmt --manifest-path fuzz/Cargo.toml --check";
+    Ok(CommandLine::new(targets).run()? && held)
+}
 
 /// Licences, banned crates and sources are decided from `Cargo.lock` alone, without a network.
 fn licences() -> Result<Outcome, ChoreError> {

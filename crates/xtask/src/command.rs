@@ -14,6 +14,7 @@ use crate::error::ChoreError;
 pub struct CommandLine {
     words: Vec<String>,
     variables: Vec<(String, String)>,
+    removed: Vec<String>,
 }
 
 impl CommandLine {
@@ -22,7 +23,15 @@ impl CommandLine {
         Self {
             words: line.split_whitespace().map(str::to_owned).collect(),
             variables: Vec::new(),
+            removed: Vec::new(),
         }
+    }
+
+    /// The same command with more words, blanks in them or not.
+    pub fn with_words<W: AsRef<str>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        let words = words.into_iter().map(|word| word.as_ref().to_owned());
+        self.words.extend(words);
+        self
     }
 
     /// The same command with one environment variable more.
@@ -31,13 +40,23 @@ impl CommandLine {
         self
     }
 
+    /// The same command without an environment variable that this process may have.
+    pub fn without_variable(mut self, name: &str) -> Self {
+        if std::env::var_os(name).is_some() {
+            self.removed.push(name.to_owned());
+        }
+        self
+    }
+
     /// As a person would type it in the workspace's root.
     pub fn shown(&self) -> String {
+        let removed = self.removed.iter().map(|name| format!("env -u {name}"));
         let variables = self
             .variables
             .iter()
             .map(|(name, value)| format!("{name}={value}"));
-        variables
+        removed
+            .chain(variables)
             .chain(self.words.iter().cloned())
             .collect::<Vec<_>>()
             .join(" ")
@@ -108,6 +127,9 @@ impl CommandLine {
         // `cargo xtask` is told which package it runs for; a build script that watches that
         // variable would be run anew by every build started from here.
         command.env_remove("CARGO_MANIFEST_DIR");
+        for name in &self.removed {
+            command.env_remove(name);
+        }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -1,4 +1,4 @@
-//! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`.
+//! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`, `fuzz`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently.
@@ -12,6 +12,7 @@ mod check;
 mod command;
 mod conformance;
 mod error;
+mod fuzz;
 mod long;
 mod tally;
 mod tidy;
@@ -27,22 +28,31 @@ usage: cargo xtask CHORE
   tidy         the house rules alone, within a second
   conformance  the W3C suites, a line for each with its counts
   long         every test in release with the long numbers of cases, then conformance
+  fuzz [TARGET...] [--seconds N] [--keep]
+               the fuzzing targets for N seconds each (600; 0 replays what is kept); --keep keeps
+               what was found, as small as it can be
 ";
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let chore = arguments.next();
-    let done = match (chore.as_deref(), arguments.next()) {
-        (Some("check"), None) => check::run(),
-        (Some("tidy"), None) => tidy::run(),
-        (Some("conformance"), None) => conformance::run(conformance::Build::Dev),
-        (Some("long"), None) => long::run(),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["check"] => check::run(),
+        ["tidy"] => tidy::run(),
+        ["conformance"] => conformance::run(conformance::Build::Dev),
+        ["long"] => long::run(),
+        ["fuzz", ref rest @ ..] => match fuzz::Wanted::of_words(rest) {
+            Some(wanted) => fuzz::run(&wanted),
+            None => return misused(),
+        },
+        _ => return misused(),
     };
     report(done)
+}
+
+fn misused() -> ExitCode {
+    eprint!("{USAGE}");
+    ExitCode::from(2)
 }
 
 /// A chore answers whether everything held; an error means that it could not find out.

@@ -34,7 +34,8 @@ fn run(tree: &Tree) -> Vec<Finding> {
         .iter()
         .map(|(first, second)| [*first, *second].concat())
         .collect();
-    let files = tree.files().iter().filter(|file| file.path != "Cargo.lock");
+    let files = tree.files().iter();
+    let files = files.filter(|file| file.path.rsplit('/').next() != Some("Cargo.lock"));
     files.flat_map(|file| findings(file, &hosts)).collect()
 }
 
@@ -93,6 +94,8 @@ mod tests {
             let text = format!("registry = \"https://{first}{second}/\"");
             assert!(found_in("deny.toml", &text) > 0, "{first}{second}");
             assert_eq!(found_in("Cargo.lock", &text), 0);
+            assert_eq!(found_in("fuzz/Cargo.lock", &text), 0);
+            assert_eq!(found_in("fuzz/NotCargo.lock", &text), 1);
         }
     }
 
