@@ -21,29 +21,42 @@
 //! [`RecordWriter`], [`IndexWriter`]) and opened in constant time; blocks are verified at first
 //! touch, and bytes that match their checksum are still not trusted: nothing read here can panic
 //! or take memory out of proportion.
+//!
+//! Files do not change. Where terms come while others are read, a [`LiveDictionary`] keeps the new
+//! ones in memory over them, a [`DictionaryView`] is what a reader sees of both, and
+//! [`Dictionary::continue_keys`] writes both as the files of the next generation.
 
+mod arena;
 mod builder;
 mod check;
 mod entry;
 mod error;
 mod format;
+mod grown;
 mod index;
+mod intern;
+mod live;
 mod lookup;
+mod merge;
 mod records;
 mod scan;
+mod slots;
 mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use builder::{BuildError, DictionaryBuilder};
 pub use check::{Fault, FaultKind};
-pub use error::{FormatProblem, OpenError, WriteError};
+pub use error::{FormatProblem, GrowError, MergeError, OpenError, WriteError};
 pub use index::{IndexWriter, key_hash};
+pub use live::LiveDictionary;
 pub use records::RecordWriter;
 pub use scan::KeyScan;
 pub use stream::{StreamStats, StreamWriter};
 pub use table::KeyBatch;
+pub use view::{DictionaryView, ViewScan};
 
 use crate::id::Tag;
 use crate::lexicon::LexiconError;
@@ -108,6 +121,20 @@ pub struct TermCounts {
     pub triple_terms: u64,
 }
 
+impl TermCounts {
+    /// The number of terms of a kind, 0 where it is not counted.
+    #[inline]
+    pub fn of(&self, kind: Tag) -> u64 {
+        match kind {
+            Tag::Iri => self.iris,
+            Tag::Blank => self.blank_nodes,
+            Tag::Literal => self.literals,
+            Tag::TripleTerm => self.triple_terms,
+            _ => 0,
+        }
+    }
+}
+
 /// An opened dictionary: the local [`Lexicon`](crate::Lexicon). Shared between threads as it is.
 #[derive(Debug)]
 pub struct Dictionary {
@@ -118,6 +145,11 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
+    /// A dictionary of no term, in memory.
+    pub fn empty() -> Result<Dictionary, BuildError> {
+        DictionaryBuilder::new().finish()
+    }
+
     /// Opens a dictionary. Reads the headers of its files and no more; O(1).
     pub fn open(files: DictionaryFiles) -> Result<Dictionary, OpenError> {
         let triple_terms = files.triple_terms;
@@ -158,7 +190,19 @@ impl Dictionary {
     ) -> Result<(), LexiconError> {
         let first = ordinals.len();
         ordinals.resize(first + keys.len(), None);
-        let found = |position: usize, ordinal| ordinals[first + position] = Some(ordinal);
+        self.find_each(kind, keys, |position, ordinal| {
+            ordinals[first + position] = Some(ordinal);
+        })
+    }
+
+    /// Calls `found` with the position in the batch and the ordinal of each key that is stored, in
+    /// order of positions.
+    fn find_each(
+        &self,
+        kind: Tag,
+        keys: &KeyBatch,
+        found: impl FnMut(usize, u64),
+    ) -> Result<(), LexiconError> {
         match kind {
             Tag::Iri => self.iris.find(keys, found),
             Tag::Literal => self.literals.find(keys, found),

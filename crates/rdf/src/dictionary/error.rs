@@ -87,3 +87,53 @@ pub(super) fn nonsense(file: &CheckedRegion, offset: u64) -> LexiconError {
         block: offset / BLOCK_BYTES as u64,
     }
 }
+
+/// Why new terms got no ids.
+#[derive(Debug, thiserror::Error)]
+pub enum GrowError {
+    /// What is stored could not be asked.
+    #[error(transparent)]
+    Lexicon(#[from] LexiconError),
+    /// A term is longer than a dictionary holds.
+    #[error(
+        "a term of {bytes} bytes exceeds the limit of {} bytes",
+        super::KEY_BYTES_MAX
+    )]
+    KeyTooLong {
+        /// Bytes of its key.
+        bytes: usize,
+    },
+    /// Triple terms hold one another too deep.
+    #[error(
+        "a triple term is nested more than {} deep",
+        super::TRIPLE_TERM_DEPTH_MAX
+    )]
+    TooDeep,
+    /// A label that is none of the blank nodes that there are.
+    #[error(
+        "_:{label} is none of the {count} blank nodes of the store, whose labels are b0, b1, ..."
+    )]
+    UnknownBlank {
+        /// The label, without `_:`.
+        label: String,
+        /// How many there are.
+        count: u64,
+    },
+    /// All numbers of blank nodes are given out.
+    #[error("the store has no more numbers for blank nodes")]
+    NoMoreBlankNodes,
+    /// The terms that are new since the last checkpoint are too many for memory's tables.
+    #[error("too many terms of one kind are new; make a checkpoint and try again")]
+    Full,
+}
+
+/// Why a dictionary could not be written as the beginning of a larger one.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// It could not be read.
+    #[error(transparent)]
+    Lexicon(#[from] LexiconError),
+    /// The larger one could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}

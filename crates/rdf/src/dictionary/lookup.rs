@@ -5,11 +5,16 @@
 //! within a block at the cost of one entry, so that runs of neighbouring ids (results in order of
 //! ids, dumps) cost a fraction of random ones, and no sorting is needed to profit.
 //!
+//! The same code serves a dictionary and one that grows ([`Scope`]): the files are asked first, the
+//! new terms for what is left.
+//!
 //! Triple terms are followed to a bounded depth: deeper ones cannot be stored, see
 //! [`TRIPLE_TERM_DEPTH_MAX`].
 
+use super::grown::Grown;
+use super::live::GrownTerms;
 use super::table::{GROUP, KeyBatch, KeyCursor, Keys};
-use super::{Dictionary, TRIPLE_TERM_DEPTH_MAX};
+use super::{Dictionary, TRIPLE_TERM_DEPTH_MAX, TermCounts};
 use crate::id::{Tag, VertexId};
 use crate::lexicon::{Lexicon, LexiconError};
 use crate::terms::TermBuffer;
@@ -44,17 +49,35 @@ impl Lexicon for Dictionary {
         terms: &[TermRef<'_>],
         ids: &mut Vec<Option<VertexId>>,
     ) -> Result<(), LexiconError> {
-        self.append_ids(terms, ids, 0)
+        Scope::of(self).append_ids(terms, ids, 0)
     }
 
     fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
-        self.append_terms(ids, terms, 0)
+        Scope::of(self).append_terms(ids, terms, 0)
     }
 }
 
-impl Dictionary {
-    fn append_ids(
-        &self,
+/// What a lookup sees: a dictionary's files and, where there are any, new terms over them.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) base: &'a Dictionary,
+    /// `None` where nothing but the files is seen, and all of it.
+    pub(super) grown: Option<&'a GrownTerms>,
+    /// Terms from these ordinals on are not seen.
+    pub(super) counts: TermCounts,
+}
+
+impl<'a> Scope<'a> {
+    fn of(base: &'a Dictionary) -> Scope<'a> {
+        Scope {
+            base,
+            grown: None,
+            counts: base.counts(),
+        }
+    }
+
+    pub(super) fn append_ids(
+        self,
         terms: &[TermRef<'_>],
         ids: &mut Vec<Option<VertexId>>,
         depth: usize,
@@ -64,27 +87,53 @@ impl Dictionary {
         for (position, &term) in (first..).zip(terms) {
             ids.push(self.id_without_text(position, term, &mut wanted, depth)?);
         }
-        let WantedTerms {
-            iris,
-            literals,
-            triple_terms,
-        } = wanted;
-        let mut give = |tag, wanted: &Wanted, index: usize, ordinal| {
-            ids[wanted.positions[index]] = Some(VertexId::new(tag, ordinal));
+        for (tag, wanted) in [
+            (Tag::Iri, wanted.iris),
+            (Tag::Literal, wanted.literals),
+            (Tag::TripleTerm, wanted.triple_terms),
+        ] {
+            self.find(tag, &wanted.keys, |index, ordinal| {
+                ids[wanted.positions[index]] = Some(VertexId::new(tag, ordinal));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `found` with the position in the batch and the ordinal of each key that is seen, in no
+    /// particular order.
+    pub(super) fn find(
+        self,
+        kind: Tag,
+        keys: &KeyBatch,
+        mut found: impl FnMut(usize, u64),
+    ) -> Result<(), LexiconError> {
+        let (Some(terms), false) = (self.grown, keys.is_empty()) else {
+            return self.base.find_each(kind, keys, found);
         };
-        self.iris
-            .find(&iris.keys, |i, ordinal| give(Tag::Iri, &iris, i, ordinal))?;
-        self.literals.find(&literals.keys, |i, ordinal| {
-            give(Tag::Literal, &literals, i, ordinal);
+        let (count, start) = (self.counts.of(kind), terms.start.of(kind));
+        let mut missing = Vec::new();
+        let mut next = 0;
+        self.base.find_each(kind, keys, |position, ordinal| {
+            missing.extend(next..position);
+            next = position + 1;
+            if ordinal < count {
+                found(position, ordinal);
+            }
         })?;
-        self.triple_terms.find(&triple_terms.keys, |i, ordinal| {
-            give(Tag::TripleTerm, &triple_terms, i, ordinal);
-        })
+        missing.extend(next..keys.len());
+        if let (Some(grown), false) = (terms.of(kind), missing.is_empty()) {
+            grown.find(keys, &missing, |position, ordinal| {
+                if start + ordinal < count {
+                    found(position, start + ordinal);
+                }
+            });
+        }
+        Ok(())
     }
 
     /// The id of a term that has no text in the dictionary; for others notes what to look up.
     fn id_without_text(
-        &self,
+        self,
         position: usize,
         term: TermRef<'_>,
         wanted: &mut WantedTerms,
@@ -94,7 +143,11 @@ impl Dictionary {
             TermRef::NamedNode(iri) => wanted.iris.push_with(position, |key| {
                 key.extend_from_slice(iri.as_str().as_bytes());
             }),
-            TermRef::BlankNode(blank) => return Ok(self.blank(blank.as_str())),
+            TermRef::BlankNode(blank) => {
+                let number = blank_number(blank.as_str());
+                let number = number.filter(|&number| number < self.counts.blank_nodes);
+                return Ok(number.map(|number| VertexId::new(Tag::Blank, number)));
+            }
             TermRef::Literal(literal) => match inline::encode(literal) {
                 Some(id) => return Ok(Some(id)),
                 None => wanted
@@ -115,7 +168,7 @@ impl Dictionary {
 
     /// The ids of a triple term's components, if all of them are stored.
     fn components_of(
-        &self,
+        self,
         triple: &Triple,
         depth: usize,
     ) -> Result<Option<[VertexId; 3]>, LexiconError> {
@@ -135,30 +188,17 @@ impl Dictionary {
         })
     }
 
-    /// The id of the blank node with this label, if [`push_label`] makes it.
-    fn blank(&self, label: &str) -> Option<VertexId> {
-        let digits = label.strip_prefix(super::BLANK_PREFIX)?;
-        let canonical = digits == "0" || !digits.starts_with('0');
-        if !canonical || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let number = digits
-            .parse()
-            .ok()
-            .filter(|&number| number < self.blank_nodes)?;
-        Some(VertexId::new(Tag::Blank, number))
-    }
-
-    fn append_terms(
-        &self,
+    pub(super) fn append_terms(
+        self,
         ids: &[VertexId],
         terms: &mut TermBuffer,
         depth: usize,
     ) -> Result<(), LexiconError> {
         let mut reader = Reader {
-            dictionary: self,
-            iris: self.iris.keys.cursor(),
-            literals: self.literals.keys.cursor(),
+            scope: self,
+            iris: self.base.iris.keys.cursor(),
+            literals: self.base.literals.keys.cursor(),
+            key: Vec::new(),
             depth,
         };
         for group in ids.chunks(GROUP) {
@@ -173,77 +213,129 @@ impl Dictionary {
     }
 
     /// Brings what a group of ids will read into the caches.
-    fn prefetch(&self, ids: &[VertexId]) {
-        for id in ids {
-            match id.tag() {
-                Some(Tag::Iri) => self.iris.keys.prefetch_place(id.payload()),
-                Some(Tag::Literal) => self.literals.keys.prefetch_place(id.payload()),
+    fn prefetch(self, ids: &[VertexId]) {
+        for &id in ids {
+            match (id.tag(), self.new_term(id)) {
+                (_, Some((grown, ordinal))) => grown.prefetch_place(ordinal),
+                (Some(Tag::Iri), _) => self.base.iris.keys.prefetch_place(id.payload()),
+                (Some(Tag::Literal), _) => self.base.literals.keys.prefetch_place(id.payload()),
                 _ => {}
             }
         }
-        for id in ids {
-            match id.tag() {
-                Some(Tag::Iri) => self.iris.keys.prefetch_key(id.payload()),
-                Some(Tag::Literal) => self.literals.keys.prefetch_key(id.payload()),
+        for &id in ids {
+            match (id.tag(), self.new_term(id)) {
+                (_, Some((grown, ordinal))) => grown.prefetch_key(ordinal),
+                (Some(Tag::Iri), _) => self.base.iris.keys.prefetch_key(id.payload()),
+                (Some(Tag::Literal), _) => self.base.literals.keys.prefetch_key(id.payload()),
                 _ => {}
             }
         }
     }
+
+    /// Where the key of a new term is that is seen.
+    #[inline]
+    fn new_term(self, id: VertexId) -> Option<(&'a Grown, u64)> {
+        let terms = self.grown?;
+        let kind = id.tag()?;
+        let grown = terms.of(kind)?;
+        let ordinal = id.payload().checked_sub(terms.start.of(kind))?;
+        (id.payload() < self.counts.of(kind)).then_some((grown, ordinal))
+    }
+}
+
+/// The number of the blank node that the dictionary gives this label.
+pub(super) fn blank_number(label: &str) -> Option<u64> {
+    let digits = label.strip_prefix(super::BLANK_PREFIX)?;
+    let canonical = digits == "0" || !digits.starts_with('0');
+    if !canonical || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
 }
 
 /// Decodes ids one after another.
 struct Reader<'a> {
-    dictionary: &'a Dictionary,
+    scope: Scope<'a>,
     iris: super::stream::StreamCursor<'a>,
     literals: super::stream::StreamCursor<'a>,
+    /// The key of a new term.
+    key: Vec<u8>,
     depth: usize,
 }
 
 impl Reader<'_> {
     #[inline]
     fn append(&mut self, id: VertexId, terms: &mut TermBuffer) -> Result<(), LexiconError> {
-        let dictionary = self.dictionary;
+        let Scope { base, counts, .. } = self.scope;
         let ordinal = id.payload();
         match id.tag() {
-            Some(Tag::Iri) if ordinal < dictionary.iris.keys.count() => {
+            Some(Tag::Iri) if ordinal < counts.iris.min(base.iris.keys.count()) => {
                 match str::from_utf8(self.iris.key(ordinal)?) {
                     Ok(iri) => terms.push_iri(iri),
-                    Err(_) => return Err(dictionary.iris.keys.nonsense(ordinal)),
+                    Err(_) => return Err(base.iris.keys.nonsense(ordinal)),
                 }
             }
-            Some(Tag::Literal) if ordinal < dictionary.literals.keys.count() => {
+            Some(Tag::Literal) if ordinal < counts.literals.min(base.literals.keys.count()) => {
                 key::decode_literal(self.literals.key(ordinal)?, terms)
-                    .map_err(|_| dictionary.literals.keys.nonsense(ordinal))?;
+                    .map_err(|_| base.literals.keys.nonsense(ordinal))?;
             }
-            Some(Tag::TripleTerm) if ordinal < dictionary.triple_terms.keys.count() => {
-                terms.push_triple(self.triple(ordinal)?);
+            Some(Tag::TripleTerm) if ordinal < counts.triple_terms => {
+                terms.push_triple(self.triple(id)?);
             }
-            Some(Tag::Blank) if ordinal < dictionary.blank_nodes => {
+            Some(Tag::Blank) if ordinal < counts.blank_nodes => {
                 terms.push_blank(&format!("{}{ordinal}", super::BLANK_PREFIX));
             }
             Some(tag) if tag.is_inline() => {
                 inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
             }
             _ if id.is_unbound() => terms.push_unbound(),
-            _ => return Err(LexiconError::UnknownId(id)),
+            _ => return self.append_new(id, terms),
         }
         Ok(())
     }
 
-    /// The triple term with an ordinal that exists.
-    fn triple(&self, ordinal: u64) -> Result<Triple, LexiconError> {
-        let records = &self.dictionary.triple_terms.keys;
-        if self.depth == TRIPLE_TERM_DEPTH_MAX {
-            return Err(records.nonsense(ordinal));
+    /// Appends a new IRI or literal.
+    fn append_new(&mut self, id: VertexId, terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        let Some((grown, ordinal)) = self.scope.new_term(id) else {
+            return Err(LexiconError::UnknownId(id));
+        };
+        grown.key(ordinal, &mut self.key);
+        let unknown = LexiconError::UnknownId(id);
+        if id.has_tag(Tag::Iri) {
+            terms.push_iri(str::from_utf8(&self.key).map_err(|_| unknown)?);
+            return Ok(());
         }
-        let components = records.components(ordinal)?;
+        key::decode_literal(&self.key, terms).map_err(|_| unknown)
+    }
+
+    /// The triple term of an id that is seen.
+    fn triple(&mut self, id: VertexId) -> Result<Triple, LexiconError> {
+        let ordinal = id.payload();
+        let records = &self.scope.base.triple_terms.keys;
+        let nonsense = || {
+            if ordinal < records.count() {
+                records.nonsense(ordinal)
+            } else {
+                LexiconError::UnknownId(id)
+            }
+        };
+        if self.depth == TRIPLE_TERM_DEPTH_MAX {
+            return Err(nonsense());
+        }
+        let components = match self.scope.new_term(id) {
+            None => records.components(ordinal)?,
+            Some((grown, new)) => {
+                grown.key(new, &mut self.key);
+                key::decode_triple(&self.key).map_err(|_| nonsense())?
+            }
+        };
         let mut terms = TermBuffer::new();
-        self.dictionary
+        self.scope
             .append_terms(&components, &mut terms, self.depth + 1)?;
         let subject = match terms.get(0) {
             Some(TermRef::NamedNode(iri)) => NamedOrBlankNode::from(iri.into_owned()),
             Some(TermRef::BlankNode(blank)) => NamedOrBlankNode::from(blank.into_owned()),
-            _ => return Err(records.nonsense(ordinal)),
+            _ => return Err(nonsense()),
         };
         match (terms.get(1), terms.get(2)) {
             (Some(TermRef::NamedNode(predicate)), Some(object)) => Ok(Triple::new(
@@ -251,7 +343,7 @@ impl Reader<'_> {
                 predicate.into_owned(),
                 object.into_owned(),
             )),
-            _ => Err(records.nonsense(ordinal)),
+            _ => Err(nonsense()),
         }
     }
 }

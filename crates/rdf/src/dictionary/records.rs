@@ -9,8 +9,9 @@
 //! file is refused by [`RecordCursor::components`]. Fixed records need no coding: triple terms are
 //! few, and their ids are already small.
 
-use super::error::{FormatProblem, OpenError, WriteError, damaged, nonsense};
+use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{HEADER_BYTES, Header, Part};
+use super::merge::copy;
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
 use crate::key::{TRIPLE_KEY_BYTES, decode_triple, encode_triple};
@@ -38,6 +39,15 @@ impl<W: Write> RecordWriter<W> {
         };
         out.write_all(&header.to_bytes())?;
         Ok(RecordWriter { out, count: 0 })
+    }
+
+    /// A writer that has written these records: they are copied as they are.
+    pub(super) fn resume(records: &Records, out: W) -> Result<RecordWriter<W>, MergeError> {
+        let mut writer = RecordWriter::new(out)?;
+        let end = Records::offset_of(records.count);
+        copy(&records.file, HEADER_BYTES as u64..end, &mut writer.out)?;
+        writer.count = records.count;
+        Ok(writer)
     }
 
     /// Appends the triple term with the next ordinal and returns that ordinal. A component that is

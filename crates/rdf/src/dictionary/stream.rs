@@ -17,11 +17,12 @@
 
 use super::KEY_BYTES_MAX;
 use super::entry::{apply_entries, push_entry};
-use super::error::{FormatProblem, OpenError, WriteError, damaged, nonsense};
+use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{
     HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_offset, read_u64,
     take_bytes, take_count,
 };
+use super::merge::copy;
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
 use crate::lexicon::LexiconError;
@@ -103,6 +104,40 @@ impl<W: Write> StreamWriter<W> {
                 ..StreamStats::default()
             },
         })
+    }
+
+    /// A writer that has written the keys of this stream, in blocks of its size. Whole blocks and
+    /// their offsets are copied as they are, the last ones decoded and written anew. The raw bytes
+    /// of what is copied are not counted.
+    pub(super) fn resume(
+        kind: Tag,
+        stream: &KeyStream,
+        keys: W,
+        offsets: W,
+    ) -> Result<StreamWriter<W>, MergeError> {
+        let block_log2 = stream.block_log2;
+        let mut writer = StreamWriter::with_block_log2(kind, keys, offsets, block_log2)?;
+        let blocks = stream.count >> block_log2;
+        if blocks > 0 {
+            let [end] = stream
+                .offsets_from(blocks)
+                .map_err(|block| damaged(&block))?;
+            if end < HEADER_BYTES as u64 || end > stream.keys.len() {
+                return Err(nonsense(&stream.offsets, KeyStream::offset_at(blocks)).into());
+            }
+            let body = HEADER_BYTES as u64;
+            let offsets_end = KeyStream::offset_at(blocks);
+            copy(&stream.keys, body..end, &mut writer.keys)?;
+            copy(&stream.offsets, body..offsets_end, &mut writer.offsets)?;
+            writer.stats.keys = blocks << block_log2;
+            writer.stats.keys_file_bytes = end;
+            writer.stats.offsets_file_bytes = offsets_end;
+        }
+        let mut cursor = stream.cursor();
+        for ordinal in writer.stats.keys..stream.count {
+            writer.push(cursor.key(ordinal)?)?;
+        }
+        Ok(writer)
     }
 
     /// Appends the key with the next ordinal and returns that ordinal. O(length of this key and

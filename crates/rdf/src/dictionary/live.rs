@@ -1,0 +1,211 @@
+//! A dictionary that grows while it is read: files that do not change, and new terms in memory.
+//!
+//! ```text
+//! ordinal:  0 ........ base.counts() ........ a reader's counts ........ counts()
+//!           |  in the files  |  new, seen by the reader  |  new, not yet seen  |
+//! ```
+//!
+//! Invariant: an id is given once and means the same term for ever, here and in every dictionary
+//! that comes of this one ([`LiveDictionary::rebased`]). So a version of a graph needs no dictionary
+//! of its own: it remembers how many terms there were, and a [`DictionaryView`] answers as if there
+//! were no others. That a reader does not see later terms matters, and not only for tidiness: a
+//! term that a query computed has an id of the query's own, and must not have a second one as soon
+//! as somebody stores it.
+//!
+//! Who may touch what: one thread at a time adds terms (a lock sees to it); any number read, and
+//! wait for the exchange of a pointer at most (see `slots`). Terms of a change that is given up stay:
+//! they are named by nothing, and cost their bytes until the store is written anew from its text.
+//!
+//! Cost: a new term takes its key's bytes and about 16 more, see `grown`.
+
+use super::error::GrowError;
+use super::grown::Grown;
+use super::intern::Batch;
+use super::table::KeyBatch;
+use super::view::DictionaryView;
+use super::{Dictionary, TermCounts};
+use crate::id::{Tag, VertexId};
+use oxrdf::TermRef;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Keys that are copied together into a new dictionary.
+const REBASE_KEYS: usize = 1024;
+
+/// The new terms of all kinds.
+#[derive(Debug)]
+pub(super) struct GrownTerms {
+    /// Where their ordinals begin.
+    pub(super) start: TermCounts,
+    iris: Grown,
+    literals: Grown,
+    triple_terms: Grown,
+}
+
+impl GrownTerms {
+    /// The new terms of a kind that has keys.
+    #[inline]
+    pub(super) fn of(&self, kind: Tag) -> Option<&Grown> {
+        match kind {
+            Tag::Iri => Some(&self.iris),
+            Tag::Literal => Some(&self.literals),
+            Tag::TripleTerm => Some(&self.triple_terms),
+            _ => None,
+        }
+    }
+}
+
+/// A dictionary that grows; see the module's documentation.
+#[derive(Debug)]
+pub struct LiveDictionary {
+    base: Arc<Dictionary>,
+    grown: GrownTerms,
+    blank_nodes: AtomicU64,
+    writer: Mutex<()>,
+}
+
+impl LiveDictionary {
+    /// The terms of `base`, and no others yet.
+    pub fn new(base: Arc<Dictionary>) -> LiveDictionary {
+        let start = base.counts();
+        LiveDictionary {
+            base,
+            grown: GrownTerms {
+                start,
+                iris: Grown::default(),
+                literals: Grown::default(),
+                triple_terms: Grown::default(),
+            },
+            blank_nodes: AtomicU64::new(start.blank_nodes),
+            writer: Mutex::new(()),
+        }
+    }
+
+    /// The files under the new terms.
+    pub fn base(&self) -> &Arc<Dictionary> {
+        &self.base
+    }
+
+    /// Number of terms of each kind, now. What [`LiveDictionary::intern`] gave before is counted,
+    /// and where a triple term is, so is what it holds.
+    pub fn counts(&self) -> TermCounts {
+        let GrownTerms {
+            start,
+            iris,
+            literals,
+            triple_terms,
+        } = &self.grown;
+        // Triple terms first: what they hold was counted before them.
+        let triple_terms = start.triple_terms + triple_terms.count();
+        TermCounts {
+            iris: start.iris + iris.count(),
+            blank_nodes: self.blank_nodes.load(Ordering::Acquire),
+            literals: start.literals + literals.count(),
+            triple_terms,
+        }
+    }
+
+    /// Bytes of memory that the new terms hold.
+    pub fn bytes(&self) -> u64 {
+        let GrownTerms {
+            iris,
+            literals,
+            triple_terms,
+            ..
+        } = &self.grown;
+        iris.bytes() + literals.bytes() + triple_terms.bytes()
+    }
+
+    /// Appends to `ids` the id of each term, in order; a term that has none gets the next one of its
+    /// kind, components of a triple term before the term. Blank nodes go by the labels that a
+    /// [`Lexicon`](crate::Lexicon) gives them, and must have been reserved. On an error nothing is
+    /// appended; a term that cannot be stored is found before the first new one is.
+    ///
+    /// Memory besides that of new terms: the keys of the batch and some 40 bytes a term.
+    pub fn intern(&self, terms: &[TermRef<'_>], ids: &mut Vec<VertexId>) -> Result<(), GrowError> {
+        let blank_nodes = self.blank_nodes.load(Ordering::Acquire);
+        Batch::new(terms, blank_nodes)?.ids(self, ids)
+    }
+
+    /// Reserves this many numbers of blank nodes and gives the first.
+    pub fn fresh_blank_nodes(&self, count: u64) -> Result<u64, GrowError> {
+        self.blank_nodes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |first| {
+                let next = first.checked_add(count)?;
+                (next <= VertexId::PAYLOAD_MAX).then_some(next)
+            })
+            .map_err(|_| GrowError::NoMoreBlankNodes)
+    }
+
+    /// Reserves all numbers of blank nodes below `end`, for changes that name them by number.
+    pub fn reserve_blank_nodes(&self, end: u64) -> Result<(), GrowError> {
+        if end > VertexId::PAYLOAD_MAX {
+            return Err(GrowError::NoMoreBlankNodes);
+        }
+        self.blank_nodes.fetch_max(end, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// What a reader sees who knows these terms and no later ones. The counts come from
+    /// [`LiveDictionary::counts`], of this dictionary or one that it was rebased from (asserted not
+    /// to exceed what there is).
+    pub fn view(self: &Arc<Self>, counts: TermCounts) -> DictionaryView {
+        DictionaryView::new(Arc::clone(self), counts)
+    }
+
+    /// The same terms with the same ids over files that hold more of them: what a checkpoint wrote
+    /// and opened again. Terms are added to one of the two dictionaries only from now on, the new
+    /// one; readers may keep the old one for as long as they like.
+    ///
+    /// The files must hold this dictionary's first terms (asserted of their number). O(new terms
+    /// that are not in them).
+    #[must_use]
+    pub fn rebased(&self, base: Arc<Dictionary>) -> LiveDictionary {
+        let writer = self.lock_writer();
+        let rebased = LiveDictionary::new(base);
+        rebased
+            .blank_nodes
+            .fetch_max(self.counts().blank_nodes, Ordering::AcqRel);
+        for kind in [Tag::Iri, Tag::Literal, Tag::TripleTerm] {
+            let (from, to) = (self.grown.start.of(kind), rebased.grown.start.of(kind));
+            assert!(
+                from <= to && to <= self.counts().of(kind),
+                "files hold the first terms of the dictionary that they are of"
+            );
+            if let (Some(old), Some(new)) = (self.grown.of(kind), rebased.grown.of(kind)) {
+                copy_from(old, to - from, new);
+            }
+        }
+        drop(writer);
+        rebased
+    }
+
+    /// The new terms.
+    pub(super) fn grown(&self) -> &GrownTerms {
+        &self.grown
+    }
+
+    /// Makes the caller the one who adds terms. Nothing that adds a term panics once it has begun,
+    /// so what a thread that panicked here leaves behind is whole.
+    pub(super) fn lock_writer(&self) -> MutexGuard<'_, ()> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds the keys of `old` from an ordinal on to `new`, which has none.
+fn copy_from(old: &Grown, first: u64, new: &Grown) {
+    let mut key = Vec::new();
+    let mut batch = KeyBatch::new();
+    let positions: Vec<usize> = (0..REBASE_KEYS).collect();
+    let count = old.count();
+    for from in (first..count).step_by(REBASE_KEYS) {
+        batch.clear();
+        for ordinal in from..count.min(from + REBASE_KEYS as u64) {
+            old.key(ordinal, &mut key);
+            batch.push(&key);
+        }
+        new.find_or_add(&batch, &positions[..batch.len()], |_, _| {})
+            .expect("what fitted one table fits another");
+    }
+    assert!(new.count() == count - first, "a key has one ordinal");
+}
