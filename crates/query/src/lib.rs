@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
+//! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
@@ -30,6 +31,7 @@ pub mod position;
 mod select_reuse;
 pub mod statistics;
 mod syntax;
+pub mod update;
 
 #[cfg(test)]
 mod tests;
@@ -39,3 +41,4 @@ pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use parse::{ParseError, ParseErrorKind, ParseOptions, parse};
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
+pub use update::{Update, parse_update};

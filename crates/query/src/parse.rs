@@ -1,14 +1,16 @@
-//! Text to [`Query`]: guard, parser, translation; and the one error type of all three.
+//! Text to [`Query`]: guard, parser, translation; and the one error type of all three, which
+//! [`crate::update`] shares.
 //!
 //! The grammar is `spargebra`'s. Its syntax errors carry a line and a column; its algebra does not,
 //! so a refused feature is looked up among the guard's tokens. Every error has a place.
 
 use crate::algebra::Query;
-use crate::guard::token::{TokenKind, Tokens};
+use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
+use crate::syntax::Reader;
 use crate::{lower, select_reuse, syntax};
-use spargebra::SparqlParser;
+use spargebra::{SparqlParser, SparqlSyntaxError};
 use std::borrow::Cow;
 
 /// How a text is to be read.
@@ -41,7 +43,7 @@ pub enum ParseErrorKind {
     Syntax,
     /// SPARQL that this release does not evaluate (400).
     Unsupported,
-    /// An update where a query is expected (400).
+    /// An update where a query is expected, or a query where an update is (400).
     Update,
     /// A base or a prefix of the [`ParseOptions`] is no IRI (400).
     Option,
@@ -76,23 +78,42 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     refuse_update(&tokens)?;
     let parser = parser(options)?;
     let plain = with_plain_booleans(&tokens);
-    let parsed = parser.clone().parse_query(&plain).or_else(|error| {
-        let again = select_reuse::written_out(&tokens);
-        let again = again.and_then(|text| parser.clone().parse_query(&text).ok());
+    let parse_query = |text: &str| parser.clone().parse_query(text);
+    let parsed = read(&tokens, &plain, "query", &parse_query)?;
+    lower::lower(&parsed, &tokens, options)
+}
+
+/// What the library reads in a text, whose `tokens` are those of the text as it was given. `plain` is
+/// that text as the library understands it.
+pub(crate) fn read<T>(
+    tokens: &Tokens<'_>,
+    plain: &str,
+    what: &'static str,
+    parse: &dyn Fn(&str) -> Result<T, SparqlSyntaxError>,
+) -> Result<T, ParseError> {
+    let parsed = parse(plain).or_else(|error| {
+        let again = select_reuse::written_out(tokens);
+        let again = again.and_then(|text| parse(&text).ok());
         again.ok_or(error)
     });
     match parsed {
         Ok(parsed) => {
-            lower::check_tokens(&tokens)?;
-            lower::lower(&parsed, &tokens, options)
+            lower::check_tokens(tokens)?;
+            Ok(parsed)
         }
-        Err(error) => Err(syntax::error(&tokens, &parser, &error.to_string())),
+        Err(error) => {
+            let reader = Reader {
+                read: &|text| parse(text).map(drop).map_err(|error| error.to_string()),
+                what,
+            };
+            Err(syntax::error(tokens, &reader, &error.to_string()))
+        }
     }
 }
 
 /// The text with `TRUE` and `FALSE` in lower case: keywords have no case (SPARQL 1.1 Query section
 /// 19.8, note 1), which the library does not know of these two. No place in the text moves.
-fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
+pub(crate) fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(tokens.text);
     for token in &tokens.tokens {
         let word = tokens.slice(*token);
@@ -108,7 +129,7 @@ fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
 }
 
 /// The library's parser with base and prefixes.
-fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
+pub(crate) fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
     let refused = |what: &str, iri: &str, error: &dyn std::fmt::Display| ParseError {
         kind: ParseErrorKind::Option,
         position: Position::START,
@@ -130,22 +151,31 @@ fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
 
 /// An update begins, after its prologue, with one of its own keywords.
 fn refuse_update(tokens: &Tokens<'_>) -> Result<(), ParseError> {
-    const UPDATES: [&str; 11] = [
-        "INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH",
-        "USING",
-    ];
-    const PROLOGUE: [&str; 3] = ["PREFIX", "BASE", "VERSION"];
-    let is_one = |words: &[&str], slice: &str| words.iter().any(|w| w.eq_ignore_ascii_case(slice));
-    let first = tokens.find(|kind, slice| kind == TokenKind::Word && !is_one(&PROLOGUE, slice));
-    match first {
-        Some(token) if is_one(&UPDATES, tokens.slice(token)) => Err(ParseError {
+    match first_keyword(tokens) {
+        Some(token) if is_one(tokens.slice(token), &UPDATES) => Err(ParseError {
             kind: ParseErrorKind::Update,
             position: Position::of_offset(tokens.text, token.start as usize),
             message: format!(
-                "{} is an update, not a query",
+                "{} is an update, not a query: send it where updates are accepted",
                 tokens.slice(token).to_ascii_uppercase()
             ),
         }),
         _ => Ok(()),
     }
+}
+
+/// The keywords that operations of an update begin with, and `USING`.
+pub(crate) const UPDATES: [&str; 11] = [
+    "INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH", "USING",
+];
+
+/// The first keyword after the prologue.
+pub(crate) fn first_keyword(tokens: &Tokens<'_>) -> Option<Token> {
+    const PROLOGUE: [&str; 3] = ["PREFIX", "BASE", "VERSION"];
+    tokens.find(|kind, slice| kind == TokenKind::Word && !is_one(slice, &PROLOGUE))
+}
+
+/// Whether a word is one of these, whatever its case.
+pub(crate) fn is_one(word: &str, of: &[&str]) -> bool {
+    of.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
 }

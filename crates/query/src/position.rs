@@ -44,6 +44,21 @@ impl Position {
         }
     }
 
+    /// The place of an offset that is not before this one. O(bytes between).
+    pub(crate) fn further(self, text: &str, offset: usize) -> Position {
+        let between = &text[self.offset as usize..offset];
+        let lines = between.bytes().filter(|&byte| byte == b'\n').count() as u32;
+        let (before, in_line) = match between.rfind('\n') {
+            Some(feed) => (1, &between[feed + 1..]),
+            None => (self.column, between),
+        };
+        Position {
+            line: self.line + lines,
+            column: before + in_line.chars().count() as u32,
+            offset: offset as u32,
+        }
+    }
+
     /// The place of a line and a column, both from 1; beyond the text is its end. O(text).
     pub fn of_line_and_column(text: &str, line: usize, column: usize) -> Position {
         let mut start = 0;
@@ -85,6 +100,12 @@ mod tests {
         assert_eq!(place(5), (2, 2));
         assert_eq!(place(99), (3, 1));
         assert_eq!(Position::of_line_and_column(text, 2, 2).offset, 5);
+        for from in [0, 1, 2, 3, 5] {
+            for to in [5, 6] {
+                let position = Position::of_offset(text, from).further(text, to);
+                assert_eq!(position, Position::of_offset(text, to));
+            }
+        }
         assert_eq!(Position::of_line_and_column(text, 9, 9).offset, 7);
     }
 }

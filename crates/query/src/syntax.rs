@@ -12,7 +12,6 @@ use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use oxrdf::NamedNode;
-use spargebra::SparqlParser;
 use std::ops::Range;
 
 /// The longest keyword of the grammar, `ENCODE_FOR_URI`, and some room.
@@ -21,8 +20,16 @@ const KEYWORD_BYTES_MAX: usize = 20;
 /// Longer texts are not parsed again to find the token.
 const TRIAL_BYTES_MAX: usize = 1 << 16;
 
+/// What reads a text, to try again.
+pub(crate) struct Reader<'r> {
+    /// The parser: its message, if it refuses the text.
+    pub(crate) read: &'r dyn Fn(&str) -> Result<(), String>,
+    /// What the text is to be.
+    pub(crate) what: &'static str,
+}
+
 /// The error for a parser's message, `error at LINE:COLUMN: expected ...`.
-pub(crate) fn error(tokens: &Tokens<'_>, parser: &SparqlParser, message: &str) -> ParseError {
+pub(crate) fn error(tokens: &Tokens<'_>, parser: &Reader<'_>, message: &str) -> ParseError {
     let (reported, expected) = read(tokens.text, message);
     let culprit = culprit(tokens, parser, reported.offset as usize);
     let hidden = culprit.and_then(|token| hidden_reason(tokens, parser, token));
@@ -56,7 +63,7 @@ pub(crate) fn error(tokens: &Tokens<'_>, parser: &SparqlParser, message: &str) -
         }
         (None, None) => (
             Position::of_offset(tokens.text, tokens.text.len()),
-            "unexpected end of the query".to_owned(),
+            format!("unexpected end of the {}", parser.what),
         ),
     };
     ParseError {
@@ -95,19 +102,19 @@ fn reason(expected: &str) -> Option<&str> {
 
 /// An objection that the message does not list, because keywords were tried further on: at the end of a
 /// text that stops before the token, or after it, nothing is further on.
-fn hidden_reason(tokens: &Tokens<'_>, parser: &SparqlParser, token: Token) -> Option<String> {
+fn hidden_reason(tokens: &Tokens<'_>, parser: &Reader<'_>, token: Token) -> Option<String> {
     if tokens.text.len() > TRIAL_BYTES_MAX {
         return None;
     }
     [token.start, token.end].into_iter().find_map(|end| {
         let start = &tokens.text[..end as usize];
-        let message = parser.clone().parse_query(start).err()?.to_string();
+        let message = (parser.read)(start).err()?;
         reason(read(start, &message).1).map(str::to_owned)
     })
 }
 
 /// The first token that the parser cannot use; `None` where the text only ends too early.
-fn culprit(tokens: &Tokens<'_>, parser: &SparqlParser, reported: usize) -> Option<Token> {
+fn culprit(tokens: &Tokens<'_>, parser: &Reader<'_>, reported: usize) -> Option<Token> {
     let list = &tokens.tokens;
     let last = list.partition_point(|token| (token.start as usize) <= reported);
     if tokens.text.len() > TRIAL_BYTES_MAX {
@@ -128,14 +135,14 @@ fn culprit(tokens: &Tokens<'_>, parser: &SparqlParser, reported: usize) -> Optio
 }
 
 /// Whether the parser, given the text up to and with a token, asks for more after it.
-fn is_usable(tokens: &Tokens<'_>, parser: &SparqlParser, token: Token) -> bool {
+fn is_usable(tokens: &Tokens<'_>, parser: &Reader<'_>, token: Token) -> bool {
     let mut start = tokens.text[..token.end as usize].to_owned();
     // A name may go on: what counts is the token as it stands.
     start.push_str(&" ".repeat(2 * KEYWORD_BYTES_MAX));
-    match parser.clone().parse_query(&start) {
-        Ok(_) => true,
+    match (parser.read)(&start) {
+        Ok(()) => true,
         Err(error) => {
-            let (reported, _) = read(&start, &error.to_string());
+            let (reported, _) = read(&start, &error);
             reported.offset as usize == start.len()
         }
     }

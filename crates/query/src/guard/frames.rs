@@ -7,12 +7,18 @@
 //! | `(` | expression | within one; after FILTER; after a builtin's name or another keyword; in the head of a SELECT and after its WHERE |
 //! | `(` | data: a collection, a path, a list of VALUES | otherwise |
 //! | `{` | values | after VALUES |
+//! | `{` | data: quads to be inserted or deleted | outside of all brackets, after DATA, INSERT or DELETE |
 //! | `{` | group | otherwise |
 //! | `[`, `<<`, `<<(`, `{\|` | as written | |
 //!
 //! Only within expressions does `<` compare and `/` divide, so this decides how text is cut into
 //! tokens; it follows the grammar on every prefix that the parser accepts, and beyond the first
 //! syntax error the parser reads nothing.
+//!
+//! **Updates.** A `;` outside of all brackets ends an operation (SPARQL 1.1 Update, grammar rule
+//! Update), which is parsed and planned on its own, so what is counted begins anew. The quads of data
+//! become a flat list, of which neither a chain nor a join is made: what bounds them is the length of
+//! the text. In a query neither can stand, so this says nothing of queries.
 
 use super::lexer::{Lexer, Place, Unclosed};
 use super::limits::{Limit, Limits};
@@ -78,6 +84,8 @@ struct Frame {
     name_follows: bool,
     /// A group that began with SELECT.
     select: bool,
+    /// Within quads to be inserted or deleted.
+    data: bool,
 }
 
 impl Frame {
@@ -100,6 +108,7 @@ impl Frame {
             values: false,
             name_follows: false,
             select: kind == Kind::Root,
+            data: false,
         }
     }
 
@@ -232,9 +241,20 @@ impl<'t> Scanner<'t> {
         }
     }
 
+    /// Whether a brace holds quads to be inserted or deleted.
+    fn begins_data(&self) -> bool {
+        const BEFORE: [&str; 3] = ["DATA", "INSERT", "DELETE"];
+        let follows = |&before: &Token| {
+            let slice = self.slice(before);
+            before.kind == TokenKind::Word && BEFORE.iter().any(|word| ends_with(slice, word))
+        };
+        self.top().kind == Kind::Root && self.tokens.last().is_some_and(follows)
+    }
+
     fn open(&mut self, token: Token, kind: Kind, opened: &'static str) -> Result<(), GuardError> {
         let mut frame = Frame::new(kind, opened, token.start);
         frame.doublings = self.top().doublings + self.doublings(kind);
+        frame.data = self.top().data || kind == Kind::Group && self.begins_data();
         frame.is_collection = kind == Kind::Data && self.counts_terms();
         frame.statements = if frame.has_statements() {
             self.frames.len()
@@ -280,8 +300,8 @@ impl<'t> Scanner<'t> {
     fn counts_terms(&self) -> bool {
         let frame = self.top();
         match frame.kind {
-            Kind::Data => frame.is_collection,
-            Kind::Group | Kind::Bracket | Kind::Annotation => !frame.values,
+            Kind::Data => frame.is_collection && !frame.data,
+            Kind::Group | Kind::Bracket | Kind::Annotation => !frame.values && !frame.data,
             _ => false,
         }
     }
@@ -291,7 +311,7 @@ impl<'t> Scanner<'t> {
         let frame = self.top_mut();
         match kind {
             Kind::Group | Kind::Values => {
-                frame.chain += 2;
+                frame.chain += if frame.data { 0 } else { 2 };
                 frame.constraint = false;
                 frame.values = false;
                 frame.name_follows = false;
@@ -340,6 +360,7 @@ impl<'t> Scanner<'t> {
             self.nest(1, token)?;
         }
         match kind {
+            Kind::Root if slice == ";" => self.next_operation(token),
             Kind::Expression | Kind::Root => {
                 self.top_mut().chain += u64::from(slice != ",");
                 self.check_depth(self.frames.len() - 1, token.start as usize)
@@ -349,6 +370,17 @@ impl<'t> Scanner<'t> {
             }
             Kind::Values | Kind::Triple => Ok(()),
         }
+    }
+
+    /// The operation of an update ends.
+    fn next_operation(&mut self, token: Token) -> Result<(), GuardError> {
+        self.check_depth(0, token.start as usize)?;
+        *self.top_mut() = Frame::new(Kind::Root, "", 0);
+        self.live = 0;
+        self.patterns = 0;
+        self.aggregates = 0;
+        self.names = 0;
+        Ok(())
     }
 
     /// Separators of statements, and the operators of paths.
@@ -476,6 +508,9 @@ impl<'t> Scanner<'t> {
     }
 
     fn count_patterns(&mut self, more: u64, token: Token) -> Result<(), GuardError> {
+        if self.top().data {
+            return Ok(());
+        }
         self.patterns += more;
         let used = self.patterns;
         self.check(
@@ -493,8 +528,10 @@ impl<'t> Scanner<'t> {
     }
 
     fn count_rereads(&mut self, token: Token) -> Result<(), GuardError> {
-        let doublings = self.top().doublings;
-        if doublings > 0 {
+        let frame = self.top();
+        let doublings = frame.doublings;
+        // Data that are read twice are still read in linear time.
+        if doublings > u32::from(frame.data) {
             self.rereads = self
                 .rereads
                 .saturating_add(1_u64.checked_shl(doublings).unwrap_or(u64::MAX));

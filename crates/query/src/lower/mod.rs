@@ -13,6 +13,7 @@
 //! | `function` | the builtins and casts |
 //! | `service`, `print` | `SERVICE`: the query that is sent |
 //! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
+//! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
 //! | `refusal` | what is refused although the parser takes it |
 //!
 //! Costs time linear in the algebra times its depth of nested scopes, and stack for each bracket of
@@ -31,8 +32,10 @@ mod print;
 mod refusal;
 mod select;
 mod service;
+mod update;
 
-pub(crate) use refusal::check_tokens;
+pub(crate) use refusal::{check_tokens, prefixes};
+pub(crate) use update::{Modification, lower_modification};
 
 use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
@@ -73,16 +76,7 @@ pub(crate) fn lower(
     tokens: &Tokens<'_>,
     options: &ParseOptions,
 ) -> Result<Query, ParseError> {
-    let mut lowering = Lowering {
-        tokens,
-        written: written(tokens),
-        scopes: vec![Scope::outermost()],
-        variables: Vec::new(),
-        is_written: Vec::new(),
-        prefixes: refusal::prefixes(tokens, options),
-        constants: Vec::new(),
-        constant_ids: HashMap::new(),
-    };
+    let mut lowering = Lowering::new(tokens, options);
     let dataset = lowering.dataset(algebra.dataset());
     let mut body = Group::default();
     let form = lowering.form(algebra, &mut body)?;
@@ -128,7 +122,20 @@ impl Context {
     }
 }
 
-impl Lowering<'_> {
+impl<'t> Lowering<'t> {
+    fn new(tokens: &'t Tokens<'t>, options: &ParseOptions) -> Lowering<'t> {
+        Lowering {
+            tokens,
+            written: written(tokens),
+            scopes: vec![Scope::outermost()],
+            variables: Vec::new(),
+            is_written: Vec::new(),
+            prefixes: refusal::prefixes(tokens, options),
+            constants: Vec::new(),
+            constant_ids: HashMap::new(),
+        }
+    }
+
     fn constant(&mut self, term: Term) -> ConstantId {
         if let Some(id) = self.constant_ids.get(&term) {
             return *id;

@@ -168,7 +168,7 @@ fn misplaced(tokens: &Tokens<'_>) -> Option<Token> {
 
 /// The prefixes of the options and of the text's prologue, the latter last. Relative ones, which
 /// only the parser resolves, are left out: they are for printing.
-pub(super) fn prefixes(tokens: &Tokens<'_>, options: &ParseOptions) -> Vec<(String, String)> {
+pub(crate) fn prefixes(tokens: &Tokens<'_>, options: &ParseOptions) -> Vec<(String, String)> {
     let mut prefixes = options.prefixes.clone();
     for triple in tokens.tokens.windows(3) {
         let [keyword, name, iri] = [triple[0], triple[1], triple[2]].map(|t| tokens.slice(t));

@@ -1,13 +1,14 @@
-//! The syntax tests of the W3C suites: which texts are queries and which are none. Skipped, and said
-//! so, where `../shared` is not there.
+//! The syntax tests of the W3C suites: which texts are queries or updates and which are
+//! none. Skipped, and said so, where `../shared` is not there.
 
 use crate::{ParseErrorKind, ParseOptions};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A test of a manifest: whether the text is a query, and where it is.
+/// A test of a manifest: whether the text is to be accepted, and where it is. Updates are told by the
+/// extension.
 struct Case {
-    is_query: bool,
+    is_accepted: bool,
     path: PathBuf,
 }
 
@@ -36,8 +37,14 @@ fn cases(manifest: &Path) -> Vec<Case> {
     while let Some(word) = words.next() {
         let word = word.trim_end_matches(';');
         match word {
-            "mf:PositiveSyntaxTest" | "mf:PositiveSyntaxTest11" => kind = Some(true),
-            "mf:NegativeSyntaxTest" | "mf:NegativeSyntaxTest11" => kind = Some(false),
+            "mf:PositiveSyntaxTest"
+            | "mf:PositiveSyntaxTest11"
+            | "mf:PositiveUpdateSyntaxTest"
+            | "mf:PositiveUpdateSyntaxTest11" => kind = Some(true),
+            "mf:NegativeSyntaxTest"
+            | "mf:NegativeSyntaxTest11"
+            | "mf:NegativeUpdateSyntaxTest"
+            | "mf:NegativeUpdateSyntaxTest11" => kind = Some(false),
             "mf:action" => {
                 let name = words.next().unwrap_or_default();
                 let name = name
@@ -45,9 +52,9 @@ fn cases(manifest: &Path) -> Vec<Case> {
                     .split('>')
                     .next()
                     .unwrap_or_default();
-                if let Some(is_query) = kind.take() {
+                if let Some(is_accepted) = kind.take() {
                     let path = manifest.with_file_name(name);
-                    cases.push(Case { is_query, path });
+                    cases.push(Case { is_accepted, path });
                 }
             }
             // A test of another kind has its own action.
@@ -73,30 +80,36 @@ fn syntax_tests() {
     let cases: Vec<Case> = found.iter().flat_map(|manifest| cases(manifest)).collect();
     assert!(cases.len() > 300, "{} syntax tests", cases.len());
     let mut differ = String::new();
+    let mut updates = 0;
     for case in &cases {
         let Ok(text) = std::fs::read_to_string(&case.path) else {
             let _ = writeln!(differ, "{}: cannot be read", case.path.display());
             continue;
         };
-        let answer = crate::parse(
-            &text,
-            &ParseOptions {
-                base: Some("http://example.org/".to_owned()),
-                ..ParseOptions::default()
-            },
-        );
+        let options = ParseOptions {
+            base: Some("http://example.org/".to_owned()),
+            ..ParseOptions::default()
+        };
+        let is_update = case.path.extension().is_some_and(|end| end == "ru");
+        updates += usize::from(is_update);
+        let answer = if is_update {
+            crate::parse_update(&text, &options).map(drop)
+        } else {
+            crate::parse(&text, &options).map(drop)
+        };
         // A function that is named by an unknown IRI is refused by name, though its syntax is right.
-        let is_query = match &answer {
-            Ok(_) => true,
+        let is_accepted = match &answer {
+            Ok(()) => true,
             Err(error) => error.kind == ParseErrorKind::Unsupported,
         };
-        if is_query != case.is_query {
+        if is_accepted != case.is_accepted {
             let error = answer
                 .err()
                 .map_or("accepted".to_owned(), |error| error.to_string());
             let _ = writeln!(differ, "{}: {error}", case.path.display());
         }
     }
+    assert!(updates > 50, "{updates} syntax tests of updates");
     assert!(
         differ.is_empty(),
         "of {} tests these differ:\n{differ}",

@@ -1,0 +1,233 @@
+//! `DELETE`, `INSERT`, `WHERE` (SPARQL 1.1 Update sections 3.1.3 and 4.2.4): a query for the pattern, and
+//! templates over its columns.
+//!
+//! The query is a `SELECT` of the variables that the templates name, so it is planned and run like any
+//! other. A quad that names a variable which the pattern cannot bind is never made (section 4.2.4: a
+//! template with an unbound variable gives nothing) and is left out here, so templates of any length
+//! have no more columns than the pattern has variables. Templates without variables and blank nodes ask
+//! only whether there is a solution, and so the query stops at the first.
+//!
+//! **WITH** names the graph that the pattern is matched against where no `GRAPH` says otherwise, and
+//! leaves the named graphs as they are (section 3.1.3). So the graph is written into the patterns, as
+//! for `GRAPH`; but that it exists is not asked for. `USING` replaces the dataset, as `FROM` does.
+
+use super::names::Slots;
+use super::{Context, Lowering};
+use crate::algebra::{Element, Group, Query};
+use crate::guard::token::Tokens;
+use crate::parse::{ParseError, ParseOptions};
+use crate::plan::{ConstantId, Form, Node, Slot, TemplateTerm};
+use crate::update::QuadTemplate;
+use oxrdf::{NamedNode, Term};
+use spargebra::algebra::{GraphPattern, QueryDataset};
+use spargebra::term::{
+    GraphNamePattern, GroundQuadPattern, NamedNodePattern, QuadPattern, TermPattern, TriplePattern,
+};
+use std::collections::HashMap;
+
+/// `DELETE`, `INSERT`, `WHERE` as parsed.
+pub(crate) struct Modification<'a> {
+    pub(crate) delete: &'a [GroundQuadPattern],
+    pub(crate) insert: &'a [QuadPattern],
+    /// Without named graphs where it stands for `WITH`.
+    pub(crate) using: Option<&'a QueryDataset>,
+    pub(crate) pattern: &'a GraphPattern,
+    pub(crate) base: Option<String>,
+}
+
+/// A query, and what is deleted and inserted for each of its rows.
+pub(crate) struct Lowered {
+    pub(crate) query: Query,
+    pub(crate) delete: Vec<QuadTemplate>,
+    pub(crate) insert: Vec<QuadTemplate>,
+}
+
+/// Translates a parsed operation. `tokens` are its own.
+pub(crate) fn lower_modification(
+    modification: &Modification<'_>,
+    tokens: &Tokens<'_>,
+    options: &ParseOptions,
+) -> Result<Lowered, ParseError> {
+    let mut lowering = Lowering::new(tokens, options);
+    let with = modification.using.and_then(with);
+    let using = modification.using.filter(|_| with.is_none());
+    let dataset = lowering.dataset(using);
+    let graph = with.map(|graph| Node::Constant(lowering.constant(graph.clone().into())));
+    let context = Context {
+        graph,
+        ..Context::top()
+    };
+    let table = lowering.spine(modification.pattern, &context)?;
+    let mut templates = Templates {
+        bound: &table.maybe,
+        labels: HashMap::new(),
+        columns: Vec::new(),
+        is_column: Slots::default(),
+    };
+    let mut delete = Vec::with_capacity(modification.delete.len());
+    for quad in modification.delete {
+        delete.extend(templates.quad(&mut lowering, &plain(quad))?);
+    }
+    let mut insert = Vec::with_capacity(modification.insert.len());
+    for quad in modification.insert {
+        insert.extend(templates.quad(&mut lowering, quad)?);
+    }
+    let asks_only = templates.columns.is_empty() && templates.labels.is_empty();
+    let columns = templates.columns;
+    let mut body = Group {
+        elements: table.elements,
+    };
+    body.elements.push(Element::Project(columns.clone()));
+    if asks_only {
+        body.elements.push(Element::Slice {
+            offset: 0,
+            limit: Some(1),
+        });
+    }
+    let query = Query {
+        variables: lowering.variables,
+        constants: lowering.constants,
+        prefixes: lowering.prefixes,
+        dataset,
+        base: modification.base.clone(),
+        body,
+        form: Form::Select(columns),
+    };
+    Ok(Lowered {
+        query,
+        delete,
+        insert,
+    })
+}
+
+/// The graph of `WITH`, for which the parser writes a dataset that says nothing of named graphs.
+fn with(using: &QueryDataset) -> Option<&NamedNode> {
+    match (&using.default[..], &using.named) {
+        ([graph], None) => Some(graph),
+        _ => None,
+    }
+}
+
+/// A quad of `DELETE`, which has no blank nodes, as any other.
+fn plain(quad: &GroundQuadPattern) -> QuadPattern {
+    QuadPattern {
+        subject: quad.subject.clone().into(),
+        predicate: quad.predicate.clone(),
+        object: quad.object.clone().into(),
+        graph_name: quad.graph_name.clone(),
+    }
+}
+
+/// Makes the templates of one operation.
+struct Templates<'a> {
+    /// What the pattern may bind.
+    bound: &'a Slots,
+    labels: HashMap<String, u32>,
+    /// The columns used, in the order of their first use.
+    columns: Vec<Slot>,
+    is_column: Slots,
+}
+
+impl Templates<'_> {
+    /// `None` for a quad that is never made.
+    fn quad(
+        &mut self,
+        lowering: &mut Lowering<'_>,
+        quad: &QuadPattern,
+    ) -> Result<Option<QuadTemplate>, ParseError> {
+        let graph = match &quad.graph_name {
+            GraphNamePattern::DefaultGraph => None,
+            GraphNamePattern::NamedNode(graph) => Some(Node::Constant(named(lowering, graph))),
+            GraphNamePattern::Variable(variable) => {
+                match self.slot(lowering, variable.as_str())? {
+                    Some(slot) => Some(Node::Slot(slot)),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let triple = self.triple(lowering, (&quad.subject, &quad.predicate, &quad.object))?;
+        let Some(triple) = triple else {
+            return Ok(None);
+        };
+        for part in &triple {
+            self.note(part);
+        }
+        if let Some(Node::Slot(slot)) = graph {
+            self.note(&TemplateTerm::Slot(slot));
+        }
+        Ok(Some(QuadTemplate { triple, graph }))
+    }
+
+    /// Notes the columns. As deep as triple terms are nested, which the guard bounds.
+    fn note(&mut self, part: &TemplateTerm) {
+        match part {
+            TemplateTerm::Slot(slot) if !self.is_column.contains(*slot) => {
+                self.is_column.insert(*slot);
+                self.columns.push(*slot);
+            }
+            TemplateTerm::Slot(_) | TemplateTerm::Constant(_) | TemplateTerm::Blank(_) => {}
+            TemplateTerm::Triple(parts) => parts.iter().for_each(|part| self.note(part)),
+        }
+    }
+
+    fn triple(
+        &mut self,
+        lowering: &mut Lowering<'_>,
+        (subject, predicate, object): (&TermPattern, &NamedNodePattern, &TermPattern),
+    ) -> Result<Option<[TemplateTerm; 3]>, ParseError> {
+        let predicate = match predicate {
+            NamedNodePattern::NamedNode(node) => {
+                Some(TemplateTerm::Constant(named(lowering, node)))
+            }
+            NamedNodePattern::Variable(variable) => self
+                .slot(lowering, variable.as_str())?
+                .map(TemplateTerm::Slot),
+        };
+        let subject = self.term(lowering, subject)?;
+        let object = self.term(lowering, object)?;
+        Ok(match (subject, predicate, object) {
+            (Some(subject), Some(predicate), Some(object)) => Some([subject, predicate, object]),
+            _ => None,
+        })
+    }
+
+    fn term(
+        &mut self,
+        lowering: &mut Lowering<'_>,
+        term: &TermPattern,
+    ) -> Result<Option<TemplateTerm>, ParseError> {
+        Ok(match term {
+            TermPattern::NamedNode(node) => Some(TemplateTerm::Constant(named(lowering, node))),
+            TermPattern::Literal(literal) => Some(TemplateTerm::Constant(
+                lowering.constant(literal.clone().into()),
+            )),
+            TermPattern::Variable(variable) => self
+                .slot(lowering, variable.as_str())?
+                .map(TemplateTerm::Slot),
+            TermPattern::BlankNode(node) => {
+                let next = self.labels.len() as u32;
+                let number = self.labels.entry(node.as_str().to_owned()).or_insert(next);
+                Some(TemplateTerm::Blank(*number))
+            }
+            TermPattern::Triple(triple) => {
+                let TriplePattern {
+                    subject,
+                    predicate,
+                    object,
+                } = &**triple;
+                self.triple(lowering, (subject, predicate, object))?
+                    .map(|triple| TemplateTerm::Triple(Box::new(triple)))
+            }
+        })
+    }
+
+    /// The column of a variable that the pattern may bind.
+    fn slot(&self, lowering: &mut Lowering<'_>, name: &str) -> Result<Option<Slot>, ParseError> {
+        let known = lowering.known(name)?;
+        Ok(known.filter(|slot| self.bound.contains(*slot)))
+    }
+}
+
+fn named(lowering: &mut Lowering<'_>, node: &NamedNode) -> ConstantId {
+    lowering.constant(Term::from(node.clone()))
+}
