@@ -4,6 +4,7 @@
 //! STORE/
 //!   CURRENT                 64 bytes: which generation, and the checksum of its manifest
 //!   LOCK                    held by whoever writes
+//!   log/                    changes since the generation was written (see [`log`](crate::log))
 //!   g-0000000000000001/     a generation: immutable once CURRENT names it
 //!     MANIFEST              every file's length and checksum, counts
 //!     segments-out.bin ...  parts
@@ -26,8 +27,8 @@ pub mod generation;
 pub mod manifest;
 pub mod open;
 
-pub use generation::{BeginError, NewGeneration, begin};
-pub use manifest::Manifest;
+pub use generation::{BeginError, NewGeneration, WriterLock, begin, begin_locked, lock_writer};
+pub use manifest::{Manifest, SNAPSHOT_COUNT};
 pub use open::{OpenError, Opened, open};
 
 /// Name of the file that names the current generation.

@@ -1,9 +1,9 @@
 //! The seam to stable storage: who keeps bytes?
 //!
 //! Files are written once from front to back, synced, renamed into place and then only mapped. That
-//! is all a store does, so it is all a disk offers; and a [`SimDisk`] can forget, at a power cut,
-//! exactly what a real one may forget: a `kill -9` keeps the kernel's cache, so only this proves
-//! that each sync is where it must be.
+//! is all a store and its log do, so it is all a disk offers: no file is opened again for writing.
+//! A [`SimDisk`] can forget, at a power cut, exactly what a real one may forget: a `kill -9` keeps
+//! the kernel's cache, so only this proves that each sync is where it must be.
 //!
 //! What survives a power cut, by this contract:
 //!
@@ -36,6 +36,9 @@ pub trait Disk: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
     /// The whole file as bytes that never change: nobody may append to it any more.
     fn map(&self, path: &Path) -> io::Result<Region>;
+    /// Returns after everything appended to a file, by whomever, has reached stable storage. For a
+    /// file that was found: its writer may have been killed before it synced.
+    fn sync_file(&self, path: &Path) -> io::Result<()>;
     /// The names in a directory, ascending.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Gives a file another name in the same directory, replacing what had it. Atomic.

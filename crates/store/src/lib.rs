@@ -8,6 +8,7 @@
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
+//! - [`log`]: the changes that no generation holds yet;
 //! - [`testing`]: graphs for tests.
 
 pub mod check;
@@ -18,6 +19,7 @@ pub mod format;
 mod graph_index;
 mod lists;
 pub mod load;
+pub mod log;
 pub mod parts;
 mod segment;
 mod signature;

@@ -262,6 +262,9 @@ impl Disk for NoRename {
     fn map(&self, path: &Path) -> io::Result<memory::Region> {
         self.0.map(path)
     }
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.0.sync_file(path)
+    }
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         self.0.list(path)
     }

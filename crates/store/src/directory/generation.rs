@@ -18,7 +18,8 @@
 //! a CURRENT from before finds its files missing and reads it again (see [`open`](super::open)).
 //! A first load that fails removes the directory that it made.
 //!
-//! One writer at a time holds the lock. The number of a new generation is above every number found,
+//! One writer at a time holds the lock: a load for its own time, a live store for all of its life
+//! ([`lock_writer`]), in which it begins generations [under it](begin_locked). The number of a new generation is above every number found,
 //! named or not, so leftovers are never written into.
 
 use super::manifest::{FileHead, KIND_CURRENT, Manifest};
@@ -34,8 +35,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Why no new generation could be begun or completed. The store is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
-    /// Another process is loading into this store.
-    #[error("{path}: another load into this store is running")]
+    /// Another writer holds the lock.
+    #[error("{path}: another load into this store is running, or a server that changes it")]
     Locked {
         /// The store.
         path: PathBuf,
@@ -66,7 +67,37 @@ pub struct NewGeneration<'d> {
     is_committed: bool,
     /// Whether the store's directory was made for this generation.
     is_first: bool,
+    /// Held for this generation only; absent where its caller holds one.
+    _lock: Option<WriterLock>,
+}
+
+/// The right to write into a store, until it is dropped or its holder's process ends.
+pub struct WriterLock {
+    store: PathBuf,
     _lock: Box<dyn DiskLock>,
+}
+
+impl WriterLock {
+    /// The store.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+}
+
+/// Takes the writers' lock of the store at `path`, which must be there. Does not wait.
+pub fn lock_writer(disk: &dyn Disk, path: &Path) -> Result<WriterLock, BeginError> {
+    refuse_foreign(disk, path)?;
+    let file = path.join(LOCK);
+    match disk.lock(&file) {
+        Ok(lock) => Ok(WriterLock {
+            store: path.to_owned(),
+            _lock: lock,
+        }),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(BeginError::Locked {
+            path: path.to_owned(),
+        }),
+        Err(source) => Err(BeginError::Io { file, source }),
+    }
 }
 
 /// Begins a new generation of the store at `path`, making the directory where it is missing (in
@@ -87,15 +118,24 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(at(path)(error)),
     }
-    refuse_foreign(disk, path)?;
-    let lock = disk
-        .lock(&path.join(LOCK))
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::WouldBlock => BeginError::Locked {
-                path: path.to_owned(),
-            },
-            _ => at(&path.join(LOCK))(source),
-        })?;
+    let lock = lock_writer(disk, path)?;
+    let mut begun = begin_locked(disk, &lock)?;
+    begun.is_first = is_first;
+    begun._lock = Some(lock);
+    Ok(begun)
+}
+
+/// Begins a new generation of the store whose writers' lock the caller holds, for as long as it is
+/// written.
+pub fn begin_locked<'d>(
+    disk: &'d dyn Disk,
+    lock: &WriterLock,
+) -> Result<NewGeneration<'d>, BeginError> {
+    let path = lock.store();
+    let at = |file: &Path| {
+        let file = file.to_owned();
+        move |source| BeginError::Io { file, source }
+    };
     let previous = match read_current(disk, path) {
         Ok(current) => Some(current.generation),
         Err(OpenError::Missing { .. } | OpenError::Empty { .. }) => adopt(disk, path)?,
@@ -120,8 +160,8 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
         previous,
         files: Mutex::default(),
         is_committed: false,
-        is_first,
-        _lock: lock,
+        is_first: false,
+        _lock: None,
     })
 }
 
@@ -189,6 +229,9 @@ fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), BeginError> {
                 what,
             })
         }
+        io::ErrorKind::NotFound => BeginError::Store(OpenError::Missing {
+            path: path.to_owned(),
+        }),
         _ => BeginError::Io {
             file: path.to_owned(),
             source,

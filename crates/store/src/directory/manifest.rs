@@ -47,6 +47,9 @@ const _: () = assert!(size_of::<FileHead>() == HEAD_BYTES);
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 64;
+/// Name of the count that says which commit is the last that the generation holds; absent, 0. The
+/// log's records behind it are what a generation lacks.
+pub const SNAPSHOT_COUNT: &str = "snapshot";
 /// Kind of CURRENT.
 pub(crate) const KIND_CURRENT: [u8; 4] = *b"curr";
 /// Kind of MANIFEST.
@@ -203,6 +206,11 @@ impl Manifest {
         }
         let manifest = read_body(body, head.generation);
         manifest.ok_or(HeadError::Damaged("its body is cut"))
+    }
+
+    /// The last commit that the generation holds; 0 where there was none.
+    pub fn snapshot(&self) -> u64 {
+        self.counts.get(SNAPSHOT_COUNT).copied().unwrap_or(0)
     }
 
     /// Name of the generation's directory.

@@ -3,8 +3,9 @@
 //! It keeps two pictures: what programs see, and what has certainly reached the medium. A power cut
 //! leaves the second and, chosen by the seed, any part of the difference:
 //!
-//! - of bytes appended since the last sync of a file: none, a prefix, or their length with some
-//!   sectors never written (zeros);
+//! - of bytes appended since the last sync of a file: none, a prefix, or the length of a prefix with
+//!   any of its sectors never written (zeros), or as they were after an earlier one of the appends:
+//!   so appends reach the medium in any order, sector by sector;
 //! - of names changed since the last sync of a directory: any subset, in order.
 //!
 //! Everything follows from the seed and the calls, so a failing case is replayed by its seed and
@@ -61,6 +62,8 @@ struct State {
 struct FileState {
     bytes: Vec<u8>,
     synced_bytes: usize,
+    /// Lengths after each append since the last sync.
+    appended: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,6 +210,13 @@ impl SimDisk {
     }
 }
 
+impl FileState {
+    fn sync(&mut self) {
+        self.synced_bytes = self.bytes.len();
+        self.appended.clear();
+    }
+}
+
 impl State {
     /// The next number of the seeded sequence (SplitMix64).
     fn random(&mut self) -> u64 {
@@ -243,22 +253,39 @@ impl State {
 
     fn surviving_bytes(&mut self, file: usize) -> FileState {
         let mut bytes = self.files[file].bytes.clone();
+        let appended = std::mem::take(&mut self.files[file].appended);
         let synced = self.files[file].synced_bytes.min(bytes.len());
         let unsynced = bytes.len() - synced;
-        match self.random() % 3 {
-            0 => bytes.truncate(synced),
-            1 => bytes.truncate(synced + self.random() as usize % (unsynced + 1)),
-            _ => {
-                for sector in bytes[synced..].chunks_mut(SECTOR_BYTES) {
-                    if self.random().is_multiple_of(2) {
-                        sector.fill(0);
-                    }
-                }
-            }
+        let kind = self.random() % 4;
+        if kind == 0 {
+            bytes.truncate(synced);
+        } else if kind % 2 == 1 {
+            bytes.truncate(synced + self.random() as usize % (unsynced + 1));
+        }
+        if kind > 1 {
+            self.lose_sectors(&mut bytes, synced, &appended);
         }
         FileState {
             synced_bytes: bytes.len(),
             bytes,
+            appended: Vec::new(),
+        }
+    }
+
+    /// Leaves each sector whole, never written, or as it was after an earlier append.
+    fn lose_sectors(&mut self, bytes: &mut [u8], synced: usize, appended: &[usize]) {
+        let mut start = synced;
+        while start < bytes.len() {
+            let end = (start + 1).next_multiple_of(SECTOR_BYTES).min(bytes.len());
+            let states: Vec<usize> = appended
+                .iter()
+                .copied()
+                .filter(|length| (start + 1..end).contains(length))
+                .chain([start, end])
+                .collect();
+            let kept = states[self.random() as usize % states.len()];
+            bytes[kept..end].fill(0);
+            start = end;
         }
     }
 
@@ -342,6 +369,13 @@ impl Disk for SimDisk {
         let state = self.call(false)?;
         let file = state.require_file(path)?;
         Region::heap(&state.files[file].bytes)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.call(true)?;
+        let file = state.require_file(path)?;
+        state.files[file].sync();
+        Ok(())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -429,6 +463,8 @@ impl AppendFile for SimFile {
             .bytes
             .extend_from_slice(&bytes[..fitting]);
         state.used_bytes += fitting as u64;
+        let file = &mut state.files[self.file];
+        file.appended.push(file.bytes.len());
         if fitting < bytes.len() {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -437,8 +473,7 @@ impl AppendFile for SimFile {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.disk.call(true)?;
-        let file = &mut state.files[self.file];
-        file.synced_bytes = file.bytes.len();
+        state.files[self.file].sync();
         Ok(())
     }
 }

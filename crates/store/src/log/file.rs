@@ -1,0 +1,601 @@
+//! The files of a log being written.
+//!
+//! ```text
+//! append ──> buffer ──┐                    one thread at a time has the file; while it
+//! append ──> buffer ──┤ (one write, one    writes and syncs, others append to the buffer
+//! append ──> buffer ──┘  sync for all)     and wait for the next turn
+//! ```
+//!
+//! **Group commit.** Appending copies into a buffer. The first who wants to have something durable
+//! takes the file and the buffer, writes once, syncs once, and wakes everybody: whoever was covered
+//! goes, and one of the others is next (leader and follower; no thread of its own). Left to itself
+//! this alternates between groups of 1 and of *n* - 1: who was covered is not yet back when the next
+//! leader begins. So a leader waits until as many wait as did in the larger of the last two groups,
+//! for a bounded time ([`OpenOptions::gather`]), and not at all where that is reached.
+//!
+//! **A record larger than the buffer** goes to the file in pieces, by its own thread, which then has
+//! the file alone. Pieces end at the borders of sectors, so that no sector of a frame is written
+//! in two states (`scan` relies on it).
+//!
+//! **Files** are begun when they are needed: written under another name, synced and renamed, after
+//! everything before is durable. No space is reserved: on the disks that were measured
+//! (`docs/formats/log.md`) a sync costs the same with and without.
+//!
+//! **After a failed write or sync nothing is written any more.** A kernel may drop what it could
+//! not write and say so once ("fsyncgate"); what the file then holds is found at the next open.
+
+use super::format::{FILE_HEAD_BYTES, FileHead, Frame, SECTOR_BYTES};
+use super::recover::{
+    Chain, Kept, NEXT_SUFFIX, OpenOptions, Recovery, chain, cut_away, file_name, replay,
+};
+use super::{LOG, Log, LogError, LogFigures};
+use crate::disk::{AppendFile, Disk};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of frames that wait for a write; a record that does not fit is written by its thread.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A log in files of one folder. Dropping it writes nothing: what was not synced may be lost.
+pub struct FileLog {
+    disk: Arc<dyn Disk>,
+    store: PathBuf,
+    folder: PathBuf,
+    options: OpenOptions,
+    state: Mutex<State>,
+    /// The file is free again, or more is durable, or the log is read-only.
+    turned: Condvar,
+    /// Enough have come for a leader who waits.
+    gathered: Condvar,
+    /// A thread died while it had the file.
+    is_dead: AtomicBool,
+}
+
+struct State {
+    /// Files that nobody appends to, oldest first.
+    sealed: VecDeque<Kept>,
+    file: Place,
+    /// The file being appended to: what its head says.
+    begun: Kept,
+    /// How much of it is known to be durable.
+    synced_end: u64,
+    /// Frames that are not written yet; `begun.end` counts them.
+    buffer: Vec<u8>,
+    /// Emptied, to be the next buffer.
+    spare: Vec<u8>,
+    next: u64,
+    durable: u64,
+    /// The first record that is promised to be there.
+    oldest: u64,
+    /// Threads in [`Log::sync`] for whom nobody has synced yet.
+    callers: u64,
+    /// How many the last two syncs were for.
+    groups: [u64; 2],
+    /// How many a leader waits for.
+    wanted: Option<u64>,
+    failed: Option<Arc<str>>,
+    records: u64,
+    payload_bytes: u64,
+    syncs: u64,
+}
+
+/// Where the file is.
+enum Place {
+    /// There is none: the next record begins one.
+    None,
+    Here(Box<dyn AppendFile>),
+    /// Somebody syncs; the buffer may be appended to.
+    Syncing,
+    /// Somebody writes or changes files; nothing may be appended.
+    Taken,
+}
+
+/// The file in the hands of one thread. Dropped without [`Turn::done`], the log is read-only.
+struct Turn<'l> {
+    log: &'l FileLog,
+    file: Option<Box<dyn AppendFile>>,
+    is_done: bool,
+}
+
+impl Turn<'_> {
+    /// Gives the file back and wakes everybody.
+    fn done(mut self, state: &mut State) {
+        state.file = self.file.take().map_or(Place::None, Place::Here);
+        self.is_done = true;
+        self.log.turned.notify_all();
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // Only where that thread panicked, perhaps with the state locked: so without a lock.
+            self.log.is_dead.store(true, Ordering::SeqCst);
+            self.log.turned.notify_all();
+        }
+    }
+}
+
+impl FileLog {
+    /// Opens the log of a store whose checkpoint holds every record below `first`. The caller holds
+    /// the writers' lock. Records from `first` on are to be [read](Log::read) and applied.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        store: &Path,
+        first: u64,
+    ) -> Result<(FileLog, Recovery), LogError> {
+        FileLog::open_with(disk, store, first, OpenOptions::default())
+    }
+
+    /// Opens the log with options.
+    pub fn open_with(
+        disk: Arc<dyn Disk>,
+        store: &Path,
+        first: u64,
+        options: OpenOptions,
+    ) -> Result<(FileLog, Recovery), LogError> {
+        let folder = store.join(LOG);
+        let first = first.max(1);
+        let Chain {
+            files,
+            next,
+            recovery,
+            cut,
+        } = chain(&*disk, &folder, first, options.accept_damage)?;
+        let is_cut = recovery
+            .torn
+            .as_ref()
+            .is_some_and(|torn| torn.damage.is_some());
+        if let Some(last) = files.last().filter(|last| last.end > 0) {
+            let path = folder.join(file_name(last.first));
+            disk.sync_file(&path).map_err(LogError::io(&path))?;
+            disk.sync_dir(&folder).map_err(LogError::io(&folder))?;
+        }
+        cut_away(&*disk, &folder, &cut)?;
+        let log = FileLog {
+            disk,
+            store: store.to_owned(),
+            folder,
+            options,
+            state: Mutex::new(State {
+                sealed: files.into(),
+                file: Place::None,
+                begun: Kept::default(),
+                synced_end: 0,
+                buffer: Vec::new(),
+                spare: Vec::new(),
+                next,
+                durable: next - 1,
+                oldest: first,
+                callers: 0,
+                groups: [0; 2],
+                wanted: None,
+                failed: None,
+                records: 0,
+                payload_bytes: 0,
+                syncs: 0,
+            }),
+            turned: Condvar::new(),
+            gathered: Condvar::new(),
+            is_dead: AtomicBool::new(false),
+        };
+        if is_cut {
+            // So that the next open finds no damage.
+            let (mut state, mut turn) = log.take(log.lock())?;
+            log.begin_file(&mut state, &mut turn)?;
+            turn.done(&mut state);
+        }
+        Ok((log, recovery))
+    }
+
+    /// Ends the file being written, so that all records so far can be trimmed by whole files. They
+    /// are durable then.
+    pub fn rotate(&self) -> Result<(), LogError> {
+        let (mut state, mut turn) = self.take(self.lock())?;
+        self.seal(&mut state, &mut turn)?;
+        turn.done(&mut state);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let woken = self.turned.wait(state);
+        woken.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the file and takes it, or finds that there is none. Nobody appends until it is
+    /// given back.
+    fn take<'l>(
+        &'l self,
+        mut state: MutexGuard<'l, State>,
+    ) -> Result<(MutexGuard<'l, State>, Turn<'l>), LogError> {
+        loop {
+            self.check(&state)?;
+            if matches!(state.file, Place::None | Place::Here(_)) {
+                break;
+            }
+            state = self.wait(state);
+        }
+        let file = match std::mem::replace(&mut state.file, Place::Taken) {
+            Place::Here(file) => Some(file),
+            _ => None,
+        };
+        let turn = Turn {
+            log: self,
+            file,
+            is_done: false,
+        };
+        Ok((state, turn))
+    }
+
+    /// Whether anything may still be written.
+    fn check(&self, state: &State) -> Result<(), LogError> {
+        let cause = match &state.failed {
+            Some(cause) => Arc::clone(cause),
+            None if self.is_dead.load(Ordering::SeqCst) => "a thread died while it wrote".into(),
+            None => return Ok(()),
+        };
+        Err(LogError::ReadOnly { cause })
+    }
+
+    /// Notes why nothing is written any more.
+    fn fail(&self, state: &mut State, file: &Path, source: io::Error) -> LogError {
+        let error = LogError::io(file)(source);
+        state.failed = Some(error.to_string().into());
+        self.turned.notify_all();
+        error
+    }
+
+    fn path(&self, first: u64) -> PathBuf {
+        self.folder.join(file_name(first))
+    }
+
+    /// Makes everything durable and ends the file, if there is one with records.
+    fn seal(&self, state: &mut State, turn: &mut Turn<'_>) -> Result<(), LogError> {
+        let Some(file) = &mut turn.file else {
+            return Ok(());
+        };
+        if state.next == state.begun.first {
+            return Ok(());
+        }
+        let written = file.append(&state.buffer).and_then(|()| file.sync());
+        if let Err(source) = written {
+            turn.is_done = true;
+            return Err(self.fail(state, &self.path(state.begun.first), source));
+        }
+        state.buffer.clear();
+        state.syncs += u64::from(state.durable + 1 < state.next);
+        state.durable = state.next - 1;
+        state.callers = 0;
+        let sealed = std::mem::take(&mut state.begun);
+        state.sealed.push_back(sealed);
+        turn.file = None;
+        Ok(())
+    }
+
+    /// Begins a file for the next record. Everything before is durable.
+    fn begin_file(&self, state: &mut State, turn: &mut Turn<'_>) -> Result<(), LogError> {
+        let first = state.next;
+        // A file without records is replaced, and so is one that only has a torn one.
+        let (is_replaced, previous_end) = match state.sealed.back() {
+            Some(last) if last.first == first => (true, last.previous_end),
+            Some(last) => (false, last.end),
+            None => (false, 0),
+        };
+        let path = self.path(first);
+        let begun = self.create(&path, &FileHead::new(first, previous_end));
+        match begun {
+            Ok(file) => turn.file = Some(file),
+            Err(source) => {
+                turn.is_done = true;
+                return Err(self.fail(state, &path, source));
+            }
+        }
+        if is_replaced {
+            state.sealed.pop_back();
+        }
+        state.begun = Kept {
+            first,
+            end: FILE_HEAD_BYTES as u64,
+            previous_end,
+        };
+        state.synced_end = state.begun.end;
+        Ok(())
+    }
+
+    fn create(&self, path: &Path, head: &FileHead) -> io::Result<Box<dyn AppendFile>> {
+        match self.disk.create_dir(&self.folder) {
+            Ok(()) => self.disk.sync_dir(&self.store)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        let mut next = path.as_os_str().to_owned();
+        next.push(NEXT_SUFFIX);
+        let next = PathBuf::from(next);
+        match self.disk.remove_file(&next) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = self.disk.create(&next)?;
+        file.append(bytemuck::bytes_of(head))?;
+        file.sync()?;
+        self.disk.rename(&next, path)?;
+        self.disk.sync_dir(&self.folder)?;
+        Ok(file)
+    }
+
+    /// Appends a record for which the file is needed: to begin another one, or because the buffer
+    /// does not hold it.
+    fn append_to_file(
+        &self,
+        state: MutexGuard<'_, State>,
+        payload: &[&[u8]],
+    ) -> Result<u64, LogError> {
+        let (mut state, mut turn) = self.take(state)?;
+        if turn.file.is_some() && state.begun.end >= self.options.file_bytes {
+            self.seal(&mut state, &mut turn)?;
+        }
+        if turn.file.is_none() {
+            self.begin_file(&mut state, &mut turn)?;
+        }
+        let position = state.next;
+        let path = self.path(state.begun.first);
+        let Some(frame) = state.frame(payload) else {
+            turn.done(&mut state);
+            let source = io::Error::new(io::ErrorKind::FileTooLarge, "the record is too large");
+            return Err(LogError::io(path)(source));
+        };
+        let mut buffer = std::mem::take(&mut state.buffer);
+        let mut written = state.begun.end - buffer.len() as u64;
+        // Others may look at the log's numbers meanwhile; whoever wants the file waits.
+        drop(state);
+        let file = turn.file.as_mut().expect("a file was begun");
+        let outcome = frame.write(&mut buffer, BUFFER_BYTES, |buffer| {
+            if buffer.len() < BUFFER_BYTES {
+                return Ok(());
+            }
+            let whole = (written + buffer.len() as u64) / SECTOR_BYTES * SECTOR_BYTES;
+            let whole = whole.saturating_sub(written) as usize;
+            file.append(&buffer[..whole])?;
+            buffer.drain(..whole);
+            written += whole as u64;
+            Ok(())
+        });
+        let mut state = self.lock();
+        state.buffer = buffer;
+        if let Err(source) = outcome {
+            turn.is_done = true;
+            return Err(self.fail(&mut state, &path, source));
+        }
+        state.appended(&frame);
+        turn.done(&mut state);
+        Ok(position)
+    }
+
+    /// Lets others come until as many are here as in the last groups, for a bounded time.
+    fn gather<'s>(&self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        let wanted = state.groups[0].max(state.groups[1]);
+        if state.callers >= wanted || self.options.gather.is_zero() {
+            return state;
+        }
+        state.wanted = Some(wanted);
+        let waited = self
+            .gathered
+            .wait_timeout_while(state, self.options.gather, |state| state.wanted.is_some());
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.wanted = None;
+        state
+    }
+
+    /// Writes and syncs what is appended by now. The caller has found the file to be here.
+    fn lead<'l>(
+        &'l self,
+        mut state: MutexGuard<'l, State>,
+    ) -> Result<MutexGuard<'l, State>, LogError> {
+        let Place::Here(file) = std::mem::replace(&mut state.file, Place::Syncing) else {
+            unreachable!("the caller looked for it")
+        };
+        let mut turn = Turn {
+            log: self,
+            file: Some(file),
+            is_done: false,
+        };
+        state = self.gather(state);
+        let spare = std::mem::take(&mut state.spare);
+        let mut buffer = std::mem::replace(&mut state.buffer, spare);
+        let Kept { first, end, .. } = state.begun;
+        // Whoever is here by now has appended before.
+        let (target, covered) = (state.next - 1, state.callers);
+        drop(state);
+        let file = turn.file.as_mut().expect("it was taken");
+        let written = if buffer.is_empty() {
+            file.sync()
+        } else {
+            file.append(&buffer).and_then(|()| file.sync())
+        };
+        let mut state = self.lock();
+        if let Err(source) = written {
+            turn.is_done = true;
+            return Err(self.fail(&mut state, &self.path(first), source));
+        }
+        buffer.clear();
+        state.spare = buffer;
+        state.syncs += 1;
+        state.groups = [covered, state.groups[0]];
+        state.callers -= covered;
+        state.durable = target;
+        state.synced_end = end;
+        turn.done(&mut state);
+        Ok(state)
+    }
+}
+
+impl State {
+    /// The frame that a record would get now.
+    fn frame<'p>(&self, payload: &'p [&'p [u8]]) -> Option<Frame<'p>> {
+        let Kept { first, end, .. } = self.begun;
+        Frame::new(payload, self.next, self.durable, first, end)
+    }
+
+    /// Counts a record that is in the buffer now.
+    fn appended(&mut self, frame: &Frame<'_>) {
+        self.begun.end = frame.end;
+        self.next += 1;
+        self.records += 1;
+        self.payload_bytes += frame.head.length;
+    }
+}
+
+impl Log for FileLog {
+    fn next(&self) -> u64 {
+        self.lock().next
+    }
+
+    fn append(&self, payload: &[&[u8]]) -> Result<u64, LogError> {
+        let mut state = self.lock();
+        self.check(&state)?;
+        let length: usize = payload.iter().map(|piece| piece.len()).sum();
+        let is_here = matches!(state.file, Place::Here(_) | Place::Syncing);
+        let is_small = state.buffer.len().saturating_add(length) < BUFFER_BYTES;
+        let frame = if is_here && is_small && state.begun.end < self.options.file_bytes {
+            state.frame(payload)
+        } else {
+            None
+        };
+        let Some(frame) = frame else {
+            return self.append_to_file(state, payload);
+        };
+        let mut buffer = std::mem::take(&mut state.buffer);
+        let Ok(()) = frame.write(&mut buffer, BUFFER_BYTES, |_| {
+            Ok::<(), std::convert::Infallible>(())
+        });
+        state.buffer = buffer;
+        let position = state.next;
+        state.appended(&frame);
+        Ok(position)
+    }
+
+    fn sync(&self, position: u64) -> Result<(), LogError> {
+        let mut state = self.lock();
+        if position >= state.next {
+            let next = state.next;
+            return Err(LogError::Ahead { position, next });
+        }
+        if state.durable < position {
+            state.callers += 1;
+            if state.wanted.is_some_and(|wanted| state.callers >= wanted) {
+                state.wanted = None;
+                self.gathered.notify_one();
+            }
+        }
+        while state.durable < position {
+            self.check(&state)?;
+            state = match state.file {
+                Place::Here(_) => self.lead(state)?,
+                _ => self.wait(state),
+            };
+        }
+        Ok(())
+    }
+
+    fn durable(&self) -> u64 {
+        self.lock().durable
+    }
+
+    fn read(
+        &self,
+        from: u64,
+        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), LogError> {
+        let mut state = self.lock();
+        if state.failed.is_none() {
+            // A file that is mapped is not written any more.
+            let (taken, mut turn) = self.take(state)?;
+            state = taken;
+            self.seal(&mut state, &mut turn)?;
+            turn.done(&mut state);
+        }
+        let oldest = state.oldest;
+        if from < oldest {
+            return Err(LogError::Trimmed { from, oldest });
+        }
+        let until = state.durable + 1;
+        let mut files: Vec<Kept> = state.sealed.iter().cloned().collect();
+        if state.failed.is_some() && state.begun.end > 0 {
+            files.push(Kept {
+                end: state.synced_end,
+                ..state.begun.clone()
+            });
+        }
+        drop(state);
+        if from >= until {
+            return Ok(());
+        }
+        replay(&*self.disk, &self.folder, &files, from, until, each)
+    }
+
+    fn trim(&self, position: u64) -> Result<(), LogError> {
+        let mut state = self.lock();
+        if position > state.next {
+            let next = state.next;
+            return Err(LogError::Ahead { position, next });
+        }
+        if position == state.next {
+            // All go; a file without records says where the log goes on.
+            let (taken, mut turn) = self.take(state)?;
+            state = taken;
+            self.seal(&mut state, &mut turn)?;
+            if turn.file.is_none() {
+                self.begin_file(&mut state, &mut turn)?;
+            }
+            turn.done(&mut state);
+        }
+        state.oldest = state.oldest.max(position);
+        let mut gone = Vec::new();
+        loop {
+            let following = match state.sealed.get(1) {
+                Some(file) => file.first,
+                None if state.begun.end > 0 => state.begun.first,
+                None => break,
+            };
+            if following > position || state.sealed.is_empty() {
+                break;
+            }
+            gone.extend(state.sealed.pop_front());
+        }
+        drop(state);
+        for (place, kept) in gone.iter().enumerate() {
+            let path = self.path(kept.first);
+            match self.disk.remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    let mut state = self.lock();
+                    for kept in gone[place..].iter().rev() {
+                        state.sealed.push_front(kept.clone());
+                    }
+                    return Err(LogError::io(path)(source));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn figures(&self) -> LogFigures {
+        let state = self.lock();
+        let kept = state.sealed.iter().map(|kept| kept.end).sum::<u64>();
+        LogFigures {
+            records: state.records,
+            payload_bytes: state.payload_bytes,
+            syncs: state.syncs,
+            files: state.sealed.len() as u64 + u64::from(state.begun.end > 0),
+            kept_bytes: kept + state.begun.end,
+        }
+    }
+}
