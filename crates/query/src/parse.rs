@@ -76,11 +76,19 @@ impl From<GuardError> for ParseError {
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
     refuse_update(&tokens)?;
+    expansion(&tokens, options)?;
     let parser = parser(options)?;
     let plain = with_plain_booleans(&tokens);
     let parse_query = |text: &str| parser.clone().parse_query(text);
     let parsed = read(&tokens, &plain, "query", &parse_query)?;
     lower::lower(&parsed, &tokens, options)
+}
+
+/// Refuses a text whose terms are too long once they are written out.
+pub(crate) fn expansion(tokens: &Tokens<'_>, options: &ParseOptions) -> Result<(), ParseError> {
+    let base = options.base.as_deref();
+    let checked = guard::expansion::check(tokens, &options.limits, base, &options.prefixes);
+    Ok(checked?)
 }
 
 /// What the library reads in a text, whose `tokens` are those of the text as it was given. `plain` is

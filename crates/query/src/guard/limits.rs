@@ -37,6 +37,9 @@ pub struct Limits {
     /// Variables listed after SELECT and VALUES; each sub-SELECT counts as
     /// [`Limits::NAMES_PER_SELECT`] more.
     pub listed_names: u64,
+    /// Bytes of all terms once they are written out: with the IRIs of their prefixes and bases, and
+    /// once for each quad that repeats them.
+    pub expanded_bytes: u64,
 }
 
 impl Limits {
@@ -53,6 +56,7 @@ impl Limits {
         rereads: u64::MAX,
         aggregates: u64::MAX,
         listed_names: u64::MAX,
+        expanded_bytes: u64::MAX,
     };
 }
 
@@ -67,6 +71,7 @@ impl Default for Limits {
             rereads: 1 << 16,
             aggregates: 100,
             listed_names: 4096,
+            expanded_bytes: 1 << 28,
         }
     }
 }
@@ -90,6 +95,8 @@ pub enum Limit {
     Aggregates,
     /// [`Limits::listed_names`].
     ListedNames,
+    /// [`Limits::expanded_bytes`].
+    ExpandedBytes,
 }
 
 impl Limit {
@@ -106,6 +113,9 @@ impl Limit {
             }
             Limit::Aggregates => "aggregates",
             Limit::ListedNames => "variables listed by SELECT and VALUES",
+            Limit::ExpandedBytes => {
+                "bytes of terms with their prefixes and repetitions written out"
+            }
         }
     }
 }

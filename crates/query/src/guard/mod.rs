@@ -16,6 +16,7 @@
 //! groups, OPTIONALs or `!` overflow the stack of a thread and end the process; 200 bytes of nested
 //! `REGEX(` hold the parser for seconds. The measured figures stand in [`limits`].
 
+pub(crate) mod expansion;
 mod frames;
 mod lexer;
 pub mod limits;

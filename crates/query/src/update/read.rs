@@ -30,6 +30,7 @@ use std::collections::HashMap;
 pub fn parse_update(text: &str, options: &ParseOptions) -> Result<Update, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
     refuse_query(&tokens)?;
+    parse::expansion(&tokens, options)?;
     parse::parser(options).map(drop)?;
     let plain = with_plain_booleans(&tokens);
     let pieces = pieces(&tokens);

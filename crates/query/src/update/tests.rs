@@ -728,3 +728,84 @@ fn at_the_limits() {
         }
     }
 }
+
+/// Short texts that mean gigabytes.
+#[test]
+fn copies_are_counted_before_they_are_made() {
+    let long = "x".repeat(300_000);
+    let names = |name: &str| format!("{name} ").repeat(100_000);
+    let texts = [
+        format!(
+            "PREFIX p: <a:{long}> INSERT DATA {{ <a:s> <a:p> ({}) }}",
+            names("p:")
+        ),
+        format!(
+            "BASE <a:{long}/> INSERT DATA {{ <a:s> <a:p> ({}) }}",
+            names("<>")
+        ),
+        format!("BASE <a:{long}/> {}", "CREATE GRAPH <a:b> ;".repeat(30_000)),
+        format!("INSERT DATA {{ <a:{long}> <a:p> 0{} }}", names(", 1")),
+        format!("INSERT DATA {{ <a:s> <a:{long}> 0{} }}", names(", 1")),
+        format!("INSERT DATA {{ <a:{long}> <a:p> 0{} }}", names("; <a:q> 1")),
+        format!(
+            "INSERT DATA {{ GRAPH <a:{long}> {{ <a:s> <a:p> 0{} }} }}",
+            names(", 1")
+        ),
+        format!(
+            "WITH <a:{long}> INSERT {{ <a:s> <a:p> 0{} }} WHERE {{}}",
+            names(", 1")
+        ),
+        format!("INSERT DATA {{ <a:s> <a:p> '{long}' {} }}", names("~")),
+        format!(
+            "INSERT DATA {{ <a:s> <a:p> '{long}' {} }}",
+            names("{| <a:q> 1 |}")
+        ),
+        format!(
+            "INSERT DATA {{ <a:s> <a:p> 1 ~ <a:{long}> {{| <a:q> 1{} |}} }}",
+            names(", 1")
+        ),
+        format!(
+            "INSERT DATA {{ <a:s> <a:p> <<( <a:s> <a:p> '{long}' )>> {} }}",
+            names("~")
+        ),
+        "BASE <a/> ".repeat(90_000),
+    ];
+    let mut options = ParseOptions {
+        base: Some("http://e/".to_owned()),
+        ..ParseOptions::default()
+    };
+    options.limits.text_bytes = 1 << 22;
+    for text in texts {
+        let error = parse_update(&text, &options).expect_err(&text[..60]);
+        let limit = Limit::ExpandedBytes;
+        assert!(
+            matches!(error.kind, ParseErrorKind::Limit { limit: found, .. } if found == limit),
+            "{}: {error}",
+            &text[..60]
+        );
+    }
+    let query = format!(
+        "PREFIX p: <a:{long}> SELECT * {{ VALUES ?x {{ {} }} }}",
+        names("p:")
+    );
+    let error = parse(&query, &options).unwrap_err();
+    assert!(error.message.contains("written out"), "{error}");
+    let query = format!("SELECT * {{ <a:{long}> <a:p> ?a{} }}", ", ?a".repeat(990));
+    let error = parse(&query, &options).unwrap_err();
+    assert!(error.message.contains("written out"), "{error}");
+}
+
+#[test]
+fn plain_data_are_not_refused_for_their_copies() {
+    let prefix = "PREFIX p: <http://a.name.space.of/usual/length/and/some/more#>";
+    let start = format!("{prefix} INSERT DATA {{ p:subject p:predicate 0");
+    on_small_stack(many(&start, |n| format!(", {n}"), "}", 200_000)).unwrap();
+    let long = "x".repeat(1 << 19);
+    on_small_stack(many(
+        &format!("INSERT DATA {{ <a:s> <a:p> '{long}' ."),
+        |n| format!("<a:s> <a:p> {n} ."),
+        "}",
+        50_000,
+    ))
+    .unwrap();
+}
