@@ -19,28 +19,33 @@ pub(super) type Named = Vec<(Rc<Term>, Graph)>;
 /// The default graph and the named graphs of a query (section 13.2).
 pub(super) fn graphs(dataset: &Dataset, clause: Option<&QueryDataset>) -> (Graph, Named) {
     let Some(clause) = clause else {
-        let mut names: Vec<GraphName> = dataset
-            .iter()
-            .map(|quad| quad.graph_name.into_owned())
-            .collect();
-        names.sort_by_key(ToString::to_string);
-        names.dedup();
         let default = triples(dataset, &[GraphName::DefaultGraph]);
-        return (
-            default,
-            names
-                .into_iter()
-                .filter_map(|name| named(dataset, name))
-                .collect(),
-        );
+        return (default, all_named(dataset));
     };
     let of = |iri: &NamedNode| GraphName::from(iri.clone());
     let default: Vec<GraphName> = clause.default.iter().map(of).collect();
-    let mut names: Vec<&NamedNode> = clause.named.iter().flatten().collect();
+    let default = triples(dataset, &default);
+    // The graph of an update's WITH, which says nothing of the named graphs.
+    let Some(names) = &clause.named else {
+        return (default, all_named(dataset));
+    };
+    let mut names: Vec<&NamedNode> = names.iter().collect();
     names.sort();
     names.dedup();
     let named = names.into_iter().filter_map(|iri| named(dataset, of(iri)));
-    (triples(dataset, &default), named.collect())
+    (default, named.collect())
+}
+
+/// All named graphs that hold something.
+fn all_named(dataset: &Dataset) -> Named {
+    let mut names: Vec<GraphName> = dataset
+        .iter()
+        .map(|quad| quad.graph_name.into_owned())
+        .collect();
+    names.sort_by_key(ToString::to_string);
+    names.dedup();
+    let named = names.into_iter().filter_map(|name| named(dataset, name));
+    named.collect()
 }
 
 fn named(dataset: &Dataset, name: GraphName) -> Option<(Rc<Term>, Graph)> {

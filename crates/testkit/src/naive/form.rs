@@ -43,7 +43,7 @@ impl Evaluator<'_> {
         Some(vec![Some(subject), Some(predicate), Some(object)])
     }
 
-    fn parts(
+    pub(super) fn parts(
         &self,
         triple: &TriplePattern,
         solution: &Solution,

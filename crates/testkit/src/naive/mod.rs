@@ -28,6 +28,7 @@ mod select;
 mod solution;
 mod term_function;
 mod time;
+pub mod update;
 mod value;
 
 use crate::Row;
@@ -48,8 +49,8 @@ pub const ROWS_MAX: usize = 5_000;
 /// Why there is no expected answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NaiveError {
-    /// The query does not parse.
-    #[error("the query does not parse: {0}")]
+    /// The query or update does not parse.
+    #[error("the text does not parse: {0}")]
     Parse(String),
     /// It is outside the subset.
     #[error("{0} is not evaluated naively")]

@@ -177,6 +177,6 @@ fn shares(one: &Quad, other: &Quad) -> bool {
 }
 
 /// Whether a term can be written in a query of this release as what it is in the data.
-fn is_written(term: &Term) -> bool {
+pub(super) fn is_written(term: &Term) -> bool {
     matches!(term, Term::NamedNode(_) | Term::Literal(_))
 }

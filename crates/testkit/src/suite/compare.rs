@@ -8,8 +8,9 @@
 use super::results::{Expected, Results};
 use crate::Row;
 use crate::compare::shown_row;
+use oxrdf::dataset::CanonicalizationAlgorithm;
 use oxrdf::vocab::xsd;
-use oxrdf::{Literal, NamedOrBlankNode, Term, Triple};
+use oxrdf::{Dataset, GraphName, Literal, NamedOrBlankNode, Quad, QuadRef, Term, Triple};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -296,4 +297,41 @@ fn have_same_value(one: &Literal, other: &Literal) -> bool {
             xsd::FLOAT => same::<Float>(one, other),
             _ => false,
         }
+}
+
+/// Checks a dataset, up to the names of blank nodes; the error is a complaint for people.
+pub fn check_datasets(wanted: &Dataset, given: &Dataset) -> Result<(), String> {
+    if wanted == given {
+        return Ok(());
+    }
+    let [first, second] = [wanted, given].map(|dataset| {
+        let mut dataset = dataset.clone();
+        dataset.canonicalize(CanonicalizationAlgorithm::Unstable);
+        dataset
+    });
+    if first == second {
+        return Ok(());
+    }
+    let [wanted, given] = [wanted, given].map(quads_as_rows);
+    check_rows(&wanted, &given, &[false; 4], false)
+}
+
+/// A row of four cells for each quad; the default graph has no name.
+fn quads_as_rows(dataset: &Dataset) -> Vec<Row> {
+    let mut quads: Vec<Quad> = dataset.iter().map(QuadRef::into_owned).collect();
+    quads.sort_by_cached_key(ToString::to_string);
+    let graph = |name| match name {
+        GraphName::NamedNode(name) => Some(name.into()),
+        GraphName::BlankNode(name) => Some(name.into()),
+        GraphName::DefaultGraph => None,
+    };
+    let row = |quad: Quad| {
+        vec![
+            Some(quad.subject.into()),
+            Some(quad.predicate.into()),
+            Some(quad.object),
+            graph(quad.graph_name),
+        ]
+    };
+    quads.into_iter().map(row).collect()
 }

@@ -23,16 +23,25 @@ pub struct Input {
 
 /// The whole dataset of a test.
 pub fn dataset(case: &Case) -> Result<Dataset, String> {
+    merged(&case.data, &named(case))
+}
+
+/// The dataset that an update is to leave.
+pub fn left(case: &Case) -> Result<Dataset, String> {
+    merged(&case.left, &case.left_named)
+}
+
+fn merged(data: &[Document], named: &[(String, Document)]) -> Result<Dataset, String> {
     let mut dataset = Dataset::new();
     let mut files = 0;
-    for document in &case.data {
+    for document in data {
         files += 1;
         dataset.extend(quads(document)?.into_iter().map(|quad| apart(quad, files)));
     }
-    for (name, document) in named(case) {
+    for (name, document) in named {
         files += 1;
-        let name = NamedNode::new(&name).map_err(|error| format!("{name}: {error}"))?;
-        for triple in triples(&document)? {
+        let name = NamedNode::new(name).map_err(|error| format!("{name}: {error}"))?;
+        for triple in triples(document)? {
             dataset.insert(&apart(triple.in_graph(name.clone()), files));
         }
     }

@@ -69,6 +69,11 @@ impl Kind {
         matches!(self, Kind::PositiveSyntax | Kind::NegativeSyntax)
     }
 
+    /// Whether it is about an update's text alone.
+    pub fn is_update_syntax(self) -> bool {
+        self.is_update() && self != Kind::UpdateEvaluation
+    }
+
     /// Whether it is about an update.
     pub fn is_update(self) -> bool {
         matches!(
@@ -128,6 +133,10 @@ pub struct Case {
     pub services: Vec<(String, Document)>,
     /// The file of what is expected.
     pub result: Option<Document>,
+    /// What an update leaves: files of the default graph.
+    pub left: Vec<Document>,
+    /// What an update leaves: names of graphs, with their files.
+    pub left_named: Vec<(String, Document)>,
     /// Duplicates may be missing from the answer.
     pub is_lax: bool,
     /// It is asked under an entailment regime.
@@ -232,13 +241,20 @@ fn case(
         named: reader.graphs(entry, UPDATE)?,
         services: Vec::new(),
         result: None,
+        left: Vec::new(),
+        left_named: Vec::new(),
         is_lax: object(graph, entry, &format!("{MANIFEST}resultCardinality")).is_some(),
         has_regime: false,
         exchanges: Vec::new(),
         name,
     };
-    if !kind.is_update() {
-        let result = object(graph, entry, &format!("{MANIFEST}result"));
+    let result = object(graph, entry, &format!("{MANIFEST}result"));
+    if kind.is_update() {
+        if let Some(left) = result.and_then(node) {
+            case.left = reader.documents(left, &format!("{UPDATE}data"))?;
+            case.left_named = reader.graphs(left, UPDATE)?;
+        }
+    } else {
         case.result = result.map(|iri| reader.document(iri)).transpose()?;
     }
     match action {
@@ -277,7 +293,9 @@ impl<'g> Reader<'g> {
         for property in [format!("{QUERY}data"), format!("{UPDATE}data")] {
             case.data.extend(self.documents(action, &property)?);
         }
-        case.named.extend(self.graphs(action, QUERY)?);
+        for vocabulary in [QUERY, UPDATE] {
+            case.named.extend(self.graphs(action, vocabulary)?);
+        }
         for service in objects(self.graph, action, &format!("{QUERY}serviceData")) {
             let service = node(service).ok_or("service data without properties")?;
             let endpoint = object(self.graph, service, &format!("{QUERY}endpoint"));

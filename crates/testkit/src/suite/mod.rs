@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Whoever runs a suite gives a function from a [`Case`] to a verdict, and a table of tests that it
-//! leaves out, each with its reason. What a suite says about lexical forms: terms are compared as
+//! leaves out, each with its reason; for updates there is [`update::check`], which asks an [`Updates`]. What a suite says about lexical forms: terms are compared as
 //! terms; only a number in a variable that the query computes (`AS ?x`) may be written in another
 //! form of the same value and datatype (`2.0` and `2` as decimals), because most of the suites were
 //! written before XSD 1.1 changed the canonical form of decimals. What stands in the data has to
@@ -21,10 +21,12 @@ pub mod manifest;
 pub mod report;
 pub mod requests;
 pub mod results;
+pub mod update;
 
 pub use manifest::{Case, Document, Kind, Suite};
 pub use report::{Report, Verdict};
 pub use results::{Expected, Results};
+pub use update::Updates;
 
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::path::PathBuf;

@@ -1,0 +1,40 @@
+//! Tests of updates: what a request makes of a dataset, and which texts are updates.
+//!
+//! A test gives files of a default graph and of named graphs before and after (`ut:data`,
+//! `ut:graphData`). A graph that the test names and that is empty afterwards is as one that is not
+//! there: the suite is written so that stores without empty graphs pass it. The datasets are compared up
+//! to the names of blank nodes.
+
+use super::manifest::{Case, Kind};
+use super::report::Verdict;
+use super::{compare, data};
+use oxrdf::Dataset;
+
+/// Who carries updates out.
+pub trait Updates {
+    /// What a request makes of a dataset; `base` is what its relative IRIs are resolved against. The
+    /// error is a complaint for people.
+    fn update(&self, before: &Dataset, request: &str, base: &str) -> Result<Dataset, String>;
+
+    /// Whether a text is an update: `Ok(false)` if it is refused as wrong. The error is a complaint: it
+    /// was refused for another reason.
+    fn accepts(&self, request: &str, base: &str) -> Result<bool, String>;
+}
+
+/// The verdict on a test of an update ([`Kind::is_update`]).
+pub fn check(case: &Case, engine: &dyn Updates) -> Verdict {
+    let request = case.text()?;
+    match case.kind {
+        Kind::PositiveUpdateSyntax if engine.accepts(&request, case.base())? => Ok(()),
+        Kind::PositiveUpdateSyntax => Err("refused".to_owned()),
+        Kind::NegativeUpdateSyntax if engine.accepts(&request, case.base())? => {
+            Err("accepted".to_owned())
+        }
+        Kind::NegativeUpdateSyntax => Ok(()),
+        Kind::UpdateEvaluation => {
+            let left = engine.update(&data::dataset(case)?, &request, case.base())?;
+            compare::check_datasets(&data::left(case)?, &left)
+        }
+        _ => Err("this is no test of an update".to_owned()),
+    }
+}
