@@ -203,7 +203,21 @@ fn take_run<'v>(rest: &mut &'v [u8], last: u32) -> Option<Run<'v>> {
     })
 }
 
-impl Run<'_> {
+impl<'v> Run<'v> {
+    /// The keys, ascending, decoded as they are taken.
+    pub(crate) fn stream(
+        &self,
+        region: &'v CheckedRegion,
+    ) -> impl Iterator<Item = Result<VertexId, Fault>> + use<'v> {
+        let mut rest = self.bytes;
+        let mut key = 0u64;
+        (0..self.keys).map(move |_| {
+            let next = varint::read(&mut rest).and_then(|difference| key.checked_add(difference));
+            key = next.ok_or_else(|| inconsistent(region, "a cut graph index"))?;
+            Ok(VertexId::from_bits(key))
+        })
+    }
+
     /// Appends the keys, ascending.
     pub(crate) fn decode(
         &self,

@@ -3,18 +3,15 @@
 //! It goes through the same writers and readers as a loaded store, so that tests of the walk test
 //! the real segments.
 
-use crate::graph_index::{GraphIndexWriter, GraphKey};
+pub use crate::delta::IdQuad;
+use crate::delta::rows::{Tables, graphs_of, row_of, turn};
+use crate::delta::{Layer, Version};
+use crate::load::radix;
 use crate::parts::{FrozenParts, MemoryParts};
-use crate::segment::planes::Spans;
-use crate::segment::writer::{Edge, GraphWriter, SegmentShape, write_tables};
 use crate::snapshot::Snapshot;
-use crate::view::GraphScope;
-use rdf::{Direction, PredicateId, VertexId};
-use std::collections::BTreeMap;
+use rdf::{Direction, VertexId};
+use std::collections::HashSet;
 use std::sync::Arc;
-
-/// Subject, predicate, object, and named graph or [`GraphScope::DEFAULT_GRAPH`].
-pub type IdQuad = (VertexId, VertexId, VertexId, VertexId);
 
 /// Builds a snapshot in memory. Predicates are numbered in order of first appearance;
 /// `type_vertex`, where given, is `rdf:type`. Quads may come in any order and repeatedly.
@@ -35,85 +32,30 @@ pub fn write_parts(
     quads: &[IdQuad],
     type_vertex: Option<VertexId>,
 ) -> Result<(), crate::parts::PartError> {
-    let (predicates, numbers) = number_predicates(quads, type_vertex);
-    let mut graphs: Vec<VertexId> = quads.iter().map(|quad| quad.3).collect();
-    graphs.retain(|&graph| graph != GraphScope::DEFAULT_GRAPH);
-    graphs.sort_unstable();
-    graphs.dedup();
-    let graphs: Arc<[VertexId]> = graphs.into();
-    write_tables(files, &predicates, &graphs)?;
-    for direction in [Direction::Out, Direction::In] {
-        write_direction(files, quads, &numbers, direction, &graphs)?;
-    }
-    Ok(())
-}
-
-fn number_predicates(
-    quads: &[IdQuad],
-    type_vertex: Option<VertexId>,
-) -> (Vec<VertexId>, BTreeMap<VertexId, PredicateId>) {
     let mut predicates = vec![VertexId::UNBOUND, type_vertex.unwrap_or(VertexId::UNBOUND)];
-    let mut numbers: BTreeMap<_, _> = type_vertex
-        .map(|vertex| (vertex, PredicateId::TYPE))
-        .into_iter()
-        .collect();
+    let mut known: HashSet<VertexId> = type_vertex.into_iter().collect();
     for &(_, predicate, _, _) in quads {
-        numbers.entry(predicate).or_insert_with(|| {
+        if known.insert(predicate) {
             predicates.push(predicate);
-            PredicateId(predicates.len() as u32 - 1)
-        });
+        }
     }
-    (predicates, numbers)
+    let (mut rows, mut scratch) = (quads.iter().map(row_of).collect(), Vec::new());
+    radix::sort(&mut rows, &mut scratch);
+    let tables = Tables::new(predicates, graphs_of(&rows));
+    tables.write(files)?;
+    tables.write_direction(files, Direction::Out, &rows)?;
+    turn(&mut rows, &mut scratch);
+    tables.write_direction(files, Direction::In, &rows)
 }
 
-fn write_direction(
-    files: &dyn crate::parts::PartFiles,
-    quads: &[IdQuad],
-    numbers: &BTreeMap<VertexId, PredicateId>,
-    direction: Direction,
-    graphs: &Arc<[VertexId]>,
-) -> Result<(), crate::parts::PartError> {
-    let mut segments: BTreeMap<PredicateId, Vec<Edge>> = BTreeMap::new();
-    let mut index = Vec::new();
-    for &(subject, predicate, object, graph) in quads {
-        let (key, neighbour) = match direction {
-            Direction::Out => (subject, object),
-            Direction::In => (object, subject),
-        };
-        let predicate = numbers[&predicate];
-        segments.entry(predicate).or_default().push(Edge {
-            key,
-            neighbour,
-            graph,
-        });
-        if graph != GraphScope::DEFAULT_GRAPH {
-            index.push(GraphKey {
-                graph,
-                predicate,
-                key,
-            });
-        }
-    }
-    let mut writer = GraphWriter::create(files, direction, graphs.clone())?;
-    for (predicate, edges) in &mut segments {
-        edges.sort_unstable();
-        let mut neighbours = Spans::default();
-        for edge in &*edges {
-            neighbours.observe(edge.neighbour);
-        }
-        writer.begin(
-            *predicate,
-            &SegmentShape {
-                rows_max: edges.len() as u64,
-                neighbours,
-            },
-        )?;
-        writer.push(edges)?;
-    }
-    writer.finish(files)?;
-    index.sort_unstable();
-    let mut writer = GraphIndexWriter::create(files, direction, graphs.clone())?;
-    writer.push(&index)?;
-    writer.finish(files)?;
-    Ok(())
+/// A version over this base with these layers.
+pub fn version_of(
+    base: &Arc<Snapshot>,
+    layers: &[Arc<Layer>],
+    type_vertex: Option<VertexId>,
+) -> Version {
+    let number = layers.last().map_or(0, |layer| *layer.commits().end());
+    let mut version = Version::new(Arc::clone(base), number, type_vertex);
+    version.layers = layers.to_vec();
+    version
 }

@@ -36,6 +36,15 @@ impl KeyChanges {
             && self.graphs_gone.is_empty()
             && self.graphs_back.is_empty()
     }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists = self.gone.values().chain(self.back.values());
+        let graphs = [&self.graphs_gone, &self.graphs_back];
+        let held =
+            |list: &Vec<VertexId>| size_of_val(&list[..]) + size_of::<(KeySet, Vec<VertexId>)>();
+        lists.chain(graphs).map(held).sum::<usize>() as u64
+    }
 }
 
 /// What a run of commits changed. Immutable, shared by the versions that contain it.
@@ -45,6 +54,8 @@ pub struct Layer {
     /// Edges with weight -1.
     pub(crate) dels: Option<Snapshot>,
     pub(crate) keys: KeyChanges,
+    /// By how many quads each named graph grew, where it did not stay as large; ascending.
+    pub(crate) graph_sizes: Vec<(VertexId, i64)>,
     /// Quads added and taken away.
     pub(crate) quads: (u64, u64),
     /// Bytes held, of both graphs and the key changes.
@@ -62,6 +73,11 @@ impl Layer {
     /// Edges taken away, as a graph with numbers of its own.
     pub fn dels(&self) -> Option<&Snapshot> {
         self.dels.as_ref()
+    }
+
+    /// The keys that came and went.
+    pub fn keys(&self) -> &KeyChanges {
+        &self.keys
     }
 
     /// Quads added.

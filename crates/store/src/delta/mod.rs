@@ -24,11 +24,25 @@
 //!
 //! - [`layer`]: what a layer is;
 //! - [`version`]: base and layers as a [`GraphView`](crate::GraphView);
-//! - [`change`]: from quads to what has an effect to a layer;
-//! - [`merge`]: layers into one, and base and layers into the parts of a new base.
+//! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
+//! - [`merge`]: layers into one, and when;
+//! - [`checkpoint`]: base and layers into the parts of a new base.
 
+mod build;
+pub mod change;
+pub mod checkpoint;
+mod error;
 pub mod layer;
+pub mod merge;
+pub(crate) mod rows;
+mod sources;
+mod stream;
 pub mod version;
 
+pub use change::{Change, Effect};
+pub use checkpoint::{Checkpoint, write_base};
+pub use error::DeltaError;
 pub use layer::{KeyChanges, Layer};
+pub use merge::{INLINE_QUADS, merge, plan_merge};
+pub use rows::IdQuad;
 pub use version::Version;

@@ -5,8 +5,11 @@
 //! one cache line. A batch asks for the lines of [`GROUP`] keys before it reads the first, so that
 //! their misses overlap: on LUBM-160 a lookup in a batch costs what about a fifth of a miss costs.
 //!
-//! The directory is verified when the index is opened; chunk data as it is touched.
+//! The directory is verified when the index is opened; chunk data as it is touched. A directory may
+//! still say what is not so, behind a right checksum: positions out of it wrap around, and whatever
+//! comes of that is checked against the part's length before it is read.
 
+use super::planes::Spans;
 use super::{BEFORE_BITS, BLOCK_IDS, GROUP_BITS, RANGE_BITS};
 use crate::format::{ChunkEntry, ChunkKind};
 use crate::source::{Fault, Plain, Source, inconsistent, with_source};
@@ -63,14 +66,19 @@ impl<'v> Index<'v> {
         source: S,
         place: IndexPlace,
     ) -> Result<Index<'v>, Fault> {
+        // No way of holding keys takes less than a bit for each.
+        if place.keys > region.len().saturating_mul(8) {
+            return Err(inconsistent(region, "more keys than it has bits"));
+        }
         let count = u64::from(place.chunks);
         let chunks: &[ChunkEntry] = source.items(place.directory_at, count)?;
         let mut jump: &[u32] = &[];
         if let (true, Some(first), Some(last)) = (place.jump, chunks.first(), chunks.last()) {
-            let ranges = (last.last >> RANGE_BITS).wrapping_sub(first.first >> RANGE_BITS) + 1;
+            let ranges = (last.last >> RANGE_BITS).wrapping_sub(first.first >> RANGE_BITS);
+            let directory_bytes = count * size_of::<ChunkEntry>() as u64;
             jump = source.items(
-                place.directory_at + count * size_of::<ChunkEntry>() as u64,
-                ranges,
+                place.directory_at.wrapping_add(directory_bytes),
+                ranges.wrapping_add(1),
             )?;
         }
         Ok(Index {
@@ -102,8 +110,25 @@ impl<'v> Index<'v> {
         let end = self
             .chunks
             .get(chunk + 1)
-            .map_or(self.keys, |next| next.ordinal);
+            .map_or(self.keys, |next| next.ordinal.min(self.keys));
         end.saturating_sub(self.chunks[chunk].ordinal)
+    }
+
+    /// Widens `spans` to hold every key. O(chunks), and the keys of a chunk that holds several
+    /// kinds of ids.
+    pub(crate) fn observe(&self, spans: &mut Spans) -> Result<(), Fault> {
+        let mut keys = Vec::new();
+        for (chunk, entry) in self.chunks.iter().enumerate() {
+            let ends = [entry.first, entry.last].map(VertexId::from_bits);
+            ends.iter().for_each(|&id| spans.observe(id));
+            if ends[0].tag_number() != ends[1].tag_number() {
+                keys.clear();
+                let end = entry.ordinal.wrapping_add(self.chunk_keys(chunk));
+                self.decode(entry.ordinal, end, &mut keys)?;
+                keys.iter().for_each(|&id| spans.observe(id));
+            }
+        }
+        Ok(())
     }
 
     /// Fills `ordinals` with the ordinal of each key, or [`ABSENT`].
@@ -168,7 +193,7 @@ impl<'v> Index<'v> {
             return NOWHERE;
         }
         let line = match entry.kind() {
-            Some(ChunkKind::Dense) => entry.at() + (id - entry.first) / BLOCK_IDS * 64,
+            Some(ChunkKind::Dense) => entry.at().wrapping_add((id - entry.first) / BLOCK_IDS * 64),
             _ => entry.at(),
         };
         Target {
@@ -203,7 +228,42 @@ impl<'v> Index<'v> {
             Some(ChunkKind::Far) => source.items::<u64>(entry.at(), count)?.binary_search(&id),
             _ => return Err(inconsistent(self.region, "a chunk of unknown kind")),
         };
-        Ok(found.map_or(ABSENT, |index| entry.ordinal + index as u64))
+        Ok(found.map_or(ABSENT, |index| entry.ordinal.wrapping_add(index as u64)))
+    }
+
+    /// The number of keys below the id.
+    pub(crate) fn keys_below(&self, id: VertexId) -> Result<u64, Fault> {
+        let id = id.bits();
+        let begun = self.chunks.partition_point(|chunk| chunk.first <= id);
+        let Some(chunk) = begun.checked_sub(1) else {
+            return Ok(0);
+        };
+        let (entry, count) = (&self.chunks[chunk], self.chunk_keys(chunk));
+        if id > entry.last {
+            return Ok(entry.ordinal.wrapping_add(count));
+        }
+        with_source!(self.region, |source| {
+            let below = match entry.kind() {
+                Some(ChunkKind::Dense) => {
+                    let at = entry.at().wrapping_add((id - entry.first) / BLOCK_IDS * 64);
+                    return Ok(rank_below(
+                        source.items(at, 8)?,
+                        (id - entry.first) % BLOCK_IDS,
+                    ));
+                }
+                Some(ChunkKind::Sparse) => source
+                    .items::<u16>(entry.at(), count)?
+                    .partition_point(|&low| low < id as u16),
+                Some(ChunkKind::Near) => source
+                    .items::<u32>(entry.at(), count)?
+                    .partition_point(|&near| u64::from(near) < id - entry.first),
+                Some(ChunkKind::Far) => source
+                    .items::<u64>(entry.at(), count)?
+                    .partition_point(|&key| key < id),
+                None => return Err(inconsistent(self.region, "a chunk of unknown kind")),
+            };
+            Ok(entry.ordinal.wrapping_add(below as u64))
+        })
     }
 
     /// Appends the keys with ordinals `from..to`, ascending. Ordinals at or above the number of
@@ -250,19 +310,22 @@ impl<'v> Index<'v> {
             Some(ChunkKind::Dense) => return self.decode_dense(source, entry, numbers, out),
             Some(ChunkKind::Sparse) => {
                 let base = base >> RANGE_BITS << RANGE_BITS;
-                let lows: &[u16] = source.items(entry.at() + 2 * numbers.start, count)?;
+                let lows: &[u16] =
+                    source.items(entry.at().wrapping_add(2 * numbers.start), count)?;
                 out.extend(
                     lows.iter()
                         .map(|&low| VertexId::from_bits(base | u64::from(low))),
                 );
             }
             Some(ChunkKind::Near) => {
-                let nears: &[u32] = source.items(entry.at() + 4 * numbers.start, count)?;
+                let nears: &[u32] =
+                    source.items(entry.at().wrapping_add(4 * numbers.start), count)?;
                 let ids = nears.iter().map(|&near| base.wrapping_add(u64::from(near)));
                 out.extend(ids.map(VertexId::from_bits));
             }
             Some(ChunkKind::Far) => {
-                let ids: &[u64] = source.items(entry.at() + 8 * numbers.start, count)?;
+                let ids: &[u64] =
+                    source.items(entry.at().wrapping_add(8 * numbers.start), count)?;
                 out.extend(ids.iter().map(|&id| VertexId::from_bits(id)));
             }
             None => return Err(inconsistent(self.region, "a chunk of unknown kind")),
@@ -281,10 +344,10 @@ impl<'v> Index<'v> {
         let wanted = entry.ordinal + numbers.start;
         let mut block = Self::block_of_ordinal(source, entry, blocks, wanted)?;
         let mut left = numbers.end - numbers.start;
-        let head: &[u64] = source.items(entry.at() + block * 64, 8)?;
+        let head: &[u64] = source.items(entry.at().wrapping_add(block * 64), 8)?;
         let mut skip = wanted.saturating_sub(before(head));
         while left > 0 && block < blocks {
-            let words: &[u64] = source.items(entry.at() + block * 64, 8)?;
+            let words: &[u64] = source.items(entry.at().wrapping_add(block * 64), 8)?;
             let base = entry.first.wrapping_add(block * BLOCK_IDS);
             for (index, &word) in words[1..].iter().enumerate() {
                 let count = u64::from(word.count_ones());
@@ -318,7 +381,7 @@ impl<'v> Index<'v> {
         let (mut low, mut high) = (0, blocks);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            let words: &[u64] = source.items(entry.at() + middle * 64, 8)?;
+            let words: &[u64] = source.items(entry.at().wrapping_add(middle * 64), 8)?;
             if before(words) <= ordinal {
                 low = middle;
             } else {
@@ -440,6 +503,14 @@ fn rank(block: &[u64], bit: u64) -> u64 {
         ordinal += u64::from(full.count_ones());
     }
     ordinal
+}
+
+/// Members below this bit of a block, and before the block.
+fn rank_below(block: &[u64], bit: u64) -> u64 {
+    let word = (bit / 64) as usize;
+    let within = block[1 + word] & ((1 << (bit % 64)) - 1);
+    let full: u32 = block[1..=word].iter().map(|word| word.count_ones()).sum();
+    before(block) + u64::from(full + within.count_ones())
 }
 
 /// The word without its `count` lowest members.

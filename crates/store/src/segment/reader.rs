@@ -110,7 +110,12 @@ impl<'v> Segment<'v> {
         let descriptor = &self.descriptor;
         let region = &self.side.neighbours;
         let at = descriptor.neighbours_at;
-        if descriptor.flags & flags::WIDE_NEIGHBOURS != 0 {
+        let is_wide = descriptor.flags & flags::WIDE_NEIGHBOURS != 0;
+        let row_bytes = if is_wide { 8 } else { 4 };
+        if descriptor.rows > region.len() / row_bytes {
+            return Err(inconsistent(region, "fewer rows than the segment says"));
+        }
+        if is_wide {
             return Ok(Column {
                 region,
                 at,
@@ -129,7 +134,7 @@ impl<'v> Segment<'v> {
         };
         Ok(Column {
             region,
-            at: at + 8 * planes,
+            at: at.wrapping_add(8 * planes),
             kind,
         })
     }
@@ -217,7 +222,8 @@ impl<'v> Segment<'v> {
 
     #[inline]
     fn offset_at<W: Offset>(&self, ordinal: u64) -> u64 {
-        self.descriptor.offsets_at + ordinal.wrapping_mul(size_of::<W>() as u64)
+        let distance = ordinal.wrapping_mul(size_of::<W>() as u64);
+        self.descriptor.offsets_at.wrapping_add(distance)
     }
 
     #[inline]
@@ -252,6 +258,43 @@ impl<'v> Segment<'v> {
         })
     }
 
+    /// Appends where the rows of each of these keys end; their ordinals are below the number of
+    /// keys.
+    pub(crate) fn row_ends(&self, ordinals: Range<u64>, ends: &mut Vec<u64>) -> Result<(), Fault> {
+        if self.is_functional() {
+            ends.extend(ordinals.start + 1..=ordinals.end);
+            return Ok(());
+        }
+        match self.descriptor.flags >> flags::OFFSET_WIDTH_SHIFT & 3 {
+            0 => self.ends_by_offsets::<u8>(ordinals, ends),
+            1 => self.ends_by_offsets::<u16>(ordinals, ends),
+            2 => self.ends_by_offsets::<u32>(ordinals, ends),
+            _ => self.ends_by_offsets::<u64>(ordinals, ends),
+        }
+    }
+
+    fn ends_by_offsets<W: Offset>(
+        &self,
+        ordinals: Range<u64>,
+        ends: &mut Vec<u64>,
+    ) -> Result<(), Fault> {
+        let count = ordinals.end - ordinals.start;
+        let offsets: &[W] = with_source!(&self.side.offsets, |source| {
+            source.items(self.offset_at::<W>(ordinals.start), count + 1)
+        })?;
+        let first = offsets[0].widen();
+        let begin = ends.len();
+        ends.extend(offsets[1..].iter().map(|offset| offset.widen()));
+        let ends = &ends[begin..];
+        let are_whole = ends.is_sorted()
+            && ends.first().is_none_or(|&end| end >= first)
+            && ends.last().is_none_or(|&end| end <= self.descriptor.rows);
+        if !are_whole {
+            return Err(inconsistent(&self.side.offsets, "offsets do not ascend"));
+        }
+        Ok(())
+    }
+
     /// The table of dense lists, ascending by ordinal.
     pub(crate) fn dense_lists(&self) -> Result<&'v [ListEntry], Fault> {
         let at = self.descriptor.lists_at;
@@ -260,7 +303,7 @@ impl<'v> Segment<'v> {
         }
         with_source!(&self.side.lists, |source| {
             let count: &[u64] = source.items(at, 1)?;
-            source.items(at + 8, count[0])
+            source.items(at.wrapping_add(8), count[0])
         })
     }
 
@@ -332,7 +375,7 @@ impl<'v> Column<'v> {
         };
         memory::prefetch(
             self.region.region().bytes(),
-            (self.at + row.wrapping_mul(width)) as usize,
+            self.at.wrapping_add(row.wrapping_mul(width)) as usize,
         );
     }
 
@@ -345,7 +388,8 @@ impl<'v> Column<'v> {
         rows: Range<u64>,
     ) -> Result<&'v [D::Code], Fault> {
         let width = size_of::<D::Code>() as u64;
-        source.items(self.at + rows.start * width, rows.end - rows.start)
+        let at = self.at.wrapping_add(rows.start.wrapping_mul(width));
+        source.items(at, rows.end - rows.start)
     }
 
     /// Runs `run` with the fastest source and the column's decoding.

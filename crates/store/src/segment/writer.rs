@@ -111,6 +111,25 @@ impl GraphWriter {
         direction: Direction,
         graphs: Arc<[VertexId]>,
     ) -> Result<GraphWriter, PartError> {
+        GraphWriter::with_signatures(files, direction, graphs, SignatureBuilder::new())
+    }
+
+    /// The same, for a graph with few of the vertices that its ids span: its memory is that of its
+    /// vertices. The bytes written are the same.
+    pub(crate) fn create_sparse(
+        files: &dyn PartFiles,
+        direction: Direction,
+        graphs: Arc<[VertexId]>,
+    ) -> Result<GraphWriter, PartError> {
+        GraphWriter::with_signatures(files, direction, graphs, SignatureBuilder::sparse())
+    }
+
+    fn with_signatures(
+        files: &dyn PartFiles,
+        direction: Direction,
+        graphs: Arc<[VertexId]>,
+        signatures: SignatureBuilder,
+    ) -> Result<GraphWriter, PartError> {
         assert!(
             graphs.is_sorted_by(|a, b| a < b),
             "named graphs ascend and are distinct"
@@ -132,7 +151,7 @@ impl GraphWriter {
             },
             descriptors: vec![SegmentDescriptor::default()],
             index: IndexWriter::default(),
-            signatures: SignatureBuilder::new(),
+            signatures,
             graphs: GraphCodes {
                 graphs,
                 last: (GraphScope::DEFAULT_GRAPH, DEFAULT_GRAPH_CODE),

@@ -93,6 +93,15 @@ pub(crate) struct SignatureBuilder {
 impl SignatureBuilder {
     /// No vertices yet. Sets name the types of their vertices.
     pub(crate) fn new() -> SignatureBuilder {
+        SignatureBuilder::with_states(States::default())
+    }
+
+    /// The same for a graph with few of the vertices that its ids span.
+    pub(crate) fn sparse() -> SignatureBuilder {
+        SignatureBuilder::with_states(States::sparse())
+    }
+
+    fn with_states(states: States) -> SignatureBuilder {
         let root = Node {
             parent: 0,
             symbol: 0,
@@ -100,13 +109,13 @@ impl SignatureBuilder {
             edges: 0,
         };
         SignatureBuilder {
-            states: States::default(),
+            member_types: states.cleared(),
+            states,
             nodes: vec![root],
             children: HashMap::new(),
             classes: Vec::new(),
             class_numbers: HashMap::new(),
             types_recorded: true,
-            member_types: States::default(),
             cache: [(u32::MAX, 0); CACHE],
             cached: PredicateId::SIGNATURE.0,
             nodes_max: NODES_MAX,
@@ -176,7 +185,7 @@ impl SignatureBuilder {
             self.nodes.truncate(1);
             self.children = HashMap::new();
             self.classes = Vec::new();
-            self.member_types = States::default();
+            self.member_types = self.member_types.cleared();
         }
     }
 

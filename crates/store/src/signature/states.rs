@@ -3,28 +3,63 @@
 //! Dictionary kinds have dense ordinals, so their numbers lie in pages of 4,096, four bytes a
 //! vertex; keys arrive ascending within a segment, so the page is nearly always the last one used.
 //! Inline values are scattered and live in a hash table. 0 means "nothing yet".
+//!
+//! A small graph over the ids of a large one touches vertices far apart, and a page for each would
+//! be a thousand times what it needs. There pages are one cache line ([`States::sparse`]). Pages
+//! lie in slabs of one size, so that both kinds are found by the same shifts.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use rdf::VertexId;
 
-const PAGE_BITS: u32 = 12;
-const PAGE: usize = 1 << PAGE_BITS;
+/// Vertices of a slab, and of the page of a graph whose vertices are dense.
+const SLAB_BITS: u32 = 12;
+const SLAB: usize = 1 << SLAB_BITS;
+/// Vertices of a page where they are sparse: 64 bytes.
+const SPARSE_BITS: u32 = 4;
 
 /// Numbers by vertex.
-#[derive(Default)]
 pub(crate) struct States {
-    /// Page number (id >> 12) -> index in `pages`.
+    page_bits: u32,
+    /// Page number (id >> page_bits) -> number of the page in the slabs.
     directory: HashMap<u64, u32>,
-    pages: Vec<Box<[u32; PAGE]>>,
+    pages: u32,
+    slabs: Vec<Box<[u32; SLAB]>>,
     last: Option<(u64, u32)>,
     scattered: HashMap<u64, u32>,
 }
 
+impl Default for States {
+    fn default() -> States {
+        States::with_pages(SLAB_BITS)
+    }
+}
+
 impl States {
+    /// For a graph with few of the vertices that its ids span.
+    pub(crate) fn sparse() -> States {
+        States::with_pages(SPARSE_BITS)
+    }
+
+    fn with_pages(page_bits: u32) -> States {
+        States {
+            page_bits,
+            directory: HashMap::new(),
+            pages: 0,
+            slabs: Vec::new(),
+            last: None,
+            scattered: HashMap::new(),
+        }
+    }
+
+    /// No numbers, in pages of the same size.
+    pub(crate) fn cleared(&self) -> States {
+        States::with_pages(self.page_bits)
+    }
+
     /// Whether no vertex has been asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pages.is_empty() && self.scattered.is_empty()
+        self.pages == 0 && self.scattered.is_empty()
     }
 
     /// The number of a vertex, to be read and changed.
@@ -33,20 +68,25 @@ impl States {
         if vertex.tag().is_some_and(rdf::Tag::is_inline) {
             return self.scattered.entry(vertex.bits()).or_insert(0);
         }
-        let page = vertex.bits() >> PAGE_BITS;
+        let page = vertex.bits() >> self.page_bits;
         let index = match self.last {
             Some((last, index)) if last == page => index,
             _ => self.find(page),
         };
-        &mut self.pages[index as usize][vertex.bits() as usize % PAGE]
+        let within = vertex.bits() as usize & ((1 << self.page_bits) - 1);
+        let place = (index as usize) << self.page_bits | within;
+        &mut self.slabs[place >> SLAB_BITS][place % SLAB]
     }
 
     fn find(&mut self, page: u64) -> u32 {
         let index = match self.directory.entry(page) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                self.pages.push(Box::new([0; PAGE]));
-                *entry.insert(self.pages.len() as u32 - 1)
+                if (self.pages as usize) << self.page_bits == self.slabs.len() << SLAB_BITS {
+                    self.slabs.push(Box::new([0; SLAB]));
+                }
+                self.pages += 1;
+                *entry.insert(self.pages - 1)
             }
         };
         self.last = Some((page, index));
@@ -55,7 +95,7 @@ impl States {
 
     /// Replaces every number that is not 0.
     pub(crate) fn replace_all(&mut self, number: u32) {
-        let pages = self.pages.iter_mut().flat_map(|page| page.iter_mut());
+        let pages = self.slabs.iter_mut().flat_map(|slab| slab.iter_mut());
         pages
             .chain(self.scattered.values_mut())
             .filter(|state| **state != 0)
@@ -77,8 +117,10 @@ impl States {
             .collect();
         scattered.sort_unstable();
         let paged = order.into_iter().flat_map(move |(page, index)| {
-            let states = self.pages[index as usize].iter().enumerate();
-            states.map(move |(place, &state)| (page << PAGE_BITS | place as u64, state))
+            let bits = self.page_bits;
+            let place = (index as usize) << bits;
+            let states = &self.slabs[place >> SLAB_BITS][place % SLAB..][..1 << bits];
+            (page << bits..).zip(states.iter().copied())
         });
         paged
             .chain(scattered)
@@ -101,23 +143,26 @@ mod tests {
             VertexId::new(Tag::Literal, 3),
             VertexId::new(Tag::Integer, 3),
         ];
-        let mut states = States::default();
-        for (&id, number) in ids.iter().zip(1..) {
-            *states.get_mut(id) = number;
+        for mut states in [States::default(), States::sparse()] {
+            for (&id, number) in ids.iter().zip(1..) {
+                *states.get_mut(id) = number;
+            }
+            assert_eq!(*states.get_mut(VertexId::new(Tag::Blank, 3)), 0);
+            let found: Vec<_> = states.ascending().collect();
+            assert_eq!(
+                found,
+                [
+                    (ids[2], 3),
+                    (ids[1], 2),
+                    (ids[3], 4),
+                    (ids[4], 5),
+                    (ids[0], 1)
+                ]
+            );
+            states.replace_all(7);
+            assert!(
+                states.ascending().count() == 5 && states.ascending().all(|(_, state)| state == 7)
+            );
         }
-        assert_eq!(*states.get_mut(VertexId::new(Tag::Blank, 3)), 0);
-        let found: Vec<_> = states.ascending().collect();
-        assert_eq!(
-            found,
-            [
-                (ids[2], 3),
-                (ids[1], 2),
-                (ids[3], 4),
-                (ids[4], 5),
-                (ids[0], 1)
-            ]
-        );
-        states.replace_all(7);
-        assert!(states.ascending().count() == 5 && states.ascending().all(|(_, state)| state == 7));
     }
 }

@@ -1,0 +1,112 @@
+//! From the quads that a request names to those that have an effect.
+//!
+//! Deletions come before insertions (SPARQL 1.1 Update, section 3.1.3), so a quad that is named in
+//! both is there afterwards. What is left is the difference between two versions: quads inserted
+//! that were absent, quads deleted that were present. Only that goes into a layer and to the log,
+//! so layers are sets with weights and add up.
+//!
+//! Cost: a sort, and about 100 ns a quad on a base of millions, see `examples/change.rs`.
+
+use super::rows::{IdQuad, Row, quad_of, row_of};
+use super::sources::{presence, sources};
+use super::version::Version;
+use crate::load::radix;
+use crate::source::Fault;
+use crate::view::ViewError;
+
+/// Quads that a request deletes, and then inserts; in any order, repeated or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Taken away first.
+    pub deletes: Vec<IdQuad>,
+    /// Added then.
+    pub inserts: Vec<IdQuad>,
+}
+
+/// What a change does to one version: quads that it has and loses, and quads that it lacks and
+/// gets. No quad is in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Ascending, distinct.
+    pub(super) deletes: Vec<Row>,
+    pub(super) inserts: Vec<Row>,
+}
+
+impl Change {
+    /// What it does to `version`. Quads have no unbound id but the graph, which is
+    /// [`GraphScope::DEFAULT_GRAPH`](crate::GraphScope::DEFAULT_GRAPH) outside named graphs.
+    pub fn effect(&self, version: &Version) -> Result<Effect, ViewError> {
+        self.effect_on(version).map_err(|fault| *fault)
+    }
+
+    fn effect_on(&self, version: &Version) -> Result<Effect, Fault> {
+        let mut scratch = Vec::new();
+        let mut inserts = sorted(&self.inserts, &mut scratch);
+        let mut deletes = sorted(&self.deletes, &mut scratch);
+        subtract(&mut deletes, &inserts);
+        let sources = sources(Some(version.base()), version.layers());
+        let mut sums = Vec::with_capacity(inserts.len().max(deletes.len()));
+        presence(&sources, &inserts, &mut sums)?;
+        keep(&mut inserts, &sums, 0);
+        sums.clear();
+        presence(&sources, &deletes, &mut sums)?;
+        keep(&mut deletes, &sums, 1);
+        Ok(Effect { deletes, inserts })
+    }
+}
+
+impl Effect {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.deletes.is_empty() && self.inserts.is_empty()
+    }
+
+    /// The quads that go, each once, ascending by predicate, subject, object and graph.
+    pub fn deletes(&self) -> impl ExactSizeIterator<Item = IdQuad> + '_ {
+        self.deletes.iter().map(quad_of)
+    }
+
+    /// The quads that come, each once, ascending by predicate, subject, object and graph.
+    pub fn inserts(&self) -> impl ExactSizeIterator<Item = IdQuad> + '_ {
+        self.inserts.iter().map(quad_of)
+    }
+}
+
+fn sorted(quads: &[IdQuad], scratch: &mut Vec<Row>) -> Vec<Row> {
+    let mut rows = quads.iter().map(row_of).collect();
+    radix::sort(&mut rows, scratch);
+    rows.dedup();
+    rows
+}
+
+/// Takes from `rows` what is in `others`; both ascend.
+fn subtract(rows: &mut Vec<Row>, others: &[Row]) {
+    let mut others = others.iter().peekable();
+    if others.peek().is_some() {
+        rows.retain(|row| {
+            while others.next_if(|other| *other < row).is_some() {}
+            others.peek() != Some(&row)
+        });
+    }
+}
+
+/// Keeps the rows whose sum is `wanted`.
+fn keep(rows: &mut Vec<Row>, sums: &[i64], wanted: i64) {
+    let mut sums = sums.iter();
+    rows.retain(|_| sums.next() == Some(&wanted));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_inserted_is_not_deleted() {
+        let row = |number: u64| [number, 0, 0, 0];
+        let mut rows: Vec<Row> = (0..6).map(row).collect();
+        subtract(&mut rows, &[row(1), row(2), row(5), row(9)]);
+        assert_eq!(rows, [row(0), row(3), row(4)]);
+        subtract(&mut rows, &[]);
+        assert_eq!(rows.len(), 3);
+    }
+}
