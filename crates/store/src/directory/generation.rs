@@ -68,7 +68,7 @@ pub struct NewGeneration<'d> {
     /// Whether the store's directory was made for this generation.
     is_first: bool,
     /// Held for this generation only; absent where its caller holds one.
-    _lock: Option<WriterLock>,
+    own_lock: Option<WriterLock>,
 }
 
 /// The right to write into a store, until it is dropped or its holder's process ends.
@@ -121,7 +121,7 @@ pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, B
     let lock = lock_writer(disk, path)?;
     let mut begun = begin_locked(disk, &lock)?;
     begun.is_first = is_first;
-    begun._lock = Some(lock);
+    begun.own_lock = Some(lock);
     Ok(begun)
 }
 
@@ -161,7 +161,7 @@ pub fn begin_locked<'d>(
         files: Mutex::default(),
         is_committed: false,
         is_first: false,
-        _lock: None,
+        own_lock: None,
     })
 }
 

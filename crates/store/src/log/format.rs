@@ -275,13 +275,11 @@ fn is_marked(payload: &[&[u8]], start: u64, end: u64, mask: u64) -> bool {
             }
             let room = SECTOR_BYTES - place % SECTOR_BYTES;
             let (part, behind) = rest.split_at(rest.len().min(room as usize));
-            let mut at = place - start;
-            for &byte in part {
+            for (at, &byte) in (place - start..).zip(part) {
                 if missing == 0 {
                     break;
                 }
                 missing -= u64::from(byte != mask[at as usize % 8]);
-                at += 1;
             }
             place += part.len() as u64;
             rest = behind;

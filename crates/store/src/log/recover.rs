@@ -382,6 +382,9 @@ pub(super) fn replay(
 /// Renames files so that they no longer are of the log, the last one first, each durably: so that
 /// the damage in front of them is found until all are.
 pub(super) fn cut_away(disk: &dyn Disk, folder: &Path, files: &[u64]) -> Result<(), LogError> {
+    if files.is_empty() {
+        return Ok(());
+    }
     let taken = disk.list(folder).map_err(LogError::io(folder))?;
     for &first in files.iter().rev() {
         let name = file_name(first);
