@@ -106,18 +106,18 @@ fn measure(what: &str, version: &Version, change: &Change) {
 }
 
 fn merges(base: &Arc<Snapshot>, entities: u64, layers: u64, quads: u64) {
-    let version = version_of(base, &[], Some(TYPE));
-    let layers: Vec<Arc<Layer>> = (0..layers)
-        .map(|number| {
-            let mut inserts = new_quads(entities + number * quads, quads / 2);
-            inserts.extend(scattered(entities, number * quads, quads - quads / 2));
-            let change = Change {
-                inserts,
-                deletes: Vec::new(),
-            };
-            Arc::new(build(&version, &change, number))
-        })
-        .collect();
+    let count = layers;
+    let mut layers: Vec<Arc<Layer>> = Vec::new();
+    for number in 0..count {
+        let mut inserts = new_quads(entities + number * quads, quads / 2);
+        inserts.extend(scattered(entities, number * quads, quads - quads / 2));
+        let change = Change {
+            inserts,
+            ..Change::default()
+        };
+        let version = version_of(base, &layers, Some(TYPE));
+        layers.push(Arc::new(build(&version, &change, number)));
+    }
     let total: u64 = layers.iter().map(|layer| layer.quads()).sum();
     let runs = (2_000_000 / total).clamp(3, 2000) as u32;
     let (time, _) = least(runs, || merge(&layers, &|| false).expect("memory"));

@@ -59,7 +59,7 @@ impl Layer {
                 }
             }
         }
-        Layer::new(
+        Ok(Layer::new(
             [
                 open(adds.map(|adds| adds.0))?,
                 open(dels.map(|dels| dels.0))?,
@@ -68,7 +68,7 @@ impl Layer {
             changes.found,
             graph_sizes,
             commits,
-        )
+        ))
     }
 
     /// Puts a layer together: its graphs of added and deleted edges with their quads, and what
@@ -79,10 +79,10 @@ impl Layer {
         keys: KeyChanges,
         graph_sizes: Vec<(VertexId, i64)>,
         commits: RangeInclusive<u64>,
-    ) -> Result<Layer, DeltaError> {
+    ) -> Layer {
         let graphs = adds.iter().chain(&dels).map(bytes_of).sum::<u64>();
         let bytes = graphs + keys.bytes() + size_of_val(&graph_sizes[..]) as u64;
-        Ok(Layer {
+        Layer {
             adds,
             dels,
             keys,
@@ -90,7 +90,7 @@ impl Layer {
             quads,
             bytes,
             commits,
-        })
+        }
     }
 }
 

@@ -125,11 +125,12 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
     let mut next = || open(graphs.next().flatten());
     let graphs = [next()?, next()?];
     let mut sizes: Vec<(VertexId, i64)> = Vec::new();
-    layers
-        .iter()
-        .for_each(|layer| sizes.extend_from_slice(&layer.graph_sizes));
+    for layer in layers {
+        sizes.extend_from_slice(&layer.graph_sizes);
+    }
     sum_by_key(&mut sizes);
-    Layer::new(graphs, (out[0], out[1]), merge_keys(layers), sizes, commits)
+    let (quads, keys) = ((out[0], out[1]), merge_keys(layers));
+    Ok(Layer::new(graphs, quads, keys, sizes, commits))
 }
 
 /// What a merge reads.
@@ -351,15 +352,16 @@ mod tests {
     #[test]
     fn layers_stay_few_and_quads_are_seldom_written_again() {
         for (commits, quads, layers, times) in [
-            (4_000, 1, 6, 17.0),
-            (100_000, 1, 11, 21.0),
-            (100_000, 10, 13, 15.0),
-            (1_000, 10_000, 12, 6.0),
-            (20, 1_000_000, 5, 3.0),
+            (4_000, 1, 6, 15.0),
+            (100_000, 1, 10, 18.0),
+            (100_000, 10, 14, 12.0),
+            (1_000, 1_000, 9, 6.0),
+            (1_000, 10_000, 10, 5.0),
+            (20, 1_000_000, 5, 2.0),
         ] {
             let (most, written, merges) = run(commits, quads);
             assert!(
-                most <= layers && written <= times && merges <= 0.5,
+                most <= layers && written <= times && merges <= 0.8,
                 "{commits} commits of {quads}: {most} layers, written {written} times, {merges} merges"
             );
         }

@@ -46,7 +46,9 @@ pub(crate) fn quad_of(row: &Row) -> IdQuad {
 
 /// Turns rows to the other direction and sorts them.
 pub(crate) fn turn(rows: &mut Vec<Row>, scratch: &mut Vec<Row>) {
-    rows.iter_mut().for_each(|row| row.swap(1, 2));
+    for row in rows.iter_mut() {
+        row.swap(1, 2);
+    }
     radix::sort(rows, scratch);
 }
 

@@ -120,12 +120,16 @@ impl<'v> Index<'v> {
         let mut keys = Vec::new();
         for (chunk, entry) in self.chunks.iter().enumerate() {
             let ends = [entry.first, entry.last].map(VertexId::from_bits);
-            ends.iter().for_each(|&id| spans.observe(id));
+            for id in ends {
+                spans.observe(id);
+            }
             if ends[0].tag_number() != ends[1].tag_number() {
                 keys.clear();
                 let end = entry.ordinal.wrapping_add(self.chunk_keys(chunk));
                 self.decode(entry.ordinal, end, &mut keys)?;
-                keys.iter().for_each(|&id| spans.observe(id));
+                for &id in &keys {
+                    spans.observe(id);
+                }
             }
         }
         Ok(())
