@@ -6,6 +6,8 @@
 //!
 //! Cost: a few thousand inputs of some hundred bytes, some seconds in the development profile.
 
+#![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
+
 #[path = "../../../fuzz/src/bodies/mod.rs"]
 mod bodies;
 
