@@ -6,7 +6,7 @@
 
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
 use crate::graph_index::GraphIndex;
-use crate::lists::{Columns, Filter, ListCursor, Lists, NamedGraphs};
+use crate::lists::{Columns, Filter, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
@@ -144,6 +144,20 @@ impl Snapshot {
         &self.predicates
     }
 
+    /// The number of a predicate with an edge, by the vertex that names its key sets.
+    pub(crate) fn number_of(&self, name: VertexId) -> Option<PredicateId> {
+        match name {
+            VertexId::UNBOUND => Some(PredicateId::SIGNATURE),
+            vertex => self.predicate_id(vertex),
+        }
+    }
+
+    /// Distinct quads with this predicate.
+    pub(crate) fn edges_of(&self, predicate: PredicateId) -> Result<u64, Fault> {
+        let segment = self.out.segment(predicate)?;
+        Ok(segment.map_or(0, |segment| segment.descriptor.rows))
+    }
+
     /// The vertex of `rdf:type`, where the graph has an edge of it.
     pub fn type_vertex(&self) -> Option<VertexId> {
         let vertex = self.predicates.get(PredicateId::TYPE.0 as usize).copied()?;
@@ -192,6 +206,29 @@ impl Snapshot {
         })
     }
 
+    /// A segment as lists are read from it; `None` where the scope holds nothing of it.
+    pub(crate) fn list_source(
+        &self,
+        segment: SegmentKey,
+        scope: GraphScope<'_>,
+    ) -> Result<Option<ListSource<'_>>, Fault> {
+        if segment.predicate == PredicateId::SIGNATURE {
+            return Ok(None);
+        }
+        let Some(segment) = self.segment(segment)? else {
+            return Ok(None);
+        };
+        let filter = self.filter(&segment, scope)?;
+        if filter == Filter::Nothing {
+            return Ok(None);
+        }
+        Ok(Some(ListSource {
+            columns: self.columns(&segment)?,
+            segment,
+            filter,
+        }))
+    }
+
     fn columns<'v>(&'v self, segment: &Segment<'v>) -> Result<Columns<'v>, Fault> {
         Ok(Columns {
             neighbours: segment.column()?,
@@ -200,75 +237,46 @@ impl Snapshot {
         })
     }
 
-    fn set_of_keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, Fault> {
+    pub(crate) fn set_of_keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, Fault> {
         Ok(match self.segment(segment)? {
             Some(segment) => VertexSet::of_index(segment.index()?),
             None => VertexSet::empty(),
         })
     }
 
-    fn set_of_neighbours(
+    pub(crate) fn set_of_neighbours(
         &self,
         segment: SegmentKey,
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, Fault> {
         assert!(!scope.binds_graph(), "a set has no place for graphs");
-        let Some(segment) = self.segment(segment)? else {
+        let Some(source) = self.list_source(segment, scope)? else {
             return Ok(VertexSet::empty());
         };
-        let ordinal = segment.index()?.ordinal(vertex)?;
-        let filter = self.filter(&segment, scope)?;
-        if ordinal == ABSENT || filter == Filter::Nothing {
-            return Ok(VertexSet::empty());
+        if source.filter == Filter::Every {
+            return source.set_of(vertex);
         }
-        let rows = segment.rows_of_ordinal(ordinal)?;
-        if filter != Filter::Every {
-            let mut lists = Lists::new();
-            lists.refill(self.columns(&segment)?, filter, 1);
-            lists.push(rows);
-            let (mut numbers, mut neighbours) = (Vec::new(), Vec::new());
-            lists.expand(
-                &mut ListCursor::default(),
-                usize::MAX,
-                &mut numbers,
-                &mut neighbours,
-                None,
-            )?;
-            return Ok(VertexSet::from_sorted(neighbours));
-        }
-        match segment.dense_list(ordinal)? {
-            Some(index) => Ok(VertexSet::of_index(index)),
-            None => Ok(VertexSet::of_rows(segment.column()?, rows)),
-        }
+        let mut lists = Lists::new();
+        source.fill(&[vertex], &mut lists)?;
+        Ok(VertexSet::from_sorted(lists.all_neighbours()?))
     }
 
-    fn fill_lists<'v>(
+    pub(crate) fn fill_lists<'v>(
         &'v self,
         segment: SegmentKey,
         keys: &[VertexId],
         scope: GraphScope<'_>,
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
-        let segment = match segment.predicate {
-            PredicateId::SIGNATURE => None,
-            _ => self.segment(segment)?,
-        };
-        let Some(segment) = segment else {
+        let Some(source) = self.list_source(segment, scope)? else {
             lists.refill_empty(keys.len());
             return Ok(());
         };
-        let filter = self.filter(&segment, scope)?;
-        if filter == Filter::Nothing {
-            lists.refill_empty(keys.len());
-            return Ok(());
-        }
-        let columns = self.columns(&segment)?;
-        lists.refill(columns, filter, keys.len());
-        segment.rows_of(keys, &columns.neighbours, |rows| lists.push(rows))
+        source.fill(keys, lists)
     }
 
-    fn graph_keys(
+    pub(crate) fn graph_keys(
         &self,
         segment: SegmentKey,
         graph: VertexId,
@@ -287,7 +295,7 @@ impl Snapshot {
         found.map_or(Ok(()), |run| run.decode(region, keys))
     }
 
-    fn append_predicates(
+    pub(crate) fn append_predicates(
         &self,
         direction: Direction,
         vertices: &[VertexId],
@@ -338,6 +346,60 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+}
+
+/// A segment as lists are read from it within a scope.
+pub(crate) struct ListSource<'v> {
+    pub segment: Segment<'v>,
+    pub columns: Columns<'v>,
+    /// Admits something.
+    pub filter: Filter,
+}
+
+impl<'v> ListSource<'v> {
+    /// Refills `lists` from this segment alone.
+    pub(crate) fn fill(self, keys: &[VertexId], lists: &mut Lists<'v>) -> Result<(), Fault> {
+        let columns = self.columns;
+        lists.refill(columns, self.filter, keys.len());
+        self.segment
+            .rows_of(keys, &columns.neighbours, |rows| lists.push(rows))
+    }
+
+    /// Adds rows of this segment to `lists`, or takes them away.
+    pub(crate) fn fill_further(
+        self,
+        is_minus: bool,
+        keys: &[VertexId],
+        lists: &mut Lists<'v>,
+    ) -> Result<(), Fault> {
+        let columns = self.columns;
+        lists.begin_further(columns, self.filter, is_minus);
+        self.segment
+            .rows_of(keys, &columns.neighbours, |rows| lists.push_further(rows))
+    }
+
+    /// All rows of one key as a set; the filter admits every row.
+    pub(crate) fn set_of(&self, key: VertexId) -> Result<VertexSet<'v>, Fault> {
+        let ordinal = self.segment.index()?.ordinal(key)?;
+        if ordinal == ABSENT {
+            return Ok(VertexSet::empty());
+        }
+        match self.segment.dense_list(ordinal)? {
+            Some(index) => Ok(VertexSet::of_index(index)),
+            None => {
+                let rows = self.segment.rows_of_ordinal(ordinal)?;
+                Ok(VertexSet::of_rows(self.columns.neighbours, rows))
+            }
+        }
+    }
+
+    /// The rows of one key, an empty range for what is no key.
+    pub(crate) fn rows(&self, key: VertexId) -> Result<std::ops::Range<u64>, Fault> {
+        match self.segment.index()?.ordinal(key)? {
+            ABSENT => Ok(0..0),
+            ordinal => self.segment.rows_of_ordinal(ordinal),
+        }
     }
 }
 

@@ -1,11 +1,16 @@
-//! What a snapshot knows about itself, as plain values: sizes of predicates and classes, and
+//! What a graph knows about itself, as plain values: sizes of predicates and classes, and
 //! characteristic sets. The façade turns it into the planner's statistics; `query` and `store`
 //! never meet.
 //!
 //! Cost: O(predicates + classes + sets); no neighbour is read, except to count the members of
 //! classes where edges are in named graphs. Graphs without structure have nearly a set per vertex,
 //! so the caller says how many sets are worth having.
+//!
+//! Over layers numbers of quads are exact, all others are estimates: a subject that a layer gave
+//! another edge of a predicate counts twice, and a vertex has a set in each graph that has edges of
+//! it. So sets are complete, and prove something, only where there are no layers.
 
+use crate::delta::{Layer, Version};
 use crate::segment::reader::Segment;
 use crate::signature::sets::{SetRecord, Sets};
 use crate::snapshot::Snapshot;
@@ -13,9 +18,9 @@ use crate::source::Fault;
 use crate::view::{GraphView, ViewError};
 use rdf::{Direction, PredicateId, VertexId};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
-/// Statistics of one snapshot.
+/// Statistics of one snapshot, or of a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotStatistics {
     /// Distinct quads.
@@ -162,6 +167,145 @@ impl Snapshot {
                 .collect(),
             types: record.types.clone(),
             vertices: record.vertices,
+        }
+    }
+}
+
+impl Version {
+    /// The version's statistics, with at most `sets_max` sets a direction. Exact without layers,
+    /// else see the module. O(predicates + classes + sets) of base and layers.
+    pub fn statistics(&self, sets_max: usize) -> Result<SnapshotStatistics, ViewError> {
+        let mut statistics = self.base().statistics(sets_max)?;
+        if self.layers().is_empty() {
+            return Ok(statistics);
+        }
+        let mut predicates = BTreeMap::new();
+        for sizes in statistics.predicates.drain(..) {
+            predicates.insert(sizes.vertex, sizes);
+        }
+        let mut classes: BTreeMap<VertexId, u64> = statistics.classes.drain(..).collect();
+        for layer in self.layers() {
+            if let Some(adds) = layer.adds() {
+                let added = adds.statistics(sets_max)?;
+                for sizes in &added.predicates {
+                    let sum = predicates.entry(sizes.vertex).or_insert(PredicateSizes {
+                        vertex: sizes.vertex,
+                        ..PredicateSizes::NONE
+                    });
+                    sum.edges += sizes.edges;
+                    sum.subjects += sizes.subjects;
+                    sum.objects += sizes.objects;
+                }
+                for &(class, members) in &added.classes {
+                    *classes.entry(class).or_default() += members;
+                }
+                statistics.subjects += added.subjects;
+                statistics.objects += added.objects;
+                statistics.named_graphs += added.named_graphs;
+                statistics.out_sets.append(added.out_sets);
+                statistics.in_sets.append(added.in_sets);
+            }
+        }
+        for layer in self.layers() {
+            take_deleted(layer, &mut statistics, &mut predicates, &mut classes)?;
+        }
+        predicates.retain(|_, sizes| sizes.edges > 0);
+        for sizes in predicates.values_mut() {
+            sizes.subjects = sizes.subjects.clamp(1, sizes.edges);
+            sizes.objects = sizes.objects.clamp(1, sizes.edges);
+        }
+        statistics.quads = predicates.values().map(|sizes| sizes.edges).sum();
+        statistics.subjects = statistics.subjects.min(statistics.quads);
+        statistics.objects = statistics.objects.min(statistics.quads);
+        statistics.named_graphs = statistics.named_graphs.min(statistics.quads);
+        let type_vertex = self.type_vertex;
+        statistics.type_vertex = type_vertex.filter(|vertex| predicates.contains_key(vertex));
+        statistics.predicates = predicates.into_values().collect();
+        statistics.classes = classes.into_iter().collect();
+        statistics.out_sets.cut(sets_max);
+        statistics.in_sets.cut(sets_max);
+        Ok(statistics)
+    }
+}
+
+/// Takes away what a layer deleted. A class stays listed: whether it has members left is not known.
+fn take_deleted(
+    layer: &Layer,
+    statistics: &mut SnapshotStatistics,
+    predicates: &mut BTreeMap<VertexId, PredicateSizes>,
+    classes: &mut BTreeMap<VertexId, u64>,
+) -> Result<(), ViewError> {
+    if let Some(dels) = layer.dels() {
+        let deleted = dels.statistics(0)?;
+        for sizes in &deleted.predicates {
+            if let Some(sum) = predicates.get_mut(&sizes.vertex) {
+                sum.edges = sum.edges.saturating_sub(sizes.edges);
+            }
+        }
+        for (class, members) in &deleted.classes {
+            if let Some(sum) = classes.get_mut(class) {
+                *sum = sum.saturating_sub(*members).max(1);
+            }
+        }
+    }
+    let keys = &layer.keys;
+    for (changes, sign) in [(&keys.gone, -1), (&keys.back, 1)] {
+        for (&(name, direction), vertices) in changes {
+            let change = sign * vertices.len() as i64;
+            let (subjects, objects) = if name.is_unbound() {
+                (&mut statistics.subjects, &mut statistics.objects)
+            } else if let Some(sizes) = predicates.get_mut(&name) {
+                (&mut sizes.subjects, &mut sizes.objects)
+            } else {
+                continue;
+            };
+            match direction {
+                Direction::Out => *subjects = subjects.saturating_add_signed(change),
+                Direction::In => *objects = objects.saturating_add_signed(change),
+            }
+        }
+    }
+    let graphs = keys.graphs_back.len() as i64 - keys.graphs_gone.len() as i64;
+    statistics.named_graphs = statistics.named_graphs.saturating_add_signed(graphs);
+    Ok(())
+}
+
+impl PredicateSizes {
+    const NONE: PredicateSizes = PredicateSizes {
+        vertex: VertexId::UNBOUND,
+        subjects: 0,
+        objects: 0,
+        edges: 0,
+    };
+}
+
+impl SetSizes {
+    /// Puts another graph's sets behind these. They are no longer all there is to know.
+    fn append(&mut self, other: SetSizes) {
+        if self.sets.is_empty() {
+            self.has_types = other.has_types;
+        } else if !other.sets.is_empty() {
+            self.has_types &= other.has_types;
+        }
+        self.sets.extend(other.sets);
+    }
+
+    /// Keeps the sets of most vertices, in order.
+    fn cut(&mut self, sets_max: usize) {
+        self.is_complete = false;
+        if !self.has_types {
+            self.sets.iter_mut().for_each(|set| set.types.clear());
+        }
+        if self.sets.len() > sets_max {
+            let mut vertices: Vec<u64> = self.sets.iter().map(|set| set.vertices).collect();
+            vertices.sort_unstable_by_key(|&vertices| Reverse(vertices));
+            let least = vertices.get(sets_max).copied().unwrap_or(0);
+            let mut equal = vertices[..sets_max].iter().filter(|&&v| v == least).count();
+            self.sets.retain(|set| {
+                let is_equal = set.vertices == least && equal > 0;
+                equal -= usize::from(is_equal);
+                set.vertices > least || is_equal
+            });
         }
     }
 }

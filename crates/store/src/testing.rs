@@ -5,12 +5,14 @@
 
 pub use crate::delta::IdQuad;
 use crate::delta::rows::{Tables, graphs_of, row_of, turn};
-use crate::delta::{Layer, Version};
+use crate::delta::{KeyChanges, Layer, Version};
 use crate::load::radix;
 use crate::parts::{FrozenParts, MemoryParts};
 use crate::snapshot::Snapshot;
+use crate::view::GraphScope;
 use rdf::{Direction, VertexId};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Builds a snapshot in memory. Predicates are numbered in order of first appearance;
@@ -55,7 +57,39 @@ pub fn version_of(
     type_vertex: Option<VertexId>,
 ) -> Version {
     let number = layers.last().map_or(0, |layer| *layer.commits().end());
-    let mut version = Version::new(Arc::clone(base), number, type_vertex);
-    version.layers = layers.to_vec();
-    version
+    let version = Version::new(Arc::clone(base), number, type_vertex);
+    version.rebased(Arc::clone(base), layers.to_vec())
+}
+
+impl Layer {
+    /// The layer that adds and takes away these quads, distinct and in any order, with these
+    /// changes of keys, without asking whether it has an effect.
+    pub fn of(
+        adds: &[IdQuad],
+        dels: &[IdQuad],
+        keys: KeyChanges,
+        type_vertex: Option<VertexId>,
+        commits: RangeInclusive<u64>,
+    ) -> Layer {
+        let mut graph_sizes = BTreeMap::<VertexId, i64>::new();
+        for (quads, weight) in [(adds, 1), (dels, -1)] {
+            for quad in quads {
+                *graph_sizes.entry(quad.3).or_default() += weight;
+            }
+        }
+        graph_sizes.retain(|graph, sum| *graph != GraphScope::DEFAULT_GRAPH && *sum != 0);
+        let graph_of = |quads: &[IdQuad]| match quads {
+            [] => None,
+            quads => Some(snapshot_of(quads, type_vertex)),
+        };
+        Layer {
+            adds: graph_of(adds),
+            dels: graph_of(dels),
+            keys,
+            graph_sizes: graph_sizes.into_iter().collect(),
+            quads: (adds.len() as u64, dels.len() as u64),
+            bytes: 0,
+            commits,
+        }
+    }
 }

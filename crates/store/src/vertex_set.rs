@@ -1,24 +1,33 @@
 //! An ordered set of vertices: the keys of a segment, or one neighbour list.
 //!
 //! Borrowed from the store wherever it stands there in order already, else owned. Elements have
-//! ordinals, so a set can be cut for several workers and read on from anywhere.
+//! ordinals, so a set can be cut for several workers and read on from anywhere. Where layers changed
+//! it, a set is what is borrowed with [patches](patch) over it.
 //!
 //! Cost: [`VertexSet::select`] and [`VertexSet::contains`] take about one cache line an element
 //! where the set is dense, else a binary search within a chunk or the list.
+
+pub(crate) mod patch;
 
 use crate::segment::index::{ABSENT, Index};
 use crate::segment::planes::Decode;
 use crate::segment::reader::{Column, ColumnRun};
 use crate::source::{Fault, Source};
 use crate::view::ViewError;
+use patch::Patch;
 use rdf::VertexId;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An ordered set of distinct vertices.
+#[derive(Clone)]
 pub struct VertexSet<'v> {
     elements: Elements<'v>,
+    /// What changed, each over the elements with the ones before.
+    patches: Vec<Arc<Patch>>,
 }
 
+#[derive(Clone)]
 enum Elements<'v> {
     Owned(Vec<VertexId>),
     /// A key index, or a list kept as one.
@@ -30,9 +39,7 @@ enum Elements<'v> {
 impl<'v> VertexSet<'v> {
     /// The set without elements.
     pub fn empty() -> Self {
-        VertexSet {
-            elements: Elements::Owned(Vec::new()),
-        }
+        VertexSet::of(Elements::Owned(Vec::new()))
     }
 
     /// The set of these vertices. Asserts that they ascend and are distinct.
@@ -41,30 +48,35 @@ impl<'v> VertexSet<'v> {
             vertices.is_sorted_by(|a, b| a < b),
             "vertices ascend and are distinct"
         );
-        VertexSet {
-            elements: Elements::Owned(vertices),
-        }
+        VertexSet::of(Elements::Owned(vertices))
     }
 
     pub(crate) fn of_index(index: Index<'v>) -> Self {
-        VertexSet {
-            elements: Elements::Index(index),
-        }
+        VertexSet::of(Elements::Index(index))
     }
 
     pub(crate) fn of_rows(column: Column<'v>, rows: Range<u64>) -> Self {
+        VertexSet::of(Elements::Rows(column, rows))
+    }
+
+    fn of(elements: Elements<'v>) -> Self {
         VertexSet {
-            elements: Elements::Rows(column, rows),
+            elements,
+            patches: Vec::new(),
         }
+    }
+
+    /// The set with these changes, each made for the set with the ones before.
+    pub(crate) fn patched(mut self, patches: Vec<Arc<Patch>>) -> Self {
+        self.patches.extend(patches);
+        self
     }
 
     /// Number of elements. O(1).
     pub fn len(&self) -> u64 {
-        match &self.elements {
-            Elements::Owned(vertices) => vertices.len() as u64,
-            Elements::Index(index) => index.keys(),
-            Elements::Rows(_, rows) => rows.end - rows.start,
-        }
+        let length = self.elements.len();
+        let patched = |length, patch: &Arc<Patch>| patch.len_over(length);
+        self.patches.iter().fold(length, patched)
     }
 
     /// Whether there are no elements.
@@ -79,21 +91,16 @@ impl<'v> VertexSet<'v> {
         if from >= to {
             return Ok(());
         }
-        match &self.elements {
-            Elements::Owned(vertices) => {
-                out.extend_from_slice(&vertices[from as usize..to as usize]);
-                Ok(())
-            }
-            Elements::Index(index) => index.decode(from, to, out).map_err(|fault| *fault),
-            Elements::Rows(column, rows) => {
-                let range = rows.start + from..rows.start + to;
-                column.decode(range, out).map_err(|fault| *fault)
-            }
-        }
+        patch::decode(&self.elements, &self.patches, from..to, out).map_err(|fault| *fault)
     }
 
     /// Whether the vertex is an element.
     pub fn contains(&self, vertex: VertexId) -> Result<bool, ViewError> {
+        for patch in self.patches.iter().rev() {
+            if let Some(is_element) = patch.verdict(vertex) {
+                return Ok(is_element);
+            }
+        }
         match &self.elements {
             Elements::Owned(vertices) => Ok(vertices.binary_search(&vertex).is_ok()),
             Elements::Index(index) => index
@@ -102,7 +109,9 @@ impl<'v> VertexSet<'v> {
                 .map_err(|fault| *fault),
             Elements::Rows(..) => {
                 let mut positions = Vec::new();
-                self.select(&[vertex], &mut positions)?;
+                self.elements
+                    .select(&[vertex], &mut positions)
+                    .map_err(|fault| *fault)?;
                 Ok(!positions.is_empty())
             }
         }
@@ -112,25 +121,14 @@ impl<'v> VertexSet<'v> {
     /// the batch overlap. `vertices` needs no order, but ascending ones are answered faster by
     /// sets that are not dense.
     pub fn select(&self, vertices: &[VertexId], positions: &mut Vec<u32>) -> Result<(), ViewError> {
-        match &self.elements {
-            Elements::Owned(elements) => {
-                select_sorted(
-                    elements,
-                    vertices.iter().map(|&vertex| Some(vertex)),
-                    positions,
-                );
-                Ok(())
-            }
-            Elements::Index(index) => index.select(vertices, positions).map_err(|fault| *fault),
-            Elements::Rows(column, rows) => column
-                .run(SelectRows {
-                    column,
-                    rows: rows.clone(),
-                    vertices,
-                    positions,
-                })
-                .map_err(|fault| *fault),
+        let start = positions.len();
+        self.elements
+            .select(vertices, positions)
+            .map_err(|fault| *fault)?;
+        for patch in &self.patches {
+            patch.select(vertices, positions, start);
         }
+        Ok(())
     }
 
     /// Whether membership costs about one cache line (rank blocks).
@@ -138,6 +136,61 @@ impl<'v> VertexSet<'v> {
         match &self.elements {
             Elements::Owned(_) | Elements::Rows(..) => false,
             Elements::Index(index) => index.is_dense(),
+        }
+    }
+
+    /// The number of elements below the vertex.
+    pub(crate) fn elements_below(&self, vertex: VertexId) -> Result<u64, Fault> {
+        let below = match &self.elements {
+            Elements::Owned(vertices) => {
+                vertices.partition_point(|element| *element < vertex) as u64
+            }
+            Elements::Index(index) => index.keys_below(vertex)?,
+            Elements::Rows(column, rows) => column.lower_bound(rows.clone(), vertex)? - rows.start,
+        };
+        let patched = |below, patch: &Arc<Patch>| patch.below_over(below, vertex);
+        Ok(self.patches.iter().fold(below, patched))
+    }
+}
+
+impl Elements<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Elements::Owned(vertices) => vertices.len() as u64,
+            Elements::Index(index) => index.keys(),
+            Elements::Rows(_, rows) => rows.end - rows.start,
+        }
+    }
+
+    /// Appends the elements with these ordinals, which exist.
+    fn decode(&self, ordinals: Range<u64>, out: &mut Vec<VertexId>) -> Result<(), Fault> {
+        let Range { start, end } = ordinals;
+        match self {
+            Elements::Owned(vertices) => {
+                out.extend_from_slice(&vertices[start as usize..end as usize]);
+                Ok(())
+            }
+            Elements::Index(index) => index.decode(start, end, out),
+            Elements::Rows(column, rows) => {
+                column.decode(rows.start + start..rows.start + end, out)
+            }
+        }
+    }
+
+    fn select(&self, vertices: &[VertexId], positions: &mut Vec<u32>) -> Result<(), Fault> {
+        match self {
+            Elements::Owned(elements) => {
+                let wanted = vertices.iter().map(|&vertex| Some(vertex));
+                select_sorted(elements, wanted, positions);
+                Ok(())
+            }
+            Elements::Index(index) => index.select(vertices, positions),
+            Elements::Rows(column, rows) => column.run(SelectRows {
+                column,
+                rows: rows.clone(),
+                vertices,
+                positions,
+            }),
         }
     }
 }

@@ -141,10 +141,7 @@ impl<'a> Intersection<'_, 'a> {
     /// Merges two short lists.
     fn merge(&mut self, rows: [u64; 2]) -> Result<(), WalkError> {
         let [left, right] = &mut self.readers;
-        let start = ListCursor {
-            list: self.row as u32,
-            offset: 0,
-        };
+        let start = ListCursor::at(self.row as u32);
         (left.cursor, right.cursor) = (start, start);
         let (_, left, _) = left.piece(&self.lists[0], false, rows[0] as usize)?;
         let (_, right, _) = right.piece(&self.lists[1], false, rows[1] as usize)?;

@@ -23,7 +23,7 @@
 //! small ones at commit and large ones beside the readers ([`merge`]).
 //!
 //! - [`layer`]: what a layer is;
-//! - [`version`]: base and layers as a [`GraphView`](crate::GraphView);
+//! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`;
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
 //! - [`merge`]: layers into one, and when;
 //! - [`checkpoint`]: base and layers into the parts of a new base.
@@ -32,12 +32,14 @@ mod build;
 pub mod change;
 pub mod checkpoint;
 mod error;
+mod key_sets;
 pub mod layer;
 pub mod merge;
 pub(crate) mod rows;
 mod sources;
 mod stream;
 pub mod version;
+mod view;
 
 pub use change::{Change, Effect};
 pub use checkpoint::{Checkpoint, write_base};

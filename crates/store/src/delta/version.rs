@@ -2,21 +2,26 @@
 //!
 //! Predicates keep their numbers from one version to the next (a plan outlives no version, but the
 //! tables that are carried along do): those of the base first, those that layers brought after them.
+//! Layers number predicates for themselves; a batch translates once, through the vertex.
 
+use super::key_sets::KeySets;
 use super::layer::Layer;
 use crate::snapshot::Snapshot;
-use crate::view::GraphView;
+use crate::source::Fault;
+use crate::view::{GraphView, ViewError};
 use rdf::{PredicateId, VertexId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Numbers of predicates beyond the base's.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
-    /// By number, from the length of the base's table on.
+    /// By number, from [`Version::first_added`] on.
     pub added: Vec<VertexId>,
-    /// Every predicate of base and layers.
+    /// The numbers of predicates that the base has no edge of.
     pub by_vertex: HashMap<VertexId, PredicateId>,
+    /// Predicates whose last edge went.
+    pub dead: HashSet<VertexId>,
 }
 
 /// A graph at one moment. `Send` and `Sync`; cheap to make from another one.
@@ -26,6 +31,7 @@ pub struct Version {
     pub(crate) layers: Vec<Arc<Layer>>,
     pub(crate) names: Arc<Names>,
     pub(crate) type_vertex: Option<VertexId>,
+    pub(super) keys: KeySets,
     number: u64,
 }
 
@@ -33,22 +39,76 @@ impl Version {
     /// A version without layers. `type_vertex`: `rdf:type`, where the dictionary has it, so that a
     /// first edge of it gets [`PredicateId::TYPE`].
     pub fn new(base: Arc<Snapshot>, number: u64, type_vertex: Option<VertexId>) -> Version {
-        let by_vertex = base
-            .predicates()
-            .into_iter()
-            .map(|predicate| (base.predicate_vertex(predicate), predicate))
-            .collect();
-        let names = Names {
-            added: Vec::new(),
-            by_vertex,
-        };
         Version {
+            type_vertex: type_of(&base).or(type_vertex),
             base,
             layers: Vec::new(),
-            names: Arc::new(names),
-            type_vertex,
+            names: Arc::default(),
+            keys: KeySets::default(),
             number,
         }
+    }
+
+    /// The version after a commit, whose layer is put over the others. Numbers rise; one that has
+    /// been used means the same content for ever (see [`Version::detached`]). O(layers), and the
+    /// layer's predicates.
+    #[must_use]
+    pub fn with_layer(&self, layer: Arc<Layer>, number: u64) -> Version {
+        self.keys.note(&layer);
+        let mut next = Version {
+            base: Arc::clone(&self.base),
+            layers: self.layers.clone(),
+            names: Arc::clone(&self.names),
+            type_vertex: self.type_vertex,
+            keys: self.keys.of_relative(),
+            number,
+        };
+        next.layers.push(Arc::clone(&layer));
+        next.name(&layer);
+        next
+    }
+
+    /// The same content, its layers merged into these.
+    #[must_use]
+    pub fn with_layers(&self, layers: Vec<Arc<Layer>>) -> Version {
+        Version {
+            base: Arc::clone(&self.base),
+            layers,
+            names: Arc::clone(&self.names),
+            type_vertex: self.type_vertex,
+            keys: self.keys.of_relative(),
+            number: self.number,
+        }
+    }
+
+    /// The same content over a new base, into which some of the layers went. Predicates are numbered
+    /// afresh.
+    #[must_use]
+    pub fn rebased(&self, base: Arc<Snapshot>, layers: Vec<Arc<Layer>>) -> Version {
+        let mut next = Version::new(base, self.number, self.type_vertex);
+        next.layers = layers;
+        for layer in next.layers.clone() {
+            next.name(&layer);
+        }
+        next
+    }
+
+    /// The same content, sharing nothing that was found out with versions made from this one:
+    /// where these are thrown away and their numbers will be given to others.
+    #[must_use]
+    pub fn detached(&self) -> Version {
+        Version {
+            keys: KeySets::default(),
+            ..self.with_layers(self.layers.clone())
+        }
+    }
+
+    /// With another vertex for `rdf:type`, which the dictionary has got since: no edge has it yet.
+    #[must_use]
+    pub fn with_type_vertex(&self, type_vertex: VertexId) -> Version {
+        let mut next = self.with_layers(self.layers.clone());
+        next.type_vertex = Some(self.type_vertex.unwrap_or(type_vertex));
+        next
     }
 
     /// The number of the last commit that it contains.
@@ -65,4 +125,106 @@ impl Version {
     pub fn layers(&self) -> &[Arc<Layer>] {
         &self.layers
     }
+
+    /// Distinct quads. O(predicates).
+    pub fn quads(&self) -> Result<u64, ViewError> {
+        let mut quads = 0u64;
+        for predicate in self.base.predicates() {
+            quads += self.base.edges_of(predicate).map_err(|fault| *fault)?;
+        }
+        let added: u64 = self.layers.iter().map(|layer| layer.added()).sum();
+        let deleted: u64 = self.layers.iter().map(|layer| layer.deleted()).sum();
+        Ok((quads + added).saturating_sub(deleted))
+    }
+
+    /// Verifies every block of the base not verified yet; layers are in memory. O(bytes).
+    pub fn verify_all(&self) -> Result<(), ViewError> {
+        self.base.verify_all()
+    }
+
+    /// The first number that is free for predicates of layers.
+    fn first_added(&self) -> usize {
+        let taken = self.base.predicate_table().len();
+        taken.max(PredicateId::FIRST_FREE.0 as usize)
+    }
+
+    /// The vertex of a predicate that this view gave a number, now or in an earlier version.
+    pub(super) fn vertex_of(&self, predicate: PredicateId) -> Option<VertexId> {
+        let number = predicate.0 as usize;
+        if let Some(added) = number.checked_sub(self.first_added()) {
+            return self.names.added.get(added).copied();
+        }
+        if predicate == PredicateId::TYPE {
+            return self.type_vertex;
+        }
+        let vertex = self.base.predicate_table().get(number).copied();
+        vertex.filter(|vertex| !vertex.is_unbound())
+    }
+
+    /// The number of a predicate that has or had an edge.
+    pub(super) fn number_of(&self, vertex: VertexId) -> Option<PredicateId> {
+        let number = self.base.predicate_id(vertex);
+        number.or_else(|| self.names.by_vertex.get(&vertex).copied())
+    }
+
+    /// Gives numbers to the predicates of a layer that have none, and finds out which predicates
+    /// it left without edges.
+    fn name(&mut self, layer: &Layer) {
+        let with_edges = |graph: Option<&Snapshot>| -> Vec<VertexId> {
+            let numbers = graph.map(GraphView::predicates).unwrap_or_default();
+            let vertex = |number| graph.map(|graph| graph.predicate_vertex(number));
+            numbers.into_iter().filter_map(vertex).collect()
+        };
+        for vertex in with_edges(layer.adds()) {
+            if self.number_of(vertex).is_none() {
+                let number = self.free_number(vertex);
+                Arc::make_mut(&mut self.names)
+                    .by_vertex
+                    .insert(vertex, number);
+            }
+            if self.names.dead.contains(&vertex) {
+                Arc::make_mut(&mut self.names).dead.remove(&vertex);
+            }
+        }
+        for vertex in with_edges(layer.dels()) {
+            if self.edges_of(vertex).is_ok_and(|edges| edges == 0) {
+                Arc::make_mut(&mut self.names).dead.insert(vertex);
+            }
+        }
+    }
+
+    fn free_number(&mut self, vertex: VertexId) -> PredicateId {
+        if self.type_vertex == Some(vertex) {
+            return PredicateId::TYPE;
+        }
+        let mut table = self.base.predicate_table().iter();
+        if let Some(number) = table.position(|&known| known == vertex) {
+            return PredicateId(number as u32);
+        }
+        let number = self.first_added() + self.names.added.len();
+        Arc::make_mut(&mut self.names).added.push(vertex);
+        PredicateId(u32::try_from(number).expect("fewer than 2^32 predicates"))
+    }
+
+    /// Distinct quads with this predicate. O(layers).
+    pub(super) fn edges_of(&self, vertex: VertexId) -> Result<u64, Fault> {
+        let of = |graph: Option<&Snapshot>| -> Result<u64, Fault> {
+            let Some(graph) = graph else { return Ok(0) };
+            let number = graph.predicate_id(vertex);
+            number.map_or(Ok(0), |number| graph.edges_of(number))
+        };
+        let (mut plus, mut minus) = (of(Some(&self.base))?, 0);
+        for layer in &self.layers {
+            plus += of(layer.adds())?;
+            minus += of(layer.dels())?;
+        }
+        Ok(plus.saturating_sub(minus))
+    }
+}
+
+/// The vertex that the base's table of predicates keeps the number of `rdf:type` for.
+fn type_of(base: &Snapshot) -> Option<VertexId> {
+    let table = base.predicate_table();
+    let vertex = table.get(PredicateId::TYPE.0 as usize).copied();
+    vertex.filter(|vertex| !vertex.is_unbound())
 }

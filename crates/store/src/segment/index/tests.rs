@@ -49,6 +49,8 @@ fn check(mut keys: Vec<u64>) -> (Vec<ChunkKind>, bool) {
             .binary_search(&key.bits())
             .map_or(ABSENT, |place| place as u64);
         assert_eq!((*ordinal, index.ordinal(*key).unwrap()), (wanted, wanted));
+        let below = keys.partition_point(|&other| other < key.bits()) as u64;
+        assert_eq!(index.keys_below(*key).unwrap(), below);
     }
     for from in [
         0,

@@ -1,0 +1,406 @@
+//! A version as a [`GraphView`].
+//!
+//! Every method asks first who has a say: with no layer, or none that has the segment, the base
+//! answers as if it were alone; where one graph of those that have it, base or layer, is alone, it
+//! answers. Only otherwise lists and sets of several graphs are put together, see
+//! [`lists`](crate::lists), [`patch`](crate::vertex_set::patch) and [`key_sets`](super::key_sets).
+
+use super::layer::Layer;
+use super::version::Version;
+use crate::lists::{Filter, Lists, weigh};
+use crate::snapshot::{ListSource, Snapshot};
+use crate::source::Fault;
+use crate::vertex_set::VertexSet;
+use crate::vertex_set::patch::Patch;
+use crate::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
+use rdf::{Direction, PredicateId, VertexId};
+use std::sync::Arc;
+
+/// One graph's part in an answer.
+struct Share<'v> {
+    source: ListSource<'v>,
+    is_minus: bool,
+}
+
+impl Version {
+    /// Gives every graph that has this segment: with the segment as it numbers it, and whether its
+    /// edges are taken away.
+    fn each_with<'v>(
+        &'v self,
+        segment: SegmentKey,
+        mut give: impl FnMut(&'v Snapshot, SegmentKey, bool) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        give(&self.base, segment, false)?;
+        let Some(vertex) = self.vertex_of(segment.predicate) else {
+            return Ok(());
+        };
+        for layer in &self.layers {
+            for (graph, is_minus) in [(layer.adds(), false), (layer.dels(), true)] {
+                let Some(graph) = graph else { continue };
+                if let Some(predicate) = graph.predicate_id(vertex) {
+                    let direction = segment.direction;
+                    let segment = SegmentKey {
+                        predicate,
+                        direction,
+                    };
+                    give(graph, segment, is_minus)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some layer has the segment.
+    fn is_layered(&self, segment: SegmentKey) -> bool {
+        if self.layers.is_empty() {
+            return false;
+        }
+        let has = |graph: Option<&Snapshot>, vertex| {
+            graph.is_some_and(|graph| graph.predicate_id(vertex).is_some())
+        };
+        self.vertex_of(segment.predicate).is_some_and(|vertex| {
+            let mut layers = self.layers.iter();
+            layers.any(|layer| has(layer.adds(), vertex) || has(layer.dels(), vertex))
+        })
+    }
+
+    /// The graphs from which the scope admits something, the largest that adds first.
+    fn shares<'v>(
+        &'v self,
+        segment: SegmentKey,
+        scope: GraphScope<'_>,
+    ) -> Result<Vec<Share<'v>>, Fault> {
+        let mut shares: Vec<Share<'v>> = Vec::with_capacity(4);
+        self.each_with(segment, |graph, segment, is_minus| {
+            if let Some(source) = graph.list_source(segment, scope)? {
+                shares.push(Share { source, is_minus });
+            }
+            Ok(())
+        })?;
+        let mut first: Option<usize> = None;
+        for (place, share) in shares.iter().enumerate() {
+            let rows = |place: usize| shares[place].source.segment.descriptor.rows;
+            if !share.is_minus && first.is_none_or(|first| rows(place) > rows(first)) {
+                first = Some(place);
+            }
+        }
+        match first {
+            Some(first) => shares.swap(0, first),
+            None => shares.clear(),
+        }
+        Ok(shares)
+    }
+
+    fn fill_lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<(), Fault> {
+        if !self.is_layered(segment) {
+            return self.base.fill_lists(segment, keys, scope, lists);
+        }
+        let mut shares = self.shares(segment, scope)?.into_iter();
+        let Some(first) = shares.next() else {
+            lists.refill_empty(keys.len());
+            return Ok(());
+        };
+        first.source.fill(keys, lists)?;
+        if shares.len() > 0 {
+            for share in shares {
+                share.source.fill_further(share.is_minus, keys, lists)?;
+            }
+            lists.end_further(matches!(scope, GraphScope::Merge(graphs) if graphs.len() > 1));
+        }
+        Ok(())
+    }
+
+    fn set_of_neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, Fault> {
+        if !self.is_layered(segment) {
+            return self.base.set_of_neighbours(segment, vertex, scope);
+        }
+        assert!(!scope.binds_graph(), "a set has no place for graphs");
+        let mut shares = Vec::new();
+        for share in self.shares(segment, scope)? {
+            let rows = share.source.rows(vertex)?;
+            if !rows.is_empty() {
+                shares.push((share, rows));
+            }
+        }
+        let adding = shares
+            .iter()
+            .enumerate()
+            .filter(|(_, (share, _))| !share.is_minus);
+        let Some((ground, _)) = adding.max_by_key(|(_, (_, rows))| rows.end - rows.start) else {
+            return Ok(VertexSet::empty());
+        };
+        let (ground, _) = shares.swap_remove(ground);
+        if ground.source.filter != Filter::Every {
+            let mut lists = Lists::new();
+            self.fill_lists(segment, &[vertex], scope, &mut lists)?;
+            return Ok(VertexSet::from_sorted(lists.all_neighbours()?));
+        }
+        let older = ground.source.set_of(vertex)?;
+        let mut weights = Vec::new();
+        for (share, rows) in shares {
+            let weight = if share.is_minus { -1 } else { 1 };
+            let ListSource {
+                columns, filter, ..
+            } = &share.source;
+            weigh(columns, filter, rows, weight, &mut weights)?;
+        }
+        patched(older, weights)
+    }
+
+    fn keys_in_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), Fault> {
+        if !self.is_layered(segment) {
+            return self.base.graph_keys(segment, graph, keys);
+        }
+        let (mut found, mut doubtful) = (Vec::new(), Vec::new());
+        self.each_with(segment, |view, segment, is_minus| {
+            let keys = if is_minus { &mut doubtful } else { &mut found };
+            view.graph_keys(segment, graph, keys)
+        })?;
+        for list in [&mut found, &mut doubtful] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        if !doubtful.is_empty() {
+            let mut lists = Lists::new();
+            let mut degrees = Vec::new();
+            self.fill_lists(segment, &doubtful, GraphScope::Named(graph), &mut lists)?;
+            lists.degrees(&mut degrees)?;
+            let gone = doubtful.iter().zip(&degrees);
+            let gone: Vec<VertexId> = gone
+                .filter(|(_, degree)| **degree == 0)
+                .map(|(key, _)| *key)
+                .collect();
+            found.retain(|key| gone.binary_search(key).is_err());
+        }
+        keys.extend(found);
+        Ok(())
+    }
+
+    fn graphs_with_edges(&self) -> Result<Vec<VertexId>, Fault> {
+        let mut graphs: Vec<VertexId> = self.base.graphs()?.all().collect();
+        let before = graphs.len();
+        for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
+            graphs.extend(adds.graphs()?.all());
+        }
+        if graphs.len() > before {
+            graphs.sort_unstable();
+            graphs.dedup();
+        }
+        let mut goneness = std::collections::HashMap::<VertexId, i32>::new();
+        for layer in &self.layers {
+            for (changes, weight) in [(&layer.keys.graphs_gone, 1), (&layer.keys.graphs_back, -1)] {
+                for &graph in changes {
+                    *goneness.entry(graph).or_default() += weight;
+                }
+            }
+        }
+        if !goneness.is_empty() {
+            graphs.retain(|graph| goneness.get(graph).is_none_or(|&sum| sum <= 0));
+        }
+        Ok(graphs)
+    }
+
+    fn append_predicates(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<(), Fault> {
+        if self.layers.is_empty() {
+            return self
+                .base
+                .append_predicates(direction, vertices, predicates, ends);
+        }
+        let has_gone = |layer: &Arc<Layer>| !layer.keys.gone.is_empty();
+        let has_gone = self.layers.iter().any(has_gone);
+        let mut run = Run::default();
+        self.base
+            .append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
+        let mut runs = vec![run];
+        for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
+            let mut run = Run::default();
+            adds.append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
+            if run.0.is_empty() {
+                continue;
+            }
+            for predicate in &mut run.0 {
+                let number = self.number_of(adds.predicate_vertex(*predicate));
+                *predicate = number.expect("a layer's predicates have numbers");
+            }
+            runs.push(run);
+        }
+        for (place, &vertex) in vertices.iter().enumerate() {
+            let begin = predicates.len();
+            for (numbers, ends) in &runs {
+                let start = place.checked_sub(1).map_or(0, |before| ends[before]);
+                predicates.extend_from_slice(&numbers[start as usize..ends[place] as usize]);
+            }
+            if runs.len() > 1 {
+                predicates[begin..].sort_unstable();
+            }
+            let mut kept = begin;
+            for at in begin..predicates.len() {
+                let predicate = predicates[at];
+                let is_new = kept == begin || predicates[kept - 1] != predicate;
+                if is_new && !(has_gone && self.is_predicate_gone(predicate, direction, vertex)) {
+                    predicates[kept] = predicate;
+                    kept += 1;
+                }
+            }
+            predicates.truncate(kept);
+            ends.push(kept as u32);
+        }
+        Ok(())
+    }
+
+    fn is_predicate_gone(
+        &self,
+        predicate: PredicateId,
+        direction: Direction,
+        vertex: VertexId,
+    ) -> bool {
+        let name = self.vertex_of(predicate);
+        name.is_some_and(|name| self.is_gone((name, direction), vertex))
+    }
+}
+
+/// Predicates of vertices one after the other, and where each vertex's end.
+type Run = (Vec<PredicateId>, Vec<u32>);
+
+/// A set with what these weights bring and take away: a vertex is an element where the sum of its
+/// weights, 1 for being one before, is above 0.
+fn patched(
+    older: VertexSet<'_>,
+    mut weights: Vec<(VertexId, i32)>,
+) -> Result<VertexSet<'_>, Fault> {
+    weights.sort_unstable_by_key(|(vertex, _)| *vertex);
+    let sums: Vec<(VertexId, i32)> = weights
+        .chunk_by(|left, right| left.0 == right.0)
+        .map(|same| (same[0].0, same.iter().map(|(_, weight)| weight).sum()))
+        .collect();
+    let touched: Vec<VertexId> = sums.iter().map(|(vertex, _)| *vertex).collect();
+    let mut positions = Vec::new();
+    older.select(&touched, &mut positions)?;
+    let mut positions = positions.into_iter().peekable();
+    let (mut adds, mut minus) = (Vec::new(), Vec::new());
+    for (place, (vertex, sum)) in (0..).zip(sums) {
+        let was = positions.next_if_eq(&place).is_some();
+        match (was, sum + i32::from(was) > 0) {
+            (false, true) => adds.push(vertex),
+            (true, false) => minus.push(vertex),
+            _ => {}
+        }
+    }
+    let patch = Patch::over(&older, adds, minus)?;
+    Ok(match patch.changes() {
+        0 => older,
+        _ => older.patched(vec![Arc::new(patch)]),
+    })
+}
+
+impl GraphView for Version {
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
+        let number = self.number_of(vertex)?;
+        (!self.names.dead.contains(&vertex)).then_some(number)
+    }
+
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
+        let vertex = self.vertex_of(predicate);
+        vertex.expect("the view gave this number out")
+    }
+
+    fn predicates(&self) -> Vec<PredicateId> {
+        let mut predicates = self.base.predicates();
+        predicates.extend(self.names.by_vertex.values());
+        if !self.names.dead.is_empty() {
+            let is_dead = |predicate: &PredicateId| {
+                let vertex = self.vertex_of(*predicate);
+                vertex.is_some_and(|vertex| self.names.dead.contains(&vertex))
+            };
+            predicates.retain(|predicate| !is_dead(predicate));
+        }
+        predicates.sort_unstable();
+        predicates
+    }
+
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
+        self.graphs_with_edges().map_err(|fault| *fault)
+    }
+
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
+        let keys = if self.layers.is_empty() {
+            self.base.set_of_keys(segment)
+        } else {
+            self.set_of_keys(segment)
+        };
+        keys.map_err(|fault| *fault)
+    }
+
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
+        self.keys(SegmentKey {
+            predicate: PredicateId::SIGNATURE,
+            direction,
+        })
+    }
+
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        self.keys_in_graph(segment, graph, keys)
+            .map_err(|fault| *fault)
+    }
+
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError> {
+        self.set_of_neighbours(segment, vertex, scope)
+            .map_err(|fault| *fault)
+    }
+
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError> {
+        self.fill_lists(segment, keys, scope, lists)
+            .map_err(|fault| *fault)?;
+        Ok(Progress::Ready)
+    }
+
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError> {
+        self.append_predicates(direction, vertices, predicates, ends)
+            .map_err(|fault| *fault)?;
+        Ok(Progress::Ready)
+    }
+}
