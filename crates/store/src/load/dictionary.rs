@@ -239,10 +239,22 @@ impl<'l> IndexPairs<'l> {
 
     /// Sorts all pairs and writes the index.
     pub fn write(&self, count: u64, name: &str, files: &dyn PartFiles) -> Result<(), LoadError> {
+        self.write_while(count, name, files, || Ok(()))
+    }
+
+    /// The same, asking before each bucket whether to go on.
+    pub fn write_while(
+        &self,
+        count: u64,
+        name: &str,
+        files: &dyn PartFiles,
+        go_on: impl Fn() -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
         let part = PartOutput(PartWriter::create_raw(files, name)?);
         let mut writer = IndexWriter::new(self.kind, count, part)?;
         let mut scratch = Vec::new();
         for bucket in 0..self.buckets.len() {
+            go_on()?;
             let mut pairs = self.buckets.collect(bucket)?;
             self.buckets.release(bucket);
             radix::sort(&mut pairs, &mut scratch);
