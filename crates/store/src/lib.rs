@@ -21,6 +21,7 @@ mod lists;
 pub mod load;
 pub mod log;
 pub mod parts;
+pub mod record;
 mod segment;
 mod signature;
 mod snapshot;
