@@ -6,21 +6,29 @@
 //! first touch.
 
 use crate::budget::Pool;
+use crate::change::keeper::{Pace, keep};
+use crate::change::writer::Home;
+use crate::change::{Writer, open};
 use crate::config::Config;
-use crate::error::QueryError;
+use crate::error::{Kind, QueryError};
 use crate::federation::ServiceClient;
 use crate::query::{Query, Request};
 use crate::running::Running;
 use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
-use rdf::dictionary::Dictionary;
-use std::path::Path;
+use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
+use rdf::{Lexicon, LexiconError, VertexId};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
 use std::time::Duration;
+use store::delta::Version;
 use store::directory::manifest::HeadError;
-use store::directory::{self, Opened};
-use store::disk::RealDisk;
+use store::directory::{self, BeginError, Opened};
+use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, LoadError, open_dictionary};
+use store::log::{LogError, LogFigures, OpenOptions as LogOptions};
 use store::statistics::{SetSizes, SnapshotStatistics};
 use store::view::ViewError;
 use store::{Snapshot, SnapshotError};
@@ -42,8 +50,15 @@ pub struct Options {
     pub timeout: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
-    /// Who asks other endpoints for `SERVICE`; `None`: it is refused.
+    /// Who asks other endpoints for `SERVICE`, and reads documents for `LOAD`; `None`: both are
+    /// refused.
     pub service: Option<Arc<dyn ServiceClient>>,
+    /// Bytes of log after which changes are written into the store's files.
+    pub checkpoint_log_bytes: u64,
+    /// How the log is written.
+    pub log: LogOptions,
+    /// Whether a graph that was loaded into memory can be changed.
+    pub memory_is_writable: bool,
 }
 
 impl std::fmt::Debug for Options {
@@ -55,6 +70,9 @@ impl std::fmt::Debug for Options {
             .field("timeout", &self.timeout)
             .field("text_max_bytes", &self.text_max_bytes)
             .field("service", &self.service.is_some())
+            .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
+            .field("log", &self.log)
+            .field("memory_is_writable", &self.memory_is_writable)
             .finish()
     }
 }
@@ -69,6 +87,9 @@ impl Options {
             timeout: config.timeout,
             text_max_bytes: config.text_max_bytes,
             service: None,
+            checkpoint_log_bytes: Options::default().checkpoint_log_bytes,
+            log: LogOptions::default(),
+            memory_is_writable: false,
         }
     }
 }
@@ -82,6 +103,9 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             text_max_bytes: 1 << 20,
             service: None,
+            checkpoint_log_bytes: 64 << 20,
+            log: LogOptions::default(),
+            memory_is_writable: false,
         }
     }
 }
@@ -101,6 +125,23 @@ pub enum OpenError {
     /// Its statistics could not be read.
     #[error(transparent)]
     Statistics(#[from] ViewError),
+    /// Its log was not accepted.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A record of its log could not be applied.
+    #[error("{0}")]
+    Replay(QueryError),
+    /// It cannot be opened for changing, or not be made.
+    #[error(transparent)]
+    Write(#[from] BeginError),
+    /// An empty store could not be made.
+    #[error("{path}: cannot make an empty store: {what}")]
+    Create {
+        /// Where.
+        path: PathBuf,
+        /// What failed.
+        what: String,
+    },
 }
 
 impl OpenError {
@@ -109,7 +150,11 @@ impl OpenError {
         match self {
             OpenError::Directory(error) => is_damaged_directory(error),
             OpenError::Snapshot(_) | OpenError::Statistics(_) => true,
+            OpenError::Log(LogError::Damaged { .. }) => true,
             OpenError::Dictionary(error) => is_damaged_load(error),
+            OpenError::Replay(error) => error.kind == Kind::Damaged,
+            OpenError::Write(BeginError::Store(error)) => is_damaged_directory(error),
+            OpenError::Log(_) | OpenError::Write(_) | OpenError::Create { .. } => false,
         }
     }
 }
@@ -135,14 +180,20 @@ pub(crate) fn is_damaged_load(error: &LoadError) -> bool {
     }
 }
 
-/// A graph with its dictionary and what the planner knows of it.
+/// A graph at one moment, with its dictionary and what the planner knows of it.
 pub struct Graph {
     /// Adjacency.
-    pub snapshot: Snapshot,
+    pub snapshot: Version,
     /// Terms.
-    pub dictionary: Dictionary,
-    /// Statistics, indexed; perhaps those of a version before.
+    pub dictionary: DictionaryView,
+    /// Statistics, indexed; perhaps those of a version before, which costs time and no answer.
     pub planner: Arc<Planner>,
+    /// Distinct quads.
+    pub quads: u64,
+    /// Distinct quads of the version that the statistics are of.
+    pub(crate) planned_quads: u64,
+    /// Bytes of the files under it; 0 in memory.
+    pub(crate) stored_bytes: u64,
 }
 
 /// Sizes, for people and metrics.
@@ -162,12 +213,27 @@ pub struct Summary {
 
 struct Inner {
     /// What queries that begin now see.
-    published: RwLock<Arc<Graph>>,
+    published: Arc<RwLock<Arc<Graph>>>,
+    /// Who changes it; `None` where nobody may.
+    writer: Option<Arc<Writer>>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
     options: Options,
     pool: Arc<Pool>,
     running: Running,
-    stored_bytes: u64,
-    scrub: Scrub,
+    scrub: Arc<Scrub>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.writer {
+            writer.bell.close();
+        }
+        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keeper) = keeper.take() {
+            // A panic there has been reported by the thread; nothing of it is left to be mended.
+            drop(keeper.join());
+        }
+    }
 }
 
 /// A database; cheap to clone, shared by all threads.
@@ -177,12 +243,28 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens a store directory.
+    /// Opens a store directory for reading, as it is now: also beside a process that changes it.
     pub fn open(location: &Path, options: &Options) -> Result<Database, OpenError> {
-        let opened = directory::open(&RealDisk, location)?;
-        let (snapshot, dictionary) = open_parts(&opened)?;
-        let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
-        let database = Database::new(snapshot, dictionary, stored_bytes, options)?;
+        let graph = open::for_reading(&RealDisk, location)?;
+        let database = Database::new(graph, None, options);
+        database.start_scrubber();
+        Ok(database)
+    }
+
+    /// Opens a store directory for reading and changing; an empty one is made where there is none.
+    /// One process at a time.
+    pub fn open_writable(location: &Path, options: &Options) -> Result<Database, OpenError> {
+        Database::open_writable_on(Arc::new(RealDisk), location, options)
+    }
+
+    /// [`Database::open_writable`] on another disk.
+    pub fn open_writable_on(
+        disk: Arc<dyn Disk>,
+        location: &Path,
+        options: &Options,
+    ) -> Result<Database, OpenError> {
+        let (graph, home) = open::for_writing(disk, location, options)?;
+        let database = Database::new(graph, Some(Some(home)), options);
         database.start_scrubber();
         Ok(database)
     }
@@ -193,33 +275,83 @@ impl Database {
         dictionary: Dictionary,
         options: &Options,
     ) -> Result<Database, OpenError> {
-        let database = Database::new(snapshot, dictionary, 0, options)?;
+        let graph = Graph::new(snapshot, dictionary, 0, 0)?;
+        let writer = options.memory_is_writable.then_some(None);
+        let database = Database::new(graph, writer, options);
         database.inner.scrub.finish(None);
         Ok(database)
     }
 
-    fn new(
-        snapshot: Snapshot,
-        dictionary: Dictionary,
-        stored_bytes: u64,
-        options: &Options,
-    ) -> Result<Database, OpenError> {
-        let planner = Planner::new(planner_statistics(snapshot.statistics(SETS_MAX)?));
-        let graph = Graph {
-            snapshot,
-            dictionary,
-            planner: Arc::new(planner),
-        };
-        let inner = Inner {
-            published: RwLock::new(Arc::new(graph)),
-            pool: Pool::new(options.memory_pool_bytes),
-            options: options.clone(),
-            running: Running::default(),
-            stored_bytes,
-            scrub: Scrub::default(),
-        };
-        Ok(Database {
-            inner: Arc::new(inner),
+    /// `home`: `None` for reading only, `Some(None)` for changes in memory.
+    fn new(graph: Graph, home: Option<Option<Home>>, options: &Options) -> Database {
+        let published = Arc::new(RwLock::new(Arc::new(graph)));
+        let writer = home.map(|home| Arc::new(Writer::new(Arc::clone(&published), home)));
+        let keeper = writer.clone().and_then(|writer| {
+            let pace = Pace {
+                log_bytes: options.checkpoint_log_bytes,
+                ..Pace::default()
+            };
+            let keeper = std::thread::Builder::new().name("keeper".to_owned());
+            // Without a thread layers stay unmerged and the log untrimmed, which is slower and as
+            // safe; `compact` does both.
+            keeper.spawn(move || keep(&writer, pace)).ok()
+        });
+        Database {
+            inner: Arc::new(Inner {
+                published,
+                writer,
+                keeper: Mutex::new(keeper),
+                pool: Pool::new(options.memory_pool_bytes),
+                options: options.clone(),
+                running: Running::default(),
+                scrub: Arc::default(),
+            }),
+        }
+    }
+
+    /// Who changes the database.
+    pub(crate) fn writer(&self) -> Result<Arc<Writer>, QueryError> {
+        self.inner.writer.clone().ok_or_else(|| {
+            QueryError::new(Kind::Policy, "this database was opened for reading only")
+                .with_hint("open it with --allow-update")
+        })
+    }
+
+    /// Whether it can be changed.
+    pub fn is_writable(&self) -> bool {
+        self.inner.writer.is_some()
+    }
+
+    /// Waits until queries see commit `number`; false where that takes longer than `timeout`, or
+    /// where there is nobody who could make it.
+    pub fn wait_for_snapshot(&self, number: u64, timeout: Duration) -> bool {
+        if self.snapshot_number() >= number {
+            return true;
+        }
+        let writer = self.inner.writer.as_ref();
+        writer.is_some_and(|writer| writer.wait_for(number, timeout))
+    }
+
+    /// Writes all changes into the store's files and lets go of the log that held them: the keeper
+    /// does so when the log has grown. Returns when it is done; readers and writers go on meanwhile.
+    pub fn compact(&self) -> Result<(), QueryError> {
+        self.writer()?.checkpoint()
+    }
+
+    /// What changes have cost and hold, for people and metrics.
+    pub fn change_figures(&self) -> Option<ChangeFigures> {
+        let writer = self.inner.writer.as_ref()?;
+        let graph = self.graph();
+        let layers = graph.snapshot.layers();
+        Some(ChangeFigures {
+            log: writer.log_figures(),
+            layers: layers.len() as u64,
+            layer_quads: layers.iter().map(|layer| layer.quads()).sum(),
+            layer_bytes: layers.iter().map(|layer| layer.bytes()).sum(),
+            term_bytes: graph.dictionary.live().bytes(),
+            merges: writer.bell.merges.load(Ordering::Relaxed),
+            checkpoints: writer.bell.checkpoints.load(Ordering::Relaxed),
+            checkpoint_failure: writer.bell.failure(),
         })
     }
 
@@ -250,9 +382,9 @@ impl Database {
         &self.inner.running
     }
 
-    /// The number of the snapshot that queries see. Constant until there are updates.
+    /// The number of the snapshot that queries which begin now see: that of the last commit.
     pub fn snapshot_number(&self) -> u64 {
-        0
+        self.graph().snapshot.number()
     }
 
     /// Sizes.
@@ -261,11 +393,11 @@ impl Database {
         let statistics = graph.planner.statistics();
         let terms = graph.dictionary.counts();
         Summary {
-            quads: statistics.quads,
+            quads: graph.quads,
             terms: terms.iris + terms.blank_nodes + terms.literals + terms.triple_terms,
             predicates: statistics.predicates.len() as u64,
             named_graphs: statistics.named_graphs,
-            stored_bytes: self.inner.stored_bytes,
+            stored_bytes: graph.stored_bytes,
         }
     }
 
@@ -274,14 +406,12 @@ impl Database {
         self.inner.scrub.wait()
     }
 
-    /// Verifies every block on a thread of its own. It holds the database alive until it is done,
-    /// which takes a second for ten gigabytes in memory.
+    /// Verifies every block on a thread of its own. It holds the graph alive until it is done, which
+    /// takes a second for ten gigabytes in memory, but not the database, so that closing one frees
+    /// its lock.
     fn start_scrubber(&self) {
-        let database = self.clone();
-        let scrub = move || {
-            let verified = database.graph().verify();
-            database.inner.scrub.finish(verified.err());
-        };
+        let (graph, state) = (self.graph(), Arc::clone(&self.inner.scrub));
+        let scrub = move || state.finish(graph.verify().err());
         let spawned = std::thread::Builder::new()
             .name("scrubber".to_owned())
             .spawn(scrub);
@@ -292,11 +422,56 @@ impl Database {
     }
 }
 
+/// What changes have cost and hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangeFigures {
+    /// The log; `None` in memory.
+    pub log: Option<LogFigures>,
+    /// Layers over the base.
+    pub layers: u64,
+    /// Quads in them, added or taken away.
+    pub layer_quads: u64,
+    /// Bytes of memory that they hold.
+    pub layer_bytes: u64,
+    /// Bytes of memory of terms that are in no file yet.
+    pub term_bytes: u64,
+    /// Merges of layers beside the writers.
+    pub merges: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Why the last checkpoint failed, if it did.
+    pub checkpoint_failure: Option<String>,
+}
+
 impl Graph {
+    /// A graph as files or memory hold it, at commit `number`.
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        dictionary: Dictionary,
+        number: u64,
+        stored_bytes: u64,
+    ) -> Result<Graph, OpenError> {
+        let statistics = snapshot.statistics(SETS_MAX)?;
+        let quads = statistics.quads;
+        let planner = Planner::new(planner_statistics(statistics));
+        let type_vertex = snapshot.type_vertex();
+        let live = Arc::new(LiveDictionary::new(Arc::new(dictionary)));
+        let counts = live.counts();
+        Ok(Graph {
+            snapshot: Version::new(Arc::new(snapshot), number, type_vertex),
+            dictionary: live.view(counts),
+            planner: Arc::new(planner),
+            quads,
+            planned_quads: quads,
+            stored_bytes,
+        })
+    }
+
+
     /// Verifies every block of every file.
     pub fn verify(&self) -> Result<(), ViewError> {
         self.snapshot.verify_all()?;
-        for file in self.dictionary.files() {
+        for file in self.dictionary.base().files() {
             file.verify_all().map_err(|damaged| ViewError::Damaged {
                 file: damaged.file.to_string(),
                 block: damaged.block,
@@ -344,6 +519,18 @@ pub(crate) fn open_parts(opened: &Opened) -> Result<(Snapshot, Dictionary), Open
         .unwrap_or(0);
     let dictionary = open_dictionary(opened, blank_nodes)?;
     Ok((Snapshot::open(opened)?, dictionary))
+}
+
+/// `rdf:type`, as soon as a dictionary has it.
+pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
+    let mut ids = Vec::new();
+    dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
+    Ok(ids[0])
+}
+
+/// What the planner is told of a version.
+pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError> {
+    version.statistics(SETS_MAX).map(planner_statistics)
 }
 
 /// What the store says about itself in the planner's words. Sets that are not all of them prove

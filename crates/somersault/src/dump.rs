@@ -4,14 +4,11 @@
 //! by subject: the order in which they lie, so that reading is sequential. Each quad comes once.
 
 use crate::database::Graph;
+use crate::scan::{self, Batch, Part};
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, TermRef};
-use rdf::{Direction, Lexicon, LexiconError, PredicateId, TermBuffer, VertexId};
+use rdf::{Lexicon, LexiconError, PredicateId, TermBuffer, VertexId};
 use std::io;
-use store::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
-use store::{ListCursor, Lists};
-
-/// Keys looked up together, and rows decoded together.
-const BATCH: usize = 4096;
+use store::view::{GraphView, ViewError};
 
 /// Why a dump ended before its last quad.
 #[derive(Debug, thiserror::Error)]
@@ -33,23 +30,45 @@ pub enum DumpError {
     NoSuchGraph(String),
 }
 
-/// What is dumped.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Part {
-    Default,
-    EachNamed,
-    Named(VertexId),
-}
-
 /// Gives every quad of a part to `take`, those of a named graph as quads of the default graph.
 pub(crate) fn part(
     graph: &Graph,
     part: Part,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    let mut dump = Dump::new(graph, take);
-    dump.part(part)?;
-    Ok(dump.quads)
+    let mut total = 0;
+    let mut terms: [TermBuffer; 3] = Default::default();
+    let mut name = (None, TermBuffer::new());
+    scan::scan(graph, part, &mut |predicate, batch: &Batch| {
+        if name.0 != Some(predicate) {
+            name.1.clear();
+            let vertex = graph.snapshot.predicate_vertex(predicate);
+            graph.dictionary.terms(&[vertex], &mut name.1)?;
+            name.0 = Some(predicate);
+        }
+        let Some(TermRef::NamedNode(name)) = name.1.get(0) else {
+            return Err(DumpError::NotRdf(predicate));
+        };
+        let [subjects, objects, graphs] = &mut terms;
+        subjects.clear();
+        objects.clear();
+        graphs.clear();
+        graph.dictionary.terms(&batch.subjects, subjects)?;
+        graph.dictionary.terms(&batch.objects, objects)?;
+        match part {
+            Part::EachNamed => graph.dictionary.terms(&batch.graphs, graphs)?,
+            Part::Default | Part::Named(_) => {
+                (0..batch.subjects.len()).for_each(|_| graphs.push_unbound());
+            }
+        }
+        for row in 0..subjects.len() {
+            let quad = quad(subjects.get(row), name, objects.get(row), graphs.get(row));
+            take(quad.ok_or(DumpError::NotRdf(predicate))?)?;
+            total += 1;
+        }
+        Ok(())
+    })?;
+    Ok(total)
 }
 
 /// Gives every quad to `take`.
@@ -57,12 +76,11 @@ pub fn all(
     graph: &Graph,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    let mut dump = Dump::new(graph, take);
-    dump.part(Part::Default)?;
+    let mut quads = part(graph, Part::Default, take)?;
     if !graph.snapshot.named_graphs()?.is_empty() {
-        dump.part(Part::EachNamed)?;
+        quads += part(graph, Part::EachNamed, take)?;
     }
-    Ok(dump.quads)
+    Ok(quads)
 }
 
 /// Gives every triple of one named graph to `take`, as quads of the default graph.
@@ -82,122 +100,6 @@ pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
     let known = graph.snapshot.named_graphs()?;
     let found = ids[0].filter(|id| known.binary_search(id).is_ok());
     found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))
-}
-
-struct Dump<'g, 't> {
-    graph: &'g Graph,
-    take: &'t mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
-    quads: u64,
-    keys: Vec<VertexId>,
-    rows: Vec<u32>,
-    /// Subjects, objects and graphs of a batch of rows.
-    ids: [Vec<VertexId>; 3],
-    terms: [TermBuffer; 3],
-}
-
-impl<'g, 't> Dump<'g, 't> {
-    fn new(graph: &'g Graph, take: &'t mut dyn FnMut(QuadRef<'_>) -> io::Result<()>) -> Self {
-        Dump {
-            graph,
-            take,
-            quads: 0,
-            keys: Vec::new(),
-            rows: Vec::new(),
-            ids: Default::default(),
-            terms: Default::default(),
-        }
-    }
-
-    fn part(&mut self, part: Part) -> Result<(), DumpError> {
-        for predicate in self.graph.snapshot.predicates() {
-            self.predicate(part, predicate)?;
-        }
-        Ok(())
-    }
-
-    fn predicate(&mut self, part: Part, predicate: PredicateId) -> Result<(), DumpError> {
-        let mut name = TermBuffer::new();
-        let vertex = self.graph.snapshot.predicate_vertex(predicate);
-        self.graph.dictionary.terms(&[vertex], &mut name)?;
-        let Some(TermRef::NamedNode(name)) = name.get(0) else {
-            return Err(DumpError::NotRdf(predicate));
-        };
-        let segment = SegmentKey {
-            predicate,
-            direction: Direction::Out,
-        };
-        if let Part::Named(graph) = part {
-            let mut keys = Vec::new();
-            self.graph
-                .snapshot
-                .keys_of_graph(segment, graph, &mut keys)?;
-            for batch in keys.chunks(BATCH) {
-                self.keys.clear();
-                self.keys.extend_from_slice(batch);
-                self.batch(part, segment, name)?;
-            }
-            return Ok(());
-        }
-        let keys = self.graph.snapshot.keys(segment)?;
-        let mut from = 0;
-        while from < keys.len() {
-            let to = keys.len().min(from + BATCH as u64);
-            self.keys.clear();
-            keys.decode(from, to, &mut self.keys)?;
-            self.batch(part, segment, name)?;
-            from = to;
-        }
-        Ok(())
-    }
-
-    fn batch(
-        &mut self,
-        part: Part,
-        segment: SegmentKey,
-        name: NamedNodeRef<'_>,
-    ) -> Result<(), DumpError> {
-        let scope = match part {
-            Part::Default => GraphScope::Default,
-            Part::EachNamed => GraphScope::EachNamed,
-            Part::Named(graph) => GraphScope::Named(graph),
-        };
-        let mut lists = Lists::new();
-        let progress = self
-            .graph
-            .snapshot
-            .lists(segment, &self.keys, scope, &mut lists)?;
-        assert_eq!(progress, Progress::Ready, "the local view never waits");
-        let mut cursor = ListCursor::default();
-        loop {
-            self.rows.clear();
-            self.ids.iter_mut().for_each(Vec::clear);
-            let [subjects, objects, graphs] = &mut self.ids;
-            let bound = scope.binds_graph().then_some(&mut *graphs);
-            let done = lists.expand(&mut cursor, BATCH, &mut self.rows, objects, bound)?;
-            subjects.extend(self.rows.iter().map(|row| self.keys[*row as usize]));
-            if !scope.binds_graph() {
-                graphs.resize(objects.len(), VertexId::UNBOUND);
-            }
-            self.emit(segment.predicate, name)?;
-            if done {
-                return Ok(());
-            }
-        }
-    }
-
-    fn emit(&mut self, predicate: PredicateId, name: NamedNodeRef<'_>) -> Result<(), DumpError> {
-        for (ids, terms) in self.ids.iter().zip(&mut self.terms) {
-            terms.clear();
-            self.graph.dictionary.terms(ids, terms)?;
-        }
-        let [subjects, objects, graphs] = &self.terms;
-        for row in 0..subjects.len() {
-            let quad = quad(subjects.get(row), name, objects.get(row), graphs.get(row));
-            (self.take)(quad.ok_or(DumpError::NotRdf(predicate))?)?;
-            self.quads += 1;
-        }
-        Ok(())
-    }
 }
 
 fn quad<'t>(

@@ -30,6 +30,10 @@ pub enum Kind {
     Remote,
     /// It asks for a graph that is not there.
     NotFound,
+    /// It asks for a graph to be made that is there, or for what is being done already.
+    Conflict,
+    /// The store takes no changes any more: its log could not be written.
+    ReadOnly,
     /// Its answer cannot be written in a format that was asked for.
     Format,
     /// Whoever takes the answer failed to.

@@ -9,6 +9,7 @@ use crate::stop::StopToken;
 use explore::environment::EachSolution;
 use explore::{Service, ServiceError as Failure};
 use oxrdf::Term;
+use rdf::format::Format;
 use sparesults::{QueryResultsParser, ReaderQueryResultsParserOutput};
 use std::io::Read;
 use std::time::Duration;
@@ -37,6 +38,25 @@ pub trait ServiceClient: Send + Sync {
         timeout: Duration,
         stopped: StopToken,
     ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError>;
+
+    /// Asks for an RDF document. Blocks until it begins; reading it may block too. Gives up after
+    /// `timeout`, and soon after `stopped` says so.
+    fn document(
+        &self,
+        source: &str,
+        timeout: Duration,
+        stopped: StopToken,
+    ) -> Result<Document, ServiceError>;
+}
+
+/// An RDF document that is being received.
+pub struct Document {
+    /// Its format, by what the sender says.
+    pub format: Format,
+    /// Its address after redirects, against which its relative IRIs are resolved.
+    pub base: String,
+    /// Its bytes.
+    pub body: Box<dyn Read + Send>,
 }
 
 /// A client for one query.

@@ -5,11 +5,12 @@
 //! [`crate::dump`], whatever the graph's size.
 
 use crate::database::{Database, Graph};
-use crate::dump::{self, DumpError, Part};
+use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError, Unit};
 use crate::results::{Rows, Sink};
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
+use crate::scan::Part;
 use crate::stop::{StopReason, StopToken};
 use crate::units::format_duration;
 use rdf::TermBuffer;

@@ -8,6 +8,7 @@
 
 mod answer;
 pub mod budget;
+pub mod change;
 pub mod config;
 mod construct;
 pub mod control_group;
@@ -24,13 +25,17 @@ pub mod query;
 pub mod results;
 pub mod run;
 pub mod running;
+mod scan;
 pub mod stop;
 pub mod units;
 pub mod upkeep;
 
-pub use database::{Database, OpenError, Options, Summary};
+pub use change::{
+    Committed, GraphTarget, GraphWrite, GraphWritten, RunningUpdate, UpdateRequest, WriteMode,
+};
+pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};
-pub use federation::{ServiceClient, ServiceError};
+pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
 pub use graph_read::GraphRead;
 pub use oxrdf;

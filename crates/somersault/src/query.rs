@@ -240,11 +240,7 @@ impl Context {
 }
 
 fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::Query, QueryError> {
-    let mut options = ParseOptions {
-        base: request.base.map(str::to_owned),
-        ..Default::default()
-    };
-    options.limits.text_bytes = text_max_bytes;
+    let options = parse_options(request.base, text_max_bytes);
     let mut parsed = ::query::parse(request.text, &options).map_err(QueryError::from)?;
     if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
         let default = graph_terms(&request.default_graphs)?;
@@ -254,7 +250,16 @@ fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::Query, Q
     Ok(parsed)
 }
 
-fn graph_terms(names: &[String]) -> Result<Vec<Term>, QueryError> {
+pub(crate) fn parse_options(base: Option<&str>, text_max_bytes: u64) -> ParseOptions {
+    let mut options = ParseOptions {
+        base: base.map(str::to_owned),
+        ..Default::default()
+    };
+    options.limits.text_bytes = text_max_bytes;
+    options
+}
+
+pub(crate) fn graph_terms(names: &[String]) -> Result<Vec<Term>, QueryError> {
     let term = |name: &String| match NamedNode::new(name) {
         Ok(iri) => Ok(Term::from(iri)),
         Err(error) => Err(QueryError::new(

@@ -432,7 +432,7 @@ fn clock() -> impl Fn() -> u64 {
     move || origin.elapsed().as_nanos() as u64
 }
 
-fn panicked(panic: &Box<dyn std::any::Any + Send>) -> QueryError {
+pub(crate) fn panicked(panic: &Box<dyn std::any::Any + Send>) -> QueryError {
     let text = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

@@ -21,7 +21,7 @@
 //!
 //! Reading is total: bytes that are no record give a [`RecordError`], whatever their checksum said.
 
-use crate::testing::IdQuad;
+use crate::delta::IdQuad;
 use crate::varint;
 use crate::view::GraphScope;
 use hashbrown::HashTable;
@@ -279,6 +279,16 @@ impl<'r> RecordReader<'r> {
         match reader.first_blank.checked_add(reader.blanks) {
             Some(end) if end <= VertexId::PAYLOAD_MAX => Ok(reader),
             _ => Err(reader.error("more blank nodes than there can be")),
+        }
+    }
+
+    /// Reads chunks whose head is not made yet: their new blank nodes will have these numbers.
+    pub fn of_chunks(new_blanks: Range<u64>, chunks: &'r [u8]) -> RecordReader<'r> {
+        RecordReader {
+            record: chunks,
+            rest: chunks,
+            first_blank: new_blanks.start,
+            blanks: new_blanks.end - new_blanks.start,
         }
     }
 

@@ -21,7 +21,7 @@ mod recover;
 mod scan;
 
 pub use file::FileLog;
-pub use recover::{OpenOptions, Recovery, Torn, examine, pending};
+pub use recover::{OpenOptions, Recovery, Torn, examine, pending, read_tail};
 
 use std::io;
 use std::ops::ControlFlow;

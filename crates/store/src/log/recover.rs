@@ -137,6 +137,21 @@ pub fn pending(disk: &dyn Disk, store: &Path, first: u64) -> Result<bool, LogErr
     Ok(examine(disk, store, first)?.records > 0)
 }
 
+/// Gives every whole record from `first` on, beside whoever writes the log, and changes nothing. The
+/// store's checkpoint holds every record below `first`.
+pub fn read_tail(
+    disk: &dyn Disk,
+    store: &Path,
+    first: u64,
+    each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
+) -> Result<Recovery, LogError> {
+    let folder = store.join(LOG);
+    let first = first.max(1);
+    let chain = chain(disk, &folder, first, false)?;
+    replay(disk, &folder, &chain.files, first, chain.next, each)?;
+    Ok(chain.recovery)
+}
+
 /// One file that was mapped, its head read.
 struct Mapped {
     path: PathBuf,

@@ -1,0 +1,298 @@
+//! What is done beside readers and writers: merging layers, and checkpoints.
+//!
+//! One thread for a database that can be changed. It works on versions that nobody changes and has
+//! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
+//! keep that as long as they like (store.md, "Change").
+//!
+//! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
+//!   plans it.
+//! - **Checkpoints**: when the log has grown past [`Pace::log_bytes`] and a share of the store, or
+//!   on request: base and layers are written as a new generation, whose manifest names the last
+//!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
+//!   the whole log, or the new one with a log of which it needs the end.
+//! - **In memory** a checkpoint becomes a new base in memory.
+
+use super::files::write_graph;
+use super::writer::{Home, Staged, Writer, frozen_layers};
+use crate::database::{Graph, OpenError, open_parts};
+use crate::error::{Kind, QueryError};
+use rdf::dictionary::{Dictionary, TermCounts};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use store::Snapshot;
+use store::delta::checkpoint::write_base;
+use store::delta::dictionary::Spilling;
+use store::delta::merge::plan_merge;
+use store::delta::{Layer, merge};
+use store::directory::manifest::SNAPSHOT_COUNT;
+use store::directory::{self, begin_locked};
+use store::load::BLANK_NODES_COUNT;
+use store::parts::MemoryParts;
+
+/// How long the thread sleeps when nothing rings.
+const IDLE: Duration = Duration::from_secs(5);
+/// How long a checkpoint that failed is not tried again.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Memory in which a checkpoint sorts the dictionary's hashes.
+const SORT_BYTES: u64 = 256 << 20;
+
+/// When checkpoints are made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Bytes of log after which a checkpoint is due.
+    pub(crate) log_bytes: u64,
+    /// Quads in layers after which a base in memory is made anew.
+    pub(crate) memory_quads: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            log_bytes: 64 << 20,
+            memory_quads: 1 << 20,
+        }
+    }
+}
+
+/// Wakes the keeper, and ends it.
+#[derive(Default)]
+pub(crate) struct Bell {
+    state: Mutex<Rung>,
+    rung: Condvar,
+    closing: AtomicBool,
+    /// Layers that were merged beside the writers.
+    pub(crate) merges: AtomicU64,
+    /// Checkpoints made.
+    pub(crate) checkpoints: AtomicU64,
+}
+
+#[derive(Default)]
+struct Rung {
+    work: bool,
+    /// Why the last checkpoint failed.
+    failure: Option<String>,
+}
+
+impl Bell {
+    /// There may be something to do.
+    pub(crate) fn ring(&self) {
+        self.lock().work = true;
+        self.rung.notify_all();
+    }
+
+    /// The database is being closed.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Whether whatever runs should end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Why the last checkpoint failed, if it did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.lock().failure.clone()
+    }
+
+    fn wait(&self, most: Duration) {
+        let mut state = self.lock();
+        if !state.work && !self.is_closing() {
+            let waited = self.rung.wait_timeout(state, most);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.work = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rung> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The keeper's thread: until the bell closes.
+pub(crate) fn keep(writer: &Writer, pace: Pace) {
+    let mut pause = IDLE;
+    while !writer.bell.is_closing() {
+        writer.bell.wait(pause);
+        pause = IDLE;
+        while !writer.bell.is_closing() && writer.merge_some().unwrap_or(false) {}
+        if writer.bell.is_closing() || !writer.is_due(pace) {
+            continue;
+        }
+        let outcome = writer.checkpoint();
+        let failure = outcome.err().map(|error| error.to_string());
+        if failure.is_some() {
+            pause = PAUSE;
+        }
+        writer.bell.lock().failure = failure;
+    }
+}
+
+impl Writer {
+    /// Whether enough has changed for a checkpoint.
+    fn is_due(&self, pace: Pace) -> bool {
+        let graph = self.published();
+        let layers = graph.snapshot.layers();
+        let delta: u64 = layers.iter().map(|layer| layer.quads()).sum();
+        match self.log_figures() {
+            None => delta > pace.memory_quads.max(graph.quads / 4),
+            // A quarter of the base: what is written again and again stays in proportion.
+            Some(figures) => {
+                let is_long = figures.kept_bytes > pace.log_bytes;
+                let is_very_long = figures.kept_bytes > pace.log_bytes * 16;
+                !layers.is_empty() && (is_very_long || is_long && delta * 4 > graph.quads)
+            }
+        }
+    }
+
+    /// Merges one run of layers beside the writers; false where nothing was to be merged.
+    fn merge_some(&self) -> Result<bool, QueryError> {
+        let (layers, fixed) = {
+            let staged = self.turn.wait();
+            let layers = staged.graph.snapshot.layers().to_vec();
+            let fixed = frozen_layers(&layers, staged.frozen);
+            (layers, fixed)
+        };
+        let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
+        let Some(range) = plan_merge(&sizes) else {
+            return Ok(false);
+        };
+        let run = &layers[range.start + fixed..range.end + fixed];
+        let merged = Arc::new(merge(run, &|| self.bell.is_closing())?);
+        let mut staged = self.turn.wait();
+        self.exchange(&mut staged, &|graph| {
+            let layers = replaced(graph.snapshot.layers(), run, &merged)?;
+            Some(graph.with_snapshot(graph.snapshot.with_layers(layers)))
+        });
+        self.bell.merges.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Writes what is published as a new base, and lets go of the log and the layers that it holds.
+    pub(crate) fn checkpoint(&self) -> Result<(), QueryError> {
+        let graph = {
+            let mut staged = self.turn.wait();
+            if staged.frozen != 0 {
+                let message = "a checkpoint is being made already";
+                return Err(QueryError::new(Kind::Conflict, message));
+            }
+            let graph = self.published();
+            staged.frozen = graph.snapshot.number();
+            graph
+        };
+        let _thaw = Thaw(self);
+        let number = graph.snapshot.number();
+        if graph.snapshot.layers().is_empty() {
+            return Ok(());
+        }
+        let (base, dictionary) = match &self.home {
+            Some(home) => {
+                let (base, dictionary) = self.write_generation(home, &graph)?;
+                (base, Some(Arc::new(dictionary)))
+            }
+            None => (self.base_in_memory(&graph)?, None),
+        };
+        let base = Arc::new(base);
+        let mut staged = self.turn.wait();
+        let live = match dictionary {
+            Some(dictionary) => Arc::new(staged.graph.dictionary.live().rebased(dictionary)),
+            None => Arc::clone(staged.graph.dictionary.live()),
+        };
+        self.exchange(&mut staged, &|graph| {
+            let layers = graph.snapshot.layers();
+            let later = layers[frozen_layers(layers, number)..].to_vec();
+            let rebased = graph.with_snapshot(graph.snapshot.rebased(Arc::clone(&base), later));
+            let view = live.view(graph.dictionary.counts());
+            let rebased = Graph {
+                dictionary: view,
+                ..rebased
+            };
+            Some(rebased.planned_anew().unwrap_or(rebased))
+        });
+        drop(staged);
+        if let Some(home) = &self.home {
+            home.log.trim(number + 1)?;
+        }
+        self.bell.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes and opens a new generation of the store.
+    fn write_generation(
+        &self,
+        home: &Home,
+        graph: &Graph,
+    ) -> Result<(Snapshot, Dictionary), QueryError> {
+        let generation = begin_locked(&*home.disk, &home.lock).map_err(failed)?;
+        let spilling = Spilling::Above {
+            limit_bytes: SORT_BYTES,
+            disk: &*home.disk,
+            directory: generation.directory(),
+        };
+        write_graph(graph, &generation, spilling, &|| self.bell.is_closing())?;
+        generation.commit(counts_of(graph)).map_err(failed)?;
+        let opened = directory::open(&*home.disk, &home.location).map_err(failed)?;
+        let (base, dictionary) = open_parts(&opened).map_err(|error: OpenError| failed(error))?;
+        // Verified now, so that readers find trusted blocks; what was just written is in memory.
+        base.verify_all()?;
+        for file in dictionary.files() {
+            file.verify_all()
+                .map_err(|block| failed(format!("{}: block {} is damaged", block.file, block.block)))?;
+        }
+        Ok((base, dictionary))
+    }
+
+    fn base_in_memory(&self, graph: &Graph) -> Result<Snapshot, QueryError> {
+        let files = MemoryParts::new();
+        write_base(&graph.snapshot, &files, &|| self.bell.is_closing())?;
+        let parts = files.freeze().map_err(failed)?;
+        Snapshot::open(&parts).map_err(failed)
+    }
+}
+
+/// What a manifest says of a graph.
+pub(crate) fn counts_of(graph: &Graph) -> BTreeMap<String, u64> {
+    let TermCounts {
+        iris,
+        blank_nodes,
+        literals,
+        triple_terms,
+    } = graph.dictionary.counts();
+    BTreeMap::from([
+        ("quads".to_owned(), graph.quads),
+        ("terms".to_owned(), iris + blank_nodes + literals + triple_terms),
+        (BLANK_NODES_COUNT.to_owned(), blank_nodes),
+        (SNAPSHOT_COUNT.to_owned(), graph.snapshot.number()),
+    ])
+}
+
+/// The layers with `run` replaced by `merged`; `None` where it is not among them.
+fn replaced(layers: &[Arc<Layer>], run: &[Arc<Layer>], merged: &Arc<Layer>) -> Option<Vec<Arc<Layer>>> {
+    let is_run = |window: &[Arc<Layer>]| {
+        window.iter().zip(run).all(|(left, right)| Arc::ptr_eq(left, right))
+    };
+    let start = layers.windows(run.len()).position(is_run)?;
+    let mut layers = layers.to_vec();
+    layers.splice(start..start + run.len(), [Arc::clone(merged)]);
+    Some(layers)
+}
+
+/// Ends the freezing of layers, however the checkpoint ended.
+struct Thaw<'w>(&'w Writer);
+
+impl Drop for Thaw<'_> {
+    fn drop(&mut self) {
+        let mut staged = self.0.turn.wait();
+        let Staged { frozen, .. } = &mut *staged;
+        *frozen = 0;
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
+fn failed(error: impl std::fmt::Display) -> QueryError {
+    QueryError::new(Kind::ReadOnly, format!("no checkpoint could be made: {error}"))
+}

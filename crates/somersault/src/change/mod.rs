@@ -1,0 +1,44 @@
+//! Changes: one writer at a time, a log that keeps what was acknowledged, readers that never wait.
+//!
+//! ```text
+//! request --> turn --> draft --------------> record --> log    (buffered)
+//!             one at   a version of its own,            |
+//!             a time   layer by layer                   +--> turn is free, staged is the new version
+//!                                                       |
+//!             answer <-- published <-- sync, shared by all who wait (group commit)
+//! ```
+//!
+//! A request is evaluated on the newest *staged* version, which may not be durable yet; what it
+//! changes becomes a layer over it. Readers see the newest *published* version, whose log records
+//! are durable. So a reader never sees what a crash could take back, and the disk is waited for by
+//! many at once, outside of the turn.
+//!
+//! A request is one record and one commit: all of it or nothing. What it evaluates sees what its own
+//! operations before it did (SPARQL 1.1 Update section 2.2), in a draft that nobody else sees.
+//!
+//! - [`turn`]: whose turn it is, with a deadline;
+//! - [`draft`]: the versions within one request, and its record;
+//! - [`operations`]: from operations to quads;
+//! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
+//! - [`writer`]: staging, group commit, publishing;
+//! - [`files`]: a version as files;
+//! - [`open`]: opening and making stores;
+//! - [`replay`]: the log's tail, then;
+//! - [`keeper`]: merging and checkpoints beside readers and writers;
+//! - [`store_write`]: the Graph Store Protocol's writes.
+
+mod draft;
+mod files;
+pub(crate) mod keeper;
+pub(crate) mod open;
+mod operations;
+mod replay;
+pub(crate) mod spool;
+mod store_write;
+mod turn;
+mod update;
+pub(crate) mod writer;
+
+pub use store_write::{GraphTarget, GraphWrite, GraphWritten, WriteMode};
+pub use update::{Committed, RunningUpdate, UpdateRequest};
+pub(crate) use writer::Writer;

@@ -1,0 +1,131 @@
+//! Opening a store: its generation, then the log's tail.
+//!
+//! A reader takes no lock and changes nothing. Where a checkpoint is made while it opens, the log
+//! may be trimmed behind the generation that it has read; then it begins again with the new one.
+//! A writer holds the lock as long as it lives, and cuts a torn tail off.
+
+use super::files::write_graph;
+use super::replay::Replay;
+use super::writer::Home;
+use crate::database::{Graph, OpenError, Options, open_parts};
+use crate::error::QueryError;
+use rdf::dictionary::DictionaryBuilder;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use store::delta::dictionary::Spilling;
+use store::directory::{self, begin, lock_writer};
+use store::disk::Disk;
+use store::log::{self, FileLog, Log};
+use store::testing::snapshot_of;
+
+/// How often a reader begins again.
+const TRIES: u32 = 10;
+
+/// The graph as it is now, read beside whoever changes it.
+pub(crate) fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, OpenError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (graph, generation) = checkpointed(disk, location)?;
+        let first = graph.snapshot.number() + 1;
+        let mut replay = Applying::new(graph);
+        let read = log::read_tail(disk, location, first, &mut |number, record| {
+            replay.apply(number, record)
+        });
+        match read {
+            Ok(_) => return replay.finish(),
+            Err(error) => {
+                let is_new = directory::open(disk, location)?.manifest().generation != generation;
+                if !is_new || tries == TRIES {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+}
+
+/// The graph, and the right to change it. An empty store is made where there is none.
+pub(crate) fn for_writing(
+    disk: Arc<dyn Disk>,
+    location: &Path,
+    options: &Options,
+) -> Result<(Graph, Home), OpenError> {
+    match directory::open(&*disk, location) {
+        Err(directory::OpenError::Missing { .. } | directory::OpenError::Empty { .. }) => {
+            create(&*disk, location)?;
+        }
+        found => drop(found?),
+    }
+    let lock = lock_writer(&*disk, location)?;
+    let (graph, _) = checkpointed(&*disk, location)?;
+    let first = graph.snapshot.number() + 1;
+    let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
+    let mut replay = Applying::new(graph);
+    log.read(first, &mut |number, record| replay.apply(number, record))?;
+    let home = Home {
+        disk,
+        location: location.to_owned(),
+        lock,
+        log: Box::new(log),
+    };
+    Ok((replay.finish()?, home))
+}
+
+/// Makes a store without a quad.
+pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> {
+    let failed = |what: &dyn std::fmt::Display| OpenError::Create {
+        path: location.to_owned(),
+        what: what.to_string(),
+    };
+    let dictionary = DictionaryBuilder::new().finish();
+    let dictionary = dictionary.map_err(|error| failed(&error))?;
+    let graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
+    let generation = begin(disk, location)?;
+    write_graph(&graph, &generation, Spilling::Never, &|| false)
+        .map_err(|error| failed(&error))?;
+    generation.commit(super::keeper::counts_of(&graph))?;
+    Ok(())
+}
+
+/// The graph of the current generation, and the generation's number.
+fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenError> {
+    let opened = directory::open(disk, location)?;
+    let (snapshot, dictionary) = open_parts(&opened)?;
+    let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
+    let number = opened.manifest().snapshot();
+    let graph = Graph::new(snapshot, dictionary, number, stored_bytes)?;
+    Ok((graph, opened.manifest().generation))
+}
+
+/// A replay that keeps its first error.
+struct Applying {
+    replay: Replay,
+    failed: Option<QueryError>,
+}
+
+impl Applying {
+    fn new(graph: Graph) -> Applying {
+        Applying {
+            replay: Replay::new(graph),
+            failed: None,
+        }
+    }
+
+    fn apply(&mut self, number: u64, record: &[u8]) -> ControlFlow<()> {
+        match self.replay.apply(number, record) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Graph, OpenError> {
+        match self.failed {
+            Some(error) => Err(OpenError::Replay(error)),
+            None => self.replay.finish().map_err(OpenError::Replay),
+        }
+    }
+}

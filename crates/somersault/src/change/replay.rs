@@ -1,0 +1,114 @@
+//! The log's tail when a store is opened: records applied in order.
+//!
+//! A record says what was to be deleted and inserted; applied to the version before it, that has
+//! the effect that it had then. Many small records are summed up first (the last one that names a
+//! quad decides), because a layer for each would cost more than the records themselves. Replaying
+//! is deterministic, so a store that is opened twice, or another one that applies the same log,
+//! answers the same.
+
+use super::draft::{change_of, refused, unreadable};
+use crate::database::{Graph, type_vertex};
+use crate::error::QueryError;
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::delta::{Change, IdQuad, Layer, Version};
+use store::record::{Chunk, RecordReader};
+
+/// Quads after which what was summed up becomes a layer.
+const QUADS: usize = 1 << 18;
+
+/// Applies records to a version, one after the other.
+pub(crate) struct Replay {
+    graph: Graph,
+    /// Whether each quad that was named is there in the end.
+    sums: HashMap<IdQuad, bool>,
+    /// The last record that was applied.
+    number: u64,
+    /// The records that `sums` holds begin with this one.
+    first: u64,
+    chunk: Chunk,
+}
+
+impl Replay {
+    /// Over a graph as its checkpoint holds it.
+    pub(crate) fn new(graph: Graph) -> Replay {
+        let number = graph.snapshot.number();
+        Replay {
+            graph,
+            sums: HashMap::new(),
+            number,
+            first: number + 1,
+            chunk: Chunk::default(),
+        }
+    }
+
+    /// Applies the next record.
+    pub(crate) fn apply(&mut self, number: u64, record: &[u8]) -> Result<(), QueryError> {
+        assert!(number == self.number + 1, "a log gives its records in order");
+        let placed = |error| {
+            let mut error: QueryError = unreadable(error);
+            error.message = format!("record {number} of the log: {}", error.message);
+            error
+        };
+        let live = Arc::clone(self.graph.dictionary.live());
+        let mut reader = RecordReader::new(record).map_err(placed)?;
+        let blanks = reader.new_blanks().end;
+        live.reserve_blank_nodes(blanks).map_err(refused)?;
+        let mut ids = Vec::new();
+        while reader.next(&mut self.chunk).map_err(placed)? {
+            let change = change_of(&self.chunk, &live, &mut ids)?;
+            self.sums.extend(change.deletes.into_iter().map(|quad| (quad, false)));
+            self.sums.extend(change.inserts.into_iter().map(|quad| (quad, true)));
+            if self.sums.len() >= QUADS {
+                // Within a record, too: its layers cannot be told from those of two records.
+                self.number = number;
+                self.flush()?;
+                self.number = number - 1;
+            }
+        }
+        self.number = number;
+        Ok(())
+    }
+
+    /// Makes a layer of what was summed up.
+    fn flush(&mut self) -> Result<(), QueryError> {
+        let mut change = Change::default();
+        for (quad, is_there) in self.sums.drain() {
+            match is_there {
+                true => change.inserts.push(quad),
+                false => change.deletes.push(quad),
+            }
+        }
+        let live = self.graph.dictionary.live();
+        let dictionary = live.view(live.counts());
+        let rdf_type = type_vertex(&dictionary)?;
+        let mut version: Version = self
+            .graph
+            .snapshot
+            .with_layers(self.graph.snapshot.layers().to_vec());
+        if let Some(vertex) = rdf_type {
+            version = version.with_type_vertex(vertex);
+        }
+        let effect = change.effect(&version)?;
+        let commits = self.first.min(self.number)..=self.number;
+        let layer = Layer::build(&version, &effect, rdf_type, commits)?;
+        let (added, deleted) = (layer.added(), layer.deleted());
+        let version = version.with_layer(Arc::new(layer), self.number);
+        self.first = self.number + 1;
+        self.graph = Graph {
+            dictionary,
+            quads: (self.graph.quads + added).saturating_sub(deleted),
+            ..self.graph.with_snapshot(version)
+        };
+        Ok(())
+    }
+
+    /// The graph after the last record.
+    pub(crate) fn finish(mut self) -> Result<Graph, QueryError> {
+        if self.number >= self.first || !self.sums.is_empty() {
+            self.flush()?;
+            return self.graph.planned_anew();
+        }
+        Ok(self.graph)
+    }
+}

@@ -1,0 +1,248 @@
+//! Documents on their way into the store: parsed outside of the turn, kept as chunks of a record.
+//!
+//! A client may take minutes to send a document, and all other writers would wait for it. So it is
+//! parsed first, into the chunks that the record will consist of; what is beyond
+//! [`MEMORY_BYTES`] goes to a temporary file, so memory does not grow with the document (but for
+//! the labels of its blank nodes). In the turn the chunks are applied one after the other and
+//! handed to the log as they are.
+
+use super::draft::Draft;
+use crate::error::{Kind, Position, QueryError};
+use crate::stop::{StopReason, StopToken};
+use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
+use rdf::format::{Format, ReadError, read_quads};
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use store::record::{Blank, ChunkWriter, TermError};
+
+/// Quads of a chunk.
+const CHUNK_QUADS: u64 = 1 << 17;
+/// Bytes after which a chunk ends earlier.
+const CHUNK_BYTES: usize = 8 << 20;
+/// Bytes of chunks that are kept in memory.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// Quads between two looks at the deadline.
+const LOOK_QUADS: u64 = 1 << 10;
+
+/// Where the triples of a document go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Into {
+    /// Where the document says.
+    AsGiven,
+    /// All to the default graph; named graphs are refused.
+    Default,
+    /// All to this graph; named graphs are refused.
+    Graph(NamedNode),
+}
+
+/// A document as chunks.
+pub(crate) struct Spool {
+    memory: Vec<Vec<u8>>,
+    memory_bytes: u64,
+    /// What did not fit, with the length of each chunk.
+    file: Option<(File, Vec<usize>)>,
+    /// Different blank nodes.
+    blanks: u64,
+    /// Statements read.
+    pub(crate) quads: u64,
+}
+
+impl Spool {
+    /// Reads a document to its end. `name` stands in messages.
+    pub(crate) fn read(
+        name: &str,
+        format: Format,
+        reader: impl Read,
+        base: Option<&str>,
+        into: &Into,
+        token: &StopToken,
+    ) -> Result<Spool, QueryError> {
+        let mut reading = Reading {
+            spool: Spool {
+                memory: Vec::new(),
+                memory_bytes: 0,
+                file: None,
+                blanks: 0,
+                quads: 0,
+            },
+            writer: ChunkWriter::new(RandomState::new().hash_one(name)),
+            labels: HashMap::new(),
+            into,
+            token,
+        };
+        let mut failed = None;
+        let reader = Cancellable { reader, token };
+        let read = read_quads(format, reader, base, &mut |quad| match reading.quad(quad) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        read.map_err(|error| unread(name, error, token))?;
+        reading.end_chunk()?;
+        reading.spool.blanks = reading.labels.len() as u64;
+        Ok(reading.spool)
+    }
+
+    /// Applies the chunks in order.
+    pub(crate) fn apply(self, draft: &mut Draft) -> Result<(), QueryError> {
+        let first = draft.fresh_blanks(self.blanks)?;
+        for chunk in self.memory {
+            draft.apply_chunk(chunk, first)?;
+        }
+        if let Some((mut file, lengths)) = self.file {
+            file.seek(SeekFrom::Start(0)).map_err(spool_failed)?;
+            for length in lengths {
+                let mut chunk = vec![0; length];
+                file.read_exact(&mut chunk).map_err(spool_failed)?;
+                draft.apply_chunk(chunk, first)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, chunk: Vec<u8>) -> Result<(), QueryError> {
+        self.memory_bytes += chunk.len() as u64;
+        if self.memory_bytes <= MEMORY_BYTES {
+            self.memory.push(chunk);
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some((tempfile::tempfile().map_err(spool_failed)?, Vec::new()));
+        }
+        if let Some((file, lengths)) = &mut self.file {
+            file.write_all(&chunk).map_err(spool_failed)?;
+            lengths.push(chunk.len());
+        }
+        Ok(())
+    }
+}
+
+struct Reading<'r> {
+    spool: Spool,
+    writer: ChunkWriter,
+    labels: HashMap<String, u64>,
+    into: &'r Into,
+    token: &'r StopToken,
+}
+
+impl Reading<'_> {
+    fn quad(&mut self, quad: QuadRef<'_>) -> Result<(), QueryError> {
+        let graph: Option<TermRef<'_>> = match (quad.graph_name, self.into) {
+            (GraphNameRef::DefaultGraph, Into::AsGiven | Into::Default) => None,
+            (GraphNameRef::DefaultGraph, Into::Graph(graph)) => Some(graph.as_ref().into()),
+            (GraphNameRef::NamedNode(graph), Into::AsGiven) => Some(graph.into()),
+            (GraphNameRef::BlankNode(graph), Into::AsGiven) => Some(graph.into()),
+            (graph, _) => {
+                let message = format!("the document names a graph of its own, {graph}");
+                return Err(QueryError::new(Kind::Syntax, message)
+                    .with_hint("send it to the store itself, without naming a graph"));
+            }
+        };
+        let subject: TermRef<'_> = match quad.subject {
+            NamedOrBlankNodeRef::NamedNode(iri) => iri.into(),
+            NamedOrBlankNodeRef::BlankNode(blank) => blank.into(),
+        };
+        let places = [
+            self.term(subject)?,
+            self.term(quad.predicate.into())?,
+            self.term(quad.object)?,
+        ];
+        let graph = graph.map(|graph| self.term(graph)).transpose()?;
+        self.writer.insert((places, graph));
+        self.spool.quads += 1;
+        if self.spool.quads.is_multiple_of(LOOK_QUADS) {
+            stopped(self.token)?;
+        }
+        if self.writer.quads() >= CHUNK_QUADS || self.writer.bytes() >= CHUNK_BYTES {
+            self.end_chunk()?;
+        }
+        Ok(())
+    }
+
+    fn term(&mut self, term: TermRef<'_>) -> Result<u32, QueryError> {
+        let labels = &mut self.labels;
+        let place = self.writer.term(term, &mut |label| {
+            let next = labels.len() as u64;
+            let number = match labels.get(label) {
+                Some(&number) => number,
+                None => *labels.entry(label.to_owned()).or_insert(next),
+            };
+            Some(Blank::New(number))
+        });
+        place.map_err(|error: TermError| QueryError::new(Kind::Shape, error))
+    }
+
+    fn end_chunk(&mut self) -> Result<(), QueryError> {
+        if self.writer.quads() > 0 {
+            let chunk = self.writer.finish();
+            self.spool.keep(chunk)?;
+        }
+        Ok(())
+    }
+}
+
+/// A reader that ends with an error when the token says stop, before its next read.
+struct Cancellable<'t, R> {
+    reader: R,
+    token: &'t StopToken,
+}
+
+impl<R: Read> Read for Cancellable<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.token.reason() {
+            None => self.reader.read(into),
+            Some(StopReason::Deadline) => Err(io::ErrorKind::TimedOut.into()),
+            Some(StopReason::Cancelled) => Err(io::Error::other("cancelled")),
+        }
+    }
+}
+
+fn stopped(token: &StopToken) -> Result<(), QueryError> {
+    match token.reason() {
+        None => Ok(()),
+        Some(StopReason::Deadline) => Err(QueryError::new(
+            Kind::Timeout,
+            "the document was not read within the request's time",
+        )),
+        Some(StopReason::Cancelled) => {
+            Err(QueryError::new(Kind::Cancelled, "the change was cancelled"))
+        }
+    }
+}
+
+fn unread(name: &str, error: ReadError, token: &StopToken) -> QueryError {
+    if let Err(stopped) = stopped(token) {
+        return stopped;
+    }
+    match error {
+        ReadError::Syntax {
+            line,
+            column,
+            message,
+        } => {
+            let mut error = QueryError::new(Kind::Syntax, format!("{name}: {message}"));
+            error.position = line.map(|line| Position {
+                line,
+                column: column.unwrap_or(1),
+            });
+            error
+        }
+        ReadError::Io(error) => QueryError::new(Kind::Remote, format!("{name}: {error}")),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
+fn spool_failed(error: io::Error) -> QueryError {
+    QueryError::new(
+        Kind::Memory,
+        format!("no room for the document in a temporary file: {error}"),
+    )
+}

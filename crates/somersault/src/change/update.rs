@@ -1,0 +1,199 @@
+//! One update request: read, its documents fetched, its turn, its operations, its commit.
+
+use super::operations::carry_out;
+use super::spool::{Into, Spool};
+use super::writer::Writer;
+use crate::database::Database;
+use crate::error::{Kind, Position, QueryError};
+use crate::query::{Context, Request, graph_terms, parse_options};
+use query::update::{Operation, Update};
+use std::time::{Duration, Instant};
+
+/// A request to change the graph.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateRequest<'a> {
+    /// The update's text.
+    pub text: &'a str,
+    /// What relative IRIs of the text are resolved against.
+    pub base: Option<&'a str>,
+    /// The protocol's `using-graph-uri`.
+    pub using: Vec<String>,
+    /// The protocol's `using-named-graph-uri`.
+    pub using_named: Vec<String>,
+    /// Time it may take.
+    pub timeout: Option<Duration>,
+    /// Memory it may take.
+    pub memory_bytes: Option<u64>,
+}
+
+/// What a change has done. It is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// The number of the snapshot that contains it.
+    pub snapshot: u64,
+    /// Quads that were not there before.
+    pub inserted: u64,
+    /// Quads that are not there any more.
+    pub deleted: u64,
+    /// Time from text to operations.
+    pub parse: Duration,
+    /// Time from there to the durable commit.
+    pub exec: Duration,
+}
+
+impl Database {
+    /// Carries out an update: all of it or nothing. Returns when it is durable, and visible to
+    /// every query that begins then. Needs `query::STACK_BYTES_MIN` (2 MiB) of stack.
+    pub fn update(&self, request: &UpdateRequest<'_>) -> Result<Committed, QueryError> {
+        self.start_update(request)?.run()
+    }
+
+    /// Reads an update, which from then on is in the list of running queries.
+    pub fn start_update(&self, request: &UpdateRequest<'_>) -> Result<RunningUpdate, QueryError> {
+        let writer = self.writer()?;
+        let context = Context::enter(
+            self,
+            &Request {
+                text: request.text,
+                base: request.base,
+                timeout: request.timeout,
+                memory_bytes: request.memory_bytes,
+                ..Request::default()
+            },
+        );
+        let begun = Instant::now();
+        let options = parse_options(request.base, self.options().text_max_bytes);
+        let mut update = query::update::parse_update(request.text, &options)?;
+        let using = graph_terms(&request.using)?;
+        let using_named = graph_terms(&request.using_named)?;
+        update.set_using(&using, &using_named)?;
+        Ok(RunningUpdate {
+            context,
+            update,
+            writer,
+            parse: begun.elapsed(),
+        })
+    }
+}
+
+/// An update that was read.
+pub struct RunningUpdate {
+    pub(crate) context: Context,
+    update: Update,
+    writer: std::sync::Arc<Writer>,
+    parse: Duration,
+}
+
+impl RunningUpdate {
+    /// Names it in the list of running queries.
+    pub fn id(&self) -> crate::running::QueryId {
+        self.context.entry.id()
+    }
+
+    /// Stops it, from anywhere; without effect once its turn is over.
+    pub fn token(&self) -> &crate::stop::StopToken {
+        &self.context.token
+    }
+
+    /// Carries it out.
+    pub fn run(self) -> Result<Committed, QueryError> {
+        let begun = Instant::now();
+        let RunningUpdate {
+            context,
+            update,
+            writer,
+            parse,
+        } = self;
+        let mut documents = Vec::with_capacity(update.operations.len());
+        for (number, operation) in update.operations.iter().enumerate() {
+            let document = fetch(&context, operation);
+            documents.push(document.map_err(|error| placed(error, &update, number))?);
+        }
+        let committed = writer.commit(&context.token, &mut |draft| {
+            for (number, operation) in update.operations.iter().enumerate() {
+                let document = documents[number].take();
+                carry_out(&context, draft, operation, document)
+                    .map_err(|error| placed(error, &update, number))?;
+            }
+            Ok(())
+        })?;
+        Ok(Committed {
+            parse,
+            exec: begun.elapsed(),
+            ..committed
+        })
+    }
+}
+
+/// Reads the document of a `LOAD`. `None` for other operations, and where a silent one failed.
+fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, QueryError> {
+    let Operation::Load {
+        silent,
+        source,
+        graph,
+    } = operation
+    else {
+        return Ok(None);
+    };
+    let read = || -> Result<Spool, QueryError> {
+        let refuse = |message: String| {
+            QueryError::new(Kind::Policy, message)
+                .with_hint("name what LOAD may read in the configuration, key service.allow")
+        };
+        let Some(client) = context.database.options().service.clone() else {
+            return Err(refuse(format!("LOAD <{}> is not allowed", source.as_str())));
+        };
+        let left = context.token.timeout().map_or(Duration::from_mins(1), |timeout| {
+            timeout.saturating_sub(context.token.elapsed())
+        });
+        let document = client
+            .document(source.as_str(), left, context.token.clone())
+            .map_err(|error| match error.refused {
+                true => refuse(error.message),
+                false => QueryError::new(Kind::Remote, error.message),
+            })?;
+        let into = graph.clone().map_or(Into::AsGiven, Into::Graph);
+        Spool::read(
+            source.as_str(),
+            document.format,
+            document.body,
+            Some(&document.base),
+            &into,
+            &context.token,
+        )
+    };
+    match read() {
+        Ok(spool) => Ok(Some(spool)),
+        Err(error) if *silent && !matches!(error.kind, Kind::Cancelled | Kind::Timeout) => Ok(None),
+        Err(mut error) => {
+            // A place in a document is not a place in the request.
+            if let Some(Position { line, column }) = error.position.take() {
+                error.message = format!("line {line}, column {column} of {}", error.message);
+            }
+            if error.kind == Kind::Syntax {
+                error.kind = Kind::Remote;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Says which operation failed, where there are several.
+fn placed(mut error: QueryError, update: &Update, number: usize) -> QueryError {
+    if update.operations.len() > 1 {
+        let verb = update.operations[number].verb();
+        let of = update.operations.len();
+        error.message = format!(
+            "operation {} of {of} ({verb}): {}; nothing was changed",
+            number + 1,
+            error.message
+        );
+        error.position = error.position.or_else(|| {
+            update.positions.get(number).map(|position| Position {
+                line: u64::from(position.line),
+                column: u64::from(position.column),
+            })
+        });
+    }
+    error
+}

@@ -1,0 +1,295 @@
+//! Staging, group commit, publishing.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | whoever has the turn | `Staged`, appends to the log | evaluating a request |
+//! | whoever waits for durability | the log's sync, then `pending` and `published` | after the turn |
+//! | readers | `published`, for the time of cloning a pointer | at their beginning |
+//! | the keeper | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
+//!
+//! Invariant: commits are staged in the order of their numbers, which are their positions in the
+//! log, and published in that order, none before it is durable. A log that failed takes nothing
+//! more (`store::log`), so nothing is published that a crash could take back; the commits that were
+//! staged over what failed are answered with the same error.
+
+use super::draft::Draft;
+use super::keeper::Bell;
+use super::turn::Turn;
+use super::update::Committed;
+use crate::database::{Graph, plan_statistics};
+use crate::error::{Kind, QueryError};
+use crate::stop::StopToken;
+use query::planner::Planner;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use store::delta::merge::{INLINE_QUADS, plan_merge};
+use store::delta::{DeltaError, Layer, merge};
+use store::directory::WriterLock;
+use store::disk::Disk;
+use store::log::{Log, LogError, LogFigures};
+
+/// What a version has grown or shrunk by, besides a quarter, when its statistics are made anew.
+const STATISTICS_QUADS: u64 = 1000;
+
+/// Where the store lies.
+pub(crate) struct Home {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) location: PathBuf,
+    pub(crate) lock: WriterLock,
+    pub(crate) log: Box<dyn Log>,
+}
+
+/// What whoever has the turn works on.
+pub(crate) struct Staged {
+    /// The newest version, perhaps not durable yet.
+    pub(crate) graph: Arc<Graph>,
+    /// Layers up to this commit are being written elsewhere and must not be merged with later ones.
+    pub(crate) frozen: u64,
+}
+
+/// The writing side of a database.
+pub(crate) struct Writer {
+    pub(crate) turn: Turn<Staged>,
+    /// Staged and not published, oldest first.
+    pending: Mutex<VecDeque<Arc<Graph>>>,
+    published: Arc<RwLock<Arc<Graph>>>,
+    /// Something was published.
+    advanced: Condvar,
+    /// `None` for a graph in memory, which is as durable as it will be.
+    pub(crate) home: Option<Home>,
+    pub(crate) bell: Bell,
+}
+
+impl Writer {
+    /// A writer over what is published.
+    pub(crate) fn new(published: Arc<RwLock<Arc<Graph>>>, home: Option<Home>) -> Writer {
+        let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
+        Writer {
+            turn: Turn::new(Staged { graph, frozen: 0 }),
+            pending: Mutex::default(),
+            published,
+            advanced: Condvar::new(),
+            home,
+            bell: Bell::default(),
+        }
+    }
+
+    /// Waits for the turn, lets `work` fill a draft, and commits it: all or nothing. Returns when the
+    /// commit is durable and published. A draft that changes nothing is no commit.
+    pub(crate) fn commit(
+        &self,
+        token: &StopToken,
+        work: &mut dyn FnMut(&mut Draft) -> Result<(), QueryError>,
+    ) -> Result<Committed, QueryError> {
+        let mut staged = self.turn.take(token)?;
+        let number = staged.graph.snapshot.number() + 1;
+        let seed = RandomState::new().hash_one(number);
+        let base = Arc::clone(&staged.graph);
+        let drafted = catch_unwind(AssertUnwindSafe(|| {
+            let mut draft = Draft::new(base, number, self.home.is_some(), seed);
+            work(&mut draft)?;
+            draft.finish()
+        }));
+        let drafted = drafted.map_err(|panic| crate::run::panicked(&panic))??;
+        let mut committed = Committed {
+            inserted: drafted.inserted,
+            deleted: drafted.deleted,
+            ..Committed::default()
+        };
+        let Some(graph) = drafted.graph else {
+            // What the request has seen may not be durable yet, and its answer says that it is.
+            committed.snapshot = staged.graph.snapshot.number();
+            drop(staged);
+            self.settle(committed.snapshot)?;
+            return Ok(committed);
+        };
+        let graph = self.tidied(graph, staged.frozen)?;
+        if let Some(home) = &self.home {
+            let parts: Vec<&[u8]> = drafted.record.iter().map(Vec::as_slice).collect();
+            let position = home.log.append(&parts)?;
+            assert!(position == number, "a commit's number is its place in the log");
+        }
+        staged.graph = Arc::clone(&graph);
+        self.lock_pending().push_back(graph);
+        drop(staged);
+        self.settle(number)?;
+        self.bell.ring();
+        committed.snapshot = number;
+        Ok(committed)
+    }
+
+    /// Waits until commit `number` is durable, and publishes all that are.
+    fn settle(&self, number: u64) -> Result<(), QueryError> {
+        let durable = match &self.home {
+            Some(home) => {
+                home.log.sync(number)?;
+                home.log.durable()
+            }
+            None => number,
+        };
+        self.publish(durable);
+        Ok(())
+    }
+
+    /// Publishes the newest of the pending versions that is durable.
+    fn publish(&self, durable: u64) {
+        let mut pending = self.lock_pending();
+        let mut newest = None;
+        while let Some(graph) = pending.front() {
+            if graph.snapshot.number() > durable {
+                break;
+            }
+            newest = pending.pop_front();
+        }
+        if let Some(graph) = newest {
+            self.set_published(graph);
+            self.advanced.notify_all();
+        }
+    }
+
+    fn set_published(&self, graph: Arc<Graph>) {
+        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *published, graph);
+        drop(published);
+        // Perhaps the last reader of old layers was this one: freed outside of the lock.
+        drop(before);
+    }
+
+    /// What readers see now.
+    pub(crate) fn published(&self) -> Arc<Graph> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until readers see commit `number`; false where that took longer than `timeout`.
+    pub(crate) fn wait_for(&self, number: u64, timeout: Duration) -> bool {
+        let begun = Instant::now();
+        let mut pending = self.lock_pending();
+        while self.published().snapshot.number() < number {
+            let Some(left) = timeout.checked_sub(begun.elapsed()) else {
+                return false;
+            };
+            let waited = self.advanced.wait_timeout(pending, left);
+            pending = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// The same content with small layers merged, and statistics that are not too old.
+    fn tidied(&self, graph: Arc<Graph>, frozen: u64) -> Result<Arc<Graph>, QueryError> {
+        let mut layers = graph.snapshot.layers().to_vec();
+        let fixed = frozen_layers(&layers, frozen);
+        let mut is_merged = false;
+        loop {
+            let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
+            let Some(range) = plan_merge(&sizes) else {
+                break;
+            };
+            if sizes[range.clone()].iter().sum::<u64>() >= INLINE_QUADS {
+                break;
+            }
+            let range = range.start + fixed..range.end + fixed;
+            let merged = merge(&layers[range.clone()], &|| false)?;
+            layers.splice(range, [Arc::new(merged)]);
+            is_merged = true;
+        }
+        let mut graph = graph;
+        if is_merged {
+            graph = Arc::new(graph.with_snapshot(graph.snapshot.with_layers(layers)));
+        }
+        let drift = graph.quads.abs_diff(graph.planned_quads);
+        if drift > graph.planned_quads / 4 + STATISTICS_QUADS {
+            graph = Arc::new(graph.planned_anew()?);
+        }
+        Ok(graph)
+    }
+
+    /// Replaces every version that holds layers up to commit `number` by what `exchange` makes of
+    /// it. The caller has the turn.
+    pub(crate) fn exchange(
+        &self,
+        staged: &mut Staged,
+        exchange: &dyn Fn(&Graph) -> Option<Graph>,
+    ) {
+        let mut pending = self.lock_pending();
+        let replaced = |graph: &Arc<Graph>| match exchange(graph) {
+            Some(new) => Arc::new(new),
+            None => Arc::clone(graph),
+        };
+        let published = self.published();
+        let newest = pending.back().cloned();
+        for graph in pending.iter_mut() {
+            *graph = replaced(graph);
+        }
+        let is_staged = Arc::ptr_eq(&published, &staged.graph);
+        let published = replaced(&published);
+        staged.graph = match (pending.back(), newest) {
+            (Some(graph), Some(newest)) if Arc::ptr_eq(&newest, &staged.graph) => Arc::clone(graph),
+            _ if is_staged => Arc::clone(&published),
+            _ => replaced(&staged.graph),
+        };
+        self.set_published(published);
+    }
+
+    /// Numbers of the log, where there is one.
+    pub(crate) fn log_figures(&self) -> Option<LogFigures> {
+        self.home.as_ref().map(|home| home.log.figures())
+    }
+
+    fn lock_pending(&self) -> MutexGuard<'_, VecDeque<Arc<Graph>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How many of the layers must stay as they are.
+pub(crate) fn frozen_layers(layers: &[Arc<Layer>], frozen: u64) -> usize {
+    layers
+        .iter()
+        .take_while(|layer| *layer.commits().start() <= frozen)
+        .count()
+}
+
+impl Graph {
+    /// The same with another view of the graph.
+    pub(crate) fn with_snapshot(&self, snapshot: store::delta::Version) -> Graph {
+        Graph {
+            snapshot,
+            dictionary: self.dictionary.clone(),
+            planner: Arc::clone(&self.planner),
+            quads: self.quads,
+            planned_quads: self.planned_quads,
+            stored_bytes: self.stored_bytes,
+        }
+    }
+
+    /// The same with statistics of its own.
+    pub(crate) fn planned_anew(&self) -> Result<Graph, QueryError> {
+        let version = self.snapshot.with_layers(self.snapshot.layers().to_vec());
+        let planner = Planner::new(plan_statistics(&version)?);
+        Ok(Graph {
+            planner: Arc::new(planner),
+            planned_quads: self.quads,
+            ..self.with_snapshot(version)
+        })
+    }
+}
+
+impl From<LogError> for QueryError {
+    fn from(error: LogError) -> QueryError {
+        QueryError::new(Kind::ReadOnly, error)
+    }
+}
+
+impl From<DeltaError> for QueryError {
+    fn from(error: DeltaError) -> QueryError {
+        let kind = match &error {
+            DeltaError::Part(_) => Kind::Memory,
+            DeltaError::View(_) => Kind::Damaged,
+            DeltaError::Halted => Kind::Cancelled,
+        };
+        QueryError::new(kind, error)
+    }
+}

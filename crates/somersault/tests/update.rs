@@ -1,0 +1,173 @@
+//! Updates through the façade: what they do, that they last, that readers see one moment.
+
+mod support;
+
+use oxrdf::{Literal, NamedNode, Term};
+use somersault::rdf::format::Format;
+use somersault::{
+    Database, GraphTarget, GraphWrite, Kind, Options, QueryError, UpdateRequest, WriteMode,
+};
+use std::path::Path;
+use std::sync::Arc;
+use store::disk::{SimDisk, SimFaults};
+use testkit::Answer;
+
+fn update(database: &Database, text: &str) -> Result<u64, QueryError> {
+    let request = UpdateRequest {
+        text,
+        ..UpdateRequest::default()
+    };
+    database.update(&request).map(|committed| committed.snapshot)
+}
+
+fn rows(database: &Database, query: &str) -> Vec<Vec<String>> {
+    let answer = support::answer(database, query, 1);
+    match answer.map_err(support::NoAnswer::message) {
+        Ok(Answer::Rows { rows, .. }) => {
+            let cell = |cell: Option<Term>| cell.map_or_else(String::new, |term| term.to_string());
+            let mut rows: Vec<Vec<String>> = rows
+                .into_iter()
+                .map(|row| row.into_iter().map(cell).collect())
+                .collect();
+            rows.sort();
+            rows
+        }
+        Ok(Answer::Boolean(value)) => vec![vec![value.to_string()]],
+        Err(message) => panic!("{query}: {message}"),
+    }
+}
+
+fn count(database: &Database) -> String {
+    let all = "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }";
+    rows(database, all).remove(0).remove(0)
+}
+
+fn integer(value: i64) -> String {
+    Literal::from(value).to_string()
+}
+
+const HOME: &str = "/home/store";
+
+fn disk() -> SimDisk {
+    SimDisk::new(1, Path::new("/home"), SimFaults::default())
+}
+
+fn open(disk: &SimDisk) -> Database {
+    let options = Options::default();
+    Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options).unwrap()
+}
+
+#[test]
+fn operations_do_what_they_say_and_last() {
+    let disk = disk();
+    let database = open(&disk);
+    let prefix = "PREFIX : <http://e/> ";
+    let texts = [
+        "INSERT DATA { :a :p 1, 2 ; a :C . _:x :q _:x . GRAPH :g { :a :p 3 } }",
+        "DELETE DATA { :a :p 1 }",
+        "INSERT { ?s :r ?n . GRAPH :h { _:n :of ?s } } WHERE { ?s :p ?o BIND(?o * 10 AS ?n) }",
+        "DELETE { ?s a ?c } INSERT { ?s a :D } WHERE { ?s a ?c }",
+        "INSERT DATA { :b :p 5 } ; DELETE { :b :p ?o } INSERT { :b :p ?n } WHERE { :b :p ?o BIND(?o + 1 AS ?n) }",
+        "COPY :g TO :k ; ADD DEFAULT TO :k ; MOVE :k TO :m ; CLEAR GRAPH :g",
+    ];
+    for (number, text) in (1..).zip(texts) {
+        assert_eq!(update(&database, &format!("{prefix}{text}")).unwrap(), number);
+    }
+    let seen = |database: &Database| {
+        [
+            rows(database, "PREFIX : <http://e/> SELECT ?o { :a :p ?o }"),
+            rows(database, "PREFIX : <http://e/> SELECT ?o { :a :r ?o }"),
+            rows(database, "PREFIX : <http://e/> SELECT ?c { :a a ?c }"),
+            rows(database, "PREFIX : <http://e/> SELECT ?o { :b :p ?o }"),
+            rows(database, "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g"),
+            rows(database, "PREFIX : <http://e/> SELECT ?x ?y { ?x :q ?y FILTER(sameTerm(?x, ?y)) }"),
+        ]
+    };
+    let before = seen(&database);
+    assert_eq!(before[0], [[integer(2)]]);
+    assert_eq!(before[1], [[integer(20)]]);
+    assert_eq!(before[2], [["<http://e/D>"]]);
+    assert_eq!(before[3], [[integer(6)]]);
+    assert_eq!(
+        before[4],
+        [
+            ["<http://e/h>".to_owned(), integer(1)],
+            ["<http://e/m>".to_owned(), integer(6)]
+        ]
+    );
+    assert_eq!(before[5].len(), 1);
+    drop(database);
+    let database = open(&disk);
+    assert_eq!(database.snapshot_number(), 6);
+    assert_eq!(seen(&database), before);
+    database.compact().unwrap();
+    assert_eq!(seen(&database), before);
+    update(&database, "INSERT DATA { _:x <http://e/q> _:x }").unwrap();
+    drop(database);
+    let database = open(&disk);
+    assert_eq!(database.snapshot_number(), 7);
+    assert_eq!(seen(&database)[5].len(), 2);
+}
+
+#[test]
+fn a_request_is_carried_out_whole_or_not_at_all() {
+    let database = open(&disk());
+    update(&database, "INSERT DATA { <http://e/a> <http://e/p> 1 }").unwrap();
+    let text = "INSERT DATA { <http://e/b> <http://e/p> 2 } ; CREATE GRAPH <http://e/g> ; \
+                INSERT DATA { GRAPH <http://e/g> { <http://e/b> <http://e/p> 2 } } ; \
+                CREATE GRAPH <http://e/g>";
+    let error = update(&database, text).unwrap_err();
+    assert_eq!(error.kind, Kind::Conflict);
+    assert!(error.message.starts_with("operation 4 of 4 (CREATE)"), "{error}");
+    assert_eq!(count(&database), integer(1));
+    assert_eq!(update(&database, "DELETE DATA { <http://e/x> <http://e/p> 1 }").unwrap(), 1);
+}
+
+#[test]
+fn a_reader_keeps_what_it_sees() {
+    let database = open(&disk());
+    update(&database, "INSERT DATA { <http://e/a> <http://e/p> 1 }").unwrap();
+    let held = database.graph();
+    for number in 0..40 {
+        let text = format!("INSERT DATA {{ <http://e/a> <http://e/p> <http://e/{number}> }}");
+        update(&database, &text).unwrap();
+    }
+    database.compact().unwrap();
+    update(&database, "CLEAR ALL").unwrap();
+    assert_eq!(count(&database), integer(0));
+    let mut quads = 0;
+    somersault::dump::all(&held, &mut |_| {
+        quads += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(quads, 1);
+}
+
+#[test]
+fn graphs_are_written_and_removed() {
+    let database = open(&disk());
+    let write = |text: &str, mode| {
+        database.write_graph(GraphWrite {
+            target: GraphTarget::Named("http://e/g".to_owned()),
+            mode,
+            format: Format::Turtle,
+            base: Some("http://e/".to_owned()),
+            body: &mut text.as_bytes(),
+            timeout: None,
+        })
+    };
+    assert!(write("<a> <p> 1, 2, [] .", WriteMode::Add).unwrap().is_new);
+    assert!(!write("<a> <p> 2, 3 .", WriteMode::Add).unwrap().is_new);
+    assert_eq!(count(&database), integer(4));
+    let written = write("<a> <p> 3, 4 .", WriteMode::Replace).unwrap().committed;
+    assert_eq!((written.inserted, written.deleted), (2, 4));
+    assert_eq!(count(&database), integer(2));
+    let error = write("<a> <p> 3, 4", WriteMode::Replace).unwrap_err();
+    assert_eq!(error.kind, Kind::Syntax);
+    let target = GraphTarget::Named("http://e/g".to_owned());
+    assert_eq!(database.delete_graph(&target, None).unwrap().unwrap().deleted, 2);
+    assert!(database.delete_graph(&target, None).unwrap().is_none());
+    let name = NamedNode::new_unchecked("http://e/g");
+    assert!(!rows(&database, &format!("ASK {{ GRAPH {name} {{ ?s ?p ?o }} }}"))[0][0].starts_with('t'));
+}
