@@ -228,7 +228,10 @@ impl Drop for Inner {
         if let Some(writer) = &self.writer {
             writer.bell.close();
         }
-        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let keeper = self
+            .keeper
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(keeper) = keeper.take() {
             // A panic there has been reported by the thread; nothing of it is left to be mended.
             drop(keeper.join());
@@ -245,7 +248,16 @@ pub struct Database {
 impl Database {
     /// Opens a store directory for reading, as it is now: also beside a process that changes it.
     pub fn open(location: &Path, options: &Options) -> Result<Database, OpenError> {
-        let graph = open::for_reading(&RealDisk, location)?;
+        Database::open_on(&RealDisk, location, options)
+    }
+
+    /// [`Database::open`] on another disk.
+    pub fn open_on(
+        disk: &dyn Disk,
+        location: &Path,
+        options: &Options,
+    ) -> Result<Database, OpenError> {
+        let graph = open::for_reading(disk, location)?;
         let database = Database::new(graph, None, options);
         database.start_scrubber();
         Ok(database)
@@ -466,7 +478,6 @@ impl Graph {
             stored_bytes,
         })
     }
-
 
     /// Verifies every block of every file.
     pub fn verify(&self) -> Result<(), ViewError> {

@@ -17,7 +17,9 @@ fn update(database: &Database, text: &str) -> Result<u64, QueryError> {
         text,
         ..UpdateRequest::default()
     };
-    database.update(&request).map(|committed| committed.snapshot)
+    database
+        .update(&request)
+        .map(|committed| committed.snapshot)
 }
 
 fn rows(database: &Database, query: &str) -> Vec<Vec<String>> {
@@ -71,7 +73,10 @@ fn operations_do_what_they_say_and_last() {
         "COPY :g TO :k ; ADD DEFAULT TO :k ; MOVE :k TO :m ; CLEAR GRAPH :g",
     ];
     for (number, text) in (1..).zip(texts) {
-        assert_eq!(update(&database, &format!("{prefix}{text}")).unwrap(), number);
+        assert_eq!(
+            update(&database, &format!("{prefix}{text}")).unwrap(),
+            number
+        );
     }
     let seen = |database: &Database| {
         [
@@ -79,8 +84,14 @@ fn operations_do_what_they_say_and_last() {
             rows(database, "PREFIX : <http://e/> SELECT ?o { :a :r ?o }"),
             rows(database, "PREFIX : <http://e/> SELECT ?c { :a a ?c }"),
             rows(database, "PREFIX : <http://e/> SELECT ?o { :b :p ?o }"),
-            rows(database, "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g"),
-            rows(database, "PREFIX : <http://e/> SELECT ?x ?y { ?x :q ?y FILTER(sameTerm(?x, ?y)) }"),
+            rows(
+                database,
+                "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } } GROUP BY ?g",
+            ),
+            rows(
+                database,
+                "PREFIX : <http://e/> SELECT ?x ?y { ?x :q ?y FILTER(sameTerm(?x, ?y)) }",
+            ),
         ]
     };
     let before = seen(&database);
@@ -118,9 +129,15 @@ fn a_request_is_carried_out_whole_or_not_at_all() {
                 CREATE GRAPH <http://e/g>";
     let error = update(&database, text).unwrap_err();
     assert_eq!(error.kind, Kind::Conflict);
-    assert!(error.message.starts_with("operation 4 of 4 (CREATE)"), "{error}");
+    assert!(
+        error.message.starts_with("operation 4 of 4 (CREATE)"),
+        "{error}"
+    );
     assert_eq!(count(&database), integer(1));
-    assert_eq!(update(&database, "DELETE DATA { <http://e/x> <http://e/p> 1 }").unwrap(), 1);
+    assert_eq!(
+        update(&database, "DELETE DATA { <http://e/x> <http://e/p> 1 }").unwrap(),
+        1
+    );
 }
 
 #[test]
@@ -160,14 +177,25 @@ fn graphs_are_written_and_removed() {
     assert!(write("<a> <p> 1, 2, [] .", WriteMode::Add).unwrap().is_new);
     assert!(!write("<a> <p> 2, 3 .", WriteMode::Add).unwrap().is_new);
     assert_eq!(count(&database), integer(4));
-    let written = write("<a> <p> 3, 4 .", WriteMode::Replace).unwrap().committed;
+    let written = write("<a> <p> 3, 4 .", WriteMode::Replace)
+        .unwrap()
+        .committed;
     assert_eq!((written.inserted, written.deleted), (2, 4));
     assert_eq!(count(&database), integer(2));
     let error = write("<a> <p> 3, 4", WriteMode::Replace).unwrap_err();
     assert_eq!(error.kind, Kind::Syntax);
     let target = GraphTarget::Named("http://e/g".to_owned());
-    assert_eq!(database.delete_graph(&target, None).unwrap().unwrap().deleted, 2);
+    assert_eq!(
+        database
+            .delete_graph(&target, None)
+            .unwrap()
+            .unwrap()
+            .deleted,
+        2
+    );
     assert!(database.delete_graph(&target, None).unwrap().is_none());
     let name = NamedNode::new_unchecked("http://e/g");
-    assert!(!rows(&database, &format!("ASK {{ GRAPH {name} {{ ?s ?p ?o }} }}"))[0][0].starts_with('t'));
+    assert!(
+        !rows(&database, &format!("ASK {{ GRAPH {name} {{ ?s ?p ?o }} }}"))[0][0].starts_with('t')
+    );
 }

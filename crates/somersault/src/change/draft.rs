@@ -138,7 +138,10 @@ impl Draft {
         let dictionary = self.live.view(self.live.counts());
         let rdf_type = type_vertex(&dictionary)?;
         let mut version = match self.graph.snapshot.layers().len() > self.below {
-            true => self.graph.snapshot.with_layers(self.graph.snapshot.layers().to_vec()),
+            true => self
+                .graph
+                .snapshot
+                .with_layers(self.graph.snapshot.layers().to_vec()),
             // The draft may be dropped, and another one gets its number.
             false => self.base.snapshot.detached(),
         };
@@ -225,17 +228,24 @@ impl Draft {
             return Ok(drafted);
         }
         let dictionary = self.live.view(self.live.counts());
-        let mut version = self.base.snapshot.with_layers(self.base.snapshot.layers().to_vec());
+        let mut version = self
+            .base
+            .snapshot
+            .with_layers(self.base.snapshot.layers().to_vec());
         if let Some(vertex) = type_vertex(&dictionary)? {
             version = version.with_type_vertex(vertex);
         }
         drafted.graph = Some(Arc::new(Graph {
             dictionary,
             quads: self.graph.quads,
-            ..self.graph.with_snapshot(version.with_layer(layer, self.number))
+            ..self
+                .graph
+                .with_snapshot(version.with_layer(layer, self.number))
         }));
         if let Some(chunks) = self.chunks {
-            drafted.record.push(record::head(self.first_blank, self.blanks));
+            drafted
+                .record
+                .push(record::head(self.first_blank, self.blanks));
             drafted.record.extend(chunks);
         }
         Ok(drafted)
@@ -264,7 +274,10 @@ pub(crate) fn change_of(
     if change.deletes.iter().chain(&change.inserts).all(is_rdf) {
         Ok(change)
     } else {
-        Err(QueryError::new(Kind::Damaged, "a record holds a quad that is not RDF"))
+        Err(QueryError::new(
+            Kind::Damaged,
+            "a record holds a quad that is not RDF",
+        ))
     }
 }
 

@@ -240,8 +240,9 @@ impl Writer {
         // Verified now, so that readers find trusted blocks; what was just written is in memory.
         base.verify_all()?;
         for file in dictionary.files() {
-            file.verify_all()
-                .map_err(|block| failed(format!("{}: block {} is damaged", block.file, block.block)))?;
+            file.verify_all().map_err(|block| {
+                failed(format!("{}: block {} is damaged", block.file, block.block))
+            })?;
         }
         Ok((base, dictionary))
     }
@@ -264,16 +265,26 @@ pub(crate) fn counts_of(graph: &Graph) -> BTreeMap<String, u64> {
     } = graph.dictionary.counts();
     BTreeMap::from([
         ("quads".to_owned(), graph.quads),
-        ("terms".to_owned(), iris + blank_nodes + literals + triple_terms),
+        (
+            "terms".to_owned(),
+            iris + blank_nodes + literals + triple_terms,
+        ),
         (BLANK_NODES_COUNT.to_owned(), blank_nodes),
         (SNAPSHOT_COUNT.to_owned(), graph.snapshot.number()),
     ])
 }
 
 /// The layers with `run` replaced by `merged`; `None` where it is not among them.
-fn replaced(layers: &[Arc<Layer>], run: &[Arc<Layer>], merged: &Arc<Layer>) -> Option<Vec<Arc<Layer>>> {
+fn replaced(
+    layers: &[Arc<Layer>],
+    run: &[Arc<Layer>],
+    merged: &Arc<Layer>,
+) -> Option<Vec<Arc<Layer>>> {
     let is_run = |window: &[Arc<Layer>]| {
-        window.iter().zip(run).all(|(left, right)| Arc::ptr_eq(left, right))
+        window
+            .iter()
+            .zip(run)
+            .all(|(left, right)| Arc::ptr_eq(left, right))
     };
     let start = layers.windows(run.len()).position(is_run)?;
     let mut layers = layers.to_vec();
@@ -294,5 +305,8 @@ impl Drop for Thaw<'_> {
 
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
 fn failed(error: impl std::fmt::Display) -> QueryError {
-    QueryError::new(Kind::ReadOnly, format!("no checkpoint could be made: {error}"))
+    QueryError::new(
+        Kind::ReadOnly,
+        format!("no checkpoint could be made: {error}"),
+    )
 }

@@ -82,8 +82,7 @@ pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> 
     let dictionary = dictionary.map_err(|error| failed(&error))?;
     let graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
     let generation = begin(disk, location)?;
-    write_graph(&graph, &generation, Spilling::Never, &|| false)
-        .map_err(|error| failed(&error))?;
+    write_graph(&graph, &generation, Spilling::Never, &|| false).map_err(|error| failed(&error))?;
     generation.commit(super::keeper::counts_of(&graph))?;
     Ok(())
 }

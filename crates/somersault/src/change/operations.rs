@@ -291,7 +291,10 @@ fn constants(
 ) -> Result<Vec<Option<VertexId>>, QueryError> {
     let mut wanted = Vec::new();
     for template in &modify.insert {
-        template.triple.iter().for_each(|term| collect(term, &mut wanted));
+        template
+            .triple
+            .iter()
+            .for_each(|term| collect(term, &mut wanted));
         if let Some(Node::Constant(constant)) = template.graph {
             wanted.push(constant.0 as usize);
         }
@@ -461,7 +464,12 @@ impl Rows<'_> {
         for (made, part) in made.iter_mut().zip(parts.iter()) {
             *made = self.term(part, row, blanks.as_deref_mut())?;
         }
-        let [Some(subject), Some(Term::NamedNode(predicate)), Some(object)] = made else {
+        let [
+            Some(subject),
+            Some(Term::NamedNode(predicate)),
+            Some(object),
+        ] = made
+        else {
             return Ok(None);
         };
         let subject: NamedOrBlankNode = match subject {
@@ -564,12 +572,15 @@ fn transfer(
     silent: bool,
     (from, to): (Option<&NamedNode>, Option<&NamedNode>),
 ) -> Result<(), QueryError> {
+    if from == to {
+        return Ok(());
+    }
     let source = match from {
         None => Some(Part::Default),
         Some(graph) => named(draft, graph)?.map(Part::Named),
     };
-    let (Some(source), true) = (source, from != to) else {
-        if source.is_some() || silent {
+    let Some(source) = source else {
+        if silent {
             return Ok(());
         }
         let name = from.map_or("", |graph| graph.as_str());

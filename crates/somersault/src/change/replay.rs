@@ -44,7 +44,10 @@ impl Replay {
 
     /// Applies the next record.
     pub(crate) fn apply(&mut self, number: u64, record: &[u8]) -> Result<(), QueryError> {
-        assert!(number == self.number + 1, "a log gives its records in order");
+        assert!(
+            number == self.number + 1,
+            "a log gives its records in order"
+        );
         let placed = |error| {
             let mut error: QueryError = unreadable(error);
             error.message = format!("record {number} of the log: {}", error.message);
@@ -57,8 +60,10 @@ impl Replay {
         let mut ids = Vec::new();
         while reader.next(&mut self.chunk).map_err(placed)? {
             let change = change_of(&self.chunk, &live, &mut ids)?;
-            self.sums.extend(change.deletes.into_iter().map(|quad| (quad, false)));
-            self.sums.extend(change.inserts.into_iter().map(|quad| (quad, true)));
+            self.sums
+                .extend(change.deletes.into_iter().map(|quad| (quad, false)));
+            self.sums
+                .extend(change.inserts.into_iter().map(|quad| (quad, true)));
             if self.sums.len() >= QUADS {
                 // Within a record, too: its layers cannot be told from those of two records.
                 self.number = number;

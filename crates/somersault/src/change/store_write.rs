@@ -145,7 +145,10 @@ fn target_name(target: &GraphTarget) -> Result<Option<NamedNode>, QueryError> {
         return Ok(None);
     };
     let named = NamedNode::new(name).map_err(|error| {
-        QueryError::new(Kind::Syntax, format!("graph <{name}> is not an IRI: {error}"))
+        QueryError::new(
+            Kind::Syntax,
+            format!("graph <{name}> is not an IRI: {error}"),
+        )
     })?;
     Ok(Some(named))
 }

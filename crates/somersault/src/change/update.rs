@@ -143,9 +143,12 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
         let Some(client) = context.database.options().service.clone() else {
             return Err(refuse(format!("LOAD <{}> is not allowed", source.as_str())));
         };
-        let left = context.token.timeout().map_or(Duration::from_mins(1), |timeout| {
-            timeout.saturating_sub(context.token.elapsed())
-        });
+        let left = context
+            .token
+            .timeout()
+            .map_or(Duration::from_mins(1), |timeout| {
+                timeout.saturating_sub(context.token.elapsed())
+            });
         let document = client
             .document(source.as_str(), left, context.token.clone())
             .map_err(|error| match error.refused {

@@ -111,7 +111,10 @@ impl Writer {
         if let Some(home) = &self.home {
             let parts: Vec<&[u8]> = drafted.record.iter().map(Vec::as_slice).collect();
             let position = home.log.append(&parts)?;
-            assert!(position == number, "a commit's number is its place in the log");
+            assert!(
+                position == number,
+                "a commit's number is its place in the log"
+            );
         }
         staged.graph = Arc::clone(&graph);
         self.lock_pending().push_back(graph);
@@ -152,7 +155,10 @@ impl Writer {
     }
 
     fn set_published(&self, graph: Arc<Graph>) {
-        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        let mut published = self
+            .published
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *published, graph);
         drop(published);
         // Perhaps the last reader of old layers was this one: freed outside of the lock.
@@ -161,7 +167,12 @@ impl Writer {
 
     /// What readers see now.
     pub(crate) fn published(&self) -> Arc<Graph> {
-        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(
+            &self
+                .published
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Waits until readers see commit `number`; false where that took longer than `timeout`.
@@ -209,11 +220,7 @@ impl Writer {
 
     /// Replaces every version that holds layers up to commit `number` by what `exchange` makes of
     /// it. The caller has the turn.
-    pub(crate) fn exchange(
-        &self,
-        staged: &mut Staged,
-        exchange: &dyn Fn(&Graph) -> Option<Graph>,
-    ) {
+    pub(crate) fn exchange(&self, staged: &mut Staged, exchange: &dyn Fn(&Graph) -> Option<Graph>) {
         let mut pending = self.lock_pending();
         let replaced = |graph: &Arc<Graph>| match exchange(graph) {
             Some(new) => Arc::new(new),
