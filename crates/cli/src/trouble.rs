@@ -105,7 +105,12 @@ impl From<QueryError> for Trouble {
             Kind::Remote => Code::Connection,
             Kind::Cancelled => Code::Interrupted,
             Kind::Damaged => Code::Integrity,
-            Kind::NotFound | Kind::Format | Kind::Output | Kind::Internal => Code::Failed,
+            Kind::NotFound
+            | Kind::Format
+            | Kind::Output
+            | Kind::Conflict
+            | Kind::ReadOnly
+            | Kind::Internal => Code::Failed,
         };
         if error.is_broken_pipe() {
             return Trouble::new(code, "");

@@ -52,7 +52,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    const NAMES: [&'static str; 17] = [
+    const NAMES: [&'static str; 19] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -70,6 +70,8 @@ impl Outcome {
         "format",
         "output",
         "internal",
+        "conflict",
+        "read_only",
     ];
 
     /// Place in [`Outcome::NAMES`].
@@ -93,6 +95,8 @@ impl Outcome {
                 Kind::Format => 14,
                 Kind::Output => 15,
                 Kind::Internal => 16,
+                Kind::Conflict => 17,
+                Kind::ReadOnly => 18,
             },
         }
     }

@@ -277,6 +277,16 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
         ),
         Kind::NotFound => (S::NOT_FOUND, "not-found", "There is nothing here"),
         Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
+        Kind::Conflict => (
+            S::CONFLICT,
+            "conflict",
+            "The request contradicts what is there",
+        ),
+        Kind::ReadOnly => (
+            S::SERVICE_UNAVAILABLE,
+            "read-only",
+            "The store takes no changes",
+        ),
         Kind::Output | Kind::Internal => (
             S::INTERNAL_SERVER_ERROR,
             "internal",

@@ -40,13 +40,19 @@ pub trait ServiceClient: Send + Sync {
     ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError>;
 
     /// Asks for an RDF document. Blocks until it begins; reading it may block too. Gives up after
-    /// `timeout`, and soon after `stopped` says so.
+    /// `timeout`, and soon after `stopped` says so. Where nothing else is said, documents are refused.
     fn document(
         &self,
         source: &str,
         timeout: Duration,
         stopped: StopToken,
-    ) -> Result<Document, ServiceError>;
+    ) -> Result<Document, ServiceError> {
+        let _ = (timeout, stopped);
+        Err(ServiceError {
+            message: format!("<{source}> is not read from here"),
+            refused: true,
+        })
+    }
 }
 
 /// An RDF document that is being received.

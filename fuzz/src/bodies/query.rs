@@ -144,6 +144,7 @@ pub fn database(service: Arc<dyn ServiceClient>) -> Database {
         timeout: Duration::from_millis(200),
         text_max_bytes: 1 << 20,
         service: Some(service),
+        ..Options::default()
     };
     let request = LoadRequest {
         threads: 1,

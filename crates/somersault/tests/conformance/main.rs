@@ -3,17 +3,26 @@
 //! Data is loaded in memory by the product's own readers: a test's one file as it is, several files
 //! as N-Quads. Endpoints that a test calls are databases too, called through a double of the seam.
 //! A negative syntax test holds only if the text is refused as wrong, not as something that is not
-//! evaluated. Tests of updates are recognised, counted apart, and left to whoever evaluates updates;
-//! those of the protocols are in the server's tests. Without `../shared/w3c` beside the checkout the
+//! evaluated. Updates change a store on a simulated disk, and what is compared is what is found when it
+//! is opened again. Tests of the protocols are in the server's tests. Without `../shared/w3c` beside the checkout the
 //! tests are skipped, which is reported.
 
 mod engine;
 
+use somersault::oxrdf::Dataset;
 use somersault::results::{Collected, ResultFormat};
-use somersault::{Database, Kind as Failure, QueryError, Request};
+use somersault::{
+    Database, GraphTarget, GraphWrite, Kind as Failure, QueryError, Request, UpdateRequest,
+    WriteMode, dump, rdf,
+};
 use std::io::Write as _;
+use std::path::Path;
+use store::disk::{SimDisk, SimFaults};
+use testkit::graph::{self, Format};
 use testkit::suite::report::Skip;
-use testkit::suite::{self, Case, Expected, Kind, Report, Results, Verdict, compare, results};
+use testkit::suite::{
+    self, Case, Expected, Kind, Report, Results, Updates, Verdict, compare, results,
+};
 
 /// Tests that are in dispute: suite, test, reason.
 const SKIPPED: &[Skip] = &[];
@@ -56,9 +65,16 @@ fn run(version: &'static str) {
             println!("{}", report.text());
             failed += report.failed.len();
         }
-        let updates = suites.iter().flat_map(|suite| &suite.cases);
-        let updates = updates.filter(|case| case.kind.is_update()).count();
-        println!("{version}: {updates} tests of updates are not run here");
+        let chosen = |case: &Case| case.kind.is_update();
+        let updates = suites.iter().filter_map(|suite| {
+            Report::of(suite, SKIPPED, chosen, |case| {
+                suite::update::check(case, &Changing)
+            })
+        });
+        for report in updates {
+            println!("{}", report.text());
+            failed += report.failed.len();
+        }
         assert_eq!(failed, 0, "tests of {version} failed, see above");
     };
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
@@ -85,6 +101,56 @@ fn check(case: &Case) -> Verdict {
         _ => answer(&database, &request),
     };
     compare::check(&Expected::of(case)?, &given?)
+}
+
+/// Carries updates out on a store of its own each.
+struct Changing;
+
+impl Updates for Changing {
+    fn update(&self, before: &Dataset, request: &str, base: &str) -> Result<Dataset, String> {
+        let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
+        let database = engine::writable(&disk)?;
+        let text = graph::write(before, Format::NQuads);
+        let written = database.write_graph(GraphWrite {
+            target: GraphTarget::Store,
+            mode: WriteMode::Add,
+            format: rdf::format::Format::NQuads,
+            base: None,
+            body: &mut text.as_bytes(),
+            timeout: None,
+        });
+        written.map_err(|error| shown(&error))?;
+        let request = UpdateRequest {
+            text: request,
+            base: Some(base),
+            ..UpdateRequest::default()
+        };
+        database.update(&request).map_err(|error| shown(&error))?;
+        drop(database);
+        let mut left = Dataset::new();
+        let database = engine::writable(&disk)?;
+        let dumped = dump::all(&database.graph(), &mut |quad| {
+            left.insert(quad);
+            Ok(())
+        });
+        dumped.map_err(|error| error.to_string())?;
+        Ok(left)
+    }
+
+    fn accepts(&self, request: &str, base: &str) -> Result<bool, String> {
+        let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
+        let database = engine::writable(&disk)?;
+        let request = UpdateRequest {
+            text: request,
+            base: Some(base),
+            ..UpdateRequest::default()
+        };
+        match database.start_update(&request).map(drop) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind == Failure::Syntax => Ok(false),
+            Err(error) => Err(shown(&error)),
+        }
+    }
 }
 
 fn check_syntax(case: &Case) -> Verdict {
