@@ -31,6 +31,7 @@
 mod build;
 pub mod change;
 pub mod checkpoint;
+pub mod dictionary;
 mod error;
 mod key_sets;
 pub mod layer;
