@@ -385,13 +385,11 @@ impl<'v> ListSource<'v> {
         if ordinal == ABSENT {
             return Ok(VertexSet::empty());
         }
-        match self.segment.dense_list(ordinal)? {
-            Some(index) => Ok(VertexSet::of_index(index)),
-            None => {
-                let rows = self.segment.rows_of_ordinal(ordinal)?;
-                Ok(VertexSet::of_rows(self.columns.neighbours, rows))
-            }
+        if let Some(index) = self.segment.dense_list(ordinal)? {
+            return Ok(VertexSet::of_index(index));
         }
+        let rows = self.segment.rows_of_ordinal(ordinal)?;
+        Ok(VertexSet::of_rows(self.columns.neighbours, rows))
     }
 
     /// The rows of one key, an empty range for what is no key.

@@ -63,8 +63,9 @@ impl Version {
             keys: self.keys.of_relative(),
             number,
         };
-        next.layers.push(Arc::clone(&layer));
-        next.name(&layer);
+        let newest = Arc::clone(&layer);
+        next.layers.push(layer);
+        next.name(&newest);
         next
     }
 

@@ -128,9 +128,10 @@ impl<'a, 'v> Merge<'a, 'v> {
         self.parts.clear();
         let mut leader = None;
         for (columns, filter, is_minus, rows) in lists.parts(list) {
-            let named = match self.binds_graph {
-                true => Some(NamedGraphs::open(columns.named)?),
-                false => None,
+            let named = if self.binds_graph {
+                Some(NamedGraphs::open(columns.named)?)
+            } else {
+                None
             };
             let mut part = Part {
                 columns,
@@ -406,9 +407,10 @@ impl<'v> Lists<'v> {
                 })?;
                 counts[0]
             };
-            match further.is_minus {
-                false => plus += count,
-                true => minus += count,
+            if further.is_minus {
+                minus += count;
+            } else {
+                plus += count;
             }
         }
         Ok(plus.saturating_sub(minus))
@@ -432,8 +434,8 @@ impl<'v> Lists<'v> {
 }
 
 /// Appends the neighbour of each of these rows that passes, with this weight, once for each graph.
-pub(crate) fn weigh<'v>(
-    columns: &Columns<'v>,
+pub(crate) fn weigh(
+    columns: &Columns<'_>,
     filter: &Filter,
     rows: Range<u64>,
     weight: i32,
@@ -481,7 +483,7 @@ fn from_nothing() -> (VertexId, u32) {
     (VertexId::UNBOUND, 0)
 }
 
-impl<'v> Column<'v> {
+impl Column<'_> {
     /// The first of these rows, ascending, whose neighbour is not below `id`.
     pub(crate) fn lower_bound(&self, rows: Range<u64>, id: VertexId) -> Result<u64, Fault> {
         self.run(LowerBound {

@@ -106,7 +106,7 @@ impl Patch {
             let found = positions.len();
             select_sorted(&self.adds, wanted(), positions);
             if start < found && found < positions.len() {
-                positions[start..].sort();
+                positions[start..].sort_unstable();
             }
         }
     }
