@@ -26,7 +26,7 @@
 //! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`;
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
 //! - [`merge`]: layers into one, and when;
-//! - [`checkpoint`]: base and layers into the parts of a new base.
+//! - [`checkpoint`]: base and layers into the parts of a new base, and [`dictionary`] its terms.
 
 mod build;
 pub mod change;
