@@ -64,9 +64,9 @@ fn loaded(terms: &[Term]) -> Dictionary {
             .as_ref()
             .into());
     }
-    terms.iter().for_each(|term| {
+    for term in terms {
         builder.id(term.as_ref());
-    });
+    }
     builder.finish().unwrap()
 }
 
