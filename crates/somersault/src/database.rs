@@ -88,7 +88,7 @@ impl Options {
             text_max_bytes: config.text_max_bytes,
             service: None,
             checkpoint_log_bytes: Options::default().checkpoint_log_bytes,
-            log: LogOptions::default(),
+            log: Options::default().log,
             memory_is_writable: false,
         }
     }
@@ -104,7 +104,11 @@ impl Default for Options {
             text_max_bytes: 1 << 20,
             service: None,
             checkpoint_log_bytes: 64 << 20,
-            log: LogOptions::default(),
+            // Long enough for clients to come back with their next change, see docs/formats/log.md.
+            log: LogOptions {
+                gather: Duration::from_millis(1),
+                ..LogOptions::default()
+            },
             memory_is_writable: false,
         }
     }

@@ -5,7 +5,9 @@
 //! keep that as long as they like (store.md, "Change").
 //!
 //! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
-//!   plans it.
+//!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
+//!   one costs every lookup another search. A large layer is not written again for a few quads
+//!   ([`is_worth_it`]).
 //! - **Checkpoints**: when the log has grown past [`Pace::log_bytes`] and a share of the store, or
 //!   on request: base and layers are written as a new generation, whose manifest names the last
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
@@ -18,6 +20,7 @@ use crate::database::{Graph, OpenError, open_parts};
 use crate::error::{Kind, QueryError};
 use rdf::dictionary::{Dictionary, TermCounts};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +36,12 @@ use store::parts::MemoryParts;
 
 /// How long the thread sleeps when nothing rings.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long nobody has written when the layers are merged into one.
+const QUIET: Duration = Duration::from_millis(100);
+/// A layer of fewer quads is merged whatever is merged with it: some tenths of a second.
+const ALWAYS_QUADS: u64 = 1 << 19;
+/// The share of a larger layer that has to be merged with it.
+const WORTH_SHARE: u64 = 32;
 /// How long a checkpoint that failed is not tried again.
 const PAUSE: Duration = Duration::from_secs(30);
 
@@ -99,13 +108,14 @@ impl Bell {
         self.lock().failure.clone()
     }
 
-    fn wait(&self, most: Duration) {
+    /// Waits until somebody rings; false where nobody did.
+    fn wait(&self, most: Duration) -> bool {
         let mut state = self.lock();
         if !state.work && !self.is_closing() {
             let waited = self.rung.wait_timeout(state, most);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.work = false;
+        std::mem::take(&mut state.work)
     }
 
     fn lock(&self) -> MutexGuard<'_, Rung> {
@@ -117,9 +127,11 @@ impl Bell {
 pub(crate) fn keep(writer: &Writer, pace: Pace) {
     let mut pause = IDLE;
     while !writer.bell.is_closing() {
-        writer.bell.wait(pause);
-        pause = IDLE;
-        while !writer.bell.is_closing() && writer.merge_some().unwrap_or(false) {}
+        let is_rung = writer.bell.wait(pause);
+        pause = if is_rung { QUIET } else { IDLE };
+        let plan = if is_rung { plan_merge } else { is_worth_it };
+        // What fails here is tried again at the next ring, and costs time only.
+        while !writer.bell.is_closing() && writer.merge_some(plan).unwrap_or(false) {}
         if writer.bell.is_closing() || !writer.is_due(pace) {
             continue;
         }
@@ -130,6 +142,20 @@ pub(crate) fn keep(writer: &Writer, pace: Pace) {
         }
         writer.bell.lock().failure = failure;
     }
+}
+
+/// Which layers to merge, by their quads.
+type Plan = fn(&[u64]) -> Option<Range<usize>>;
+
+/// All layers from the first one on that is not too large to be written again for those behind it.
+fn is_worth_it(sizes: &[u64]) -> Option<Range<usize>> {
+    let is_too_large = |place: usize| {
+        let newer: u64 = sizes[place + 1..].iter().sum();
+        sizes[place] > ALWAYS_QUADS && newer < sizes[place] / WORTH_SHARE
+    };
+    let start = (0..sizes.len()).find(|&place| !is_too_large(place))?;
+    let range = start..sizes.len();
+    (range.len() > 1).then_some(range)
 }
 
 impl Writer {
@@ -150,7 +176,7 @@ impl Writer {
     }
 
     /// Merges one run of layers beside the writers; false where nothing was to be merged.
-    fn merge_some(&self) -> Result<bool, QueryError> {
+    fn merge_some(&self, plan: Plan) -> Result<bool, QueryError> {
         let (layers, fixed) = {
             let staged = self.turn.wait();
             let layers = staged.graph.snapshot.layers().to_vec();
@@ -158,7 +184,7 @@ impl Writer {
             (layers, fixed)
         };
         let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
-        let Some(range) = plan_merge(&sizes) else {
+        let Some(range) = plan(&sizes) else {
             return Ok(false);
         };
         let run = &layers[range.start + fixed..range.end + fixed];
@@ -309,4 +335,22 @@ fn failed(error: impl std::fmt::Display) -> QueryError {
         Kind::ReadOnly,
         format!("no checkpoint could be made: {error}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_layer_is_not_written_again_for_a_few_quads() {
+        assert_eq!(is_worth_it(&[]), None);
+        assert_eq!(is_worth_it(&[7]), None);
+        assert_eq!(is_worth_it(&[7, 1]), Some(0..2));
+        assert_eq!(is_worth_it(&[ALWAYS_QUADS, 1]), Some(0..2));
+        let large = ALWAYS_QUADS * 64;
+        assert_eq!(is_worth_it(&[large, 1]), None);
+        assert_eq!(is_worth_it(&[large, 1, 1]), Some(1..3));
+        assert_eq!(is_worth_it(&[large, large / 16, 1]), Some(0..3));
+        assert_eq!(is_worth_it(&[large, large / 64, large / 40]), Some(0..3));
+    }
 }
