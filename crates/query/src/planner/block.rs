@@ -71,7 +71,7 @@ pub(super) struct Block {
     pub is_unit: bool,
     /// It began as the unit table, so its steps may look at all its rows together.
     pub is_whole: bool,
-    /// Columns whose values are subjects or objects of a graph.
+    /// Columns whose values are subjects or objects of a graph, until a step writes them anew.
     pub vertices: HashSet<(Option<Node>, Slot)>,
     /// Estimated rows of the table.
     pub rows: f64,
@@ -127,6 +127,10 @@ impl Block {
         self.is_unit = false;
         action.for_each_write(&mut |slot| {
             self.written.insert(slot);
+            let reads =
+                |node: &Option<Node>| matches!(node, Some(Node::Slot(graph)) if *graph == slot);
+            self.vertices
+                .retain(|(graph, vertex)| *vertex != slot && !reads(graph));
         });
         self.steps.push(Step {
             action,

@@ -146,6 +146,13 @@ impl Planning<'_> {
             Piece::Join(element) => element,
             _ => return,
         };
+        // An endpoint that is unbound in a row cannot be asked: the step has to tell, or with `SILENT`
+        // not to.
+        if let Element::Service(service) = &element
+            && let Some(endpoint) = slot_of(service.endpoint)
+        {
+            block.ensure(&[endpoint].into_iter().collect());
+        }
         let apart = match &element {
             // Its columns are new ones in any case; its parts are looked at where they are known.
             Element::Values { .. } | Element::TripleTerm { .. } => Slots::default(),
@@ -230,8 +237,11 @@ impl Planning<'_> {
                 self.vertex(block, known, graph);
             }
         }
-        let ends = [subject, object].into_iter().filter_map(slot_of);
-        let ends: Vec<_> = ends.map(|slot| (graph, slot)).collect();
+        // A path without length connects a constant with itself, whether it is a vertex or not.
+        let is_walked =
+            !path.allows_no_length() || matches!((subject, object), (Node::Slot(_), Node::Slot(_)));
+        let ends = [subject, object].into_iter().filter(|_| is_walked);
+        let ends: Vec<_> = ends.filter_map(slot_of).map(|slot| (graph, slot)).collect();
         if !known(block, subject) && !known(block, object) {
             let into = slot_of(subject).unwrap_or(Slot(u16::MAX));
             let seeds = block.rows * self.path_starts(&path);
@@ -270,9 +280,7 @@ impl Planning<'_> {
         };
         block.push(expand, rows, cost);
         block.bind(into);
-        if matches!((subject, object), (Node::Slot(_), Node::Slot(_))) {
-            block.vertices.extend(ends);
-        }
+        block.vertices.extend(ends);
     }
 
     /// Keeps rows whose column is a subject or an object of the graph. Of two variables, a path
@@ -495,13 +503,8 @@ impl Planning<'_> {
     }
 }
 
+/// Asks an endpoint, whose column is there.
 fn ask(block: &mut Block, service: Service) {
-    if let Node::Slot(endpoint) = service.endpoint
-        && !block.certain.contains(endpoint)
-    {
-        block.filter(Expression::Bound(endpoint));
-        block.bind(endpoint);
-    }
     let Service {
         endpoint,
         silent,
@@ -519,6 +522,12 @@ fn ask(block: &mut Block, service: Service) {
     block.push(action, rows, costs::SERVICE);
     for slot in slots {
         block.bind_maybe(slot);
+    }
+    if let Some(endpoint) = slot_of(endpoint)
+        && !silent
+    {
+        // A row without it is an error.
+        block.bind(endpoint);
     }
 }
 
