@@ -221,7 +221,8 @@ fn peer_text(function: &AggregateFunction, distinct: bool, argument: &str) -> St
         AggregateFunction::Max => "MAX",
         AggregateFunction::Sample => "SAMPLE",
         AggregateFunction::GroupConcat(_) => {
-            return format!("GROUP_CONCAT({distinct}{argument}; SEPARATOR='|')");
+            // It takes strings only.
+            return format!("GROUP_CONCAT({distinct}STR({argument}); SEPARATOR='|')");
         }
     };
     format!("{name}({distinct}{argument})")
@@ -338,6 +339,40 @@ fn plus_one() -> Expression {
     )
 }
 
+#[test]
+fn group_concat_joins_the_text_of_every_value() {
+    let blank = Term::BlankNode(oxrdf::BlankNode::new_unchecked("b"));
+    let table = Table::new(&[
+        (iri("number"), literal("007", "integer")),
+        (iri("inline"), literal("7", "integer")),
+        (iri("iri"), iri("a")),
+        (iri("tagged"), tagged("x", "en")),
+        (iri("other"), literal("y", "language")),
+        (iri("date"), literal("2020-01-01", "date")),
+        (iri("blank"), blank),
+        (iri("two"), text("z")),
+        (iri("two"), literal("1.5", "decimal")),
+    ]);
+    let concat = AggregateFunction::GroupConcat("|".to_owned());
+    let found = table.by_key(&concat, Some(Expression::Slot(VALUE)), false, 1024);
+    let found = |key: &str| sorted(found[&iri(key).to_string()].clone(), &concat);
+    for (key, expected) in [
+        ("number", "007"),
+        ("inline", "7"),
+        ("tagged", "x"),
+        ("other", "y"),
+        ("date", "2020-01-01"),
+        ("two", "1.5|z"),
+    ] {
+        assert_eq!(found(key), Some(text(expected)), "{key}");
+    }
+    let Term::NamedNode(name) = iri("a") else {
+        unreachable!("an IRI")
+    };
+    assert_eq!(found("iri"), Some(text(name.as_str())));
+    assert_eq!(found("blank"), None);
+}
+
 /// Errors among the values: `COUNT` and `SAMPLE` skip them, the others become one.
 #[test]
 fn errors_are_what_section_18_5_1_says() {
@@ -368,7 +403,7 @@ fn errors_are_what_section_18_5_1_says() {
         (AggregateFunction::Max, [integer("5"), None, None]),
         (
             AggregateFunction::GroupConcat(" ".to_owned()),
-            [None, None, None],
+            [Some(text("2 5")), None, None],
         ),
     ];
     for (function, expected) in cases {

@@ -599,3 +599,27 @@ fn a_constant_pattern_is_refused_before_the_first_row() {
     let kept = kept_rows(flags, vec![pattern], &[vec![text("k")]], 4);
     assert_eq!(kept.expect("the flags are an error"), [0_usize; 0]);
 }
+
+#[test]
+fn a_pattern_from_the_data_is_an_error_of_its_row() {
+    let long = "a".repeat(1 << 17);
+    let patterns = ["^(a)\\1$", "(((a{1000}){1000}){1000})", &long, "^a"];
+    let terms = patterns.map(text);
+    let each: Vec<Vec<Term>> = terms.iter().map(|term| vec![term.clone()]).collect();
+    let regex = call(Function::Regex, &[constant(0), slot(0)]);
+    let kept = kept_rows(regex.clone(), vec![text("ab")], &each, 4).expect("no error");
+    assert_eq!(kept, [3]);
+    let not = Expression::Not(Box::new(regex));
+    let kept = kept_rows(not, vec![text("b")], &each, 4).expect("no error");
+    assert_eq!(kept, [3], "an error is not false");
+    let table = Table {
+        rows: &rows(&terms),
+        constants: &[text("ab"), text("x")],
+        base: None,
+        chunk_rows: 1024,
+    };
+    let replaced = call(Function::Replace, &[constant(0), slot(0), constant(1)]);
+    let found = table.values_within(&[replaced], Limits::none());
+    let found = found.expect("no error");
+    assert_eq!(found[0], [None, None, None, Some(text("xb"))]);
+}

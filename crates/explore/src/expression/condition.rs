@@ -546,7 +546,8 @@ impl Patterns<'_, '_> {
         }
         match compiled {
             Ok(compiled) => Ok(Some(Found::Cached(compiled))),
-            Err(refusal) => pattern::refuse(refusal, pattern),
+            // Whatever is wrong with it, it is this row's own.
+            Err(_) => Ok(None),
         }
     }
 }

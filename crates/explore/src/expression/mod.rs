@@ -54,6 +54,7 @@ mod text;
 mod value;
 mod xpath_pattern;
 
+pub(crate) use arena::Made;
 pub(crate) use arithmetic::combine;
 pub(crate) use batch::{Batch, Scratch, Terms};
 pub(crate) use compile::{Constants, computation, filter};
@@ -62,4 +63,5 @@ pub(crate) use condition::{Condition, Truth};
 pub(crate) use ids::{id_of, id_of_value};
 pub(crate) use scalar::Scalar;
 pub(crate) use sort_key::SortKey;
+pub(crate) use text::text_of;
 pub(crate) use value::Value;

@@ -4,7 +4,8 @@
 //! linear time, so no pattern can hang a query. The compiled size is limited. The flags are XPath's
 //! `s m i x q`; with `q` the pattern is text. A constant pattern is compiled once, when the plan is
 //! prepared; others are kept for the next rows in a small cache. A pattern that is none is an error
-//! value; one that cannot be evaluated here ends the query.
+//! value; one that cannot be evaluated here is refused if it is a constant, and an error value if it is
+//! computed, because then it may come from the data, which must not end other rows' query.
 //!
 //! A replacement is XPath's: `$3` is a group, `\$` and `\\` are characters, anything else after
 //! these two is an error, as is a pattern that matches the empty string (`fn:replace`). It is read
@@ -190,7 +191,8 @@ impl<'t> Template<'t> {
     }
 }
 
-/// The error value of an invalid pattern, or the end of the query for one that cannot be evaluated.
+/// The error value of an invalid constant pattern, or the end of the query for one that cannot be
+/// evaluated.
 pub(crate) fn refuse<T>(refusal: Refusal, pattern: &str) -> Result<Option<T>, WalkError> {
     /// Characters of the pattern that the message quotes.
     const QUOTED_CHARS: usize = 200;

@@ -1,8 +1,7 @@
 //! Constant patterns that cannot be evaluated, found when a query is prepared.
 //!
-//! A pattern of XPath that the `regex` crate cannot express ends the query ([`super::pattern`]). Where it
-//! is a constant, that is known before the first row, so the query is refused then, whether or not a
-//! row would have reached it.
+//! Of a constant pattern it is known before the first row that the `regex` crate cannot express it
+//! ([`super::pattern`]), so the query is refused then, whether or not a row would have reached it.
 
 use super::computation::Computation;
 use super::condition::{Condition, Matcher};

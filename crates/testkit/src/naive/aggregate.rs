@@ -110,7 +110,7 @@ impl Evaluator<'_> {
             AggregateFunction::Min => self.extreme(values, false),
             AggregateFunction::Max => self.extreme(values, true),
             AggregateFunction::GroupConcat { separator } => {
-                self.joined(&values, separator.as_deref().unwrap_or(" "))
+                Ok(self.joined(&values, separator.as_deref().unwrap_or(" ")))
             }
         }
     }
@@ -200,24 +200,26 @@ impl Evaluator<'_> {
         Ok(self.any_of(first.into_iter().flatten().collect()))
     }
 
-    /// `GROUP_CONCAT`: strings only; what has no language is joined to a simple literal.
-    fn joined(&self, values: &[Term], separator: &str) -> Result<Option<Term>, NaiveError> {
+    /// `GROUP_CONCAT`: what `STR` gives of each value, joined to a simple literal.
+    fn joined(&self, values: &[Term], separator: &str) -> Option<Term> {
         let mut parts = Vec::new();
         for value in values {
-            match Value::of(value) {
-                Value::Text(text) => parts.push(text.to_owned()),
-                Value::Language(..) => {
-                    return Err(NaiveError::Undetermined("the language of a GROUP_CONCAT"));
-                }
-                _ => return Ok(None),
+            if !matches!(Value::of(value), Value::Text(_)) {
+                self.notes
+                    .spareval_differs("its GROUP_CONCAT takes strings only and keeps a language");
+            }
+            match value {
+                Term::NamedNode(iri) => parts.push(iri.as_str().to_owned()),
+                Term::Literal(literal) => parts.push(literal.value().to_owned()),
+                Term::BlankNode(_) | Term::Triple(_) => return None,
             }
         }
         let is_fixed = parts.windows(2).all(|pair| pair[0] == pair[1]);
         if is_fixed {
-            return Ok(Some(Literal::from(parts.join(separator)).into()));
+            return Some(Literal::from(parts.join(separator)).into());
         }
         let separator = separator.to_owned();
-        Ok(Some(self.chosen(Choice::Joined { parts, separator })))
+        Some(self.chosen(Choice::Joined { parts, separator }))
     }
 }
 

@@ -102,7 +102,7 @@ impl Writer<'_> {
             8 | 9 => format!("MIN({distinct}{argument})"),
             10 => format!("MAX({distinct}{argument})"),
             11 => format!("SAMPLE({distinct}{argument})"),
-            12 => format!("GROUP_CONCAT({distinct}STR({argument}))"),
+            12 => format!("GROUP_CONCAT({distinct}{argument})"),
             _ => format!("GROUP_CONCAT({distinct}STR({argument}); SEPARATOR=\"|\")"),
         }
     }

@@ -7,15 +7,17 @@
 //! | `SUM`, `AVG` | the sum of integers in 128 bits, the sum of other numbers apart | an error | 0 |
 //! | `MIN`, `MAX` | an id, and its sort key unless its value is within it | an error | an error |
 //! | `SAMPLE` | an id | skipped | an error |
-//! | `GROUP_CONCAT` | the text so far | an error | `""` |
+//! | `GROUP_CONCAT` | the text so far | an error, as are blank nodes | `""` |
 //!
 //! States lie in columns by group number. Inline integers are added and compared as they stand in the
 //! ids; no value is made of them. Sums of integers may pass 64 bits on their way, not at the end.
-//! `GROUP_CONCAT` takes strings, as the `CONCAT` that defines it does, and gives a simple literal.
+//! `GROUP_CONCAT` joins what `STR` gives of each value, as other engines do, and gives a simple literal.
 
 use super::paged::{Meter, Paged};
 use crate::error::WalkError;
-use crate::expression::{Operand, Scalar, SortKey, Terms, Value, combine, id_of_value};
+use crate::expression::{
+    Made, Operand, Scalar, SortKey, Terms, Value, combine, id_of_value, text_of,
+};
 use crate::limits::STRING_BYTES_MAX;
 use oxrdf::{Literal, Term};
 use query::expression::Arithmetic;
@@ -525,25 +527,31 @@ impl Texts<'_> {
         meter: &mut Meter<'_>,
     ) -> Result<(), WalkError> {
         let separator = self.separator;
+        // The text of a number or a date, none of which is long.
+        let mut written = String::new();
         values.for_each_value(values.rows, fetch, |group, _, value| {
             let text = self.texts.get_mut(group);
-            match (&mut *text, value) {
-                (Text::Failed, _) => {}
-                (Text::Empty, Some(Value::Text(part) | Value::Language(part, _))) => {
-                    let mut begun = String::new();
-                    append(&mut begun, ["", part], meter)?;
-                    *text = Text::Some(begun);
-                }
-                (Text::Some(text), Some(Value::Text(part) | Value::Language(part, _))) => {
-                    append(text, [separator, part], meter)?;
-                }
-                (before, _) => {
-                    if let Text::Some(before) = before {
-                        meter.shrink(before.capacity());
-                    }
-                    *text = Text::Failed;
-                }
+            if matches!(text, Text::Failed) {
+                return Ok(());
             }
+            written.clear();
+            let Some(part) = value.and_then(|value| text_of(value, &mut written)) else {
+                if let Text::Some(before) = text {
+                    meter.shrink(before.capacity());
+                }
+                *text = Text::Failed;
+                return Ok(());
+            };
+            let part = match part {
+                Made::Value(Value::Text(part)) => part,
+                _ => written.as_str(),
+            };
+            if let Text::Some(text) = text {
+                return append(text, [separator, part], meter);
+            }
+            let mut begun = String::new();
+            append(&mut begun, ["", part], meter)?;
+            *text = Text::Some(begun);
             Ok(())
         })
     }
