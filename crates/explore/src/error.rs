@@ -61,6 +61,12 @@ pub enum WalkError {
         /// What happened.
         reason: String,
     },
+    /// `SERVICE` has a variable that is not bound to an IRI.
+    #[error("SERVICE needs the IRI of an endpoint, but here it has {found}")]
+    ServiceUnnamed {
+        /// What the variable is bound to, if it is.
+        found: String,
+    },
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,

@@ -2,9 +2,10 @@
 //!
 //! The façade knows no HTTP, so whoever opens a database may give it a [`ServiceClient`]; without one
 //! every `SERVICE` is refused, unless it is `SILENT`. Answers are read as a stream, row by row, and
-//! nothing of one is kept here: the operator that asked keeps rows, within the query's budget.
+//! nothing of one is kept here: the operator that asked keeps rows, within the query's budget. An
+//! answer that breaks off is a failure, also where its format would let half of it pass ([`Whole`]).
 
-use crate::results::ResultFormat;
+use crate::results::{ResultFormat, Whole};
 use crate::stop::StopToken;
 use explore::environment::EachSolution;
 use explore::{Service, ServiceError as Failure};
@@ -95,6 +96,7 @@ impl Service for Federation<'_> {
         let failed = |error: &dyn std::fmt::Display| {
             Failure::Failed(format!("its answer cannot be read: {error}"))
         };
+        let reader = Whole::new(reader, format == ResultFormat::Xml);
         let parser = QueryResultsParser::from_format(format.library());
         let parsed = parser.for_reader(reader).map_err(|error| failed(&error))?;
         let ReaderQueryResultsParserOutput::Solutions(solutions) = parsed else {

@@ -8,12 +8,15 @@
 //! the connection.
 
 mod text;
+mod whole;
 
 use oxrdf::{TermRef, Variable};
 use rdf::TermBuffer;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, WriterSolutionsSerializer};
 use std::io::{self, Write};
 use text::{TextFormat, TextWriter};
+
+pub use whole::Whole;
 
 /// A batch of rows: one column of terms per projected variable, all of the same length.
 #[derive(Debug, Default)]

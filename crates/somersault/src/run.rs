@@ -465,7 +465,9 @@ impl From<WalkError> for QueryError {
             WalkError::UnsupportedPattern { .. } => QueryError::new(Kind::Unsupported, error),
             WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
                 .with_hint("allow the endpoint in the configuration, or ask it yourself"),
-            WalkError::ServiceFailed { .. } => QueryError::new(Kind::Remote, error),
+            WalkError::ServiceFailed { .. } | WalkError::ServiceUnnamed { .. } => {
+                QueryError::new(Kind::Remote, error)
+            }
         }
     }
 }

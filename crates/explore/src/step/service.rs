@@ -5,8 +5,13 @@
 //! its endpoint's. Terms become ids as computed ones do. Blank nodes of an endpoint are its own: they
 //! get labels that no stored one has, and one endpoint's never meet another's.
 //!
-//! `SILENT` turns a refusal or a failure into one solution without bindings (section 2.3). A query that
-//! has to end ends, silent or not.
+//! `SILENT` turns a refusal or a failure into one solution without bindings (section 2.3); a failure is
+//! also an endpoint that is unbound in a row, or no IRI. A query that has to end ends, silent or not.
+//!
+//! | who | touches the list of answers | when |
+//! |---|---|---|
+//! | the first walk that needs an endpoint | writes that it is being asked, then its solutions | before and after it asks, never while |
+//! | other walks | look for solutions, and whether they have to end | every few milliseconds meanwhile |
 
 use super::join::Product;
 use super::{Context, Flow, Place, Turn};
@@ -18,10 +23,23 @@ use crate::table::{Held, Table};
 use oxrdf::{BlankNode, NamedOrBlankNode, Term, Triple};
 use query::plan::Slot;
 use rdf::{Lexicon, TermBuffer, VertexId};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Triple terms of an endpoint may be nested so deep: what is deeper is a failure of the endpoint.
 const TRIPLES_DEPTH_MAX: usize = 64;
+
+/// How often a walk that waits for another's answer looks whether it has to end.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is known of endpoints.
+#[derive(Default)]
+struct Answers {
+    /// The solutions of each; `None` while it is being asked.
+    of: Vec<(VertexId, Option<Arc<Table>>)>,
+    /// Endpoints that were asked.
+    asked: usize,
+}
 
 /// Whom to ask, what, and where the answers go.
 pub(crate) struct ServicePolicy<'a> {
@@ -32,8 +50,9 @@ pub(crate) struct ServicePolicy<'a> {
     /// The variables that somebody needs, and their columns.
     wanted: Vec<usize>,
     made: Vec<Slot>,
-    /// The solutions of endpoints that were asked.
-    answers: Mutex<Vec<(VertexId, Arc<Table>)>>,
+    answers: Mutex<Answers>,
+    /// Something in `answers` has changed.
+    changed: Condvar,
     held: Held<'a>,
 }
 
@@ -56,9 +75,72 @@ impl<'a> ServicePolicy<'a> {
             variables: columns.iter().map(|(name, _)| name.clone()).collect(),
             made: wanted.iter().map(|&at| columns[at].1).collect(),
             wanted,
-            answers: Mutex::new(Vec::new()),
+            answers: Mutex::default(),
+            changed: Condvar::new(),
             held: Held::new(limits),
         }
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        // Nothing panics while it holds the lock.
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The solutions of an endpoint, waited for if it is being asked; or the walk's turn to ask it.
+    fn known(&self, endpoint: VertexId, limits: Limits<'_>) -> Result<Known<'_, 'a>, WalkError> {
+        let mut answers = self.answers();
+        loop {
+            limits.check()?;
+            match answers.of.iter().find(|(asked, _)| *asked == endpoint) {
+                Some((_, Some(table))) => return Ok(Known::Answered(Arc::clone(table))),
+                Some((_, None)) => {
+                    let waited = self.changed.wait_timeout(answers, LOOK);
+                    answers = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                None => {
+                    answers.of.push((endpoint, None));
+                    answers.asked += 1;
+                    return Ok(Known::Turn(AskingTurn {
+                        policy: self,
+                        endpoint,
+                        number: answers.asked - 1,
+                    }));
+                }
+            }
+        }
+    }
+}
+
+/// What a walk finds when it needs an endpoint's solutions.
+enum Known<'p, 'a> {
+    Answered(Arc<Table>),
+    Turn(AskingTurn<'p, 'a>),
+}
+
+/// The right to ask an endpoint; given back when it is dropped, with or without an answer.
+struct AskingTurn<'p, 'a> {
+    policy: &'p ServicePolicy<'a>,
+    endpoint: VertexId,
+    /// Which endpoint of the step it is.
+    number: usize,
+}
+
+impl AskingTurn<'_, '_> {
+    fn answered(self, table: &Arc<Table>) {
+        let mut answers = self.policy.answers();
+        let mut of = answers.of.iter_mut();
+        if let Some((_, known)) = of.find(|(asked, _)| *asked == self.endpoint) {
+            *known = Some(Arc::clone(table));
+        }
+    }
+}
+
+impl Drop for AskingTurn<'_, '_> {
+    fn drop(&mut self) {
+        let unanswered =
+            |of: &(VertexId, Option<Arc<Table>>)| of.0 == self.endpoint && of.1.is_none();
+        self.policy.answers().of.retain(|of| !unanswered(of));
+        self.policy.changed.notify_all();
     }
 }
 
@@ -116,22 +198,15 @@ impl<'p, 'a> Asking<'p, 'a> {
         {
             return Ok(Arc::clone(table));
         }
-        // A walk that panicked here has ended the query; what is in the list is whole.
-        let mut answers = self
-            .policy
-            .answers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        context.limits.check()?;
-        let known = answers.iter().find(|(asked, _)| *asked == endpoint);
-        let table = if let Some((_, table)) = known {
-            Arc::clone(table)
-        } else {
-            let (table, reservation) = self.ask(context, endpoint, answers.len())?;
-            let table = Arc::new(table);
-            self.policy.held.take(reservation);
-            answers.push((endpoint, Arc::clone(&table)));
-            table
+        let table = match self.policy.known(endpoint, context.limits)? {
+            Known::Answered(table) => table,
+            Known::Turn(turn) => {
+                let (table, reservation) = self.ask(context, endpoint, turn.number)?;
+                let table = Arc::new(table);
+                self.policy.held.take(reservation);
+                turn.answered(&table);
+                table
+            }
         };
         self.current = Some((endpoint, Arc::clone(&table)));
         Ok(table)
@@ -148,18 +223,26 @@ impl<'p, 'a> Asking<'p, 'a> {
         let mut table = Table::new(policy.made.len());
         let mut reservation = Reservation::new(self.limits);
         let name = endpoint_name(context, endpoint)?;
-        let Err(error) = self.select(context, &name, number, &mut table, &mut reservation) else {
-            return Ok((table, reservation));
+        let error = match &name {
+            Err(found) => WalkError::ServiceUnnamed {
+                found: found.clone(),
+            },
+            Ok(name) => match self.select(context, name, number, &mut table, &mut reservation) {
+                Ok(()) => return Ok((table, reservation)),
+                Err(ServiceError::Walk(error @ WalkError::ServiceFailed { .. })) => error,
+                Err(ServiceError::Walk(error)) => return Err(error),
+                Err(ServiceError::Refused(reason)) => WalkError::ServiceRefused {
+                    endpoint: name.clone(),
+                    reason,
+                },
+                Err(ServiceError::Failed(reason)) => WalkError::ServiceFailed {
+                    endpoint: name.clone(),
+                    reason,
+                },
+            },
         };
-        let endpoint = match name {
-            Ok(iri) | Err(iri) => iri,
-        };
-        let error = match error {
-            ServiceError::Walk(error @ WalkError::ServiceFailed { .. }) => error,
-            ServiceError::Walk(error) => return Err(error),
-            ServiceError::Refused(reason) => WalkError::ServiceRefused { endpoint, reason },
-            ServiceError::Failed(reason) => WalkError::ServiceFailed { endpoint, reason },
-        };
+        // A call that ends with its query fails because of that.
+        self.limits.check()?;
         if !policy.silent {
             return Err(error);
         }
@@ -173,15 +256,12 @@ impl<'p, 'a> Asking<'p, 'a> {
     fn select<V, L: Lexicon>(
         &self,
         context: Context<'p, 'a, V, L>,
-        endpoint: &Result<String, String>,
+        endpoint: &str,
         number: usize,
         table: &mut Table,
         reservation: &mut Reservation<'a>,
     ) -> Result<(), ServiceError> {
         let policy = self.policy;
-        let Ok(endpoint) = endpoint else {
-            return Err(ServiceError::Failed("it is not an IRI".to_owned()));
-        };
         let Some(service) = context.prepared.environment().service else {
             let reason = "calls to other endpoints are not allowed here".to_owned();
             return Err(ServiceError::Refused(reason));
@@ -192,7 +272,7 @@ impl<'p, 'a> Asking<'p, 'a> {
             self.limits.check()?;
             if solution.iter().flatten().any(is_too_deep) {
                 return Err(WalkError::ServiceFailed {
-                    endpoint: endpoint.clone(),
+                    endpoint: endpoint.to_owned(),
                     reason: format!("a triple term is nested deeper than {TRIPLES_DEPTH_MAX}"),
                 });
             }
@@ -227,7 +307,7 @@ fn endpoint_name<V, L: Lexicon>(
     let mut buffer = TermBuffer::new();
     context.lexicon.terms(&[endpoint], &mut buffer)?;
     Ok(match buffer.get(0) {
-        None => Err("an unbound variable".to_owned()),
+        None => Err("a variable that is not bound".to_owned()),
         Some(term) => name(&term.into_owned()),
     })
 }
