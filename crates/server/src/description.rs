@@ -1,8 +1,9 @@
 //! The Service Description (SPARQL 1.1 Service Description): what a `GET` of the endpoint answers with
 //! when nothing is asked.
 //!
-//! It says what this endpoint can do and how large its default graph is; it does not list named graphs,
-//! which may be millions and are one query away.
+//! It says what this endpoint can do, and names its graphs where they are few: there may be millions, and
+//! they are one query away. The size of the default graph is said where there is no other, and known
+//! without counting.
 
 use crate::edge::Edge;
 use crate::format::{AnswerFormat, AnswerWriter};
@@ -19,6 +20,9 @@ use somersault::results::{Rows, Sink};
 const SD: &str = "http://www.w3.org/ns/sparql-service-description#";
 const VOID: &str = "http://rdfs.org/ns/void#";
 const FORMATS: &str = "http://www.w3.org/ns/formats/";
+
+/// Named graphs that are listed; of more, none are.
+const GRAPHS_MAX: u64 = 100;
 
 /// What answers can be written as.
 const RESULT_FORMATS: [&str; 10] = [
@@ -46,10 +50,17 @@ pub(crate) fn answer(
             AnswerKind::Graph,
         )));
     };
-    let quads = edge.engine()?.contents().quads;
+    let engine = edge.engine()?;
+    let contents = engine.contents();
     let mut triples = Triples::default();
     triples.service(address, edge.options.calls_out);
-    triples.dataset(quads);
+    let graphs = match contents.named_graphs {
+        0..=GRAPHS_MAX => engine.graphs(GRAPHS_MAX),
+        _ => None,
+    };
+    let is_alone = contents.named_graphs == 0 && graphs.as_ref().is_some_and(Vec::is_empty);
+    triples.dataset(is_alone.then_some(contents.quads));
+    triples.graphs(&graphs.unwrap_or_default());
     let text = triples.print(format);
     let mut response = Response::new(Body::from(text));
     let headers = response.headers_mut();
@@ -104,12 +115,24 @@ impl Triples {
         self.blank(SERVICE, &format!("{SD}defaultDataset"), DATASET);
     }
 
-    fn dataset(&mut self, quads: u64) {
+    /// The dataset, with the size of its default graph where that is known.
+    fn dataset(&mut self, size: Option<u64>) {
         self.iri(DATASET, rdf::TYPE.as_str(), &format!("{SD}Dataset"));
         self.blank(DATASET, &format!("{SD}defaultGraph"), DEFAULT_GRAPH);
         self.iri(DEFAULT_GRAPH, rdf::TYPE.as_str(), &format!("{SD}Graph"));
-        self.begin(DATASET, &format!("{VOID}triples"));
-        self.columns[2].push_typed(&quads.to_string(), xsd::INTEGER.as_str());
+        if let Some(size) = size {
+            self.begin(DEFAULT_GRAPH, &format!("{VOID}triples"));
+            self.columns[2].push_typed(&size.to_string(), xsd::INTEGER.as_str());
+        }
+    }
+
+    fn graphs(&mut self, names: &[String]) {
+        for (number, name) in names.iter().enumerate() {
+            let graph = format!("graph{number}");
+            self.blank(DATASET, &format!("{SD}namedGraph"), &graph);
+            self.iri(&graph, rdf::TYPE.as_str(), &format!("{SD}NamedGraph"));
+            self.iri(&graph, &format!("{SD}name"), name);
+        }
     }
 
     fn begin(&mut self, subject: &str, predicate: &str) {

@@ -6,6 +6,7 @@
 //! times per query, so the indirection costs nothing that could be measured.
 
 use crate::protocol::{Asked, What};
+use somersault::dump;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::StopToken;
@@ -25,6 +26,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn memory(&self) -> Memory;
     /// What the store holds.
     fn contents(&self) -> Contents;
+
+    /// The names of the named graphs; `None` where there are more than `max`, or they cannot be read.
+    fn graphs(&self, max: u64) -> Option<Vec<String>>;
 }
 
 /// A prepared query; leaves the list of running ones when it is dropped.
@@ -77,6 +81,8 @@ pub(crate) struct Memory {
 pub(crate) struct Contents {
     /// Statements.
     pub quads: u64,
+    /// Graphs with a name.
+    pub named_graphs: u64,
     /// Distinct terms.
     pub terms: u64,
     /// Distinct predicates.
@@ -127,10 +133,15 @@ impl Engine for Database {
         let summary = self.summary();
         Contents {
             quads: summary.quads,
+            named_graphs: summary.named_graphs,
             terms: summary.terms,
             predicates: summary.predicates,
             bytes: summary.stored_bytes,
         }
+    }
+
+    fn graphs(&self, max: u64) -> Option<Vec<String>> {
+        dump::names(&self.graph(), max).ok().flatten()
     }
 }
 

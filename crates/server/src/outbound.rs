@@ -3,23 +3,32 @@
 //! A query is text from a stranger, and `SERVICE <http://10.0.0.1/...>` would make this server look
 //! into its own network for him. So: nothing is called unless a configured prefix allows it; an
 //! address that a name resolves to is refused when it is private, loopback or link-local, unless the
-//! prefix names the address itself, or `localhost`; a redirect is followed only to where the list allows it, at most
-//! [`REDIRECTS_MAX`] times. A prefix has to end within the path, or at its end with `/`, so that
-//! `https://good.example` does not allow `https://good.example.evil`.
+//! prefix names the address itself, or `localhost`; a redirect is followed only to where the list
+//! allows it, at most [`REDIRECTS_MAX`] times. Host and port are compared whole, so
+//! `https://good.example/a` does not allow `https://good.example.evil/a`; a prefix that is a host and
+//! no path allows all of that host's paths.
 //!
 //! The resolved addresses are checked where the connection is made, so a name that resolves anew to
 //! something else gains nothing.
 
+mod exchange;
+
+use rustls::crypto::ring;
 use somersault::results::ResultFormat;
 use somersault::stop::StopToken;
 use somersault::{ServiceClient, ServiceError};
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+use ureq::config::Config;
 use ureq::http::{Response, StatusCode, Uri, header};
+use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::{
+    ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
+};
 use ureq::{Agent, Body};
 
 /// Redirects that are followed.
@@ -51,7 +60,7 @@ pub struct BadPrefix {
 }
 
 impl AllowList {
-    /// These prefixes, each `http` or `https` with a host and a path.
+    /// These prefixes, each `http` or `https` with a host; without a path they are all of the host's.
     pub fn new<'p>(prefixes: impl IntoIterator<Item = &'p str>) -> Result<AllowList, BadPrefix> {
         let prefixes = prefixes.into_iter().map(|prefix| {
             let bad = |reason| BadPrefix {
@@ -60,11 +69,12 @@ impl AllowList {
             };
             let address =
                 normal(prefix).ok_or_else(|| bad("expected http:// or https:// with a host"))?;
-            if !address.path.starts_with('/') {
-                return Err(bad("expected a path, at least `/`, after the host"));
-            }
+            let path = match &*address.path {
+                "" => "/",
+                path => path,
+            };
             Ok(Prefix {
-                text: format!("{}{}", address.authority, address.path),
+                text: format!("{}{path}", address.authority),
                 host: address.host,
             })
         });
@@ -142,8 +152,9 @@ fn normal(text: &str) -> Option<Address> {
 
 /// Calls endpoints over HTTP.
 pub struct HttpServices {
-    allowed: AllowList,
-    agent: Agent,
+    allowed: Arc<AllowList>,
+    config: Config,
+    connector: Shared,
 }
 
 impl fmt::Debug for HttpServices {
@@ -157,67 +168,96 @@ impl fmt::Debug for HttpServices {
 impl HttpServices {
     /// Calls what the list allows.
     pub fn new(allowed: AllowList) -> HttpServices {
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::PlatformVerifier)
+            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+            .build();
         let config = Agent::config_builder()
             .max_redirects(0)
             .http_status_as_error(false)
             .proxy(None)
+            .timeout_resolve(Some(exchange::CONNECT_TIMEOUT))
+            .timeout_connect(Some(exchange::CONNECT_TIMEOUT))
             .user_agent(concat!("somersault/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls)
             .build();
-        let resolver = Guarded {
-            allowed: allowed.clone(),
-            inner: DefaultResolver::default(),
-        };
         HttpServices {
-            allowed,
-            agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
+            allowed: Arc::new(allowed),
+            config,
+            connector: Shared(Arc::default()),
         }
     }
 
-    fn ask(
-        &self,
-        endpoint: &str,
-        query: &str,
-        timeout: Duration,
-    ) -> Result<Response<Body>, ServiceError> {
-        let mut address = endpoint.to_owned();
-        for _ in 0..=REDIRECTS_MAX {
-            if !self.allowed.allows(&address) {
-                return Err(refused(format!(
-                    "<{address}> is not in the list of allowed prefixes"
-                )));
-            }
-            let request = self
-                .agent
-                .post(&address)
-                .config()
-                .timeout_global(Some(timeout))
-                .build()
-                .header(header::ACCEPT, ACCEPT)
-                .header(header::CONTENT_TYPE, "application/sparql-query");
-            let response = request.send(query).map_err(|error| match error {
-                ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    refused(error.to_string())
-                }
-                error => failed(error.to_string()),
-            })?;
-            let status = response.status();
-            if !status.is_redirection() {
-                return Ok(response);
-            }
-            let location = response.headers().get(header::LOCATION);
-            let location = location.and_then(|location| location.to_str().ok());
-            // A relative one stays with the host that sent it.
-            address = match location {
-                Some(location) if location.starts_with('/') && !location.starts_with("//") => {
-                    let host = normal(&address).map(|address| address.authority);
-                    format!("{}{location}", host.unwrap_or_default())
-                }
-                Some(location) => location.to_owned(),
-                None => return Err(failed(format!("it answered {status} without a Location"))),
-            };
-        }
-        Err(failed(format!("more than {REDIRECTS_MAX} redirects")))
+    /// An agent for one call, which can be shut down without ending others.
+    fn agent(&self) -> Agent {
+        let resolver = Guarded {
+            allowed: Arc::clone(&self.allowed),
+            inner: DefaultResolver::default(),
+        };
+        Agent::with_parts(self.config.clone(), self.connector.clone(), resolver)
     }
+}
+
+/// A connector that agents share, with what it knows of TLS.
+#[derive(Clone, Debug)]
+struct Shared(Arc<DefaultConnector>);
+
+impl Connector<()> for Shared {
+    type Out = Box<dyn Transport>;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<()>,
+    ) -> Result<Option<Self::Out>, ureq::Error> {
+        self.0.connect(details, chained)
+    }
+}
+
+fn ask(
+    agent: &Agent,
+    allowed: &AllowList,
+    endpoint: String,
+    query: &str,
+    timeout: Duration,
+) -> Result<Response<Body>, ServiceError> {
+    let mut address = endpoint;
+    for _ in 0..=REDIRECTS_MAX {
+        if !allowed.allows(&address) {
+            return Err(refused(format!(
+                "<{address}> is not in the list of allowed prefixes"
+            )));
+        }
+        let request = agent
+            .post(&address)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .header(header::ACCEPT, ACCEPT)
+            .header(header::CONTENT_TYPE, "application/sparql-query");
+        let response = request.send(query).map_err(|error| match error {
+            ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                refused(error.to_string())
+            }
+            error => failed(error.to_string()),
+        })?;
+        let status = response.status();
+        if !status.is_redirection() {
+            return Ok(response);
+        }
+        let location = response.headers().get(header::LOCATION);
+        let location = location.and_then(|location| location.to_str().ok());
+        // A relative one stays with the host that sent it.
+        address = match location {
+            Some(location) if location.starts_with('/') && !location.starts_with("//") => {
+                let host = normal(&address).map(|address| address.authority);
+                format!("{}{location}", host.unwrap_or_default())
+            }
+            Some(location) => location.to_owned(),
+            None => return Err(failed(format!("it answered {status} without a Location"))),
+        };
+    }
+    Err(failed(format!("more than {REDIRECTS_MAX} redirects")))
 }
 
 impl ServiceClient for HttpServices {
@@ -228,11 +268,12 @@ impl ServiceClient for HttpServices {
         timeout: Duration,
         stopped: StopToken,
     ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
-        let response = self.ask(endpoint, query, timeout)?;
-        let status = response.status();
-        let (head, body) = response.into_parts();
-        if status != StatusCode::OK {
-            return Err(failed(format!("it answered {status}")));
+        let allowed = Arc::clone(&self.allowed);
+        let (endpoint, query) = (endpoint.to_owned(), query.to_owned());
+        let call = move |agent: &Agent| ask(agent, &allowed, endpoint, &query, timeout);
+        let (head, body) = exchange::begin(self.agent(), stopped, call)?;
+        if head.status != StatusCode::OK {
+            return Err(failed(format!("it answered {}", head.status)));
         }
         let media_type = head.headers.get(header::CONTENT_TYPE);
         let media_type = media_type
@@ -247,26 +288,8 @@ impl ServiceClient for HttpServices {
             Some(ResultFormat::Csv) | None => Err(failed(format!(
                 "its answer is `{media_type}`, not SPARQL results"
             ))),
-            Some(format) => {
-                let reader = body.into_reader();
-                Ok((format, Box::new(Stoppable { reader, stopped })))
-            }
+            Some(format) => Ok((format, Box::new(body))),
         }
-    }
-}
-
-/// A body that ends with an error once its query has to.
-struct Stoppable<R> {
-    reader: R,
-    stopped: StopToken,
-}
-
-impl<R: Read> Read for Stoppable<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stopped.reason().is_some() {
-            return Err(io::Error::other("the query has ended"));
-        }
-        self.reader.read(buffer)
     }
 }
 
@@ -287,7 +310,7 @@ fn failed(message: String) -> ServiceError {
 /// Resolves names, and leaves out the addresses that must not be called.
 #[derive(Debug)]
 struct Guarded {
-    allowed: AllowList,
+    allowed: Arc<AllowList>,
     inner: DefaultResolver,
 }
 
@@ -295,7 +318,7 @@ impl Resolver for Guarded {
     fn resolve(
         &self,
         uri: &Uri,
-        config: &ureq::config::Config,
+        config: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let resolved = self.inner.resolve(uri, config, timeout)?;
@@ -365,6 +388,9 @@ fn is_private_v6(ip: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Instant;
 
     #[test]
     fn prefixes_allow_what_begins_with_them() {
@@ -391,9 +417,85 @@ mod tests {
         ] {
             assert!(!list.allows(refused), "{refused}");
         }
-        for bad in ["good.example", "https://good.example", "ftp://x/"] {
+        for bad in ["good.example", "https://", "ftp://x/"] {
             assert!(AllowList::new([bad]).is_err(), "{bad}");
         }
+        let origin = AllowList::new(["http://db.example:8080"]).unwrap();
+        assert!(
+            origin.allows("http://db.example:8080/a") && origin.allows("http://db.example:8080")
+        );
+        assert!(!origin.allows("http://db.example:80801/") && !origin.allows("http://db.example/"));
+    }
+
+    /// Answers every connection with these bytes, and keeps it open.
+    fn listener(bytes: &'static [u8]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let mut open = Vec::new();
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                stream.write_all(bytes).unwrap();
+                open.push(stream);
+            }
+        });
+        address
+    }
+
+    fn asked(address: &str, timeout: Duration, stopped: StopToken) -> Result<String, String> {
+        let services = HttpServices::new(AllowList::new([address]).unwrap());
+        let (_, mut body) = services
+            .select(address, "SELECT * {}", timeout, stopped)
+            .map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        body.read_to_string(&mut text)
+            .map_err(|error| error.to_string())?;
+        Ok(text)
+    }
+
+    #[test]
+    fn a_call_ends_with_its_query_wherever_it_hangs() {
+        let silent = listener(b"");
+        let headless = listener(b"HTTP/1.1 200 OK\r\nContent-Type: ");
+        let broken = listener(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n\
+              Content-Length: 1000\r\n\r\n{\"head\":",
+        );
+        for address in [silent, headless, broken] {
+            let token = StopToken::starting_now(None);
+            let stopped = token.clone();
+            let call = std::thread::spawn(move || {
+                asked(&address, Duration::from_mins(1), stopped).unwrap_err()
+            });
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(!call.is_finished(), "it waits");
+            token.cancel();
+            let cancelled = Instant::now();
+            assert_eq!(call.join().unwrap(), "the query has ended");
+            assert!(cancelled.elapsed() < Duration::from_secs(1));
+        }
+    }
+
+    #[test]
+    fn a_call_keeps_to_its_time_and_gives_what_it_was_given() {
+        let silent = listener(b"");
+        let token = StopToken::starting_now(None);
+        let error = asked(&silent, Duration::from_millis(200), token.clone()).unwrap_err();
+        assert!(error.contains("timeout"), "{error}");
+        let whole = listener(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n\
+              Content-Length: 2\r\n\r\n{}",
+        );
+        assert_eq!(asked(&whole, Duration::from_mins(1), token).unwrap(), "{}");
+    }
+
+    /// Nothing speaks TLS there: that this is what it fails with shows that somebody tried to.
+    #[test]
+    fn there_is_a_provider_of_tls() {
+        let address = listener(b"no TLS at all").replace("http:", "https:");
+        let token = StopToken::starting_now(None);
+        let error = asked(&address, Duration::from_secs(10), token).unwrap_err();
+        assert!(!error.contains("without an answer"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod client;
 
 use client::{Answer, encoded};
+use server::outbound::{AllowList, HttpServices};
 use server::{Server, ServerOptions};
 use somersault::load::{self, Source, Syntax, Unwatched};
 use somersault::{Database, Options};
@@ -351,6 +352,56 @@ fn a_client_that_goes_frees_everything_at_once() {
         }
         served.still_answers();
     }
+}
+
+/// Accepts connections and says nothing.
+fn silent_endpoint() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/sparql", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        while let Ok((stream, _)) = listener.accept() {
+            open.push(stream);
+        }
+    });
+    address
+}
+
+#[test]
+fn a_call_of_service_that_hangs_goes_with_its_client() {
+    let endpoint = silent_endpoint();
+    let allowed = AllowList::new([endpoint.as_str()]).unwrap();
+    let served = Served::with(&Options {
+        service: Some(std::sync::Arc::new(HttpServices::new(allowed))),
+        ..Options::default()
+    });
+    for silent in ["", "SILENT"] {
+        let text = format!("SELECT * {{ ?a ?b ?c SERVICE {silent} <{endpoint}> {{ ?d ?e ?f }} }}");
+        let mut stream = client::connect(served.address);
+        let line = format!("GET /sparql?query={}", encoded(&text));
+        client::request(&mut stream, &line, &[], b"");
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(served.database.running().list().len(), 1, "it waits");
+        let begun = Instant::now();
+        drop(stream);
+        while !served.database.running().list().is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(2), "{text}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        served.still_answers();
+    }
+}
+
+#[test]
+fn the_description_names_the_graphs() {
+    let served = Served::new();
+    let fields = ["Accept: application/n-triples"];
+    let answer = client::send(served.address, "GET /sparql", &fields, b"");
+    let text = answer.text();
+    let name = "<http://www.w3.org/ns/sparql-service-description#name> <http://e/graph> .";
+    assert!(text.contains(name), "{text}");
+    // Statements of all graphs are not the default graph's.
+    assert!(!text.contains("void#triples"), "{text}");
 }
 
 #[test]

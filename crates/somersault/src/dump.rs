@@ -102,6 +102,21 @@ pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
     found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))
 }
 
+/// The names of the named graphs that are IRIs; `None` where there are more than `max` graphs.
+pub fn names(graph: &Graph, max: u64) -> Result<Option<Vec<String>>, DumpError> {
+    let ids = graph.snapshot.named_graphs()?;
+    if ids.len() as u64 > max {
+        return Ok(None);
+    }
+    let mut terms = TermBuffer::new();
+    graph.dictionary.terms(&ids, &mut terms)?;
+    let names = (0..ids.len()).filter_map(|row| match terms.get(row) {
+        Some(TermRef::NamedNode(name)) => Some(name.as_str().to_owned()),
+        _ => None,
+    });
+    Ok(Some(names.collect()))
+}
+
 fn quad<'t>(
     subject: Option<TermRef<'t>>,
     predicate: NamedNodeRef<'t>,

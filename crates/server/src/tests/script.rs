@@ -75,10 +75,15 @@ impl Engine for ScriptedEngine {
     fn contents(&self) -> Contents {
         Contents {
             quads: 42,
+            named_graphs: 0,
             terms: 23,
             predicates: 5,
             bytes: 999,
         }
+    }
+
+    fn graphs(&self, _max: u64) -> Option<Vec<String>> {
+        Some(Vec::new())
     }
 }
 
