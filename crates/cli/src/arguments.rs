@@ -80,8 +80,8 @@ pub struct Limits {
     /// Threads to use [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Prefix of endpoints that SERVICE may call, as in https://query.example/; may be repeated
-    /// [default: none]
+    /// Prefix of endpoints that SERVICE may call, as in https://query.example/sparql, or a host for
+    /// all of its paths, as in https://query.example; may be repeated [default: none]
     #[arg(long, value_name = "URL")]
     pub allow_service: Vec<String>,
 }
@@ -166,6 +166,10 @@ pub struct Load {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true).args(["location", "data", "endpoint"]))]
 #[command(group = ArgGroup::new("text").required(true).args(["query", "query_file"]))]
+#[command(
+    after_help = "Ctrl-C cancels the query. A reader that goes away before the end (| head) ends it \
+                        without a message, with exit code 1."
+)]
 #[allow(clippy::struct_field_names)] // fields are named as the flags are
 pub struct Query {
     /// The store's directory
@@ -205,17 +209,17 @@ pub struct Query {
     /// ntriples for graphs]
     #[arg(long, value_name = "FORMAT")]
     pub results_format: Option<AnswerFormat>,
-    /// Print the plan instead of running it
-    #[arg(long)]
+    /// Print the plan, as text, instead of running it
+    #[arg(long, conflicts_with = "results_format")]
     pub explain: bool,
-    /// Run it, then print the plan with actual rows and times
-    #[arg(long, conflicts_with = "explain")]
+    /// Run it, then print the plan, as text, with actual rows and times
+    #[arg(long, conflicts_with_all = ["explain", "results_format"])]
     pub profile: bool,
     /// Run it N times and print latencies
     #[arg(
         long,
         value_name = "N",
-        conflicts_with_all = ["explain", "profile"],
+        conflicts_with_all = ["explain", "profile", "results_format"],
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub repeat: Option<u32>,

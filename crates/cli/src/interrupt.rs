@@ -1,42 +1,103 @@
-//! Ctrl-C and the system's request to end, for work that has something to tidy up.
+//! Ctrl-C and the system's request to end, for work that has something to tidy up, or an answer to
+//! end in good order.
 //!
 //! The first signal asks the work to stop; it removes what it has begun and ends with 130 or 143. A
 //! second one ends the process at once, which loses nothing either: a load that was not completed
-//! has changed nothing.
+//! has changed nothing. Who listens does so only as long as it looks: a signal that came after would be
+//! swallowed.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | a signal's handler | the number that a load looks at; for queries, the pipe of a thread | on a signal |
+//! | the thread | the stop flag of the query, which cancels the engine's token | once a signal |
 
 use crate::exit::Code;
+use crate::stop::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::iterator::Signals;
+use signal_hook::{SigId, flag, low_level};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether a signal has come since it was made.
-#[derive(Clone, Debug, Default)]
+/// Whether a signal has come since it was made. Listens until it is dropped.
+#[derive(Debug, Default)]
 pub struct Interrupt {
     signal: Arc<AtomicUsize>,
+    handlers: Vec<SigId>,
 }
 
 impl Interrupt {
     /// Listens from now on.
     pub fn listen() -> io::Result<Interrupt> {
-        let interrupt = Interrupt::default();
+        let mut interrupt = Interrupt::default();
         let again = Arc::new(AtomicBool::new(false));
         for (signal, code) in [(SIGINT, Code::Interrupted), (SIGTERM, Code::Terminated)] {
             // In this order: the first signal finds `again` not raised, and raises it.
-            flag::register_conditional_shutdown(signal, code as i32, Arc::clone(&again))?;
-            flag::register(signal, Arc::clone(&again))?;
-            flag::register_usize(signal, Arc::clone(&interrupt.signal), code as usize)?;
+            let last = flag::register_conditional_shutdown(signal, code as i32, Arc::clone(&again));
+            interrupt.handlers.push(last?);
+            let first = flag::register(signal, Arc::clone(&again));
+            interrupt.handlers.push(first?);
+            let told = Arc::clone(&interrupt.signal);
+            let tell = flag::register_usize(signal, told, code as usize);
+            interrupt.handlers.push(tell?);
         }
         Ok(interrupt)
     }
 
     /// The exit code of the signal that has come.
     pub fn code(&self) -> Option<Code> {
-        match self.signal.load(Ordering::Relaxed) {
-            code if code == Code::Interrupted as usize => Some(Code::Interrupted),
-            code if code == Code::Terminated as usize => Some(Code::Terminated),
-            _ => None,
+        told(&self.signal)
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
         }
+    }
+}
+
+/// Raises a query's stop flag on the first signal.
+#[derive(Debug)]
+pub struct Raising {
+    signal: Arc<AtomicUsize>,
+}
+
+impl Raising {
+    /// Listens from now on, to the end of the process.
+    pub fn listen(stop: Stop) -> io::Result<Raising> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let signal = Arc::new(AtomicUsize::new(0));
+        let tell = Arc::clone(&signal);
+        let wait = move || {
+            for number in &mut signals {
+                let code = match number {
+                    SIGTERM => Code::Terminated,
+                    _ => Code::Interrupted,
+                };
+                if tell.swap(code as usize, Ordering::Relaxed) != 0 {
+                    std::process::exit(code as i32);
+                }
+                stop.raise();
+            }
+        };
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        thread.spawn(wait)?;
+        Ok(Raising { signal })
+    }
+
+    /// The exit code of the signal that has come.
+    pub fn code(&self) -> Option<Code> {
+        told(&self.signal)
+    }
+}
+
+fn told(signal: &AtomicUsize) -> Option<Code> {
+    match signal.load(Ordering::Relaxed) {
+        code if code == Code::Interrupted as usize => Some(Code::Interrupted),
+        code if code == Code::Terminated as usize => Some(Code::Terminated),
+        _ => None,
     }
 }

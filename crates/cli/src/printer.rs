@@ -2,8 +2,10 @@
 //!
 //! The engine and endpoints push into it as into any sink; an endpoint's answer that has the right
 //! format already is passed through. It counts rows, and ends what it prints with the end of a
-//! line, as files and terminals want it.
+//! line, as files and terminals want it. What stands before the rows is held back until the first of
+//! them, or the end: a query that fails before that has printed nothing.
 
+use crate::exit::Code;
 use crate::format::AnswerFormat;
 use crate::table::{Style, Table};
 use crate::trouble::Trouble;
@@ -19,7 +21,14 @@ pub struct Printer<'a> {
     format: AnswerFormat,
     style: Style,
     writer: Writer<'a>,
+    head: Option<Head>,
     rows: Option<u64>,
+}
+
+/// What comes before the rows.
+enum Head {
+    Solutions(Vec<String>),
+    Graph(Vec<(String, String)>),
 }
 
 enum Writer<'a> {
@@ -37,6 +46,7 @@ impl<'a> Printer<'a> {
             format,
             style,
             writer: Writer::Waiting(output),
+            head: None,
             rows: Some(0),
         }
     }
@@ -59,7 +69,10 @@ impl<'a> Printer<'a> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut last = b'\n';
         loop {
-            let len = body.read(&mut buffer)?;
+            let len = body.read(&mut buffer).map_err(|error| {
+                let message = format!("the answer broke off: {error}");
+                Trouble::new(Code::Failed, message)
+            })?;
             let Some(end) = buffer[..len].last() else {
                 break;
             };
@@ -103,6 +116,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The sink, its head printed.
+    fn begun(&mut self) -> io::Result<&mut dyn Sink> {
+        let head = self.head.take();
+        let sink = self.sink()?;
+        match head {
+            Some(Head::Solutions(variables)) => sink.head(&variables)?,
+            Some(Head::Graph(prefixes)) => sink.graph_head(&prefixes)?,
+            None => {}
+        }
+        Ok(sink)
+    }
+
     /// The end of the last line.
     fn end(&mut self, needs_line_end: bool) -> io::Result<()> {
         let output = match std::mem::replace(&mut self.writer, Writer::Done) {
@@ -122,20 +147,24 @@ impl<'a> Printer<'a> {
 
 impl Sink for Printer<'_> {
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
-        self.begin()?.head(variables)
+        self.begin()?;
+        self.head = Some(Head::Solutions(variables.to_vec()));
+        Ok(())
     }
 
     fn graph_head(&mut self, prefixes: &[(String, String)]) -> io::Result<()> {
-        self.begin()?.graph_head(prefixes)
+        self.begin()?;
+        self.head = Some(Head::Graph(prefixes.to_vec()));
+        Ok(())
     }
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         self.rows = self.rows.map(|count| count + rows.len as u64);
-        self.sink()?.rows(rows)
+        self.begun()?.rows(rows)
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.sink()?.finish()?;
+        self.begun()?.finish()?;
         use AnswerFormat as F;
         // The other formats consist of lines.
         let is_line = matches!(self.format, F::Json | F::Xml | F::Jsonld | F::Rdfxml);
@@ -175,6 +204,24 @@ mod tests {
             });
             assert_eq!(text, if body.is_empty() { "" } else { "true\n" });
         }
+    }
+
+    #[test]
+    fn nothing_is_printed_before_the_first_row_or_the_end() {
+        for format in [AnswerFormat::Csv, AnswerFormat::Json, AnswerFormat::Xml] {
+            let head = |printer: &mut Printer<'_>| printer.head(&["x".to_owned()]).unwrap();
+            assert_eq!(printed(format, head), "");
+            let whole = |printer: &mut Printer<'_>| {
+                printer.head(&["x".to_owned()]).unwrap();
+                printer.finish().unwrap();
+            };
+            assert!(printed(format, whole).contains('x'));
+        }
+        let graph = |printer: &mut Printer<'_>| {
+            let prefix = ("e".to_owned(), "http://e/".to_owned());
+            printer.graph_head(&[prefix]).unwrap();
+        };
+        assert_eq!(printed(AnswerFormat::Turtle, graph), "");
     }
 
     #[test]

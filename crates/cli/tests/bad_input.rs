@@ -382,6 +382,36 @@ fn a_reader_that_goes_away_is_no_panic() {
 }
 
 #[test]
+fn a_query_that_fails_before_its_first_row_prints_nothing() {
+    let folder = folder();
+    let data = write(folder.path(), "good.nt", GOOD);
+    let query = "SELECT ?s WHERE { ?s ?p ?o SERVICE <http://e/> { ?o ?q ?r } }";
+    for format in ["csv", "tsv", "json", "xml", "table"] {
+        let run = run([
+            "query",
+            "--data",
+            text(&data),
+            "--results-format",
+            format,
+            "--query",
+            query,
+        ]);
+        assert_eq!((run.code, &*run.output), (Some(7), ""), "{format}");
+        assert!(run.errors.contains("http://e/"), "{}", run.errors);
+    }
+}
+
+#[test]
+fn plans_and_latencies_have_no_format() {
+    for flags in [&["--explain"][..], &["--profile"], &["--repeat", "2"]] {
+        let mut arguments = vec!["query", "-l", "nowhere", "--query", "ASK {}"];
+        arguments.extend(flags);
+        arguments.extend(["--results-format", "json"]);
+        fails(&arguments, 2, &["--results-format"]);
+    }
+}
+
+#[test]
 fn every_verb_reads_the_configuration() {
     let folder = folder();
     let store = folder.path().join("store");

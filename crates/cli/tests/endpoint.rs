@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const SELECT: &str = "SELECT ?x { ?x ?y ?z }";
+const CONSTRUCT: &str = "CONSTRUCT { ?x ?y ?z } WHERE { ?x ?y ?z }";
 const JSON: &str = "{\"head\":{\"vars\":[\"x\"]},\"results\":{\"bindings\":[\
                     {\"x\":{\"type\":\"uri\",\"value\":\"http://e/a\"}}]}}";
 
@@ -68,6 +69,46 @@ fn answer(status: &str, media_type: &str, body: &str) -> String {
          Connection: close\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// An answer that ends where the connection does.
+fn unmeasured(media_type: &str, body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nConnection: close\r\n\r\n{body}")
+}
+
+#[test]
+fn xml_that_breaks_off_is_no_answer() {
+    const RESULTS: &str = "<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\"><head>\
+        <variable name=\"x\"/></head><results><result><binding name=\"x\"><uri>http://e/a</uri>\
+        </binding></result></results></sparql>";
+    const BOOLEAN: &str = "<sparql xmlns=\"http://www.w3.org/2005/sparql-results#\"><head/>\
+        <boolean>true</boolean></sparql>";
+    const GRAPH: &str = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\
+        <rdf:Description rdf:about=\"http://e/a\"><p xmlns=\"http://e/\">b</p></rdf:Description>\
+        </rdf:RDF>";
+    let results = "application/sparql-results+xml";
+    let cases = [
+        (SELECT, results, RESULTS, "</results></sparql>", "xml"),
+        (SELECT, results, RESULTS, "</results></sparql>", "json"),
+        (SELECT, results, RESULTS, "</sparql>", "tsv"),
+        ("ASK {}", results, BOOLEAN, "</sparql>", "json"),
+        ("ASK {}", results, BOOLEAN, "</boolean></sparql>", "csv"),
+        (CONSTRUCT, "application/rdf+xml", GRAPH, "</rdf:RDF>", "rdfxml"),
+        (CONSTRUCT, "application/rdf+xml", GRAPH, "</rdf:RDF>", "ntriples"),
+    ];
+    for (query, media_type, body, end, format) in cases {
+        let broken = body.strip_suffix(end).expect("it ends so");
+        let (url, _) = listener(vec![
+            unmeasured(media_type, body),
+            unmeasured(media_type, broken),
+        ]);
+        let more = ["--results-format", format];
+        let whole = ask(&url, query, &more);
+        assert_eq!(whole.code, Some(0), "{format}: {}", whole.errors);
+        let run = ask(&url, query, &more);
+        assert_eq!(run.code, Some(1), "{format}: {}{}", run.output, run.errors);
+        assert!(run.errors.contains("broke off"), "{format}: {}", run.errors);
+    }
 }
 
 #[test]

@@ -55,6 +55,18 @@ fn the_first_failure_ends_a_script_with_its_place() {
 }
 
 #[test]
+fn a_file_that_is_missing_is_named() {
+    for script in [".open nowhere\n", ".read nowhere\n", ".open nowhere.ttl\n"] {
+        let run = Shell::new().says(script);
+        assert_eq!(run.code, Some(1), "{script}: {}", run.errors);
+        let lines: Vec<&str> = run.errors.lines().collect();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("nowhere"), "{lines:?}");
+        assert!(lines[0].contains("No such file"), "{lines:?}");
+    }
+}
+
+#[test]
 fn places_do_not_shift_by_remembered_prefixes() {
     let script = "PREFIX e: <http://e/> ASK { e:a ?p ?o };\nSELECT * { e:a ?p oops };\n";
     let run = Shell::new().says(script);

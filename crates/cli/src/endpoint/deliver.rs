@@ -14,7 +14,7 @@ use crate::trouble::Trouble;
 use oxrdfio::{RdfFormat, RdfParseError, RdfParser};
 use somersault::oxrdf::{GraphName, TermRef};
 use somersault::rdf::TermBuffer;
-use somersault::results::{Rows, Sink};
+use somersault::results::{Rows, Sink, Whole};
 use sparesults::{
     QueryResultsFormat, QueryResultsParseError, QueryResultsParser, ReaderQueryResultsParserOutput,
 };
@@ -34,12 +34,14 @@ pub(super) fn deliver(
     let results = QueryResultsFormat::from_media_type(&media_type).filter(|_| !is_graph);
     let graph = RdfFormat::from_media_type(&media_type).filter(|_| is_graph || form.is_none());
     let is_known = results.is_some() || graph.is_some();
+    let is_xml = results == Some(QueryResultsFormat::Xml) || graph == Some(RdfFormat::RdfXml);
+    let mut body = Whole::new(&mut response.body, is_xml);
     let outcome = if is_known && printer.format().media_types().contains(&&*media_type) {
-        printer.pass(&mut response.body)
+        printer.pass(&mut body)
     } else if let Some(format) = results {
-        solutions(format, &mut response.body, printer)
+        solutions(format, &mut body, printer)
     } else if let Some(format) = graph {
-        triples(format, &mut response.body, printer)
+        triples(format, &mut body, printer)
     } else {
         return Err(foreign(&media_type, is_graph));
     };
@@ -65,13 +67,16 @@ fn foreign(media_type: &str, is_graph: bool) -> Trouble {
 
 fn solutions(
     format: QueryResultsFormat,
-    body: &mut Incoming,
+    body: &mut Whole<&mut Incoming>,
     printer: &mut Printer<'_>,
 ) -> Result<(), Trouble> {
-    let reader = BufReader::with_capacity(READ_BYTES, body);
+    let reader = BufReader::with_capacity(READ_BYTES, &mut *body);
     let parser = QueryResultsParser::from_format(format);
     let solutions = match parser.for_reader(reader).map_err(malformed_results)? {
-        ReaderQueryResultsParserOutput::Boolean(value) => return Ok(printer.boolean(value)?),
+        ReaderQueryResultsParserOutput::Boolean(value) => {
+            body.finish().map_err(|error| unreadable(&error))?;
+            return Ok(printer.boolean(value)?);
+        }
         ReaderQueryResultsParserOutput::Solutions(solutions) => solutions,
     };
     let names: Vec<String> = solutions
@@ -92,7 +97,7 @@ fn solutions(
 
 fn triples(
     format: RdfFormat,
-    body: &mut Incoming,
+    body: &mut Whole<&mut Incoming>,
     printer: &mut Printer<'_>,
 ) -> Result<(), Trouble> {
     if printer.format().family() == Family::Results {
@@ -141,7 +146,7 @@ fn malformed_graph(error: RdfParseError) -> Trouble {
 }
 
 fn unreadable(error: &io::Error) -> Trouble {
-    Trouble::new(Code::Failed, error.to_string())
+    Trouble::new(Code::Failed, format!("the answer broke off: {error}"))
 }
 
 fn malformed(error: &dyn std::error::Error) -> Trouble {

@@ -31,7 +31,7 @@ pub use session::{Opening, Session};
 
 use crate::exit::{Code, Failure, Outcome};
 use crate::stop::Stop;
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
 
@@ -47,11 +47,14 @@ pub fn run(session: Session) -> Outcome {
 }
 
 /// Ctrl-C stops what runs. Where nothing runs, a script ends; at a prompt the editor sees the key
-/// itself.
+/// itself. The system's request to end is what it says.
 fn listen(stop: Stop, is_interactive: bool) -> Outcome {
-    let mut signals = Signals::new([SIGINT])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let wait = move || {
-        for _ in &mut signals {
+        for signal in &mut signals {
+            if signal == SIGTERM {
+                std::process::exit(Code::Terminated as i32);
+            }
             if !stop.is_working() && !is_interactive {
                 std::process::exit(Code::Interrupted as i32);
             }

@@ -334,6 +334,8 @@ impl Session {
         } else if path.is_dir() {
             Source::local(open::store(path, &self.config)?, Some(path.to_owned()))
         } else {
+            // What has no extension is missing before it has no format.
+            std::fs::metadata(path).map_err(|error| named(path, &error))?;
             Source::local(
                 open::files(&[path.to_owned()], None, None, &self.config)?,
                 None,

@@ -80,7 +80,8 @@ pub fn source(file: &Path, syntax: Option<Syntax>) -> Source<'static> {
     }
 }
 
-/// Runs a load with its progress on standard error. A quiet one says nothing at its end.
+/// Runs a load with its progress on standard error. A quiet one is what another verb begins with: it
+/// says nothing at its end, and a signal that came while it ran ends the verb.
 pub fn run_watched(
     verb: &'static str,
     is_quiet: bool,
@@ -96,6 +97,9 @@ pub fn run_watched(
         Some(code) if failure.code == Code::Interrupted => Failure { code, ..failure },
         _ => failure,
     })?;
+    if is_quiet && let Some(code) = watch.interrupt.code() {
+        return Err(Failure::new(code, LoadError::Cancelled));
+    }
     let meter = watch.meter(None).take();
     let meter = meter.expect("just made where there was none");
     let is_for_people = meter.is_for_people();

@@ -8,6 +8,7 @@ use crate::arguments::Query as Flags;
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::format::default_format;
+use crate::interrupt::Raising;
 use crate::printer::Printer;
 use crate::settings;
 use crate::source::Source;
@@ -36,7 +37,8 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     if let Some(url) = &flags.endpoint {
         let endpoint = Endpoint::new(url, &flags.header, config.timeout)?
             .with_timeout_sent(flags.limits.timeout.is_some());
-        return answer(&Source::Remote(endpoint), &text, printer);
+        let source = Source::Remote(endpoint);
+        return stoppable(|stop| answer(&source, &text, printer, stop));
     }
     let database = database(flags, &config)?;
     if flags.explain {
@@ -46,14 +48,24 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         writeln!(io::stdout().lock(), "{}", query.explain())?;
         return Ok(());
     }
-    match flags.repeat {
-        Some(times) => repeat(&database, &text, times),
-        None if flags.profile => profile(&database, &text),
+    stoppable(|stop| match flags.repeat {
+        Some(times) => repeat(&database, &text, times, stop),
+        None if flags.profile => profile(&database, &text, stop),
         None => {
             let source = Source::local(database, flags.location.clone());
-            answer(&source, &text, printer)
+            answer(&source, &text, printer, stop)
         }
-    }
+    })
+}
+
+/// Work that a signal cancels.
+fn stoppable(work: impl FnOnce(&Stop) -> Outcome) -> Outcome {
+    let stop = Stop::default();
+    let raising = Raising::listen(stop.clone())?;
+    work(&stop).map_err(|failure| match raising.code() {
+        Some(code) if failure.code == Code::Interrupted => Failure { code, ..failure },
+        _ => failure,
+    })
 }
 
 fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
@@ -110,17 +122,18 @@ fn printer(flags: &Flags, text: &str) -> Result<Printer<'static>, Failure> {
     Ok(Printer::new(format, style, Box::new(output)))
 }
 
-fn answer(source: &Source, text: &str, mut printer: Printer<'_>) -> Outcome {
-    let answered = source.ask(text, &mut printer, &Stop::default());
+fn answer(source: &Source, text: &str, mut printer: Printer<'_>, stop: &Stop) -> Outcome {
+    let answered = source.ask(text, &mut printer, stop);
     answered
         .map(|_| ())
         .map_err(|trouble| trouble.into_failure(text))
 }
 
-fn profile(database: &Database, text: &str) -> Outcome {
+fn profile(database: &Database, text: &str, stop: &Stop) -> Outcome {
     let mut query = database
         .start(&Request::new(text))
         .map_err(|error| failure_in(error, text))?;
+    stop.watch(query.token());
     query.enable_profile();
     query
         .run(&mut Discard::default())
@@ -160,7 +173,7 @@ impl Sink for Discard {
 }
 
 /// Latencies from text to the last decoded row, over many runs.
-fn repeat(database: &Database, text: &str, times: u32) -> Outcome {
+fn repeat(database: &Database, text: &str, times: u32, stop: &Stop) -> Outcome {
     let mut latencies = Vec::new();
     let mut rows = 0;
     for _ in 0..times.max(1) {
@@ -169,6 +182,7 @@ fn repeat(database: &Database, text: &str, times: u32) -> Outcome {
         let mut query = database
             .start(&Request::new(text))
             .map_err(|error| failure_in(error, text))?;
+        stop.watch(query.token());
         query
             .run(&mut sink)
             .map_err(|error| failure_in(error, text))?;
