@@ -144,7 +144,7 @@ fn a_call_that_hangs_ends_with_its_query() {
             Instant::now()
         });
         let mut writer = ResultWriter::new(ResultFormat::Tsv, Vec::new());
-        let error = query.run(&mut writer).err().expect("it was cancelled");
+        let error = query.run(&mut writer).expect_err("it was cancelled");
         assert_eq!(error.kind, Kind::Cancelled, "{error}");
         let cancelled = cancelled.join().expect("it only sleeps");
         assert!(cancelled.elapsed() < Duration::from_secs(1));
