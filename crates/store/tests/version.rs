@@ -601,6 +601,38 @@ fn peek(version: &Version, numbers: &mut Numbers) {
     }
 }
 
+/// Key sets that were found for versions thrown away are nobody else's.
+#[test]
+fn a_branch_does_not_take_over_keys() {
+    let graph = GraphScope::DEFAULT_GRAPH;
+    let iri = |number| VertexId::new(Tag::Iri, number);
+    let quad = |subject| (iri(subject), iri(1), iri(2), graph);
+    let base = Arc::new(snapshot_of(&[quad(10), quad(20)], None));
+    let version = Version::new(base, 0, None);
+    let next = |version: &Version, subject, number| {
+        let change = Change {
+            deletes: Vec::new(),
+            inserts: vec![quad(subject)],
+        };
+        let effect = change.effect(version).unwrap();
+        let layer = Layer::build(version, &effect, None, number..=number).unwrap();
+        version.with_layer(Arc::new(layer), number)
+    };
+    let keys = |version: &Version| {
+        let segment = SegmentKey {
+            predicate: version.predicate_id(iri(1)).unwrap(),
+            direction: Direction::Out,
+        };
+        all_of(&version.keys(segment).unwrap())
+    };
+    let thrown_away = next(&version, 15, 1);
+    assert_eq!(keys(&thrown_away), [iri(10), iri(15), iri(20)]);
+    let other = next(&version, 30, 1);
+    assert_eq!(keys(&other), [iri(10), iri(20), iri(30)]);
+    assert_eq!(keys(&next(&other, 12, 2)), [10, 12, 20, 30].map(iri));
+    assert_eq!(keys(&next(&thrown_away, 12, 2)), [10, 12, 15, 20].map(iri));
+}
+
 fn run(seed: u64, has_hub: bool) {
     let mut numbers = Numbers(seed);
     let world = match has_hub {

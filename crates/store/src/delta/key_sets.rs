@@ -8,11 +8,11 @@
 //! the next brought back is not in it. So the layers of the latest commits are kept for a while as
 //! they were published.
 //!
-//! Sets are found when they are asked for, kept with the version, and offered to its relatives: a
+//! Sets are found when they are asked for, kept with the version, and offered to its successors: a
 //! version begins from the newest set that is not newer than itself. So beside a writer a reader
-//! pays for the commits since the last reader, not for all since the base was written. Relatives
-//! differ by their numbers, so a number must not be given to another content; who throws versions
-//! away that nobody saw goes on with [`Version::detached`](super::Version::detached).
+//! pays for the commits since the last reader, not for all since the base was written. Versions
+//! share as long as each is made from the newest; one made from an older version (the newer ones
+//! were thrown away, say) begins afresh, so that no set of another branch can be taken for its own.
 
 use super::layer::{KeySet, Layer};
 use super::version::Version;
@@ -23,11 +23,11 @@ use crate::vertex_set::patch::{self, Patch};
 use crate::view::SegmentKey;
 use rdf::{PredicateId, VertexId};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A layer is the ground from this many keys on, if it has more than twice the base's.
 const GROUND_KEYS_MIN: u64 = 4096;
-/// Sets kept per key set, for relatives of several numbers.
+/// Sets kept per key set, for readers of several versions.
 const KEPT: usize = 4;
 /// Quads of the latest commits that are kept as they were published.
 const RECENT_QUADS_MAX: u64 = 1 << 14;
@@ -43,100 +43,113 @@ enum Ground {
 
 /// A set as it was in one version.
 struct Found {
+    /// The last commit in it.
     number: u64,
+    /// Where its version stands among those that share.
+    position: u64,
     ground: Ground,
     patches: Vec<Arc<Patch>>,
 }
 
-/// What relatives share.
+/// What versions made one from the other share.
 #[derive(Default)]
 struct Shared {
     /// By name; the newest last.
     kept: HashMap<KeySet, VecDeque<Arc<Found>>>,
-    /// The latest commits as they were published, ascending.
+    /// The layers of the latest commits as they were published; the last led to the newest version.
     recent: VecDeque<Arc<Layer>>,
     recent_quads: u64,
+    /// Where the newest version stands.
+    newest: u64,
 }
 
-/// The key sets that a version and its relatives have found.
-#[derive(Default)]
-pub(crate) struct KeySets {
-    own: Mutex<HashMap<KeySet, Arc<Found>>>,
-    shared: Arc<Mutex<Shared>>,
-}
-
-impl KeySets {
-    /// For a version of the same base.
-    pub(crate) fn of_relative(&self) -> KeySets {
-        KeySets {
-            own: Mutex::default(),
-            shared: Arc::clone(&self.shared),
-        }
-    }
-
-    /// Takes note of a commit. O(1).
-    pub(crate) fn note(&self, layer: &Arc<Layer>) {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.recent_quads += layer.quads();
-        shared.recent.push_back(Arc::clone(layer));
-        while shared.recent_quads > RECENT_QUADS_MAX || shared.recent.len() > RECENT_MAX {
-            let Some(oldest) = shared.recent.pop_front() else {
+impl Shared {
+    fn note(&mut self, layer: &Arc<Layer>) {
+        self.newest += 1;
+        self.recent_quads += layer.quads();
+        self.recent.push_back(Arc::clone(layer));
+        while self.recent_quads > RECENT_QUADS_MAX || self.recent.len() > RECENT_MAX {
+            let Some(oldest) = self.recent.pop_front() else {
                 break;
             };
-            shared.recent_quads -= oldest.quads();
+            self.recent_quads -= oldest.quads();
         }
     }
 
-    /// The layers of the commits after `from` up to `to`, where all are kept.
-    fn between(&self, from: u64, to: u64) -> Option<Vec<Arc<Layer>>> {
-        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = shared
-            .recent
-            .partition_point(|layer| *layer.commits().start() <= from);
-        let mut last = from;
-        let mut between = Vec::new();
-        for layer in shared.recent.range(start..) {
-            if last == to {
-                break;
-            }
-            let commits = layer.commits();
-            if *commits.start() != last + 1 || *commits.end() > to {
-                return None;
-            }
-            last = *commits.end();
-            between.push(Arc::clone(layer));
-        }
-        (last == to).then_some(between)
-    }
-
-    /// This version's set, or the newest earlier one.
-    fn newest(&self, name: KeySet, number: u64) -> Option<Arc<Found>> {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = own.get(&name) {
-            return Some(Arc::clone(found));
-        }
-        drop(own);
-        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = shared.kept.get(&name)?;
-        let earlier = kept.iter().rev().find(|found| found.number <= number);
-        earlier.map(Arc::clone)
-    }
-
-    fn keep(&self, name: KeySet, found: &Arc<Found>) {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.insert(name, Arc::clone(found));
-        drop(own);
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = shared.kept.entry(name).or_default();
-        let place = kept.partition_point(|other| other.number < found.number);
+    fn keep(&mut self, name: KeySet, found: &Arc<Found>) {
+        let kept = self.kept.entry(name).or_default();
+        let place = kept.partition_point(|other| other.position < found.position);
         match kept.get_mut(place) {
-            Some(other) if other.number == found.number => *other = Arc::clone(found),
+            Some(other) if other.position == found.position => *other = Arc::clone(found),
             _ => kept.insert(place, Arc::clone(found)),
         }
         if kept.len() > KEPT {
             kept.pop_front();
         }
     }
+}
+
+/// The key sets that a version and those that it shares with have found.
+#[derive(Default)]
+pub(crate) struct KeySets {
+    own: Mutex<HashMap<KeySet, Arc<Found>>>,
+    shared: Arc<Mutex<Shared>>,
+    position: u64,
+}
+
+impl KeySets {
+    /// For another version of the same content over the same base.
+    pub(crate) fn of_same(&self) -> KeySets {
+        KeySets {
+            own: Mutex::default(),
+            shared: Arc::clone(&self.shared),
+            position: self.position,
+        }
+    }
+
+    /// For the version after a commit.
+    pub(crate) fn of_next(&self, layer: &Arc<Layer>) -> KeySets {
+        let mut shared = lock(&self.shared);
+        if shared.newest != self.position {
+            return KeySets::default();
+        }
+        shared.note(layer);
+        KeySets {
+            own: Mutex::default(),
+            shared: Arc::clone(&self.shared),
+            position: shared.newest,
+        }
+    }
+
+    /// The layers of the commits after the version at this position, where all are kept.
+    fn since(&self, position: u64) -> Option<Vec<Arc<Layer>>> {
+        let shared = lock(&self.shared);
+        let oldest = shared.newest - shared.recent.len() as u64;
+        let start = position.checked_sub(oldest)?;
+        let end = self.position.checked_sub(oldest)?;
+        let layers = shared.recent.range(start as usize..end as usize);
+        Some(layers.map(Arc::clone).collect())
+    }
+
+    /// This version's set, or the newest earlier one.
+    fn newest(&self, name: KeySet) -> Option<Arc<Found>> {
+        if let Some(found) = lock(&self.own).get(&name) {
+            return Some(Arc::clone(found));
+        }
+        let shared = lock(&self.shared);
+        let mut kept = shared.kept.get(&name)?.iter().rev();
+        kept.find(|found| found.position <= self.position)
+            .map(Arc::clone)
+    }
+
+    fn keep(&self, name: KeySet, found: &Arc<Found>) {
+        lock(&self.own).insert(name, Arc::clone(found));
+        lock(&self.shared).keep(name, found);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Layer {
@@ -242,8 +255,8 @@ impl Version {
 
     /// This version's set: as it was found, or from an earlier one, or from the ground.
     fn found_keys(&self, name: KeySet, base: Option<Index<'_>>) -> Result<Arc<Found>, Fault> {
-        if let Some(earlier) = self.keys.newest(name, self.number()) {
-            if earlier.number == self.number()
+        if let Some(earlier) = self.keys.newest(name) {
+            if earlier.position == self.keys.position
                 && self.open_ground(name, base, &earlier.ground)?.is_some()
             {
                 return Ok(earlier);
@@ -256,6 +269,7 @@ impl Version {
         let (ground, keys) = self.choose_ground(name, base)?;
         let from = Found {
             number: 0,
+            position: 0,
             ground,
             patches: Vec::new(),
         };
@@ -273,11 +287,12 @@ impl Version {
         Ok(found)
     }
 
-    /// The vertices of this name that commits after `number` touched, perhaps more; `None` where
-    /// that is not known.
-    fn touched_since(&self, number: u64, name: KeySet) -> Result<Option<Vec<VertexId>>, Fault> {
+    /// The vertices of this name that commits after an earlier version touched, perhaps more;
+    /// `None` where that is not known.
+    fn touched_since(&self, earlier: &Found, name: KeySet) -> Result<Option<Vec<VertexId>>, Fault> {
+        let number = earlier.number;
         let mut touched = Vec::new();
-        if let Some(layers) = self.keys.between(number, self.number()) {
+        if let Some(layers) = self.keys.since(earlier.position) {
             for layer in &layers {
                 layer.touch(name, true, &mut touched)?;
             }
@@ -311,7 +326,7 @@ impl Version {
                 return Ok(None);
             }
         }
-        let Some(touched) = self.touched_since(earlier.number, name)? else {
+        let Some(touched) = self.touched_since(earlier, name)? else {
             return Ok(None);
         };
         self.patch_keys(name, base, earlier, &ground, touched)
@@ -367,6 +382,7 @@ impl Version {
         patch::push(ground, &mut patches, Patch::over(&older, adds, minus)?)?;
         Ok(Arc::new(Found {
             number: self.number(),
+            position: self.keys.position,
             ground: earlier.ground.clone(),
             patches,
         }))

@@ -49,18 +49,17 @@ impl Version {
         }
     }
 
-    /// The version after a commit, whose layer is put over the others. Numbers rise; one that has
-    /// been used means the same content for ever (see [`Version::detached`]). O(layers), and the
-    /// layer's predicates.
+    /// The version after a commit, whose layer is put over the others. Sets of
+    /// keys that were found are handed on where this is the newest version made from its base.
+    /// O(layers), and the layer's predicates.
     #[must_use]
     pub fn with_layer(&self, layer: Arc<Layer>, number: u64) -> Version {
-        self.keys.note(&layer);
         let mut next = Version {
             base: Arc::clone(&self.base),
             layers: self.layers.clone(),
             names: Arc::clone(&self.names),
             type_vertex: self.type_vertex,
-            keys: self.keys.of_relative(),
+            keys: self.keys.of_next(&layer),
             number,
         };
         let newest = Arc::clone(&layer);
@@ -77,7 +76,7 @@ impl Version {
             layers,
             names: Arc::clone(&self.names),
             type_vertex: self.type_vertex,
-            keys: self.keys.of_relative(),
+            keys: self.keys.of_same(),
             number: self.number,
         }
     }
@@ -92,16 +91,6 @@ impl Version {
             next.name(&layer);
         }
         next
-    }
-
-    /// The same content, sharing nothing that was found out with versions made from this one:
-    /// where these are thrown away and their numbers will be given to others.
-    #[must_use]
-    pub fn detached(&self) -> Version {
-        Version {
-            keys: KeySets::default(),
-            ..self.with_layers(self.layers.clone())
-        }
     }
 
     /// With another vertex for `rdf:type`, which the dictionary has got since: no edge has it yet.
