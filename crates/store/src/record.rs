@@ -528,7 +528,10 @@ mod tests {
             }
             let ([subject, _, object], graph) = chunk.deletes[0];
             assert_eq!(graph, None);
-            assert_eq!(chunk.terms.get(subject as usize), Some(expected[5].as_ref()));
+            assert_eq!(
+                chunk.terms.get(subject as usize),
+                Some(expected[5].as_ref())
+            );
             assert_eq!(chunk.terms.get(object as usize), Some(expected[8].as_ref()));
         }
         assert_eq!(chunks, 2);

@@ -30,6 +30,8 @@ pub struct VertexSet<'v> {
 #[derive(Clone)]
 enum Elements<'v> {
     Owned(Vec<VertexId>),
+    /// Put together once for all who ask for it.
+    Shared(Arc<[VertexId]>),
     /// A key index, or a list kept as one.
     Index(Index<'v>),
     /// A list whose neighbours are distinct.
@@ -49,6 +51,11 @@ impl<'v> VertexSet<'v> {
             "vertices ascend and are distinct"
         );
         VertexSet::of(Elements::Owned(vertices))
+    }
+
+    /// The set of these vertices, which ascend and are distinct.
+    pub(crate) fn shared(vertices: Arc<[VertexId]>) -> Self {
+        VertexSet::of(Elements::Shared(vertices))
     }
 
     pub(crate) fn of_index(index: Index<'v>) -> Self {
@@ -103,6 +110,7 @@ impl<'v> VertexSet<'v> {
         }
         match &self.elements {
             Elements::Owned(vertices) => Ok(vertices.binary_search(&vertex).is_ok()),
+            Elements::Shared(vertices) => Ok(vertices.binary_search(&vertex).is_ok()),
             Elements::Index(index) => index
                 .ordinal(vertex)
                 .map(|ordinal| ordinal != ABSENT)
@@ -134,7 +142,7 @@ impl<'v> VertexSet<'v> {
     /// Whether membership costs about one cache line (rank blocks).
     pub fn is_dense(&self) -> bool {
         match &self.elements {
-            Elements::Owned(_) | Elements::Rows(..) => false,
+            Elements::Owned(_) | Elements::Shared(_) | Elements::Rows(..) => false,
             Elements::Index(index) => index.is_dense(),
         }
     }
@@ -143,6 +151,9 @@ impl<'v> VertexSet<'v> {
     pub(crate) fn elements_below(&self, vertex: VertexId) -> Result<u64, Fault> {
         let below = match &self.elements {
             Elements::Owned(vertices) => {
+                vertices.partition_point(|element| *element < vertex) as u64
+            }
+            Elements::Shared(vertices) => {
                 vertices.partition_point(|element| *element < vertex) as u64
             }
             Elements::Index(index) => index.keys_below(vertex)?,
@@ -157,6 +168,7 @@ impl Elements<'_> {
     fn len(&self) -> u64 {
         match self {
             Elements::Owned(vertices) => vertices.len() as u64,
+            Elements::Shared(vertices) => vertices.len() as u64,
             Elements::Index(index) => index.keys(),
             Elements::Rows(_, rows) => rows.end - rows.start,
         }
@@ -170,6 +182,10 @@ impl Elements<'_> {
                 out.extend_from_slice(&vertices[start as usize..end as usize]);
                 Ok(())
             }
+            Elements::Shared(vertices) => {
+                out.extend_from_slice(&vertices[start as usize..end as usize]);
+                Ok(())
+            }
             Elements::Index(index) => index.decode(start, end, out),
             Elements::Rows(column, rows) => {
                 column.decode(rows.start + start..rows.start + end, out)
@@ -180,6 +196,11 @@ impl Elements<'_> {
     fn select(&self, vertices: &[VertexId], positions: &mut Vec<u32>) -> Result<(), Fault> {
         match self {
             Elements::Owned(elements) => {
+                let wanted = vertices.iter().map(|&vertex| Some(vertex));
+                select_sorted(elements, wanted, positions);
+                Ok(())
+            }
+            Elements::Shared(elements) => {
                 let wanted = vertices.iter().map(|&vertex| Some(vertex));
                 select_sorted(elements, wanted, positions);
                 Ok(())

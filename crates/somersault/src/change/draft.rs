@@ -20,8 +20,6 @@ const LAYERS_MAX: usize = 8;
 
 /// What a request has changed so far.
 pub(crate) struct Draft {
-    /// What was staged before.
-    base: Arc<Graph>,
     /// What the next operation sees.
     graph: Arc<Graph>,
     /// The dictionary that new terms go to.
@@ -56,7 +54,6 @@ impl Draft {
         let first_blank = live.counts().blank_nodes;
         Draft {
             below: graph.snapshot.layers().len(),
-            base: Arc::clone(&graph),
             graph,
             live,
             number,
@@ -137,23 +134,15 @@ impl Draft {
         }
         let dictionary = self.live.view(self.live.counts());
         let rdf_type = type_vertex(&dictionary)?;
-        let mut version = match self.graph.snapshot.layers().len() > self.below {
-            true => self
-                .graph
-                .snapshot
-                .with_layers(self.graph.snapshot.layers().to_vec()),
-            // The draft may be dropped, and another one gets its number.
-            false => self.base.snapshot.detached(),
-        };
-        if let Some(vertex) = rdf_type {
-            version = version.with_type_vertex(vertex);
-        }
+        let typed = rdf_type.filter(|_| self.graph.snapshot.type_vertex().is_none());
+        let typed = typed.map(|vertex| self.graph.snapshot.with_type_vertex(vertex));
+        let before = typed.as_ref().unwrap_or(&self.graph.snapshot);
         let commits = self.number..=self.number;
-        let layer = Layer::build(&version, &effect, rdf_type, commits)?;
+        let layer = Layer::build(before, &effect, rdf_type, commits)?;
         self.deleted += layer.deleted();
         self.inserted += layer.added();
         let quads = self.graph.quads + layer.added() - layer.deleted();
-        version = version.with_layer(Arc::new(layer), self.number);
+        let mut version = before.with_layer(Arc::new(layer), self.number);
         if version.layers().len() - self.below > LAYERS_MAX {
             let mut layers = version.layers()[..self.below].to_vec();
             layers.push(self.merged(&version)?);
@@ -227,21 +216,17 @@ impl Draft {
         if layer.quads() == 0 {
             return Ok(drafted);
         }
-        let dictionary = self.live.view(self.live.counts());
-        let mut version = self
-            .base
-            .snapshot
-            .with_layers(self.base.snapshot.layers().to_vec());
-        if let Some(vertex) = type_vertex(&dictionary)? {
-            version = version.with_type_vertex(vertex);
-        }
-        drafted.graph = Some(Arc::new(Graph {
-            dictionary,
-            quads: self.graph.quads,
-            ..self
-                .graph
-                .with_snapshot(version.with_layer(layer, self.number))
-        }));
+        drafted.graph = Some(match self.graph.snapshot.layers().len() - self.below {
+            1 => self.graph,
+            _ => {
+                let mut layers = self.graph.snapshot.layers()[..self.below].to_vec();
+                layers.push(layer);
+                Arc::new(
+                    self.graph
+                        .with_snapshot(self.graph.snapshot.with_layers(layers)),
+                )
+            }
+        });
         if let Some(chunks) = self.chunks {
             drafted
                 .record

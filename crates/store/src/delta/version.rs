@@ -6,6 +6,7 @@
 
 use super::key_sets::KeySets;
 use super::layer::Layer;
+use super::view::KeptLists;
 use crate::snapshot::Snapshot;
 use crate::source::Fault;
 use crate::view::{GraphView, ViewError};
@@ -32,6 +33,7 @@ pub struct Version {
     pub(crate) names: Arc<Names>,
     pub(crate) type_vertex: Option<VertexId>,
     pub(super) keys: KeySets,
+    pub(super) lists: KeptLists,
     number: u64,
 }
 
@@ -45,6 +47,7 @@ impl Version {
             layers: Vec::new(),
             names: Arc::default(),
             keys: KeySets::default(),
+            lists: KeptLists::default(),
             number,
         }
     }
@@ -60,6 +63,7 @@ impl Version {
             names: Arc::clone(&self.names),
             type_vertex: self.type_vertex,
             keys: self.keys.of_next(&layer),
+            lists: KeptLists::default(),
             number,
         };
         let newest = Arc::clone(&layer);
@@ -77,6 +81,7 @@ impl Version {
             names: Arc::clone(&self.names),
             type_vertex: self.type_vertex,
             keys: self.keys.of_same(),
+            lists: KeptLists::default(),
             number: self.number,
         }
     }
@@ -99,6 +104,11 @@ impl Version {
         let mut next = self.with_layers(self.layers.clone());
         next.type_vertex = Some(self.type_vertex.unwrap_or(type_vertex));
         next
+    }
+
+    /// The vertex of `rdf:type`, as far as it is known here.
+    pub fn type_vertex(&self) -> Option<VertexId> {
+        self.type_vertex
     }
 
     /// The number of the last commit that it contains.
