@@ -58,8 +58,10 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     };
     let mut id = answering.request_id;
     let mut kind = AnswerKind::Solutions;
+    let mut snapshot = None;
     if let Some(started) = started {
         kind = started.kind;
+        snapshot = Some(started.snapshot);
         id = started.id.to_string();
         spent.parse = Some(started.parse);
         spent.plan = Some(started.plan);
@@ -97,6 +99,9 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     let headers = response.headers_mut();
     headers.insert(head::QUERY_ID, head::value(&id));
     headers.insert(head::SERVER_TIMING, spent.to_value());
+    if let Some(snapshot) = snapshot {
+        headers.insert(head::SNAPSHOT, HeaderValue::from(snapshot));
+    }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
     response

@@ -1,9 +1,10 @@
 //! Our own JSON below `/api/v1`: the running queries, and what the store holds.
 //!
-//! The texts of queries may be nobody else's business, and cancelling is a right, so both are for
-//! peers on this machine only until there are tokens. A proxy on this machine is such a peer and
-//! speaks for anybody, and so does a browser that was sent here under a foreign name (DNS
-//! rebinding): a request that was forwarded, or whose `Host` is not of this machine, is refused.
+//! The texts of queries may be nobody else's business, and cancelling and compacting are a right: of
+//! bearers of a token with the right `admin`, and, where there is no such token, of peers on this
+//! machine. A proxy on this machine is such a peer and speaks for anybody, and so does a browser that
+//! was sent here under a foreign name (DNS rebinding) or by a page of another origin: a request that
+//! was forwarded, whose `Host` is not of this machine or whose `Origin` is another, is refused.
 
 use crate::edge::Edge;
 use crate::engine::Engine;
@@ -13,10 +14,12 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use hyper::header::HOST;
+use hyper::header::{HOST, ORIGIN};
 use hyper::{HeaderMap, Method, Response};
 use serde_json::{Value, json};
+use somersault::config::Right;
 use somersault::running::{QueryId, RunningQuery};
+use somersault::{Kind, QueryError};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -27,7 +30,7 @@ pub(crate) async fn list(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    if let Err(problem) = local(peer, &headers, edge.address) {
+    if let Err(problem) = keeper(&edge, peer, &headers) {
         return problem.into_response();
     }
     reading(&method, || match edge.engine() {
@@ -47,7 +50,7 @@ pub(crate) async fn one(
     method: Method,
     id: Result<Path<String>, PathRejection>,
 ) -> Response<Body> {
-    let cancelled = local(peer, &headers, edge.address).and_then(|()| match (method, id) {
+    let cancelled = keeper(&edge, peer, &headers).and_then(|()| match (method, id) {
         (Method::DELETE, Ok(Path(id))) => cancel(&edge, &id),
         (Method::DELETE, Err(rejection)) => Err(Problem::bad_request(rejection.body_text())),
         (method, _) => Err(Problem::method_not_allowed(method.as_str(), "DELETE")),
@@ -58,12 +61,72 @@ pub(crate) async fn one(
     }
 }
 
+/// `POST /api/v1/compact`: writes all changes into the store's files; answers when that is done.
+pub(crate) async fn compact(
+    State(edge): State<Arc<Edge>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+    method: Method,
+) -> Response<Body> {
+    match compacted(&edge, peer, &headers, &method).await {
+        Ok(()) => done(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn compacted(
+    edge: &Edge,
+    peer: Peer,
+    headers: &HeaderMap,
+    method: &Method,
+) -> Result<(), Problem> {
+    keeper(edge, peer, headers)?;
+    if *method != Method::POST {
+        return Err(Problem::method_not_allowed(method.as_str(), "POST"));
+    }
+    let engine = Arc::clone(edge.engine()?);
+    let Ok(_running) = edge.compacting.try_lock() else {
+        let problem = QueryError::new(Kind::Conflict, "the store is being compacted already");
+        return Err(Problem::of_change(&problem));
+    };
+    let compacted = tokio::task::spawn_blocking(move || engine.compact()).await;
+    let panicked = |_| {
+        Err(QueryError::new(
+            Kind::Internal,
+            "compacting met a bug of the server",
+        ))
+    };
+    let compacted = compacted.unwrap_or_else(panicked);
+    compacted.map_err(|error| Problem::of_change(&error))
+}
+
 /// `GET /api/v1/statistics`: what the store holds.
-pub(crate) async fn statistics(State(edge): State<Arc<Edge>>, method: Method) -> Response<Body> {
+pub(crate) async fn statistics(
+    State(edge): State<Arc<Edge>>,
+    headers: HeaderMap,
+    method: Method,
+) -> Response<Body> {
+    let granted = edge.options.access.grant(&headers, edge.address);
+    if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
+        return problem.into_response();
+    }
     reading(&method, || match edge.engine() {
         Ok(engine) => json_text(&sizes(engine.as_ref())),
         Err(problem) => problem.into_response(),
     })
+}
+
+/// Whether a request comes from somebody who may see and stop what others do.
+fn keeper(edge: &Edge, peer: Peer, headers: &HeaderMap) -> Result<(), Problem> {
+    let access = &edge.options.access;
+    let granted = access.grant(headers, edge.address)?;
+    if access.has_admins() {
+        return granted.need(Right::Admin);
+    }
+    if headers.contains_key(ORIGIN) && !granted.is_from_here() {
+        return Err(Problem::forbidden("this is not for pages of other origins"));
+    }
+    local(peer, headers, edge.address)
 }
 
 fn sizes(engine: &dyn Engine) -> Value {
@@ -136,7 +199,7 @@ fn local(peer: Peer, headers: &HeaderMap, bound: SocketAddr) -> Result<(), Probl
 }
 
 /// Whether a `Host` names this machine: `localhost`, a loopback address, or the one bound.
-fn is_ours(host: &str, bound: IpAddr) -> bool {
+pub(crate) fn is_ours(host: &str, bound: IpAddr) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,

@@ -38,6 +38,16 @@ const RESULT_FORMATS: [&str; 10] = [
     "TriG",
 ];
 
+/// What documents can be written in.
+const INPUT_FORMATS: [&str; 6] = [
+    "Turtle",
+    "N-Triples",
+    "RDF_XML",
+    "JSON-LD",
+    "N-Quads",
+    "TriG",
+];
+
 /// The description, in a format that the client takes. `address` is that of the endpoint.
 pub(crate) fn answer(
     edge: &Edge,
@@ -54,6 +64,9 @@ pub(crate) fn answer(
     let contents = engine.contents();
     let mut triples = Triples::default();
     triples.service(address, edge.options.calls_out);
+    if engine.is_writable() && edge.options.access.has_writers() {
+        triples.updates();
+    }
     let graphs = match contents.named_graphs {
         0..=GRAPHS_MAX => engine.graphs(GRAPHS_MAX),
         _ => None,
@@ -113,6 +126,15 @@ impl Triples {
             self.iri(SERVICE, &format!("{SD}feature"), &feature);
         }
         self.blank(SERVICE, &format!("{SD}defaultDataset"), DATASET);
+    }
+
+    fn updates(&mut self) {
+        let language = format!("{SD}supportedLanguage");
+        self.iri(SERVICE, &language, &format!("{SD}SPARQL11Update"));
+        for format in INPUT_FORMATS {
+            let format = format!("{FORMATS}{format}");
+            self.iri(SERVICE, &format!("{SD}inputFormat"), &format);
+        }
     }
 
     /// The dataset, with the size of its default graph where that is known.

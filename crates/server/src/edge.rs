@@ -28,8 +28,16 @@ pub(crate) struct Edge {
     pub address: SocketAddr,
     /// Who may run now.
     pub gate: Gate,
+    /// Which updates and deletions may.
+    pub changes: Gate,
+    /// Which changes whose documents still arrive may.
+    pub uploads: Gate,
+    /// Why the store takes no changes any more, once a change has met that.
+    pub read_only: Arc<OnceLock<String>>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
+    /// Held while the store is compacted on request.
+    pub compacting: tokio::sync::Mutex<()>,
     last_request: AtomicU64,
     ending: AtomicBool,
 }
@@ -46,12 +54,24 @@ impl Edge {
             waiting: options.waiting_max,
             aside: options.stalled_max,
         });
+        let changes = |running| {
+            Gate::new(Bounds {
+                running,
+                waiting: options.waiting_max,
+                aside: 0,
+            })
+        };
+        let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         Edge {
             engine: OnceLock::new(),
             options,
             address,
             gate,
+            changes: updates,
+            uploads,
+            read_only: Arc::default(),
             metrics: Arc::new(Metrics::new()),
+            compacting: tokio::sync::Mutex::default(),
             last_request: AtomicU64::new(0),
             ending: AtomicBool::new(false),
         }

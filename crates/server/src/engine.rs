@@ -5,12 +5,16 @@
 //! and each has a status or a promise of its own to be checked through a real socket. Called a few
 //! times per query, so the indirection costs nothing that could be measured.
 
+use crate::change::{Change, Wanted};
 use crate::protocol::{Asked, What};
 use somersault::dump;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::StopToken;
-use somersault::{AnswerKind, Database, GraphRead, Kind, Query, QueryError, Request};
+use somersault::{
+    AnswerKind, ChangeFigures, Committed, Database, Documents, GraphRead, Kind, Query, QueryError,
+    Request, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode,
+};
 use std::time::Duration;
 
 /// A database, as the edge sees it.
@@ -26,9 +30,63 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn memory(&self) -> Memory;
     /// What the store holds.
     fn contents(&self) -> Contents;
-
     /// The names of the named graphs; `None` where there are more than `max`, or they cannot be read.
     fn graphs(&self, max: u64) -> Option<Vec<String>>;
+    /// Whether it was opened for changing.
+    fn is_writable(&self) -> bool;
+    /// Gets a change ready, which from then on is in the list of [`Engine::running`].
+    fn start_change(
+        &self,
+        wanted: &Wanted,
+        timeout: Duration,
+    ) -> Result<Box<dyn ChangeJob>, QueryError>;
+    /// What changes have cost and hold; `None` where there cannot be any.
+    fn change_figures(&self) -> Option<ChangeFigures>;
+    /// Writes all changes into the store's files.
+    fn compact(&self) -> Result<(), QueryError>;
+}
+
+/// A change that is ready; leaves the list of running ones when it is dropped.
+pub(crate) trait ChangeJob {
+    /// Its name.
+    fn id(&self) -> QueryId;
+    /// Stops it, until it is being committed.
+    fn token(&self) -> StopToken;
+    /// Makes it on the calling thread, with the documents that it needs.
+    fn run(self: Box<Self>, documents: &mut dyn Documents) -> Result<Changed, QueryError>;
+}
+
+/// What a change has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Changed {
+    /// The number of the snapshot that has it.
+    pub snapshot: u64,
+    /// Statements that are new.
+    pub inserted: u64,
+    /// Statements that are gone.
+    pub deleted: u64,
+    /// The graph was not there before.
+    pub is_new: bool,
+    /// What was to be deleted was there.
+    pub was_there: bool,
+    /// Time of reading text or documents.
+    pub parse: Duration,
+    /// Time from there to the durable commit.
+    pub exec: Duration,
+}
+
+impl Changed {
+    fn by(committed: Committed) -> Changed {
+        Changed {
+            snapshot: committed.snapshot,
+            inserted: committed.inserted,
+            deleted: committed.deleted,
+            is_new: false,
+            was_there: true,
+            parse: committed.parse,
+            exec: committed.exec,
+        }
+    }
 }
 
 /// A prepared query; leaves the list of running ones when it is dropped.
@@ -52,6 +110,8 @@ pub(crate) struct Started {
     pub plan: Duration,
     /// What the answer is.
     pub kind: AnswerKind,
+    /// The number of the snapshot that it sees.
+    pub snapshot: u64,
 }
 
 fn no_such_graph(name: &str) -> QueryError {
@@ -143,6 +203,108 @@ impl Engine for Database {
     fn graphs(&self, max: u64) -> Option<Vec<String>> {
         dump::names(&self.graph(), max).ok().flatten()
     }
+
+    fn is_writable(&self) -> bool {
+        Database::is_writable(self)
+    }
+
+    fn start_change(
+        &self,
+        wanted: &Wanted,
+        timeout: Duration,
+    ) -> Result<Box<dyn ChangeJob>, QueryError> {
+        let timeout = Some(timeout);
+        match &wanted.change {
+            Change::Update {
+                text,
+                using,
+                using_named,
+            } => Ok(Box::new(self.start_update(&UpdateRequest {
+                text,
+                base: wanted.base.as_deref(),
+                using: using.clone(),
+                using_named: using_named.clone(),
+                timeout,
+                memory_bytes: None,
+            })?)),
+            Change::Write { target, mode, .. } => Ok(Box::new(GraphWriting {
+                change: self.start_graph_change(target, timeout)?,
+                mode: *mode,
+                base: wanted.base.clone(),
+            })),
+            Change::Delete(target) => {
+                let change = self.start_graph_change(target, timeout)?;
+                Ok(Box::new(GraphDeleting(change)))
+            }
+        }
+    }
+
+    fn change_figures(&self) -> Option<ChangeFigures> {
+        Database::change_figures(self)
+    }
+
+    fn compact(&self) -> Result<(), QueryError> {
+        Database::compact(self)
+    }
+}
+
+impl ChangeJob for RunningUpdate {
+    fn id(&self) -> QueryId {
+        RunningUpdate::id(self)
+    }
+
+    fn token(&self) -> StopToken {
+        RunningUpdate::token(self).clone()
+    }
+
+    fn run(self: Box<Self>, _: &mut dyn Documents) -> Result<Changed, QueryError> {
+        RunningUpdate::run(*self).map(Changed::by)
+    }
+}
+
+struct GraphWriting {
+    change: RunningGraphChange,
+    mode: WriteMode,
+    base: Option<String>,
+}
+
+impl ChangeJob for GraphWriting {
+    fn id(&self) -> QueryId {
+        self.change.id()
+    }
+
+    fn token(&self) -> StopToken {
+        self.change.token().clone()
+    }
+
+    fn run(self: Box<Self>, documents: &mut dyn Documents) -> Result<Changed, QueryError> {
+        let base = self.base.as_deref();
+        let written = self.change.write(self.mode, base, documents)?;
+        Ok(Changed {
+            is_new: written.is_new,
+            ..Changed::by(written.committed)
+        })
+    }
+}
+
+struct GraphDeleting(RunningGraphChange);
+
+impl ChangeJob for GraphDeleting {
+    fn id(&self) -> QueryId {
+        self.0.id()
+    }
+
+    fn token(&self) -> StopToken {
+        self.0.token().clone()
+    }
+
+    fn run(self: Box<Self>, _: &mut dyn Documents) -> Result<Changed, QueryError> {
+        let committed = self.0.delete()?;
+        Ok(Changed {
+            was_there: committed.is_some(),
+            ..Changed::by(committed.unwrap_or_default())
+        })
+    }
 }
 
 impl Job for Query {
@@ -155,6 +317,7 @@ impl Job for Query {
             parse: timings.parse,
             plan: timings.plan,
             kind: self.kind(),
+            snapshot: self.snapshot_number(),
         }
     }
 
@@ -175,6 +338,7 @@ impl Job for GraphRead {
             parse: Duration::ZERO,
             plan: Duration::ZERO,
             kind: AnswerKind::Graph,
+            snapshot: self.snapshot_number(),
         }
     }
 

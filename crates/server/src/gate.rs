@@ -254,19 +254,30 @@ impl Drop for Turn {
     }
 }
 
-/// Queues for a permit on a thread that may block. The future is polled by hand, because a timer of
-/// the runtime could be gone when the server ends and this thread still waits.
+/// Queues for a permit on a thread that may block.
 fn wait_for_permit(
     permits: &Arc<Semaphore>,
     look: Duration,
     give_up: impl Fn() -> bool,
 ) -> Option<OwnedSemaphorePermit> {
+    let permit = block_on(Arc::clone(permits).acquire_owned(), look, give_up)?;
+    Some(permit.expect(NEVER_CLOSED))
+}
+
+/// Waits for a future on a thread that may block, and asks about every `look` whether to give up.
+/// The future is polled by hand, because a timer of the runtime could be gone when the server ends
+/// and this thread still waits.
+pub(crate) fn block_on<F: Future>(
+    future: F,
+    look: Duration,
+    give_up: impl Fn() -> bool,
+) -> Option<F::Output> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
-    let mut permit = pin!(Arc::clone(permits).acquire_owned());
+    let mut future = pin!(future);
     while !give_up() {
-        match permit.as_mut().poll(&mut context) {
-            Poll::Ready(permit) => return Some(permit.expect(NEVER_CLOSED)),
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return Some(output),
             Poll::Pending => std::thread::park_timeout(look),
         }
     }

@@ -85,7 +85,8 @@ pub(crate) fn sign(headers: &mut HeaderMap, signature: Signature<'_>) {
     let total = || value(&format!("total;dur={}", millis(signature.total)));
     headers.entry(SERVER_TIMING).or_insert_with(total);
     if let Some(snapshot) = signature.snapshot {
-        headers.insert(SNAPSHOT, HeaderValue::from(snapshot));
+        let named = headers.entry(SNAPSHOT);
+        named.or_insert_with(|| HeaderValue::from(snapshot));
     }
 }
 

@@ -37,9 +37,7 @@ pub(crate) async fn read(
 ) -> Result<Vec<u8>, Problem> {
     let announced = announced_bytes(headers).unwrap_or(0);
     if announced > bound.body_bytes {
-        if !headers.contains_key(EXPECT) {
-            drain(body).await;
-        }
+        refuse(headers, body).await;
         return Err(Problem::too_long(bound.text_bytes).closing());
     }
     let mut kept = Vec::with_capacity(announced as usize);
@@ -52,6 +50,13 @@ pub(crate) async fn read(
             drain(body).await;
             Err(Problem::too_long(bound.text_bytes).closing())
         }
+    }
+}
+
+/// Lets go of a body of which nothing was read; a client that asked first sends none.
+pub(crate) async fn refuse(headers: &HeaderMap, body: Body) {
+    if !headers.contains_key(EXPECT) {
+        drain(body).await;
     }
 }
 
@@ -92,6 +97,7 @@ async fn collect(body: &mut Body, kept: &mut Vec<u8>, bytes_max: u64) -> Collect
     Collected::Whole
 }
 
-fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
+/// The length of a body, where its head says so.
+pub(crate) fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

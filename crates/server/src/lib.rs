@@ -5,6 +5,7 @@
 //!                                             gate     (a turn)
 //!                                             work     (an engine thread) -> outlet -> pipe
 //!                                             answer   (status, chunks)  <-------------'
+//!                                   change: access, a turn of its own, feed (the body, as it comes)
 //! ```
 //!
 //! A server may serve before its database is open ([`Server::serve_while_opening`]): requests are
@@ -29,14 +30,19 @@
 //!
 //! Deliberately does not know: anything below the façade.
 
+mod access;
 mod answer;
 mod api;
+mod change;
 mod connections;
 mod description;
+mod document;
 mod edge;
 mod engine;
 mod error;
+mod feed;
 mod format;
+mod fresh;
 mod gate;
 mod graph_store;
 mod head;
@@ -62,6 +68,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+pub use access::Access;
 pub use error::{OpeningError, ServeError};
 pub use options::{PORT, ServerOptions};
 pub use signals::{Ended, ended_by_signal};
@@ -160,7 +167,10 @@ fn run<T>(
 ) -> Result<T, ServeError> {
     // Those that stand aside have threads besides those that run; whoever is about to take the
     // place of another needs one as well.
-    let engine_threads_max = 2 * edge.options.queries_max + edge.options.stalled_max;
+    let changes_max = edge.options.changes_max + edge.options.uploads_max;
+    // One more for upkeep.
+    let engine_threads_max =
+        2 * edge.options.queries_max + edge.options.stalled_max + changes_max + 1;
     let serving = connections::serve(listener, edge, shutdown);
     runtime::run(engine_threads_max, serving)
         .and_then(|ended| ended)

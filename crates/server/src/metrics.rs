@@ -13,7 +13,6 @@
 
 use crate::edge::Edge;
 use crate::engine::Engine;
-use crate::gate::Gate;
 use hyper::StatusCode;
 use somersault::Kind;
 use std::fmt::Write;
@@ -102,13 +101,53 @@ impl Outcome {
     }
 }
 
+/// Ends by outcome, and how long it took.
+#[derive(Debug, Default)]
+struct Series {
+    outcomes: [AtomicU64; Outcome::NAMES.len()],
+    buckets: [AtomicU64; BOUNDS_US.len() + 1],
+    duration_us: AtomicU64,
+}
+
+impl Series {
+    fn add(&self, outcome: Outcome, elapsed: Duration) {
+        let elapsed_us = elapsed.as_micros() as u64;
+        let bucket = BOUNDS_US.partition_point(|bound| *bound < elapsed_us);
+        add(&self.outcomes[outcome.place()], 1);
+        add(&self.buckets[bucket], 1);
+        add(&self.duration_us, elapsed_us);
+    }
+
+    /// `total` and `duration` are names of families with their help.
+    fn write(&self, page: &mut Page, total: (&str, &str), duration: (&str, &str)) {
+        page.family(total.0, "counter", total.1);
+        for (name, count) in Outcome::NAMES.iter().zip(&self.outcomes) {
+            page.sample(total.0, &format!("{{outcome=\"{name}\"}}"), get(count));
+        }
+        let (name, help) = duration;
+        page.family(name, "histogram", help);
+        let bucket = format!("{name}_bucket");
+        let mut cumulated = 0;
+        for (bound, count) in BOUNDS_US.iter().zip(&self.buckets) {
+            cumulated += get(count);
+            let label = format!("{{le=\"{}\"}}", seconds(*bound));
+            page.sample(&bucket, &label, cumulated);
+        }
+        cumulated += get(&self.buckets[BOUNDS_US.len()]);
+        page.sample(&bucket, "{le=\"+Inf\"}", cumulated);
+        page.sample(&format!("{name}_sum"), "", seconds(get(&self.duration_us)));
+        page.sample(&format!("{name}_count"), "", cumulated);
+    }
+}
+
 /// The counters.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     started: SystemTime,
-    queries: [AtomicU64; Outcome::NAMES.len()],
-    buckets: [AtomicU64; BOUNDS_US.len() + 1],
-    duration_us: AtomicU64,
+    queries: Series,
+    changes: Series,
+    inserted: AtomicU64,
+    deleted: AtomicU64,
     result_bytes: AtomicU64,
     /// By hundreds of the status: 1xx to 5xx.
     requests: [AtomicU64; 5],
@@ -120,9 +159,10 @@ impl Metrics {
     pub fn new() -> Metrics {
         Metrics {
             started: SystemTime::now(),
-            queries: Default::default(),
-            buckets: Default::default(),
-            duration_us: AtomicU64::default(),
+            queries: Series::default(),
+            changes: Series::default(),
+            inserted: AtomicU64::default(),
+            deleted: AtomicU64::default(),
             result_bytes: AtomicU64::default(),
             requests: Default::default(),
             connections: AtomicU64::default(),
@@ -131,12 +171,19 @@ impl Metrics {
 
     /// A query has ended: how, after how long since its request came, with how many bytes sent.
     pub fn query_ended(&self, outcome: Outcome, elapsed: Duration, bytes: u64) {
-        let elapsed_us = elapsed.as_micros() as u64;
-        let bucket = BOUNDS_US.partition_point(|bound| *bound < elapsed_us);
-        add(&self.queries[outcome.place()], 1);
-        add(&self.buckets[bucket], 1);
-        add(&self.duration_us, elapsed_us);
+        self.queries.add(outcome, elapsed);
         add(&self.result_bytes, bytes);
+    }
+
+    /// A change has ended: how, after how long since its request came.
+    pub fn change_ended(&self, outcome: Outcome, elapsed: Duration) {
+        self.changes.add(outcome, elapsed);
+    }
+
+    /// A change was made: so many statements are new, so many are gone.
+    pub fn changed(&self, inserted: u64, deleted: u64) {
+        add(&self.inserted, inserted);
+        add(&self.deleted, deleted);
     }
 
     /// A request has its response.
@@ -160,42 +207,35 @@ impl Metrics {
         let mut page = Page::default();
         self.write_queries(&mut page);
         self.write_edge(&mut page);
-        write_gate(&mut page, &edge.gate);
+        write_gates(&mut page, edge);
         if let Ok(engine) = edge.engine() {
             write_engine(&mut page, engine.as_ref());
+            write_changes(&mut page, engine.as_ref(), edge.read_only.get().is_some());
         }
         page.text
     }
 
     fn write_queries(&self, page: &mut Page) {
-        page.family("queries_total", "counter", "Queries by outcome.");
-        for (name, count) in Outcome::NAMES.iter().zip(&self.queries) {
-            page.sample(
-                "queries_total",
-                &format!("{{outcome=\"{name}\"}}"),
-                get(count),
-            );
-        }
-        let name = "query_duration_seconds";
-        page.family(
-            name,
-            "histogram",
-            "Time from a query's request to the end of its answer.",
+        self.queries.write(
+            page,
+            ("queries_total", "Queries by outcome."),
+            (
+                "query_duration_seconds",
+                "Time from a query's request to the end of its answer.",
+            ),
         );
-        let mut cumulated = 0;
-        for (bound, count) in BOUNDS_US.iter().zip(&self.buckets) {
-            cumulated += get(count);
-            let label = format!("{{le=\"{}\"}}", seconds(*bound));
-            page.sample("query_duration_seconds_bucket", &label, cumulated);
-        }
-        cumulated += get(&self.buckets[BOUNDS_US.len()]);
-        page.sample("query_duration_seconds_bucket", "{le=\"+Inf\"}", cumulated);
-        page.sample(
-            "query_duration_seconds_sum",
-            "",
-            seconds(get(&self.duration_us)),
+        self.changes.write(
+            page,
+            ("changes_total", "Updates and writes of graphs by outcome."),
+            (
+                "change_duration_seconds",
+                "Time from a change's request until it is durable.",
+            ),
         );
-        page.sample("query_duration_seconds_count", "", cumulated);
+        let help = "Statements that changes have added.";
+        page.single("inserted_quads_total", "counter", help, get(&self.inserted));
+        let help = "Statements that changes have taken away.";
+        page.single("deleted_quads_total", "counter", help, get(&self.deleted));
         page.single(
             "result_bytes_total",
             "counter",
@@ -233,11 +273,69 @@ impl Metrics {
     }
 }
 
-fn write_gate(page: &mut Page, gate: &Gate) {
+fn write_gates(page: &mut Page, edge: &Edge) {
     let help = "Queries waiting for their turn.";
-    page.single("queries_waiting", "gauge", help, gate.waiting());
+    page.single("queries_waiting", "gauge", help, edge.gate.waiting());
     let help = "Queries standing aside until their clients take more of the answer.";
-    page.single("queries_stalled", "gauge", help, gate.aside());
+    page.single("queries_stalled", "gauge", help, edge.gate.aside());
+    let help = "Changes waiting for their turn.";
+    let waiting = edge.changes.waiting() + edge.uploads.waiting();
+    page.single("changes_waiting", "gauge", help, waiting);
+}
+
+/// What changes have cost and hold; nothing where the database is for reading only.
+fn write_changes(page: &mut Page, engine: &dyn Engine, has_failed: bool) {
+    let help = "Whether the database takes changes.";
+    let is_writable = engine.is_writable() && !has_failed;
+    page.single("writable", "gauge", help, u8::from(is_writable));
+    let Some(figures) = engine.change_figures() else {
+        return;
+    };
+    let gauges = [
+        ("layers", "Layers over the store's files.", figures.layers),
+        (
+            "layer_quads",
+            "Statements that layers add or take away.",
+            figures.layer_quads,
+        ),
+        (
+            "layer_bytes",
+            "Memory that layers hold.",
+            figures.layer_bytes,
+        ),
+        (
+            "dictionary_memory_bytes",
+            "Memory of terms that are in no file yet.",
+            figures.term_bytes,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        page.single(name, "gauge", help, value);
+    }
+    let help = "Merges of layers.";
+    page.single("merges_total", "counter", help, figures.merges);
+    let help = "Checkpoints, which write layers into the store's files.";
+    page.single("checkpoints_total", "counter", help, figures.checkpoints);
+    let help = "Whether the last checkpoint failed.";
+    let has_failed = u8::from(figures.checkpoint_failure.is_some());
+    page.single("checkpoint_failed", "gauge", help, has_failed);
+    let Some(log) = figures.log else {
+        return;
+    };
+    let help = "Records that the log has taken.";
+    page.single("log_records_total", "counter", help, log.records);
+    let help = "Bytes of these records.";
+    page.single(
+        "log_payload_bytes_total",
+        "counter",
+        help,
+        log.payload_bytes,
+    );
+    let help = "Syncs of the log; records over syncs is the mean group.";
+    page.single("log_syncs_total", "counter", help, log.syncs);
+    page.single("log_files", "gauge", "Files of the log.", log.files);
+    let help = "Bytes of the log's files.";
+    page.single("log_kept_bytes", "gauge", help, log.kept_bytes);
 }
 
 fn write_engine(page: &mut Page, engine: &dyn Engine) {

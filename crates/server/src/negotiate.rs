@@ -79,6 +79,12 @@ impl Accepted {
     }
 }
 
+/// Whether a client names JSON: it gets an account where nothing is said otherwise.
+pub(crate) fn names_json(headers: &HeaderMap) -> bool {
+    let mut ranges = ranges(headers).into_iter();
+    ranges.any(|range| range.kind == "application" && range.subtype == "json" && range.quality > 0)
+}
+
 /// The best of these formats, which are in our own order.
 fn best<F: Copy>(
     formats: &[F],

@@ -4,6 +4,7 @@
 //! client does is without one: connections, queries at once, queries waiting, text, time to send a
 //! request, time to take an answer.
 
+use crate::access::Access;
 use somersault::config::Config;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -26,17 +27,30 @@ pub struct ServerOptions {
     /// Queries that stand aside while their clients take nothing, at most. Each keeps a thread and its
     /// memory, but no right to run; so many slow clients stop nobody.
     pub stalled_max: usize,
+    /// Updates and deletions that run at once. They take turns, and wait together for the disk: the
+    /// more there are, the more of them share a sync.
+    pub changes_max: usize,
+    /// Changes at once whose documents are still arriving; each holds a thread meanwhile.
+    pub uploads_max: usize,
     /// Longest query text, in bytes after decoding.
     pub text_bytes_max: u64,
+    /// Longest update text, in bytes after decoding.
+    pub update_text_bytes_max: u64,
+    /// Largest body of a write of a graph, in bytes after decompression; `None`: no limit.
+    pub body_bytes_max: Option<u64>,
     /// Time of a query, waiting included: the default, and the most that a client may ask for.
     pub timeout: Duration,
+    /// The same for a change, its document's arrival included.
+    pub update_timeout: Duration,
+    /// Who may what.
+    pub access: Access,
     /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
     pub cross_origin: bool,
     /// Whether `SERVICE` may call other endpoints, for the description.
     pub calls_out: bool,
     /// Time to send a request's head, or for the next request on an idle connection.
     pub head_timeout: Duration,
-    /// Time to send a request's body.
+    /// Time to send a request's body; of a document that is written as it comes, the longest pause.
     pub body_timeout: Duration,
     /// Time in which a client must take some part of an answer before its connection is closed.
     pub stall_timeout: Duration,
@@ -53,8 +67,14 @@ impl Default for ServerOptions {
             queries_max: (2 * cores).max(4),
             waiting_max: 256,
             stalled_max: 128,
+            changes_max: 64,
+            uploads_max: 16,
             text_bytes_max: 1 << 20,
+            update_text_bytes_max: 64 << 20,
+            body_bytes_max: None,
             timeout: Duration::from_secs(30),
+            update_timeout: Duration::from_mins(5),
+            access: Access::default(),
             cross_origin: false,
             calls_out: false,
             head_timeout: Duration::from_secs(30),
@@ -72,7 +92,11 @@ impl ServerOptions {
             bind: config.bind,
             connections_max: config.connections,
             text_bytes_max: config.text_max_bytes,
+            update_text_bytes_max: config.update_text_max_bytes,
+            body_bytes_max: config.body_max_bytes,
             timeout: config.timeout,
+            update_timeout: config.update_timeout,
+            access: Access::from_config(config),
             calls_out: !config.services.is_empty(),
             ..ServerOptions::default()
         }

@@ -1,4 +1,5 @@
-//! Calls to other endpoints for `SERVICE`, and the rules that keep them from going anywhere else.
+//! Calls to other endpoints for `SERVICE` and for documents of `LOAD`, and the rules that keep them
+//! from going anywhere else.
 //!
 //! A query is text from a stranger, and `SERVICE <http://10.0.0.1/...>` would make this server look
 //! into its own network for him. So: nothing is called unless a configured prefix allows it; an
@@ -14,15 +15,17 @@
 mod exchange;
 
 use rustls::crypto::ring;
+use somersault::rdf::format::Format;
 use somersault::results::ResultFormat;
 use somersault::stop::StopToken;
-use somersault::{ServiceClient, ServiceError};
+use somersault::{Document, ServiceClient, ServiceError};
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
+use ureq::http::header::{HeaderMap, HeaderName};
 use ureq::http::{Response, StatusCode, Uri, header};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
@@ -33,6 +36,17 @@ use ureq::{Agent, Body};
 
 /// Redirects that are followed.
 pub const REDIRECTS_MAX: usize = 5;
+
+/// What is asked of a document: what says most of itself first.
+const ACCEPT_DOCUMENT: &str = "text/turtle, application/n-triples, application/n-quads, \
+    application/trig, application/rdf+xml;q=0.9, application/ld+json;q=0.8, */*;q=0.1";
+/// Types that servers send when they do not know better.
+const VAGUE: [&str; 4] = [
+    "",
+    "text/plain",
+    "application/octet-stream",
+    "binary/octet-stream",
+];
 
 /// What is asked for: our own preference.
 const ACCEPT: &str = "application/sparql-results+json, application/sparql-results+xml;q=0.9, \
@@ -214,11 +228,16 @@ impl Connector<()> for Shared {
     }
 }
 
+/// The address that answered, after redirects; among the extensions of a response.
+#[derive(Clone)]
+struct Answered(String);
+
+/// Sends a query to an endpoint or, without one, asks for a document; follows redirects.
 fn ask(
     agent: &Agent,
     allowed: &AllowList,
     endpoint: String,
-    query: &str,
+    query: Option<&str>,
     timeout: Duration,
 ) -> Result<Response<Body>, ServiceError> {
     let mut address = endpoint;
@@ -228,14 +247,8 @@ fn ask(
                 "<{address}> is not in the list of allowed prefixes"
             )));
         }
-        let request = agent
-            .post(&address)
-            .config()
-            .timeout_global(Some(timeout))
-            .build()
-            .header(header::ACCEPT, ACCEPT)
-            .header(header::CONTENT_TYPE, "application/sparql-query");
-        let response = request.send(query).map_err(|error| match error {
+        let response = send(agent, &address, query, timeout);
+        let mut response = response.map_err(|error| match error {
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 refused(error.to_string())
             }
@@ -243,6 +256,7 @@ fn ask(
         })?;
         let status = response.status();
         if !status.is_redirection() {
+            response.extensions_mut().insert(Answered(address));
             return Ok(response);
         }
         let location = response.headers().get(header::LOCATION);
@@ -260,6 +274,53 @@ fn ask(
     Err(failed(format!("more than {REDIRECTS_MAX} redirects")))
 }
 
+fn send(
+    agent: &Agent,
+    address: &str,
+    query: Option<&str>,
+    timeout: Duration,
+) -> Result<Response<Body>, ureq::Error> {
+    match query {
+        Some(query) => agent
+            .post(address)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .header(header::ACCEPT, ACCEPT)
+            .header(header::CONTENT_TYPE, "application/sparql-query")
+            .send(query),
+        None => agent
+            .get(address)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .header(header::ACCEPT, ACCEPT_DOCUMENT)
+            .call(),
+    }
+}
+
+/// The text of a field; empty where it is not there.
+fn field(headers: &HeaderMap, name: HeaderName) -> &str {
+    let value = headers.get(name);
+    value
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+}
+
+/// The format of a document: what its sender says, or, where that is vague, what its name ends with.
+fn document_format(media_type: &str, address: &str) -> Option<Format> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    let is_vague = VAGUE
+        .iter()
+        .any(|vague| vague.eq_ignore_ascii_case(essence));
+    if !is_vague {
+        return Format::from_media_type(essence);
+    }
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    Format::from_file_name(name).or_else(|| Format::from_media_type(essence))
+}
+
 impl ServiceClient for HttpServices {
     fn select(
         &self,
@@ -270,15 +331,12 @@ impl ServiceClient for HttpServices {
     ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
         let allowed = Arc::clone(&self.allowed);
         let (endpoint, query) = (endpoint.to_owned(), query.to_owned());
-        let call = move |agent: &Agent| ask(agent, &allowed, endpoint, &query, timeout);
+        let call = move |agent: &Agent| ask(agent, &allowed, endpoint, Some(&query), timeout);
         let (head, body) = exchange::begin(self.agent(), stopped, call)?;
         if head.status != StatusCode::OK {
             return Err(failed(format!("it answered {}", head.status)));
         }
-        let media_type = head.headers.get(header::CONTENT_TYPE);
-        let media_type = media_type
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let media_type = field(&head.headers, header::CONTENT_TYPE);
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         let format = ResultFormat::ALL.into_iter().find(|format| {
             let mut types = format.accepted_types().iter();
@@ -290,6 +348,39 @@ impl ServiceClient for HttpServices {
             ))),
             Some(format) => Ok((format, Box::new(body))),
         }
+    }
+
+    fn document(
+        &self,
+        source: &str,
+        timeout: Duration,
+        stopped: StopToken,
+    ) -> Result<Document, ServiceError> {
+        let allowed = Arc::clone(&self.allowed);
+        // What follows a `#` is not sent.
+        let address = source.split('#').next().unwrap_or_default().to_owned();
+        let call = move |agent: &Agent| ask(agent, &allowed, address, None, timeout);
+        let (head, body) = exchange::begin(self.agent(), stopped, call)?;
+        if head.status != StatusCode::OK {
+            return Err(failed(format!("<{source}> answered {}", head.status)));
+        }
+        let coding = field(&head.headers, header::CONTENT_ENCODING);
+        if !(coding.is_empty() || coding == "identity") {
+            return Err(failed(format!("<{source}> came as `{coding}`, unasked")));
+        }
+        let answered = head.extensions.get::<Answered>();
+        let base = answered.map_or_else(|| source.to_owned(), |answered| answered.0.clone());
+        let media_type = field(&head.headers, header::CONTENT_TYPE);
+        let format = document_format(media_type, &base).ok_or_else(|| {
+            failed(format!(
+                "<{source}> is `{media_type}`, no format of RDF that is known"
+            ))
+        })?;
+        Ok(Document {
+            format,
+            base,
+            body: Box::new(body),
+        })
     }
 }
 
@@ -496,6 +587,31 @@ mod tests {
         let token = StopToken::starting_now(None);
         let error = asked(&address, Duration::from_secs(10), token).unwrap_err();
         assert!(!error.contains("without an answer"), "{error}");
+    }
+
+    #[test]
+    fn formats_of_documents() {
+        let address = "https://e/data/x.ttl?y=.nt#z.rdf";
+        let table = [
+            ("application/rdf+xml; charset=utf-8", Some(Format::RdfXml)),
+            ("text/turtle", Some(Format::Turtle)),
+            ("text/plain; charset=utf-8", Some(Format::Turtle)),
+            ("", Some(Format::Turtle)),
+            ("application/octet-stream", Some(Format::Turtle)),
+            ("text/html", None),
+        ];
+        for (media_type, expected) in table {
+            assert_eq!(
+                document_format(media_type, address),
+                expected,
+                "{media_type}"
+            );
+        }
+        assert_eq!(
+            document_format("text/plain", "https://e/x"),
+            Some(Format::NTriples)
+        );
+        assert_eq!(document_format("", "https://e/x"), None);
     }
 
     #[test]

@@ -353,6 +353,7 @@ mod tests {
             parse: Duration::ZERO,
             plan: Duration::ZERO,
             kind: somersault::AnswerKind::Solutions,
+            snapshot: 0,
         }
     }
 

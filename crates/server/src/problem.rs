@@ -128,11 +128,22 @@ impl Problem {
         .closing()
     }
 
+    /// 413: a document is larger than allowed.
+    pub fn too_large(limit_bytes: u64) -> Problem {
+        let detail = format!("a document may have at most {limit_bytes} bytes, decompressed");
+        let status = StatusCode::PAYLOAD_TOO_LARGE;
+        let title = "The document is too large";
+        let mut problem = Problem::new(status, "too-large", title, detail);
+        problem.0.limit = Some(limit_bytes);
+        problem.0.unit = Some(Unit::Bytes.as_str());
+        problem.with_hint("server.body_max in the configuration is the limit")
+    }
+
     /// 413: the text is longer than allowed.
     pub fn too_long(limit_bytes: u64) -> Problem {
-        let detail = format!("a query may have at most {limit_bytes} bytes");
+        let detail = format!("the text may have at most {limit_bytes} bytes");
         let status = StatusCode::PAYLOAD_TOO_LARGE;
-        let mut problem = Problem::new(status, "too-long", "The query is too long", detail);
+        let mut problem = Problem::new(status, "too-long", "The text is too long", detail);
         problem.0.limit = Some(limit_bytes);
         problem.0.unit = Some(Unit::Bytes.as_str());
         problem
@@ -189,6 +200,30 @@ impl Problem {
             Kind::Damaged => problem.retry_after("60"),
             _ => problem,
         }
+    }
+
+    /// What a failed change becomes: the same, in words for a change.
+    pub fn of_change(error: &QueryError) -> Problem {
+        let mut problem = Problem::of_query(error);
+        problem.0.title = match error.kind {
+            Kind::Syntax => "The request does not parse",
+            Kind::Unsupported => "The update uses what is not supported yet",
+            Kind::Shape => "The update is too deep or too large",
+            Kind::Timeout => "The change ran out of time",
+            Kind::Cancelled => "The change was cancelled",
+            Kind::Memory => "The change ran out of memory",
+            Kind::Damaged => "Data that the change needs is damaged",
+            Kind::Policy => "The update asks for what is not allowed here",
+            Kind::Remote => "A document or an endpoint gave no answer",
+            _ => problem.0.title,
+        };
+        problem
+    }
+
+    /// With what to do about it.
+    pub fn with_hint(mut self, hint: &'static str) -> Problem {
+        self.0.hint = Some(hint);
+        self
     }
 
     /// Names the query, or the request where there is no query yet.
@@ -276,17 +311,18 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             "An endpoint that the query asks gave no answer",
         ),
         Kind::NotFound => (S::NOT_FOUND, "not-found", "There is nothing here"),
-        Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
         Kind::Conflict => (
             S::CONFLICT,
             "conflict",
-            "The request contradicts what is there",
+            "The graph's state does not allow that",
         ),
+        // Without `Retry-After`: it stays so until somebody mends the disk.
         Kind::ReadOnly => (
             S::SERVICE_UNAVAILABLE,
             "read-only",
             "The store takes no changes",
         ),
+        Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
         Kind::Output | Kind::Internal => (
             S::INTERNAL_SERVER_ERROR,
             "internal",

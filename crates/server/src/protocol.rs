@@ -1,29 +1,38 @@
-//! The query operation of the SPARQL 1.1 Protocol: from a request to what is asked.
+//! The operations of the SPARQL 1.1 Protocol: from a request to what is asked, or wanted.
 //!
-//! | sent by | the query is | other parameters are |
+//! | sent by | the text is | other parameters are |
 //! |---|---|---|
 //! | `GET`, `HEAD` | `query=` of the address | in the address |
 //! | `POST`, `QUERY` with a form | `query=` of the form | in the form, or in the address |
 //! | `POST`, `QUERY` with `application/sparql-query` | the body | in the address |
+//! | `POST` with a form | `update=` of the form | in the form, or in the address |
+//! | `POST` with `application/sparql-update` | the body | in the address |
+//!
+//! `/sparql` takes both, `/query` and `/update` what they say. Whether somebody may change anything
+//! is known before a body is read, so that nobody else sends a long one.
 //!
 //! Strict where leniency would answer another question than was asked: two queries, a query and an
-//! update, a dataset meant for updates, text that is no UTF-8 are refused. Parameters nobody knows
-//! are passed over, as everywhere on the web. Follows clauses 2.1 and 2.1.4 of the protocol;
+//! update, a dataset meant for the other, text that is no UTF-8 are refused. Parameters nobody knows
+//! are passed over, as everywhere on the web. Follows clauses 2.1 and 2.2 of the protocol;
 //! `timeout` is ours: seconds, or a number with its unit.
 
+use crate::access::Granted;
+use crate::change::{Change, Wanted};
+use crate::fresh;
 use crate::intake::{self, Bound};
-use crate::negotiate::Accepted;
+use crate::negotiate::{self, Accepted};
 use crate::options::ServerOptions;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use axum::body::Body;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request};
+use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
 use std::time::Duration;
 
-/// The types of body that a query may come in.
+/// The types of body that a `QUERY` may have.
 pub(crate) const BODIES: &str = "application/sparql-query, application/x-www-form-urlencoded";
 /// The methods of a query endpoint.
 pub(crate) const METHODS: &str = "GET, HEAD, POST, QUERY, OPTIONS";
@@ -31,7 +40,51 @@ pub(crate) const METHODS: &str = "GET, HEAD, POST, QUERY, OPTIONS";
 const FORM: &str = "application/x-www-form-urlencoded";
 const QUERY: &str = "application/sparql-query";
 const UPDATE: &str = "application/sparql-update";
-const NO_UPDATES: &str = "updates are not available in this release";
+
+/// What an address takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Queries and updates.
+    Both,
+    /// Queries.
+    Query,
+    /// Updates.
+    Update,
+}
+
+impl Door {
+    /// The methods that are answered there.
+    pub fn methods(self) -> &'static str {
+        match self {
+            Door::Both | Door::Query => METHODS,
+            Door::Update => "POST, OPTIONS",
+        }
+    }
+
+    /// The types of body that are taken there.
+    fn bodies(self) -> Vec<&'static str> {
+        match self {
+            Door::Both => vec![QUERY, UPDATE, FORM],
+            Door::Query => vec![QUERY, FORM],
+            Door::Update => vec![UPDATE, FORM],
+        }
+    }
+}
+
+/// What a request comes to.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    /// A query.
+    Query(Asked),
+    /// An update.
+    Update(Wanted),
+}
+
+/// A text with what it is.
+enum Text {
+    Query(String),
+    Update(String),
+}
 
 /// A form's text may be three times as long as what it encodes.
 const ENCODING_FACTOR: u64 = 3;
@@ -57,6 +110,8 @@ pub(crate) struct Asked {
     pub head_only: bool,
     /// The client takes trailers.
     pub trailers: bool,
+    /// The snapshot that it must not be older than.
+    pub snapshot: Option<u64>,
 }
 
 /// What is read.
@@ -75,11 +130,14 @@ pub(crate) struct Envelope {
     pub parameters: Parameters,
 }
 
-/// Reads a request to a query endpoint.
+/// Reads a request to an endpoint. `base` is the endpoint's own address.
 pub(crate) async fn read(
     request: Request<Body>,
     options: &ServerOptions,
-) -> Result<Asked, Problem> {
+    door: Door,
+    granted: Granted,
+    base: String,
+) -> Result<Operation, Problem> {
     let (head, body) = request.into_parts();
     let mut parameters = Parameters::default();
     parameters.add(head.uri.query().unwrap_or_default().as_bytes())?;
@@ -89,30 +147,82 @@ pub(crate) async fn read(
         parameters,
     };
     let text = match envelope.method.as_str() {
-        "GET" | "HEAD" => in_parameters(&envelope)?,
-        "POST" | "QUERY" => in_body(&mut envelope, body, options).await?,
+        "GET" | "HEAD" if door != Door::Update => in_parameters(&envelope, door)?,
+        "POST" => in_body(&mut envelope, body, options, door, granted).await?,
+        "QUERY" if door != Door::Update => {
+            in_body(&mut envelope, body, options, door, granted).await?
+        }
         method => {
             intake::drain(body).await;
-            return Err(Problem::method_not_allowed(method, METHODS));
+            return Err(Problem::method_not_allowed(method, door.methods()));
         }
     };
-    if text.len() as u64 > options.text_bytes_max {
-        return Err(Problem::too_long(options.text_bytes_max));
+    match text {
+        Text::Query(text) => {
+            granted.need(Right::Read)?;
+            within(&text, options.text_bytes_max)?;
+            envelope.asked(text, options, base).map(Operation::Query)
+        }
+        Text::Update(text) => {
+            granted.need(Right::Write)?;
+            within(&text, options.update_text_bytes_max)?;
+            envelope.wanted(text, options, base).map(Operation::Update)
+        }
     }
-    envelope.asked(text, options)
+}
+
+fn within(text: &str, bytes_max: u64) -> Result<(), Problem> {
+    match text.len() as u64 > bytes_max {
+        true => Err(Problem::too_long(bytes_max)),
+        false => Ok(()),
+    }
 }
 
 impl Envelope {
-    fn asked(&self, text: String, options: &ServerOptions) -> Result<Asked, Problem> {
+    fn asked(&self, text: String, options: &ServerOptions, base: String) -> Result<Asked, Problem> {
         Ok(Asked {
             what: What::Query(text),
-            base: None,
+            base: Some(base),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
             timeout: self.timeout(options.timeout)?,
             accepted: Accepted::read(&self.headers)?,
             head_only: self.method == Method::HEAD,
             trailers: takes_trailers(&self.headers),
+            snapshot: fresh::wanted(&self.headers)?,
+        })
+    }
+
+    fn wanted(
+        &self,
+        text: String,
+        options: &ServerOptions,
+        base: String,
+    ) -> Result<Wanted, Problem> {
+        self.wanted_change(
+            Change::Update {
+                text,
+                using: self.graphs("using-graph-uri")?,
+                using_named: self.graphs("using-named-graph-uri")?,
+            },
+            options,
+            Some(base),
+        )
+    }
+
+    /// A change with what the fields say of every one.
+    pub fn wanted_change(
+        &self,
+        change: Change,
+        options: &ServerOptions,
+        base: Option<String>,
+    ) -> Result<Wanted, Problem> {
+        Ok(Wanted {
+            change,
+            base,
+            timeout: self.timeout(options.update_timeout)?,
+            snapshot: fresh::wanted(&self.headers)?,
+            wants_account: negotiate::names_json(&self.headers),
         })
     }
 
@@ -135,54 +245,79 @@ impl Envelope {
     }
 }
 
-/// The query of a `GET` or of a form.
-fn in_parameters(envelope: &Envelope) -> Result<String, Problem> {
+/// The text of a `GET` or of a form.
+fn in_parameters(envelope: &Envelope, door: Door) -> Result<Text, Problem> {
     let parameters = &envelope.parameters;
-    let updating = parameters.has("update");
-    let sent_by_form = envelope.method == Method::POST;
-    match parameters.single("query")? {
-        Some(_) if updating => Err(Problem::bad_request(
-            "either a `query` or an `update`, not both",
-        )),
-        Some(text) => {
-            if parameters.has("using-graph-uri") || parameters.has("using-named-graph-uri") {
-                return Err(Problem::bad_request(
-                    "`using-graph-uri` is for updates; a query has `default-graph-uri`",
-                ));
-            }
-            Ok(text.to_owned())
+    let refuse = |why: &str| Err(Problem::bad_request(why));
+    let has = |names: [&str; 2]| names.iter().any(|name| parameters.has(name));
+    match (parameters.single("query")?, parameters.single("update")?) {
+        (Some(_), Some(_)) => refuse("either a `query` or an `update`, not both"),
+        (Some(_), None) if door == Door::Update => {
+            refuse("this address takes updates; queries go to /sparql")
         }
-        None if updating && sent_by_form => Err(Problem::forbidden(NO_UPDATES)),
-        None if updating => Err(Problem::bad_request("an `update` is sent by POST")),
-        None => Err(Problem::bad_request("the parameter `query` is missing")),
+        (Some(_), None) if has(["using-graph-uri", "using-named-graph-uri"]) => {
+            refuse("`using-graph-uri` is for updates; a query has `default-graph-uri`")
+        }
+        (Some(text), None) => Ok(Text::Query(text.to_owned())),
+        (None, Some(_)) if envelope.method != Method::POST => refuse("an `update` is sent by POST"),
+        (None, Some(_)) if door == Door::Query => {
+            refuse("this address takes queries; updates go to /sparql or /update")
+        }
+        (None, Some(_)) if has(["default-graph-uri", "named-graph-uri"]) => {
+            refuse("`default-graph-uri` is for queries; an update has `using-graph-uri`")
+        }
+        (None, Some(text)) => Ok(Text::Update(text.to_owned())),
+        (None, None) if door == Door::Update => refuse("the parameter `update` is missing"),
+        (None, None) => refuse("the parameter `query` is missing"),
     }
 }
 
-/// The query of a `POST` or a `QUERY`.
+/// The text of a `POST` or a `QUERY`.
 async fn in_body(
     envelope: &mut Envelope,
     body: Body,
     options: &ServerOptions,
-) -> Result<String, Problem> {
-    let media_type = match body_type(&envelope.headers) {
+    door: Door,
+    granted: Granted,
+) -> Result<Text, Problem> {
+    let first = match door {
+        Door::Update => granted.need(Right::Write),
+        Door::Both | Door::Query => Ok(()),
+    };
+    let media_type = first.and_then(|()| body_type(envelope, door));
+    let media_type = media_type.and_then(|media_type| {
+        let right = if media_type == UPDATE {
+            Right::Write
+        } else {
+            Right::Read
+        };
+        granted.need(right).map(|()| media_type)
+    });
+    let media_type = match media_type {
         Ok(media_type) => media_type,
         Err(problem) => {
-            intake::drain(body).await;
-            return Err(problem);
+            intake::refuse(&envelope.headers, body).await;
+            return Err(problem.closing());
         }
     };
-    let text_bytes = options.text_bytes_max;
+    let may_update = door != Door::Query
+        && envelope.method == Method::POST
+        && granted.has(Right::Write)
+        && media_type != QUERY;
+    let text_bytes = match may_update {
+        true => options.update_text_bytes_max.max(options.text_bytes_max),
+        false => options.text_bytes_max,
+    };
     let time = options.body_timeout;
     if media_type == FORM {
-        let body_bytes = ENCODING_FACTOR * text_bytes + OTHER_PARAMETERS_BYTES;
         let bound = Bound {
-            body_bytes,
+            body_bytes: ENCODING_FACTOR * text_bytes + OTHER_PARAMETERS_BYTES,
             text_bytes,
             time,
         };
         let form = intake::read(&envelope.headers, body, bound).await?;
         envelope.parameters.add(&form)?;
-        return in_parameters(envelope);
+        return in_parameters(envelope, door);
     }
     let bound = Bound {
         body_bytes: text_bytes,
@@ -192,40 +327,57 @@ async fn in_body(
     let text = intake::read(&envelope.headers, body, bound).await?;
     if envelope.parameters.has("query") || envelope.parameters.has("update") {
         return Err(Problem::bad_request(
-            "the query is in the body, and another in the address",
+            "the text is in the body, and another in the address",
         ));
     }
-    String::from_utf8(text).map_err(|_| Problem::bad_request("the query is not UTF-8"))
+    let foreign = match media_type {
+        UPDATE => ["default-graph-uri", "named-graph-uri"],
+        _ => ["using-graph-uri", "using-named-graph-uri"],
+    };
+    if let Some(name) = foreign.iter().find(|name| envelope.parameters.has(name)) {
+        return Err(Problem::bad_request(format!(
+            "`{name}` is not for what is in the body"
+        )));
+    }
+    let text = String::from_utf8(text);
+    let text = text.map_err(|_| Problem::bad_request("the text is not UTF-8"))?;
+    Ok(match media_type {
+        UPDATE => Text::Update(text),
+        _ => Text::Query(text),
+    })
 }
 
-/// The type of a body that is taken here; 415 or 403 for others.
-fn body_type(headers: &HeaderMap) -> Result<&'static str, Problem> {
-    let refuse = |why: String| Err(Problem::unsupported_media_type(why, vec![QUERY, FORM]));
+/// The type of a body that is taken here; 415 for others.
+fn body_type(envelope: &Envelope, door: Door) -> Result<&'static str, Problem> {
+    let headers = &envelope.headers;
+    let refuse = |why: String| Err(Problem::unsupported_media_type(why, door.bodies()));
     if let Some(coding) = headers.get(CONTENT_ENCODING)
         && coding != "identity"
     {
         return refuse("a body is taken as it is, without `Content-Encoding`".to_owned());
     }
+    let list = || door.bodies().join(" or ");
     let Some(named) = headers.get(CONTENT_TYPE) else {
-        return refuse(format!(
-            "the body needs a `Content-Type`: {QUERY} or {FORM}"
-        ));
+        return refuse(format!("the body needs a `Content-Type`: {}", list()));
     };
     let named = named.to_str().unwrap_or_default();
     let (essence, rest) = named.split_once(';').unwrap_or((named, ""));
     if let Some(charset) = foreign_charset(rest) {
-        return refuse(format!("a query is UTF-8, not `{charset}`"));
+        return refuse(format!("a text is UTF-8, not `{charset}`"));
     }
-    match essence.trim().to_ascii_lowercase().as_str() {
-        FORM => Ok(FORM),
-        QUERY => Ok(QUERY),
-        UPDATE => Err(Problem::forbidden(NO_UPDATES)),
-        _ => refuse(format!("`{named}` is neither {QUERY} nor {FORM}")),
+    let essence = essence.trim().to_ascii_lowercase();
+    let found = door.bodies().into_iter().find(|known| *known == essence);
+    match found {
+        Some(UPDATE) if envelope.method != Method::POST => {
+            Err(Problem::bad_request("an update is sent by POST"))
+        }
+        Some(found) => Ok(found),
+        None => refuse(format!("`{named}` is not {}", list())),
     }
 }
 
 /// A `charset` parameter that says something else than UTF-8 or its subset ASCII.
-fn foreign_charset(parameters: &str) -> Option<&str> {
+pub(crate) fn foreign_charset(parameters: &str) -> Option<&str> {
     parameters
         .split(';')
         .filter_map(|parameter| parameter.split_once('='))

@@ -2,9 +2,8 @@
 //!
 //! | path | |
 //! |---|---|
-//! | `/sparql`, `/query` | the SPARQL protocol's query operation, in [`crate::query`] |
+//! | `/sparql`, `/query`, `/update` | the SPARQL protocol, in [`crate::query`] |
 //! | `/store`, `/data` | the Graph Store Protocol, in [`crate::graph_store`] |
-//! | `/update` | refused: updates are not in this release |
 //! | `/` | a page with a form |
 //! | `/metrics`, `/health/live`, `/health/ready` | for machines that watch |
 //! | `/api/v1/...` | our own JSON, in [`crate::api`] |
@@ -24,7 +23,8 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::routing::any;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Response, StatusCode, Uri};
+use hyper::{HeaderMap, Method, Response, StatusCode, Uri};
+use somersault::config::Right;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,17 +44,18 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
 /// All addresses of a server.
 pub(crate) fn router(edge: &Arc<Edge>) -> Router {
     Router::new()
-        .route("/sparql", any(query::endpoint))
-        .route("/sparql/", any(query::endpoint))
-        .route("/query", any(query::endpoint))
-        .route("/query/", any(query::endpoint))
+        .route("/sparql", any(query::both))
+        .route("/sparql/", any(query::both))
+        .route("/query", any(query::queries))
+        .route("/query/", any(query::queries))
+        .route("/update", any(query::updates))
+        .route("/update/", any(query::updates))
         .route("/store", any(graph_store::endpoint))
         .route("/store/", any(graph_store::endpoint))
         .route("/store/{*graph}", any(graph_store::endpoint))
         .route("/data/{*graph}", any(graph_store::endpoint))
         .route("/data", any(graph_store::endpoint))
         .route("/data/", any(graph_store::endpoint))
-        .route("/update", any(update))
         .route("/", any(page))
         .route("/metrics", any(exposition))
         .route("/health/live", any(alive))
@@ -62,6 +63,7 @@ pub(crate) fn router(edge: &Arc<Edge>) -> Router {
         .route("/api/v1/queries", any(api::list))
         .route("/api/v1/queries/{id}", any(api::one))
         .route("/api/v1/statistics", any(api::statistics))
+        .route("/api/v1/compact", any(api::compact))
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(Arc::clone(edge), sign))
         .with_state(Arc::clone(edge))
@@ -111,7 +113,15 @@ async fn page(method: Method) -> Response<Body> {
     })
 }
 
-async fn exposition(State(edge): State<Arc<Edge>>, method: Method) -> Response<Body> {
+async fn exposition(
+    State(edge): State<Arc<Edge>>,
+    headers: HeaderMap,
+    method: Method,
+) -> Response<Body> {
+    let granted = edge.options.access.grant(&headers, edge.address);
+    if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
+        return problem.into_response();
+    }
     reading(&method, || {
         let page = edge.metrics.to_text(&edge);
         text("text/plain; version=0.0.4; charset=utf-8", page)
@@ -124,17 +134,21 @@ async fn alive(method: Method) -> Response<Body> {
 
 async fn prepared(State(edge): State<Arc<Edge>>, method: Method) -> Response<Body> {
     reading(&method, || {
-        edge.readiness()
-            .map_or_else(Problem::into_response, |()| text(PLAIN, "ready\n"))
+        edge.readiness().map_or_else(Problem::into_response, |()| {
+            text(PLAIN, prepared_text(&edge))
+        })
     })
 }
 
-async fn update(method: Method) -> Response<Body> {
-    let problem = match method {
-        Method::POST => Problem::forbidden("updates are not available in this release"),
-        _ => Problem::method_not_allowed(method.as_str(), "POST"),
-    };
-    problem.into_response()
+/// It answers queries; whether it takes changes is said too, because a balancer of reads need not
+/// mind.
+fn prepared_text(edge: &Edge) -> String {
+    let is_writable = edge.engine().is_ok_and(|engine| engine.is_writable());
+    match (edge.read_only.get(), is_writable) {
+        (Some(why), _) => format!("ready\nread-only: {why}\n"),
+        (None, false) => "ready\nread-only: opened for reading\n".to_owned(),
+        (None, true) => "ready\n".to_owned(),
+    }
 }
 
 async fn nowhere(address: Uri) -> Response<Body> {

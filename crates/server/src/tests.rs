@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `script` | the engine: a query's text is what happens |
 //! | `client` | a client of a few lines that hides nothing: heads, chunks, trailers, broken bodies |
+//! | `changing` | updates, writes of graphs, rights, read-your-writes |
 //! | `asking` | the protocol: methods, types, parameters, negotiation |
 //! | `failing` | every status that is not 200 |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
@@ -11,6 +12,7 @@
 //! | `serving` | everything around it: page, metrics, probes, list of queries, connections, the end |
 
 mod asking;
+mod changing;
 mod client;
 mod failing;
 mod flowing;

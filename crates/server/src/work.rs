@@ -131,7 +131,7 @@ fn not_acceptable(kind: AnswerKind) -> QueryError {
 }
 
 /// The error of a panic, with its message for the log.
-fn bug(panic: &(dyn Any + Send)) -> QueryError {
+pub(crate) fn bug(panic: &(dyn Any + Send)) -> QueryError {
     let message = panic
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
@@ -141,7 +141,7 @@ fn bug(panic: &(dyn Any + Send)) -> QueryError {
 }
 
 /// What a client hears of a bug: that it is one. The rest is in the log.
-fn without_internals(error: QueryError) -> QueryError {
+pub(crate) fn without_internals(error: QueryError) -> QueryError {
     match error.kind {
         Kind::Internal => QueryError::new(Kind::Internal, "the query met a bug of the server")
             .with_hint("please report it with the query and this id; the server's log says more"),

@@ -6,7 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use server::{Server, ServerOptions};
+use server::{Access, Server, ServerOptions};
+use somersault::config::Right;
 use somersault::load::{self, Source, Syntax, Unwatched};
 use somersault::{Database, Options};
 use std::fmt::Write as _;
@@ -32,7 +33,10 @@ fn database() -> Database {
     let data = std::iter::once(text.into_bytes());
     let source = Source::chunks("people", Syntax::NQuads, data);
     let request = load::Request::default();
-    let options = Options::default();
+    let options = Options {
+        memory_is_writable: true,
+        ..Options::default()
+    };
     let loaded = load::load_in_memory(vec![source], &request, &options, &Unwatched);
     loaded.unwrap().0
 }
@@ -48,6 +52,10 @@ impl Served {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let server = Server::bind(ServerOptions {
             bind,
+            access: Access {
+                anonymous: Some(Right::Write),
+                tokens: Vec::new(),
+            },
             ..ServerOptions::default()
         })
         .unwrap();
@@ -118,7 +126,8 @@ fn sparqlwrapper() {
     let mut command = Command::new(&python);
     command
         .arg(scripts().join("sparqlwrapper_client.py"))
-        .arg(served.url("/sparql"));
+        .arg(served.url("/sparql"))
+        .arg(served.url("/update"));
     run("SPARQLWrapper", &python, &mut command);
 }
 
@@ -129,7 +138,8 @@ fn rdflib() {
     let mut command = Command::new(&python);
     command
         .arg(scripts().join("rdflib_client.py"))
-        .arg(served.url("/sparql"));
+        .arg(served.url("/sparql"))
+        .arg(served.url("/update"));
     run("rdflib", &python, &mut command);
 }
 
@@ -142,7 +152,8 @@ fn jena() {
     command
         .args(["-cp", &classes, "JenaClient"])
         .arg(served.url("/sparql"))
-        .arg(served.url("/store"));
+        .arg(served.url("/store"))
+        .arg(served.url("/update"));
     run("Jena", &folder.join("JenaClient.class"), &mut command);
 }
 

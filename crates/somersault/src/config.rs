@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 10] = [
+pub const KEYS: [(&str, &str, &str); 16] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -98,6 +98,16 @@ pub const KEYS: [(&str, &str, &str); 10] = [
         "server.connections",
         "1024",
         "connections served at once; more wait",
+    ),
+    (
+        "server.allow_update",
+        "false",
+        "whether everybody who reaches the server may change the graph",
+    ),
+    (
+        "server.body_max",
+        "none",
+        "largest document that is sent for a graph, decompressed",
     ),
     ("query.timeout", "30s", "time a query may take"),
     (
@@ -116,10 +126,26 @@ pub const KEYS: [(&str, &str, &str); 10] = [
         "threads of one heavy query; auto is one per core",
     ),
     ("query.text_max", "1MiB", "longest query text"),
+    ("update.text_max", "64MiB", "longest update text"),
+    (
+        "update.timeout",
+        "5m",
+        "time a change may take, its document's arrival included",
+    ),
+    (
+        "auth.tokens",
+        "",
+        "who may what: RIGHT:TOKEN, separated by commas; RIGHT is read, write or admin",
+    ),
+    (
+        "auth.anonymous",
+        "read",
+        "what may be done without a token: read or none",
+    ),
     (
         "service.allow",
         "",
-        "prefixes of endpoints that SERVICE may call, separated by commas",
+        "prefixes of addresses that SERVICE may call and LOAD may read, separated by commas",
     ),
     (
         "load.memory_limit",
@@ -133,6 +159,11 @@ pub const KEYS: [(&str, &str, &str); 10] = [
     ),
 ];
 
+const TOKENS: &str = "auth.tokens";
+const ANONYMOUS: &str = "auth.anonymous";
+const ALLOW_UPDATE: &str = "server.allow_update";
+/// Shorter secrets are guessed.
+const TOKEN_CHARS_MIN: usize = 16;
 const POOL: &str = "query.memory_pool";
 const LIMIT: &str = "query.memory_limit";
 const AUTOMATIC: &str = "auto";
@@ -228,7 +259,7 @@ impl Layers {
         KEYS.iter()
             .map(|(key, _, _)| {
                 let (value, origin) = self.get(key);
-                (*key, value, origin)
+                (*key, shown(key, value), origin)
             })
             .collect()
     }
@@ -245,7 +276,19 @@ impl Layers {
                 pool_bytes: pool,
             });
         }
+        let tokens = self.read(TOKENS, |text| list(text).iter().map(|t| token(t)).collect())?;
         Ok(Config {
+            allow_update: self.read(ALLOW_UPDATE, yes_or_no)?,
+            body_max_bytes: self.read("server.body_max", |text| match text {
+                "none" => Ok(None),
+                text => parse_size(text).map(Some).map_err(|e| e.to_string()),
+            })?,
+            update_text_max_bytes: self.size("update.text_max", 64 << 20)?,
+            update_timeout: self.read("update.timeout", |text| {
+                parse_duration(text).map_err(|e| e.to_string())
+            })?,
+            anonymous: self.anonymous()?,
+            tokens,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
             timeout: self.read("query.timeout", |text| {
@@ -260,6 +303,20 @@ impl Layers {
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
+        })
+    }
+
+    /// What may be done without a token.
+    fn anonymous(&self) -> Result<Option<Right>, ConfigError> {
+        let allow_update = self.read(ALLOW_UPDATE, yes_or_no)?;
+        self.read(ANONYMOUS, |text| match (text, allow_update) {
+            ("read", true) => Ok(Some(Right::Write)),
+            ("read", false) => Ok(Some(Right::Read)),
+            ("none", false) => Ok(None),
+            ("none", true) => Err(format!(
+                "nobody may read, but `{ALLOW_UPDATE}` lets all write"
+            )),
+            _ => Err("expected read or none".to_owned()),
         })
     }
 
@@ -293,7 +350,7 @@ impl Layers {
         parse(&value).map_err(|reason| ConfigError::BadValue {
             origin,
             key,
-            value,
+            value: shown(key, value),
             reason,
         })
     }
@@ -308,6 +365,32 @@ pub struct Machine {
     pub free_memory_bytes: u64,
 }
 
+/// What somebody may do; each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// Queries, and reading graphs.
+    Read,
+    /// Changes.
+    Write,
+    /// Seeing and cancelling what others run, and upkeep.
+    Admin,
+}
+
+/// A secret that gives a right to whoever knows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// What it is good for.
+    pub right: Right,
+    /// The secret: of RFC 6750's characters.
+    pub secret: String,
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token({:?}, not shown)", self.right)
+    }
+}
+
 /// A checked configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -315,6 +398,18 @@ pub struct Config {
     pub bind: SocketAddr,
     /// Connections served at once.
     pub connections: usize,
+    /// Whether everybody who reaches the server may change the graph.
+    pub allow_update: bool,
+    /// Largest document for a graph, in bytes, decompressed; `None`: no limit.
+    pub body_max_bytes: Option<u64>,
+    /// Longest update text.
+    pub update_text_max_bytes: u64,
+    /// Time of a change.
+    pub update_timeout: Duration,
+    /// What may be done without a token; `None`: nothing.
+    pub anonymous: Option<Right>,
+    /// Who else may what.
+    pub tokens: Vec<Token>,
     /// Time of a query.
     pub timeout: Duration,
     /// Memory of all queries together.
@@ -329,7 +424,7 @@ pub struct Config {
     pub query_threads: usize,
     /// Longest query text.
     pub text_max_bytes: u64,
-    /// Prefixes of endpoints that `SERVICE` may call.
+    /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.
     pub services: Vec<String>,
     /// Memory of a load before it spills.
     pub load_memory_bytes: u64,
@@ -357,6 +452,11 @@ impl Config {
         config
     }
 
+    /// Whether somebody may change the graph over the network.
+    pub fn may_be_changed(&self) -> bool {
+        self.allow_update || self.tokens.iter().any(|token| token.right >= Right::Write)
+    }
+
     /// A summary for a log line at start.
     pub fn summary(&self) -> String {
         format!(
@@ -369,10 +469,67 @@ impl Config {
     }
 }
 
+/// A value as people may see it: secrets stay where they are.
+fn shown(key: &str, value: String) -> String {
+    if key != TOKENS || value.is_empty() {
+        return value;
+    }
+    let rights = list(&value)
+        .into_iter()
+        .map(|entry| match entry.split_once(':') {
+            Some((right, _)) if parse_right(right).is_some() => format!("{right}:..."),
+            _ => "...".to_owned(),
+        });
+    rights.collect::<Vec<_>>().join(", ")
+}
+
+fn parse_right(name: &str) -> Option<Right> {
+    match name {
+        "read" => Some(Right::Read),
+        "write" => Some(Right::Write),
+        "admin" => Some(Right::Admin),
+        _ => None,
+    }
+}
+
+/// `RIGHT:TOKEN`, the token as `Authorization: Bearer` has it (RFC 6750 section 2.1).
+fn token(text: &str) -> Result<Token, String> {
+    let (name, secret) = text
+        .split_once(':')
+        .ok_or("expected RIGHT:TOKEN, as in read:0123456789abcdef")?;
+    let right = parse_right(name).ok_or("expected a right: read, write or admin")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    if secret.len() < TOKEN_CHARS_MIN || !secret.bytes().all(is_plain) {
+        return Err(format!(
+            "a token has at least {TOKEN_CHARS_MIN} letters, digits or characters of -._~+/="
+        ));
+    }
+    Ok(Token {
+        right,
+        secret: secret.to_owned(),
+    })
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
+}
+
 /// A list of a file in the form that a flag has.
 fn joined(list: Vec<toml::Value>) -> String {
     let text = |value| match value {
         toml::Value::String(text) => text,
+        toml::Value::Table(mut entry) if entry.len() == 2 => {
+            match (entry.remove("rights"), entry.remove("token")) {
+                (Some(toml::Value::String(rights)), Some(toml::Value::String(token))) => {
+                    format!("{rights}:{token}")
+                }
+                _ => "an entry is { token = \"...\" rights = \"read\" }".to_owned(),
+            }
+        }
         other => other.to_string(),
     };
     list.into_iter().map(text).collect::<Vec<_>>().join(",")
@@ -535,6 +692,57 @@ mod tests {
             .add_flag("--allow-service", "service.allow", flag)
             .unwrap();
         assert_eq!(layers.check(MACHINE).unwrap().services, both);
+    }
+
+    #[test]
+    fn tokens_have_rights_and_are_not_shown() {
+        let secret = "0123456789abcdef";
+        for file in [
+            format!("[auth]\ntokens = [{{ token = \"{secret}\", rights = \"write\" }}]"),
+            format!("[[auth.tokens]]\ntoken = \"{secret}\"\nrights = \"write\""),
+            format!("[auth]\ntokens = [\"write:{secret}\"]"),
+        ] {
+            let mut layers = Layers::new();
+            layers.add_file("f", &file).unwrap();
+            let config = layers.check(MACHINE).unwrap();
+            assert_eq!(config.tokens.len(), 1, "{file}");
+            assert_eq!(config.tokens[0].right, Right::Write);
+            assert_eq!(config.tokens[0].secret, secret);
+            assert!(config.may_be_changed());
+            assert_eq!(config.anonymous, Some(Right::Read));
+            let shown = format!("{:?} {config:?}", layers.show());
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        for bad in [
+            "write",
+            "write:short",
+            "all:0123456789abcdef",
+            "read:0123456789 bcdefg",
+        ] {
+            let mut layers = Layers::new();
+            let file = format!("[auth]\ntokens = [\"{bad}\"]");
+            layers.add_file("f", &file).unwrap();
+            let error = layers.check(MACHINE).unwrap_err().to_string();
+            let secret = bad.split(':').nth(1).unwrap_or("no such");
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+
+    #[test]
+    fn everybody_may_change_only_where_it_is_said() {
+        let config = Layers::new().check(MACHINE).unwrap();
+        assert!(!config.may_be_changed());
+        assert_eq!(config.anonymous, Some(Right::Read));
+        let mut layers = Layers::new();
+        layers
+            .add_flag("--allow-update", "server.allow_update", "true".to_owned())
+            .unwrap();
+        let config = layers.check(MACHINE).unwrap();
+        assert_eq!(config.anonymous, Some(Right::Write));
+        layers
+            .add_file("f", "[auth]\nanonymous = \"none\"")
+            .unwrap();
+        assert!(layers.check(MACHINE).is_err());
     }
 
     #[test]

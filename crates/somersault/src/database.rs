@@ -50,6 +50,10 @@ pub struct Options {
     pub timeout: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
+    /// Longest update text: data is sent in it.
+    pub update_text_max_bytes: u64,
+    /// Time of a change, its document's arrival included.
+    pub update_timeout: Duration,
     /// Who asks other endpoints for `SERVICE`, and reads documents for `LOAD`; `None`: both are
     /// refused.
     pub service: Option<Arc<dyn ServiceClient>>,
@@ -69,6 +73,8 @@ impl std::fmt::Debug for Options {
             .field("query_threads", &self.query_threads)
             .field("timeout", &self.timeout)
             .field("text_max_bytes", &self.text_max_bytes)
+            .field("update_text_max_bytes", &self.update_text_max_bytes)
+            .field("update_timeout", &self.update_timeout)
             .field("service", &self.service.is_some())
             .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
             .field("log", &self.log)
@@ -86,6 +92,8 @@ impl Options {
             query_threads: config.query_threads,
             timeout: config.timeout,
             text_max_bytes: config.text_max_bytes,
+            update_text_max_bytes: config.update_text_max_bytes,
+            update_timeout: config.update_timeout,
             service: None,
             checkpoint_log_bytes: Options::default().checkpoint_log_bytes,
             log: Options::default().log,
@@ -102,6 +110,8 @@ impl Default for Options {
             query_threads: 2,
             timeout: Duration::from_secs(30),
             text_max_bytes: 1 << 20,
+            update_text_max_bytes: 64 << 20,
+            update_timeout: Duration::from_mins(5),
             service: None,
             checkpoint_log_bytes: 64 << 20,
             // Long enough for clients to come back with their next change, see docs/formats/log.md.

@@ -75,6 +75,11 @@ impl GraphRead {
         &self.token
     }
 
+    /// The number of the snapshot that it sees.
+    pub fn snapshot_number(&self) -> u64 {
+        self.graph.snapshot.number()
+    }
+
     /// Gives every triple to the sink, once. Blocks until all are, or it has failed.
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
         let begun = Instant::now();

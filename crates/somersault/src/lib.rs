@@ -31,7 +31,8 @@ pub mod units;
 pub mod upkeep;
 
 pub use change::{
-    Committed, GraphTarget, GraphWrite, GraphWritten, RunningUpdate, UpdateRequest, WriteMode,
+    Committed, Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
+    UpdateRequest, WriteMode,
 };
 pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};

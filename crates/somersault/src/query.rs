@@ -104,6 +104,11 @@ impl Query {
         &self.context.token
     }
 
+    /// The number of the snapshot that it sees.
+    pub fn snapshot_number(&self) -> u64 {
+        self.graph.snapshot.number()
+    }
+
     /// What the answer is.
     pub fn kind(&self) -> AnswerKind {
         match self.plan.form {
@@ -182,10 +187,17 @@ pub(crate) struct Context {
 impl Context {
     /// Enters a request in the list of running ones; its time runs from now on.
     pub(crate) fn enter(database: &Database, request: &Request<'_>) -> Context {
+        Context::enter_for(database, request, database.options().timeout)
+    }
+
+    /// As [`Context::enter`], for a change.
+    pub(crate) fn enter_change(database: &Database, request: &Request<'_>) -> Context {
+        Context::enter_for(database, request, database.options().update_timeout)
+    }
+
+    fn enter_for(database: &Database, request: &Request<'_>, longest: Duration) -> Context {
         let options = database.options();
-        let timeout = request
-            .timeout
-            .map_or(options.timeout, |asked| asked.min(options.timeout));
+        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
         let token = StopToken::starting_now(Some(timeout));
         let entry = database.running().enter(request.text, token.clone());
         let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);

@@ -12,18 +12,24 @@
 //! | `panic` | panics |
 //! | `echo` | one row with what was asked |
 //!
+//! An update's text is such a script too; what it sends as rows counts as inserted. A document that is
+//! written is counted in bytes.
+//!
 //! Texts that begin with `!` fail before they start: `!syntax`, `!panic`.
 
-use crate::engine::{Contents, Done, Engine, Job, Memory, Started};
+use crate::change::{Change, Wanted};
+use crate::engine::{ChangeJob, Changed, Contents, Done, Engine, Job, Memory, Started};
 use crate::protocol::{Asked, What};
 use somersault::rdf::TermBuffer;
 use somersault::results::{Rows, Sink};
-use somersault::running::{Entry, Running};
+use somersault::running::{Entry, QueryId, Running};
 use somersault::stop::{StopReason, StopToken};
-use somersault::{AnswerKind, Kind, Position, QueryError, Unit};
+use somersault::{
+    AnswerKind, ChangeFigures, Documents, GraphTarget, Kind, Position, QueryError, Unit,
+};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
@@ -31,6 +37,10 @@ pub struct ScriptedEngine {
     running: Running,
     /// Rows that all queries have got rid of so far.
     pub rows: Arc<AtomicU64>,
+    /// It takes no changes.
+    pub is_closed: AtomicBool,
+    /// Commits besides the first seven.
+    pub commits: Arc<AtomicU64>,
 }
 
 impl Engine for ScriptedEngine {
@@ -62,7 +72,46 @@ impl Engine for ScriptedEngine {
     }
 
     fn snapshot(&self) -> u64 {
-        7
+        7 + self.commits.load(Ordering::SeqCst)
+    }
+
+    fn is_writable(&self) -> bool {
+        !self.is_closed.load(Ordering::SeqCst)
+    }
+
+    fn start_change(
+        &self,
+        wanted: &Wanted,
+        timeout: Duration,
+    ) -> Result<Box<dyn ChangeJob>, QueryError> {
+        let text = match &wanted.change {
+            Change::Update { text, .. } => text.clone(),
+            Change::Write { target, .. } => format!("write {target:?}"),
+            Change::Delete(target) => format!("delete {target:?}"),
+        };
+        if let Some(name) = text.strip_prefix('!') {
+            return Err(failure(name));
+        }
+        let token = StopToken::starting_now(Some(timeout));
+        Ok(Box::new(ScriptedChange {
+            wanted: wanted.clone(),
+            entry: self.running.enter(&text, token.clone()),
+            text,
+            token,
+            commits: Arc::clone(&self.commits),
+        }))
+    }
+
+    fn change_figures(&self) -> Option<ChangeFigures> {
+        Some(ChangeFigures {
+            layers: 3,
+            ..ChangeFigures::default()
+        })
+    }
+
+    fn compact(&self) -> Result<(), QueryError> {
+        std::thread::sleep(Duration::from_millis(100));
+        Ok(())
     }
 
     fn memory(&self) -> Memory {
@@ -87,6 +136,72 @@ impl Engine for ScriptedEngine {
     }
 }
 
+struct ScriptedChange {
+    wanted: Wanted,
+    text: String,
+    entry: Entry,
+    token: StopToken,
+    commits: Arc<AtomicU64>,
+}
+
+impl ChangeJob for ScriptedChange {
+    fn id(&self) -> QueryId {
+        self.entry.id()
+    }
+
+    fn token(&self) -> StopToken {
+        self.token.clone()
+    }
+
+    fn run(self: Box<Self>, documents: &mut dyn Documents) -> Result<Changed, QueryError> {
+        let mut inserted = 0;
+        while let Some((_, body)) = documents.next()? {
+            let copied = io::copy(body, &mut io::sink());
+            let unread = |error| match self.token.reason() {
+                Some(_) => failure("cancelled"),
+                None => QueryError::new(Kind::Syntax, error),
+            };
+            inserted += copied.map_err(unread)?;
+        }
+        for step in self.text.split(';') {
+            let (verb, argument) = step.trim().split_once(' ').unwrap_or((step, ""));
+            match verb {
+                "rows" => inserted += argument.parse::<u64>().unwrap_or(0),
+                "sleep" => sleep(
+                    &self.token,
+                    argument.parse().ok().map(Duration::from_millis),
+                )?,
+                "spin" => sleep(&self.token, None)?,
+                "fail" => return Err(failure(argument)),
+                "panic" => panic!("an operation met something"),
+                _ => {}
+            }
+        }
+        let snapshot = 8 + self.commits.fetch_add(1, Ordering::SeqCst);
+        let absent = Change::Delete(GraphTarget::Named("http://e/none".to_owned()));
+        Ok(Changed {
+            snapshot,
+            inserted,
+            deleted: 2,
+            is_new: matches!(self.wanted.change, Change::Write { .. }),
+            was_there: format!("{:?}", self.wanted.change) != format!("{absent:?}"),
+            ..Changed::default()
+        })
+    }
+}
+
+fn sleep(token: &StopToken, time: Option<Duration>) -> Result<(), QueryError> {
+    let begun = Instant::now();
+    while time.is_none_or(|time| begun.elapsed() < time) {
+        match token.reason() {
+            None => std::thread::sleep(Duration::from_millis(1)),
+            Some(StopReason::Deadline) => return Err(failure("timeout")),
+            Some(StopReason::Cancelled) => return Err(failure("cancelled")),
+        }
+    }
+    Ok(())
+}
+
 struct Script {
     asked: Asked,
     text: String,
@@ -103,6 +218,7 @@ impl Job for Script {
             token: self.token.clone(),
             parse: Duration::from_micros(5),
             plan: Duration::from_micros(7),
+            snapshot: 7,
             kind: if self.text.contains("ask") {
                 AnswerKind::Boolean
             } else {
@@ -219,6 +335,8 @@ fn failure(name: &str) -> QueryError {
             );
         }
         "damaged" => Kind::Damaged,
+        "conflict" => Kind::Conflict,
+        "read_only" => Kind::ReadOnly,
         "output" => Kind::Output,
         "internal" => Kind::Internal,
         _ => panic!("no such failure: {name}"),

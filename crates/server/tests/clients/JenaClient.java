@@ -4,7 +4,8 @@ import org.apache.jena.rdf.model.Model;
 import org.apache.jena.rdfconnection.RDFConnection;
 import org.apache.jena.rdfconnection.RDFConnectionRemote;
 
-/** Jena's RDFConnection, unmodified: the four forms and the graph store. Arguments: endpoint, graph store. */
+/** Jena's RDFConnection, unmodified: the four forms, updates and the graph store. Arguments: endpoint, graph
+ * store, endpoint of updates. */
 public class JenaClient {
     static void check(boolean holds, String what) {
         if (!holds) {
@@ -14,7 +15,8 @@ public class JenaClient {
 
     public static void main(String[] arguments) {
         try (RDFConnection connection = RDFConnectionRemote.newBuilder()
-                .queryEndpoint(arguments[0]).gspEndpoint(arguments[1]).build()) {
+                .queryEndpoint(arguments[0]).gspEndpoint(arguments[1])
+                .updateEndpoint(arguments[2]).build()) {
             int[] rows = {0};
             connection.querySelect("SELECT ?n { <http://e/p1> <http://e/name> ?n }", row -> {
                 check(row.getLiteral("n").getString().equals("Person 1"), row.toString());
@@ -39,6 +41,17 @@ public class JenaClient {
             check(connection.queryDescribe("DESCRIBE <http://e/p1>").size() == 2, "described");
             check(connection.fetch().size() == 4000, "the default graph");
             check(connection.fetch("http://e/graph").size() == 1, "a named graph");
+            connection.update("INSERT DATA { GRAPH <http://e/new> { <http://e/a> <http://e/b> 'x', 'y' } }");
+            check(connection.fetch("http://e/new").size() == 2, "what an update made");
+            Model one = connection.queryConstruct("CONSTRUCT { <http://e/c> <http://e/d> [] } {}");
+            connection.load("http://e/new", one);
+            check(connection.fetch("http://e/new").size() == 3, "what was loaded");
+            connection.put("http://e/new", one);
+            check(connection.fetch("http://e/new").size() == 1, "what was put");
+            connection.delete("http://e/new");
+            check(!connection.queryAsk("ASK { GRAPH <http://e/new> { ?s ?p ?o } }"), "deleted");
+            connection.load(one);
+            check(connection.fetch().size() == 4001, "the default graph has more");
         }
         System.out.println("ok");
     }

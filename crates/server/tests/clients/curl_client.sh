@@ -26,4 +26,21 @@ out=$(curl -fsS "$base/sparql" -H 'Accept: text/turtle' | grep -c 'sparql-servic
 [ "$out" -ge 1 ] || fail "service description: $out"
 out=$(curl -sS -o /dev/null -w '%{http_code}' -G "$base/sparql" --data-urlencode 'query=SELECT {')
 [ "$out" = 400 ] || fail "a query that does not parse: $out"
+status() { curl -sS -o /dev/null -w '%{http_code}' "$@"; }
+out=$(status "$base/update" --data-urlencode 'update=INSERT DATA { GRAPH <http://e/c> { <http://e/a> <http://e/b> 1, 2 } }')
+[ "$out" = 204 ] || fail "an update by form: $out"
+out=$(status "$base/sparql" -H 'Content-Type: application/sparql-update' --data 'DELETE DATA { GRAPH <http://e/c> { <http://e/a> <http://e/b> 1 } }')
+[ "$out" = 204 ] || fail "an update by POST: $out"
+out=$(curl -fsS "$base/store?graph=http://e/c" -H 'Accept: application/n-triples' | wc -l)
+[ "$out" -eq 1 ] || fail "what updates left: $out lines"
+out=$(printf '<http://e/a> <http://e/b> <c>, <d> .' | status -T - "$base/store?graph=http://e/c" -H 'Content-Type: text/turtle')
+[ "$out" = 204 ] || fail "a graph that is put, in chunks: $out"
+out=$(printf '<x> <y> <z> .' | gzip | status "$base/store?graph=http://e/c" -H 'Content-Type: text/turtle' -H 'Content-Encoding: gzip' --data-binary @-)
+[ "$out" = 204 ] || fail "a compressed document that is added: $out"
+out=$(curl -fsS "$base/store?graph=http://e/c" -H 'Accept: application/n-triples' | wc -l)
+[ "$out" -eq 3 ] || fail "a graph that was written: $out lines"
+for expected in 204 404; do
+    out=$(status -X DELETE "$base/store?graph=http://e/c")
+    [ "$out" = "$expected" ] || fail "deleting a graph: $out"
+done
 echo ok

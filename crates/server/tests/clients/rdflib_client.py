@@ -1,9 +1,10 @@
-"""rdflib's SPARQLStore, unmodified: patterns, queries, lengths, named graphs. Argument: the endpoint."""
+"""rdflib's SPARQLStore and SPARQLUpdateStore, unmodified: patterns, queries, lengths, named graphs,
+adding and removing. Arguments: the endpoint, the endpoint of updates."""
 
 import sys
 
 from rdflib import Graph, Literal, URIRef
-from rdflib.plugins.stores.sparqlstore import SPARQLStore
+from rdflib.plugins.stores.sparqlstore import SPARQLStore, SPARQLUpdateStore
 
 endpoint = sys.argv[1]
 E = "http://e/"
@@ -27,4 +28,19 @@ assert len(described) == 2, len(described)
 
 named = Graph(SPARQLStore(endpoint), identifier=URIRef(E + "graph"))
 assert [str(o) for o in named.objects(URIRef(E + "p0"), URIRef(E + "likes"))] == ["a,b\tc\n"]
+
+store = SPARQLUpdateStore(endpoint, sys.argv[2], autocommit=True)
+made = Graph(store, identifier=URIRef(E + "made"))
+triple = (URIRef(E + "new"), URIRef(E + "is"), Literal("ü \"quoted\"\n", lang="de"))
+made.add(triple)
+assert triple in made and len(made) == 1
+made.update("INSERT { ?s <http://e/also> ?o } WHERE { ?s <http://e/is> ?o }")
+assert len(made) == 2, len(made)
+made.remove((None, URIRef(E + "also"), None))
+assert len(made) == 1
+made.addN([(URIRef(E + str(n)), URIRef(E + "n"), Literal(n), made) for n in range(100)])
+assert len(made) == 101
+made.remove((None, None, None))
+assert len(made) == 0
+assert len(Graph(store, identifier=URIRef(E + "graph"))) == 1
 print("ok")

@@ -1,4 +1,5 @@
-"""SPARQLWrapper, unmodified: all four forms, GET and POST, every format it knows. Argument: the endpoint."""
+"""SPARQLWrapper, unmodified: all four forms, GET and POST, every format it knows, updates.
+Arguments: the endpoint, the endpoint of updates."""
 
 import sys
 
@@ -48,4 +49,18 @@ try:
     raise SystemExit("a query that does not parse was answered")
 except Exception as error:
     assert "QueryBadFormed" in type(error).__name__, error
+for method in (POST, POSTDIRECTLY):
+    for endpoint in sys.argv[1:3]:
+        for update, there in (("INSERT", True), ("DELETE", False)):
+            wrapper = SPARQLWrapper(endpoint)
+            wrapper.setMethod(POST)
+            if method == POSTDIRECTLY:
+                wrapper.setRequestMethod(POSTDIRECTLY)
+            wrapper.setQuery(f"{update} DATA {{ <{E}new> <{E}is> 'ü' }}")
+            assert wrapper.isSparqlUpdateRequest()
+            assert wrapper.query().response.status in (200, 204)
+            found = SPARQLWrapper(sys.argv[1])
+            found.setReturnFormat(JSON)
+            found.setQuery(f"ASK {{ <{E}new> <{E}is> 'ü' }}")
+            assert found.queryAndConvert()["boolean"] is there
 print("ok")

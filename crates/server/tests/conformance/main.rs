@@ -24,6 +24,7 @@ mod served;
 
 use client::{Answer, encoded};
 use served::Served;
+use somersault::Options;
 use std::io::Write as _;
 use std::path::PathBuf;
 use testkit::suite::data::{self, Input};
@@ -222,6 +223,14 @@ impl Sender {
             &fields,
             body.as_bytes(),
         ))
+    }
+}
+
+/// The limits of a test's queries, for a database that can be changed.
+fn writable() -> Options {
+    Options {
+        memory_is_writable: true,
+        ..engine::options(None)
     }
 }
 

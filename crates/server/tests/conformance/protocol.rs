@@ -1,12 +1,8 @@
-//! The query side of the SPARQL 1.1 Protocol: the requests of the W3C's suite, sent as it has them.
+//! The SPARQL 1.1 Protocol: the requests of the W3C's suite, sent as it has them.
 //!
 //! Requests are read from the manifest, with the path of its endpoint replaced by ours. The data is
-//! what the manifest names, under the names it gives. Left to whoever evaluates updates, and not
-//! counted: `update_dataset_default_graph`, `update_dataset_default_graphs`,
-//! `update_dataset_named_graphs`, `update_dataset_full`, `update_post_form`, `update_post_direct`,
-//! `update_base_uri`, `bad_update_get`, `bad_multiple_updates`, `bad_update_wrong_media_type`,
-//! `bad_update_missing_form_type`, `bad_update_non_utf8`, `bad_update_syntax` and
-//! `bad_update_dataset_conflict`.
+//! what the manifest names, under the names it gives; each test has a server of its own, which
+//! everybody may change.
 
 use crate::client::{self, Answer};
 use crate::engine;
@@ -15,14 +11,14 @@ use testkit::suite::requests::{Exchange, Reply};
 use testkit::suite::{Case, Kind, Results, Verdict, data, results};
 
 #[test]
-fn queries_of_the_protocol() {
-    let chosen = |case: &Case| case.kind == Kind::Protocol && !case.name.contains("update");
-    crate::run_suite("sparql11-protocol", "queries", 20, chosen, check);
+fn operations_of_the_protocol() {
+    let chosen = |case: &Case| case.kind == Kind::Protocol;
+    crate::run_suite("sparql11-protocol", "HTTP", 34, chosen, check);
 }
 
 fn check(case: &Case) -> Verdict {
     let input = data::input_of_dataset(&data::dataset(case)?);
-    let served = Served::new(engine::loaded(&input, &engine::options(None))?)?;
+    let served = Served::new(engine::loaded(&input, &crate::writable())?)?;
     if case.exchanges.is_empty() {
         return Err("the test has no requests".to_owned());
     }

@@ -1,7 +1,8 @@
 //! The real server in this process, over a database, until it is dropped.
 
-use server::{Server, ServerOptions};
+use server::{Access, Server, ServerOptions};
 use somersault::Database;
+use somersault::config::Right;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -17,8 +18,13 @@ pub struct Served {
 impl Served {
     /// Serves a database at a port that the system chooses.
     pub fn new(database: Database) -> Result<Served, String> {
+        let access = Access {
+            anonymous: Some(Right::Write),
+            tokens: Vec::new(),
+        };
         let server = Server::bind(ServerOptions {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            access,
             ..ServerOptions::default()
         });
         let server = server.map_err(|error| error.to_string())?;

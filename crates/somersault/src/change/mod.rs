@@ -39,6 +39,8 @@ mod turn;
 mod update;
 pub(crate) mod writer;
 
-pub use store_write::{GraphTarget, GraphWrite, GraphWritten, WriteMode};
+pub use store_write::{
+    Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, WriteMode,
+};
 pub use update::{Committed, RunningUpdate, UpdateRequest};
 pub(crate) use writer::Writer;

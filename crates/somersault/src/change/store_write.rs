@@ -5,13 +5,17 @@ use super::draft::Draft;
 use super::operations::{clear, named};
 use super::spool::{Into, Spool};
 use super::update::Committed;
+use super::writer::Writer;
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use crate::query::{Context, Request};
+use crate::running::QueryId;
 use crate::scan::Part;
+use crate::stop::StopToken;
 use oxrdf::NamedNode;
 use rdf::format::Format;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Which graph is written.
@@ -59,44 +63,40 @@ pub struct GraphWritten {
     pub committed: Committed,
 }
 
+/// Documents, one after the other.
+pub trait Documents {
+    /// The next one and its format; `None` after the last. What is left unread of the one before is
+    /// passed over.
+    fn next(&mut self) -> Result<Option<(Format, &mut dyn Read)>, QueryError>;
+}
+
+/// The only document.
+struct Single<'d> {
+    format: Format,
+    body: Option<&'d mut dyn Read>,
+    current: Option<&'d mut dyn Read>,
+}
+
+impl Documents for Single<'_> {
+    fn next(&mut self) -> Result<Option<(Format, &mut dyn Read)>, QueryError> {
+        self.current = self.body.take();
+        Ok(match &mut self.current {
+            Some(body) => Some((self.format, &mut **body)),
+            None => None,
+        })
+    }
+}
+
 impl Database {
     /// Writes a document into a graph: all of it or nothing.
     pub fn write_graph(&self, write: GraphWrite<'_>) -> Result<GraphWritten, QueryError> {
-        let writer = self.writer()?;
-        let begun = Instant::now();
-        let context = self.enter("write", &write.target, write.timeout);
-        let graph = target_name(&write.target)?;
-        let into = match (&write.target, &graph) {
-            (GraphTarget::Store, _) => Into::AsGiven,
-            (_, None) => Into::Default,
-            (_, Some(graph)) => Into::Graph(graph.clone()),
+        let mut documents = Single {
+            format: write.format,
+            body: Some(write.body),
+            current: None,
         };
-        let base = write.base.as_deref();
-        let token = &context.token;
-        let mut spool = Some(Spool::read(
-            "the document",
-            write.format,
-            write.body,
-            base,
-            &into,
-            token,
-        )?);
-        let mut is_new = false;
-        let committed = writer.commit(token, &mut |draft| {
-            let parts = parts_of(draft, &write.target, graph.as_ref())?;
-            is_new = parts.is_empty();
-            if write.mode == WriteMode::Replace {
-                clear(&context, draft, &parts)?;
-            }
-            spool.take().map_or(Ok(()), |spool| spool.apply(draft))
-        })?;
-        Ok(GraphWritten {
-            is_new,
-            committed: Committed {
-                exec: begun.elapsed(),
-                ..committed
-            },
-        })
+        self.start_graph_change(&write.target, write.timeout)?
+            .write(write.mode, write.base.as_deref(), &mut documents)
     }
 
     /// Removes a graph; `None` where there is none of this name. The default graph and the store
@@ -106,38 +106,126 @@ impl Database {
         target: &GraphTarget,
         timeout: Option<Duration>,
     ) -> Result<Option<Committed>, QueryError> {
+        self.start_graph_change(target, timeout)?.delete()
+    }
+
+    /// Gets ready to change a graph; from then on that is in the list of running queries.
+    pub fn start_graph_change(
+        &self,
+        target: &GraphTarget,
+        timeout: Option<Duration>,
+    ) -> Result<RunningGraphChange, QueryError> {
         let writer = self.writer()?;
-        let begun = Instant::now();
-        let context = self.enter("delete", target, timeout);
         let graph = target_name(target)?;
+        let what = match target {
+            GraphTarget::Default => "default graph".to_owned(),
+            GraphTarget::Named(name) => format!("<{name}>"),
+            GraphTarget::Store => "store".to_owned(),
+        };
+        let request = Request {
+            text: &format!("# change {what}"),
+            timeout,
+            ..Request::default()
+        };
+        Ok(RunningGraphChange {
+            context: Context::enter_change(self, &request),
+            target: target.clone(),
+            graph,
+            writer,
+        })
+    }
+}
+
+/// A change of a graph that is about to be made.
+pub struct RunningGraphChange {
+    context: Context,
+    target: GraphTarget,
+    graph: Option<NamedNode>,
+    writer: Arc<Writer>,
+}
+
+impl RunningGraphChange {
+    /// Names it in the list of running queries.
+    pub fn id(&self) -> QueryId {
+        self.context.entry.id()
+    }
+
+    /// Stops it, from anywhere; without effect once its turn is over.
+    pub fn token(&self) -> &StopToken {
+        &self.context.token
+    }
+
+    /// Writes documents into the graph: all of them or nothing.
+    pub fn write(
+        self,
+        mode: WriteMode,
+        base: Option<&str>,
+        documents: &mut dyn Documents,
+    ) -> Result<GraphWritten, QueryError> {
+        let begun = Instant::now();
+        let mut spools = self.read(base, documents)?;
+        let parse = begun.elapsed();
+        let mut is_new = false;
+        let committed = self.writer.commit(&self.context.token, &mut |draft| {
+            let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
+            is_new = parts.is_empty();
+            if mode == WriteMode::Replace {
+                clear(&self.context, draft, &parts)?;
+            }
+            spools.drain(..).try_for_each(|spool| spool.apply(draft))
+        })?;
+        Ok(GraphWritten {
+            is_new,
+            committed: Committed {
+                parse,
+                exec: begun.elapsed().saturating_sub(parse),
+                ..committed
+            },
+        })
+    }
+
+    fn read(
+        &self,
+        base: Option<&str>,
+        documents: &mut dyn Documents,
+    ) -> Result<Vec<Spool>, QueryError> {
+        let into = match (&self.target, &self.graph) {
+            (GraphTarget::Store, _) => Into::AsGiven,
+            (_, None) => Into::Default,
+            (_, Some(graph)) => Into::Graph(graph.clone()),
+        };
+        let mut spools = Vec::new();
+        while let Some((format, body)) = documents.next()? {
+            let token = &self.context.token;
+            let spool = Spool::read("the document", format, body, base, &into, token);
+            spools.push(spool.map_err(unreadable)?);
+        }
+        Ok(spools)
+    }
+
+    /// Removes the graph; `None` where there is none of this name.
+    pub fn delete(self) -> Result<Option<Committed>, QueryError> {
+        let begun = Instant::now();
         let mut is_there = true;
-        let committed = writer.commit(&context.token, &mut |draft| {
-            let parts = parts_of(draft, target, graph.as_ref())?;
+        let committed = self.writer.commit(&self.context.token, &mut |draft| {
+            let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
             is_there = !parts.is_empty();
-            clear(&context, draft, &parts)
+            clear(&self.context, draft, &parts)
         })?;
         Ok(is_there.then_some(Committed {
             exec: begun.elapsed(),
             ..committed
         }))
     }
+}
 
-    fn enter(&self, verb: &str, target: &GraphTarget, timeout: Option<Duration>) -> Context {
-        let what = match target {
-            GraphTarget::Default => "default graph".to_owned(),
-            GraphTarget::Named(name) => format!("<{name}>"),
-            GraphTarget::Store => "store".to_owned(),
-        };
-        let text = format!("# {verb} {what}");
-        Context::enter(
-            self,
-            &Request {
-                text: &text,
-                timeout,
-                ..Request::default()
-            },
-        )
+/// What cannot be read of a document that was sent is the sender's business, like what does not
+/// parse.
+fn unreadable(mut error: QueryError) -> QueryError {
+    if error.kind == Kind::Remote {
+        error.kind = Kind::Syntax;
     }
+    error
 }
 
 fn target_name(target: &GraphTarget) -> Result<Option<NamedNode>, QueryError> {

@@ -51,7 +51,7 @@ impl Database {
     /// Reads an update, which from then on is in the list of running queries.
     pub fn start_update(&self, request: &UpdateRequest<'_>) -> Result<RunningUpdate, QueryError> {
         let writer = self.writer()?;
-        let context = Context::enter(
+        let context = Context::enter_change(
             self,
             &Request {
                 text: request.text,
@@ -62,7 +62,7 @@ impl Database {
             },
         );
         let begun = Instant::now();
-        let options = parse_options(request.base, self.options().text_max_bytes);
+        let options = parse_options(request.base, self.options().update_text_max_bytes);
         let mut update = query::update::parse_update(request.text, &options)?;
         let using = graph_terms(&request.using)?;
         let using_named = graph_terms(&request.using_named)?;

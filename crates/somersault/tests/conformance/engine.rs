@@ -8,11 +8,9 @@ use somersault::stop::StopToken;
 use somersault::{Database, Options, QueryError, Request, ServiceClient, ServiceError};
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use store::disk::SimDisk;
 use testkit::suite::Case;
 use testkit::suite::data::{self, Input};
 
@@ -53,13 +51,6 @@ pub fn loaded(input: &Input, options: &Options) -> Result<Database, String> {
     let loaded = load::load_in_memory(vec![source], &request, options, &Unwatched);
     let (database, _) = loaded.map_err(|error| format!("{}: {error}", input.name))?;
     Ok(database)
-}
-
-/// A store on a disk that can be changed; an empty one where there is none.
-pub fn writable(disk: &SimDisk) -> Result<Database, String> {
-    let (disk, home) = (Arc::new(disk.clone()), Path::new("/home/store"));
-    let database = Database::open_writable_on(disk, home, &options(None));
-    database.map_err(|error| error.to_string())
 }
 
 /// The limits of a test's queries.

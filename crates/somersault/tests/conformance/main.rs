@@ -17,6 +17,7 @@ use somersault::{
 };
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use store::disk::{SimDisk, SimFaults};
 use testkit::graph::{self, Format};
 use testkit::suite::report::Skip;
@@ -109,7 +110,7 @@ struct Changing;
 impl Updates for Changing {
     fn update(&self, before: &Dataset, request: &str, base: &str) -> Result<Dataset, String> {
         let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
-        let database = engine::writable(&disk)?;
+        let database = writable(&disk)?;
         let text = graph::write(before, Format::NQuads);
         let written = database.write_graph(GraphWrite {
             target: GraphTarget::Store,
@@ -128,7 +129,7 @@ impl Updates for Changing {
         database.update(&request).map_err(|error| shown(&error))?;
         drop(database);
         let mut left = Dataset::new();
-        let database = engine::writable(&disk)?;
+        let database = writable(&disk)?;
         let dumped = dump::all(&database.graph(), &mut |quad| {
             left.insert(quad);
             Ok(())
@@ -139,7 +140,7 @@ impl Updates for Changing {
 
     fn accepts(&self, request: &str, base: &str) -> Result<bool, String> {
         let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
-        let database = engine::writable(&disk)?;
+        let database = writable(&disk)?;
         let request = UpdateRequest {
             text: request,
             base: Some(base),
@@ -195,4 +196,11 @@ fn answer(database: &Database, request: &Request<'_>) -> Result<Results, String>
 
 fn shown(error: &QueryError) -> String {
     format!("{:?}: {error}", error.kind)
+}
+
+/// A store on a disk that can be changed; an empty one where there is none.
+fn writable(disk: &SimDisk) -> Result<Database, String> {
+    let (disk, home) = (Arc::new(disk.clone()), Path::new("/home/store"));
+    let database = Database::open_writable_on(disk, home, &engine::options(None));
+    database.map_err(|error| error.to_string())
 }

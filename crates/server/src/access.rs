@@ -1,0 +1,274 @@
+//! Who may do what: what everybody may, and what bearers of tokens may (RFC 6750).
+//!
+//! A token is compared with every one there is, each over its whole length, so that the time says
+//! nothing of how much of a guess was right. 401 says that a token is missing or unknown, 403 that
+//! what is known does not suffice.
+//!
+//! What everybody may do, a page of a foreign origin may make a browser do: a form can be posted
+//! across origins without asking. So a change without a token that carries an `Origin` is refused
+//! unless that is this server itself; and where the server listens on this machine only, under a
+//! name of this machine, because a foreign name may be made to lead here (DNS rebinding). Tokens
+//! are not sent by browsers of their own accord.
+
+use crate::api;
+use crate::problem::Problem;
+use hyper::HeaderMap;
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use somersault::config::{Config, Right, Token};
+use std::net::SocketAddr;
+
+/// Rights of a server's clients.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// What may be done without a token; `None`: nothing.
+    pub anonymous: Option<Right>,
+    /// Who else may what.
+    pub tokens: Vec<Token>,
+}
+
+impl Default for Access {
+    /// Everybody may read.
+    fn default() -> Access {
+        Access {
+            anonymous: Some(Right::Read),
+            tokens: Vec::new(),
+        }
+    }
+}
+
+/// What the sender of a request may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Granted {
+    right: Option<Right>,
+    has_token: bool,
+    /// Tokens would help.
+    has_tokens: bool,
+    /// A browser sent it for a page of somebody else.
+    is_foreign: bool,
+}
+
+impl Access {
+    /// As configured.
+    pub fn from_config(config: &Config) -> Access {
+        Access {
+            anonymous: config.anonymous,
+            tokens: config.tokens.clone(),
+        }
+    }
+
+    /// Whether somebody may change the graph.
+    pub(crate) fn has_writers(&self) -> bool {
+        let rights = self.tokens.iter().map(|token| Some(token.right));
+        rights
+            .chain([self.anonymous])
+            .any(|right| right >= Some(Right::Write))
+    }
+
+    /// Whether somebody has the right to upkeep by a token.
+    pub(crate) fn has_admins(&self) -> bool {
+        self.tokens.iter().any(|token| token.right == Right::Admin)
+    }
+
+    /// What a request with these fields may do; 401 where it has a token that nobody knows.
+    pub(crate) fn grant(
+        &self,
+        headers: &HeaderMap,
+        address: SocketAddr,
+    ) -> Result<Granted, Problem> {
+        let granted = Granted {
+            right: self.anonymous,
+            has_token: false,
+            has_tokens: !self.tokens.is_empty(),
+            is_foreign: is_foreign(headers, address),
+        };
+        let mut named = headers.get_all(AUTHORIZATION).iter();
+        let (Some(named), true) = (named.next(), granted.has_tokens) else {
+            return Ok(granted);
+        };
+        let presented = bearer(named.as_bytes());
+        let mut found = None;
+        for token in &self.tokens {
+            let is_it = presented.is_some_and(|given| same(given, token.secret.as_bytes()));
+            found = found.max(is_it.then_some(token.right));
+        }
+        match found {
+            Some(right) => Ok(Granted {
+                right: Some(right).max(self.anonymous),
+                has_token: true,
+                ..granted
+            }),
+            None => Err(unauthorised(
+                "the token is not one that is known here",
+                "Bearer realm=\"somersault\", error=\"invalid_token\"",
+            )),
+        }
+    }
+}
+
+impl Granted {
+    /// Whether this may be done.
+    pub fn has(self, right: Right) -> bool {
+        self.right >= Some(right) && (right == Right::Read || self.has_token || !self.is_foreign)
+    }
+
+    /// Whether no browser says that it speaks for a page of somebody else.
+    pub fn is_from_here(self) -> bool {
+        !self.is_foreign
+    }
+
+    /// An error where this may not be done.
+    pub fn need(self, right: Right) -> Result<(), Problem> {
+        if self.has(right) {
+            return Ok(());
+        }
+        let what = match right {
+            Right::Read => "reading",
+            Right::Write => "changing the graph",
+            Right::Admin => "upkeep",
+        };
+        if self.has_token {
+            let value = "Bearer realm=\"somersault\", error=\"insufficient_scope\"";
+            let problem = Problem::forbidden(format!("{what} is beyond the right of this token"));
+            return Err(problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(value)));
+        }
+        if self.right >= Some(right) {
+            let why = format!("{what} without a token is not for pages of other origins");
+            return Err(Problem::forbidden(why));
+        }
+        if self.has_tokens {
+            let detail = format!("{what} needs a token: `Authorization: Bearer ...`");
+            return Err(unauthorised(&detail, "Bearer realm=\"somersault\""));
+        }
+        Err(Problem::forbidden(format!("{what} is not allowed here"))
+            .with_hint("start the server with --allow-update, or configure auth.tokens"))
+    }
+}
+
+fn unauthorised(detail: &str, challenge: &'static str) -> Problem {
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorised",
+        "Who are you?",
+        detail.to_owned(),
+    )
+    .with_header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+}
+
+/// The token of an `Authorization` field.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    const SCHEME: &[u8] = b"bearer ";
+    let (scheme, rest) = value.split_at_checked(SCHEME.len())?;
+    let token = rest.trim_ascii();
+    (scheme.eq_ignore_ascii_case(SCHEME) && !token.is_empty()).then_some(token)
+}
+
+/// Compares without saying, by the time it takes, where two texts differ.
+fn same(given: &[u8], known: &[u8]) -> bool {
+    let mut difference = given.len() ^ known.len();
+    for (place, byte) in known.iter().enumerate() {
+        let other = given.get(place).copied().unwrap_or(0);
+        difference |= usize::from(byte ^ other);
+    }
+    std::hint::black_box(difference) == 0
+}
+
+/// Whether a browser says that it sends this for a page of somebody else.
+fn is_foreign(headers: &HeaderMap, address: SocketAddr) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return false;
+    };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let (Ok(origin), Some(host)) = (origin.to_str(), host) else {
+        return true;
+    };
+    let is_ours = ["http://", "https://"].iter().any(|scheme| {
+        let name = origin.strip_prefix(scheme);
+        name.is_some_and(|name| name.eq_ignore_ascii_case(host))
+    });
+    let is_here = !address.ip().is_loopback() || api::is_ours(host, address.ip());
+    !(is_ours && is_here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READER: &str = "reader-reader-reader";
+    const WRITER: &str = "writer-writer-writer";
+
+    fn access(anonymous: Option<Right>) -> Access {
+        let token = |right, secret: &str| Token {
+            right,
+            secret: secret.to_owned(),
+        };
+        Access {
+            anonymous,
+            tokens: vec![token(Right::Read, READER), token(Right::Write, WRITER)],
+        }
+    }
+
+    fn granted(access: &Access, fields: &[(&'static str, &str)]) -> Result<Granted, Problem> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        access.grant(&headers, "127.0.0.1:7272".parse().unwrap())
+    }
+
+    fn status(problem: Problem) -> u16 {
+        problem.into_response().status().as_u16()
+    }
+
+    #[test]
+    fn rights_by_token() {
+        let access = access(None);
+        let nobody = granted(&access, &[]).unwrap();
+        assert_eq!(status(nobody.need(Right::Read).unwrap_err()), 401);
+        let reader = format!("bearer  {READER}");
+        let reader = granted(&access, &[("authorization", &reader)]).unwrap();
+        assert!(reader.need(Right::Read).is_ok());
+        assert_eq!(status(reader.need(Right::Write).unwrap_err()), 403);
+        let writer = format!("Bearer {WRITER}");
+        let foreign = [("authorization", &*writer), ("origin", "http://evil")];
+        assert!(granted(&access, &foreign).unwrap().has(Right::Write));
+        for wrong in [
+            "Bearer reader-reader-reade",
+            "Bearer ",
+            "Basic eDp5",
+            "Bearer x",
+        ] {
+            let problem = granted(&access, &[("authorization", wrong)]).unwrap_err();
+            assert_eq!(status(problem), 401, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pages_of_others_change_nothing() {
+        let open = Access {
+            anonymous: Some(Right::Write),
+            tokens: Vec::new(),
+        };
+        let may = |origin: Option<&str>, host: &str| {
+            let mut fields = vec![("host", host)];
+            fields.extend(origin.map(|origin| ("origin", origin)));
+            let granted = granted(&open, &fields).unwrap();
+            assert!(granted.has(Right::Read));
+            granted.has(Right::Write)
+        };
+        assert!(may(None, "localhost:7272"));
+        assert!(may(None, "whatever.example"));
+        assert!(may(Some("http://localhost:7272"), "localhost:7272"));
+        assert!(!may(Some("http://evil.example"), "localhost:7272"));
+        assert!(!may(Some("null"), "localhost:7272"));
+        assert!(!may(Some("http://evil.example:7272"), "evil.example:7272"));
+    }
+
+    #[test]
+    fn comparison() {
+        assert!(same(b"abc", b"abc"));
+        for (given, known) in [("ab", "abc"), ("abcd", "abc"), ("abd", "abc"), ("", "abc")] {
+            assert!(!same(given.as_bytes(), known.as_bytes()), "{given} {known}");
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! A change on its way: from what is wanted to its response.
+//!
+//! ```text
+//! right -> turn -> engine thread: documents -> the façade's turn -> durable commit -> outcome
+//!                      ^ feed (the body, piece by piece)                                |
+//!                  connection's task  <-------------------------------------------------+
+//! ```
+//!
+//! Changes have gates of their own, so that none waits behind queries and no query behind them:
+//! many small ones run at once, because they share the log's syncs; fewer of those whose documents
+//! are still arriving, because each holds a thread at the pace of its client. A client that goes
+//! away cancels its change unless it is being committed. The answer is 204, or 201 for a graph that
+//! was not there; with `Accept: application/json` it says in numbers what was changed.
+
+use crate::document::Content;
+use crate::edge::Edge;
+use crate::engine::{Changed, Engine};
+use crate::feed::{BodyReader, Fed, feed};
+use crate::fresh;
+use crate::gate::{Gate, Turn, Turned};
+use crate::head::{self, Spent};
+use crate::intake;
+use crate::metrics::{Metrics, Outcome};
+use crate::problem::Problem;
+use crate::query;
+use crate::routes;
+use crate::work::{bug, without_internals};
+use axum::body::Body;
+use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
+use hyper::{HeaderMap, Response, StatusCode};
+use serde_json::json;
+use somersault::running::QueryId;
+use somersault::stop::StopToken;
+use somersault::{Documents, GraphTarget, Kind, QueryError, WriteMode};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// What a request wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// What is changed.
+    pub change: Change,
+    /// What relative IRIs are resolved against.
+    pub base: Option<String>,
+    /// The time it may take.
+    pub timeout: Duration,
+    /// The snapshot that it must not be older than.
+    pub snapshot: Option<u64>,
+    /// The client reads an account of it.
+    pub wants_account: bool,
+}
+
+/// What is changed.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// What an update says.
+    Update {
+        /// Its text.
+        text: String,
+        /// IRIs of the protocol's `using-graph-uri`.
+        using: Vec<String>,
+        /// IRIs of the protocol's `using-named-graph-uri`.
+        using_named: Vec<String>,
+    },
+    /// A graph, by documents in the request's body.
+    Write {
+        /// Which.
+        target: GraphTarget,
+        /// What becomes of what it holds.
+        mode: WriteMode,
+        /// The documents.
+        content: Content,
+        /// The address of a graph that is made for them.
+        location: Option<String>,
+    },
+    /// A graph, which goes.
+    Delete(GraphTarget),
+}
+
+/// The documents of a change that has none.
+struct Nothing;
+
+impl Documents for Nothing {
+    fn next(
+        &mut self,
+    ) -> Result<Option<(somersault::rdf::format::Format, &mut dyn std::io::Read)>, QueryError> {
+        Ok(None)
+    }
+}
+
+/// A request's body with its head.
+pub(crate) struct Sent {
+    /// The head.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
+/// Makes a change, or says why not.
+pub(crate) async fn answer(
+    edge: &Arc<Edge>,
+    wanted: Wanted,
+    sent: Option<Sent>,
+    request_id: &str,
+) -> Response<Body> {
+    match carry_out(edge, wanted, sent, request_id).await {
+        Ok(response) => response,
+        Err(problem) => query::refused(problem, request_id),
+    }
+}
+
+async fn carry_out(
+    edge: &Arc<Edge>,
+    wanted: Wanted,
+    mut sent: Option<Sent>,
+    request_id: &str,
+) -> Result<Response<Body>, Problem> {
+    let arrived = Instant::now();
+    let admitted = admit(
+        edge,
+        &wanted,
+        sent.as_ref().map(|sent| &sent.headers),
+        arrived,
+    )
+    .await;
+    let (engine, turn) = match admitted {
+        Ok(admitted) => admitted,
+        Err(problem) => {
+            if let Some(sent) = sent.take() {
+                intake::refuse(&sent.headers, sent.body).await;
+                return Err(problem.closing());
+            }
+            return Err(problem);
+        }
+    };
+    let answering = Answering::to(&wanted, request_id);
+    let wait = Some(arrived.elapsed()).filter(|waited| *waited > query::WAIT_NOTED);
+    let reins = Reins::default();
+    let (outcome_sender, mut outcome) = oneshot::channel();
+    let is_too_large = Arc::new(AtomicBool::new(false));
+    let (feeder, reader) = feed(reins.is_stopped());
+    let task = Task {
+        engine,
+        timeout: wanted.timeout.saturating_sub(arrived.elapsed()),
+        wanted,
+        body: sent.is_some().then_some(reader),
+        bytes_max: edge.options.body_bytes_max,
+        is_too_large: Arc::clone(&is_too_large),
+        slot: Arc::clone(&reins.slot),
+        turn,
+        metrics: Arc::clone(&edge.metrics),
+        read_only: Arc::clone(&edge.read_only),
+        arrived,
+        request_id: request_id.to_owned(),
+    };
+    // The thread is not waited for: the channel says all there is to say.
+    drop(tokio::task::spawn_blocking(move || {
+        // Nobody listens any more when the client has gone.
+        drop(outcome_sender.send(task.run()));
+    }));
+    let mut fed = None;
+    if let Some(sent) = &mut sent {
+        tokio::select! {
+            // The outcome of a body that was fed is about to come.
+            how = feeder.run(&mut sent.body, edge.options.body_timeout) => fed = Some(how),
+            early = &mut outcome => {
+                let response = answering.ended(early, wait);
+                return conclude(edge, response, None, &is_too_large, sent).await;
+            }
+        }
+    }
+    let response = answering.ended((&mut outcome).await, wait);
+    match &mut sent {
+        Some(sent) => conclude(edge, response, fed, &is_too_large, sent).await,
+        None => response,
+    }
+}
+
+type Ended = Result<Outcomes, oneshot::error::RecvError>;
+type Outcomes = (Option<QueryId>, Result<Changed, QueryError>);
+
+/// What a response needs to know of its request.
+struct Answering {
+    wants_account: bool,
+    /// The address of a graph that was made.
+    location: Option<String>,
+    /// A graph that was to go.
+    deleted: Option<String>,
+    is_write: bool,
+    request_id: String,
+}
+
+impl Answering {
+    fn to(wanted: &Wanted, request_id: &str) -> Answering {
+        let mut answering = Answering {
+            wants_account: wanted.wants_account,
+            location: None,
+            deleted: None,
+            is_write: false,
+            request_id: request_id.to_owned(),
+        };
+        match &wanted.change {
+            Change::Update { .. } => {}
+            Change::Write { location, .. } => {
+                answering.is_write = true;
+                answering.location.clone_from(location);
+            }
+            Change::Delete(GraphTarget::Named(name)) => answering.deleted = Some(name.clone()),
+            Change::Delete(_) => {}
+        }
+        answering
+    }
+
+    fn ended(&self, ended: Ended, wait: Option<Duration>) -> Result<Response<Body>, Problem> {
+        let abandoned = QueryError::new(Kind::Internal, "the change was abandoned");
+        let (id, result) = ended.unwrap_or_else(|_| (None, Err(abandoned)));
+        let id = id.map_or_else(|| self.request_id.clone(), |id| id.to_string());
+        let changed = result.map_err(|error| Problem::of_change(&error).with_id(&id))?;
+        match &self.deleted {
+            Some(name) if !changed.was_there => {
+                Err(Problem::not_found(format!("there is no graph <{name}>")).with_id(&id))
+            }
+            _ => Ok(self.told(changed, wait, &id)),
+        }
+    }
+
+    /// The response to a change that was made.
+    fn told(&self, changed: Changed, wait: Option<Duration>, id: &str) -> Response<Body> {
+        let mut response = if self.wants_account {
+            let account = json!({
+                "snapshot": changed.snapshot,
+                "inserted": changed.inserted,
+                "deleted": changed.deleted,
+            });
+            routes::text("application/json", account.to_string())
+        } else {
+            routes::done()
+        };
+        if self.is_write && changed.is_new {
+            *response.status_mut() = StatusCode::CREATED;
+            let location = self.location.as_deref().and_then(|at| at.parse().ok());
+            if let Some(location) = location {
+                response.headers_mut().insert(LOCATION, location);
+            }
+        }
+        let headers = response.headers_mut();
+        let spent = Spent {
+            wait,
+            parse: Some(changed.parse),
+            exec: Some(changed.exec),
+            ..Spent::default()
+        };
+        headers.insert(head::QUERY_ID, head::value(id));
+        headers.insert(head::SERVER_TIMING, spent.to_value());
+        headers.insert(head::SNAPSHOT, HeaderValue::from(changed.snapshot));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(VARY, HeaderValue::from_static("accept"));
+        response
+    }
+}
+
+/// Says of a failure what the body's arrival has to do with it, and lets go of what is left of it.
+async fn conclude(
+    edge: &Edge,
+    response: Result<Response<Body>, Problem>,
+    fed: Option<Fed>,
+    is_too_large: &AtomicBool,
+    sent: &mut Sent,
+) -> Result<Response<Body>, Problem> {
+    let is_whole = fed == Some(Fed::Whole);
+    let problem = match response {
+        Ok(response) if is_whole => return Ok(response),
+        Ok(mut response) => {
+            intake::drain(std::mem::take(&mut sent.body)).await;
+            let close = HeaderValue::from_static("close");
+            response
+                .headers_mut()
+                .insert(hyper::header::CONNECTION, close);
+            return Ok(response);
+        }
+        Err(problem) => problem,
+    };
+    let limit = edge.options.body_bytes_max.unwrap_or(u64::MAX);
+    let problem = match fed {
+        _ if is_too_large.load(Ordering::Relaxed) => Problem::too_large(limit),
+        Some(Fed::TooSlow) => return Err(Problem::too_slow()),
+        Some(Fed::BrokenOff) => Problem::bad_request("the body of the request broke off"),
+        _ => problem,
+    };
+    if is_whole {
+        return Err(problem);
+    }
+    intake::drain(std::mem::take(&mut sent.body)).await;
+    Err(problem.closing())
+}
+
+/// What must hold before a change begins.
+async fn admit(
+    edge: &Edge,
+    wanted: &Wanted,
+    sent: Option<&HeaderMap>,
+    arrived: Instant,
+) -> Result<(Arc<dyn Engine>, Turn), Problem> {
+    let engine = Arc::clone(edge.engine()?);
+    if !engine.is_writable() {
+        return Err(
+            Problem::forbidden("the database was opened for reading only")
+                .with_hint("start the server with --allow-update, or with a token that may write"),
+        );
+    }
+    if let (Some(limit), Some(headers)) = (edge.options.body_bytes_max, sent)
+        && intake::announced_bytes(headers).is_some_and(|announced| announced > limit)
+    {
+        return Err(Problem::too_large(limit));
+    }
+    if let Some(number) = wanted.snapshot {
+        fresh::wait(engine.as_ref(), number, wanted.timeout).await?;
+    }
+    let gate = match sent {
+        Some(_) => &edge.uploads,
+        None => &edge.changes,
+    };
+    let left = wanted.timeout.saturating_sub(arrived.elapsed());
+    let turn = enter(gate, left, wanted.timeout, arrived).await;
+    let turn = turn.inspect_err(|_| {
+        edge.metrics
+            .change_ended(Outcome::TurnedAway, arrived.elapsed())
+    });
+    Ok((engine, turn?))
+}
+
+async fn enter(
+    gate: &Gate,
+    patience: Duration,
+    timeout: Duration,
+    arrived: Instant,
+) -> Result<Turn, Problem> {
+    gate.enter(patience).await.map_err(|turned| match turned {
+        Turned::Away => Problem::overloaded("too many changes wait for their turn"),
+        Turned::TooLate => query::out_of_time(timeout, arrived),
+    })
+}
+
+/// What the engine thread says of its change while it runs.
+#[derive(Default)]
+struct Slot {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    started: Option<(QueryId, StopToken)>,
+    is_unwanted: bool,
+}
+
+impl Slot {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of it is one assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The change can be stopped from now on; it is at once where the client has gone already.
+    fn start(&self, id: QueryId, token: StopToken) {
+        let mut state = self.state();
+        if state.is_unwanted {
+            token.cancel();
+        }
+        state.started = Some((id, token));
+    }
+
+    fn id(&self) -> Option<QueryId> {
+        self.state().started.as_ref().map(|(id, _)| *id)
+    }
+}
+
+/// Held by the handler: hyper drops it when the client goes away, and its change is cancelled. After
+/// its end that does nothing.
+#[derive(Default)]
+struct Reins {
+    slot: Arc<Slot>,
+}
+
+impl Reins {
+    fn is_stopped(&self) -> impl Fn() -> bool + Send + 'static {
+        let slot = Arc::clone(&self.slot);
+        move || {
+            let state = slot.state();
+            let started = state.started.as_ref();
+            state.is_unwanted || started.is_some_and(|(_, token)| token.reason().is_some())
+        }
+    }
+}
+
+impl Drop for Reins {
+    fn drop(&mut self) {
+        let mut state = self.slot.state();
+        state.is_unwanted = true;
+        if let Some((_, token)) = &state.started {
+            token.cancel();
+        }
+    }
+}
+
+/// What an engine thread is given.
+struct Task<S> {
+    engine: Arc<dyn Engine>,
+    wanted: Wanted,
+    timeout: Duration,
+    body: Option<BodyReader<S>>,
+    bytes_max: Option<u64>,
+    is_too_large: Arc<AtomicBool>,
+    slot: Arc<Slot>,
+    turn: Turn,
+    metrics: Arc<Metrics>,
+    read_only: Arc<OnceLock<String>>,
+    arrived: Instant,
+    request_id: String,
+}
+
+impl<S: Fn() -> bool> Task<S> {
+    /// Makes the change, a panic included.
+    fn run(mut self) -> Outcomes {
+        // Nothing of what the closure touches is used after a panic but the slot, whose state is
+        // whole at every moment.
+        let result = catch_unwind(AssertUnwindSafe(|| self.make()))
+            .unwrap_or_else(|panic| Err(bug(panic.as_ref())));
+        self.turn.end();
+        self.record(&result);
+        (self.slot.id(), result.map_err(without_internals))
+    }
+
+    fn make(&mut self) -> Result<Changed, QueryError> {
+        let job = self.engine.start_change(&self.wanted, self.timeout)?;
+        self.slot.start(job.id(), job.token());
+        match (&self.wanted.change, self.body.take()) {
+            (Change::Write { content, .. }, Some(body)) => {
+                let is_too_large = Arc::clone(&self.is_too_large);
+                let documents = content.documents(Box::new(body), self.bytes_max, is_too_large);
+                let mut documents =
+                    documents.map_err(|error| QueryError::new(Kind::Internal, error))?;
+                job.run(&mut *documents)
+            }
+            _ => job.run(&mut Nothing),
+        }
+    }
+
+    fn record(&self, result: &Result<Changed, QueryError>) {
+        let elapsed = self.arrived.elapsed();
+        let is_gone = self.slot.state().is_unwanted;
+        let outcome = match result {
+            Ok(_) => Outcome::Answered,
+            Err(_) if is_gone => Outcome::Disconnected,
+            Err(error) => Outcome::Failed(error.kind),
+        };
+        self.metrics.change_ended(outcome, elapsed);
+        if let Err(error) = result
+            && error.kind == Kind::ReadOnly
+        {
+            self.read_only.get_or_init(|| error.message.clone());
+        }
+        if let Ok(changed) = result {
+            self.metrics.changed(changed.inserted, changed.deleted);
+        }
+        let id = self.slot.id();
+        let id = id.map_or_else(|| self.request_id.clone(), |id| id.to_string());
+        match result {
+            Ok(changed) => tracing::debug!(%id, ?changed, ?elapsed, "change made"),
+            Err(error) if matches!(error.kind, Kind::Internal | Kind::Damaged | Kind::ReadOnly) => {
+                tracing::error!(%id, %error, "change failed");
+            }
+            Err(error) => tracing::debug!(%id, %error, ?elapsed, "change failed"),
+        }
+    }
+}

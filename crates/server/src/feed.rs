@@ -1,0 +1,150 @@
+//! A request's body on its way to an engine thread: the connection's task feeds, the thread reads
+//! and may block.
+//!
+//! Invariants: at most [`PIECES_MAX`] pieces are under way, so memory is flat and a slow reader slows
+//! its client down; the reader's end is an end only when the feeder said so, because a client that
+//! goes away must not make half a document look whole; a reader whose change was stopped gets an
+//! error within [`LOOK`].
+
+use crate::gate::block_on;
+use axum::body::Body;
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
+use std::io::{self, Read};
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::timeout;
+
+/// Pieces of a body under way; each is what came at once, some tens of kilobytes.
+const PIECES_MAX: usize = 8;
+/// How often a thread that waits for its client looks whether it is stopped.
+const LOOK: Duration = Duration::from_millis(20);
+
+enum Piece {
+    Data(Bytes),
+    End,
+}
+
+/// How feeding has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// With the body's end.
+    Whole,
+    /// The client sent nothing for too long.
+    TooSlow,
+    /// The body broke off.
+    BrokenOff,
+    /// Nobody reads it any more.
+    Unwanted,
+}
+
+/// The connection's end.
+pub(crate) struct Feeder {
+    pieces: Sender<Piece>,
+}
+
+/// The engine's end. `is_stopped` says whether to give up.
+pub(crate) struct BodyReader<S> {
+    pieces: Receiver<Piece>,
+    current: Bytes,
+    has_ended: bool,
+    is_stopped: S,
+}
+
+/// Both ends.
+pub(crate) fn feed<S: Fn() -> bool>(is_stopped: S) -> (Feeder, BodyReader<S>) {
+    let (sender, receiver) = channel(PIECES_MAX);
+    let reader = BodyReader {
+        pieces: receiver,
+        current: Bytes::new(),
+        has_ended: false,
+        is_stopped,
+    };
+    (Feeder { pieces: sender }, reader)
+}
+
+impl Feeder {
+    /// Gives the body to the reader until one of them ends. A client may send nothing for so long.
+    pub async fn run(self, body: &mut Body, stall: Duration) -> Fed {
+        loop {
+            let piece = match timeout(stall, body.frame()).await {
+                Err(_) => return Fed::TooSlow,
+                Ok(None) => Piece::End,
+                Ok(Some(Err(_))) => return Fed::BrokenOff,
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => Piece::Data(data),
+                    Err(_) => continue,
+                },
+            };
+            let is_end = matches!(piece, Piece::End);
+            if self.pieces.send(piece).await.is_err() {
+                return Fed::Unwanted;
+            }
+            if is_end {
+                return Fed::Whole;
+            }
+        }
+    }
+}
+
+impl<S: Fn() -> bool> Read for BodyReader<S> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() && !self.has_ended {
+            let is_stopped = &self.is_stopped;
+            let piece = block_on(self.pieces.recv(), LOOK, is_stopped)
+                .ok_or_else(|| io::Error::other("stopped while waiting for the client"))?;
+            match piece {
+                Some(Piece::Data(data)) => self.current = data,
+                Some(Piece::End) => self.has_ended = true,
+                None => {
+                    let why = "the body of the request broke off";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+                }
+            }
+        }
+        let count = into.len().min(self.current.len());
+        into[..count].copy_from_slice(&self.current.split_to(count));
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_body_arrives_whole() {
+        let (feeder, mut reader) = feed(|| false);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).map(|_| text)
+        });
+        let mut body = Body::from("abc");
+        assert_eq!(feeder.run(&mut body, LOOK).await, Fed::Whole);
+        assert_eq!(reading.await.unwrap().unwrap(), "abc");
+    }
+
+    #[test]
+    fn a_body_that_nobody_ends_is_not_whole() {
+        let (feeder, mut reader) = feed(|| false);
+        feeder
+            .pieces
+            .try_send(Piece::Data("ab".into()))
+            .ok()
+            .unwrap();
+        drop(feeder);
+        let mut text = String::new();
+        let error = reader.read_to_string(&mut text).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_reader_that_is_stopped_does_not_wait() {
+        let begun = Instant::now();
+        let (feeder, mut reader) = feed(move || begun.elapsed() > LOOK);
+        assert!(reader.read(&mut [0; 8]).is_err());
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        drop(feeder);
+    }
+}

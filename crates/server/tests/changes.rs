@@ -1,0 +1,285 @@
+//! Changes over the real engine: what is written is read back, what fails changes nothing, documents
+//! of `LOAD` come from where they may, and a store that is opened again has what was acknowledged.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
+#[path = "../src/tests/client.rs"]
+mod client;
+
+use client::{Answer, encoded};
+use server::outbound::{AllowList, HttpServices};
+use server::{Access, Server, ServerOptions};
+use somersault::config::Right;
+use somersault::load::{self, Source, Syntax, Unwatched};
+use somersault::{Database, Options};
+use std::fmt::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+const UPDATE: &str = "Content-Type: application/sparql-update";
+const TURTLE: &str = "Content-Type: text/turtle";
+const NTRIPLES: &str = "Accept: application/n-triples";
+
+struct Served {
+    address: SocketAddr,
+    database: Database,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn options() -> Options {
+    Options {
+        memory_is_writable: true,
+        ..Options::default()
+    }
+}
+
+fn in_memory(options: &Options) -> Database {
+    let data = b"<http://e/s> <http://e/p> <http://e/o> .\n".to_vec();
+    let source = Source::chunks("data", Syntax::NQuads, std::iter::once(data));
+    let loaded = load::load_in_memory(vec![source], &load::Request::default(), options, &Unwatched);
+    loaded.unwrap().0
+}
+
+impl Served {
+    fn new() -> Served {
+        Served::of(in_memory(&options()))
+    }
+
+    fn of(database: Database) -> Served {
+        let server = Server::bind(ServerOptions {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            access: Access {
+                anonymous: Some(Right::Write),
+                tokens: Vec::new(),
+            },
+            ..ServerOptions::default()
+        });
+        let server = server.unwrap();
+        let address = server.address();
+        let (end, ended) = oneshot::channel::<()>();
+        let serving = database.clone();
+        let thread = std::thread::spawn(move || {
+            server.serve(serving, async { drop(ended.await) }).unwrap();
+        });
+        Served {
+            address,
+            database,
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+
+    fn send(&self, line: &str, fields: &[&str], body: &str) -> Answer {
+        client::send(self.address, line, fields, body.as_bytes())
+    }
+
+    fn update(&self, text: &str) -> Answer {
+        self.send("POST /update", &[UPDATE], text)
+    }
+
+    fn ask(&self, pattern: &str) -> bool {
+        let query = encoded(&format!("ASK {{ {pattern} }}"));
+        let line = format!("GET /sparql?query={query}");
+        let answer = self.send(&line, &["Accept: application/sparql-results+json"], "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["boolean"] == true
+    }
+
+    fn lines(&self, graph: &str) -> usize {
+        let answer = self.send(&format!("GET /store?{graph}"), &[NTRIPLES], "");
+        match answer.status {
+            200 => answer.text().lines().count(),
+            404 => 0,
+            _ => panic!("{answer:?}"),
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn updates_are_seen_at_once() {
+    let served = Served::new();
+    for number in 1..=20 {
+        let answer = served.update(&format!(
+            "INSERT DATA {{ <http://e/n> <http://e/is> {number} }}"
+        ));
+        assert_eq!(answer.status, 204, "{answer:?}");
+        assert!(served.ask(&format!("<http://e/n> <http://e/is> {number}")));
+        let snapshot = answer.field("somersault-snapshot").parse::<u64>().unwrap();
+        assert_eq!(snapshot, served.database.snapshot_number());
+    }
+    let answer = served.update("DELETE WHERE { <http://e/n> ?p ?o }");
+    assert_eq!(answer.status, 204);
+    assert!(!served.ask("<http://e/n> ?p ?o"));
+}
+
+#[test]
+fn what_fails_changes_nothing() {
+    let served = Served::new();
+    let before = served.database.snapshot_number();
+    let answer = served.update("INSERT DATA { <http://e/a> <http://e/b> 1 } ;\nCREATE GRAPH");
+    assert_eq!(answer.problem(400)["position"]["line"], 2);
+    let twice = "INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 1 } } ; \
+                 CREATE GRAPH <http://e/g>";
+    served.update(twice).problem(409);
+    let line = "POST /update?using-graph-uri=http://e/g";
+    let with = "WITH <http://e/g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }";
+    served.send(line, &[UPDATE], with).problem(400);
+    let broken = "<http://e/a> <http://e/b> 1 .\n<http://e/a> <http://e/b> nonsense .";
+    let problem = served
+        .send("PUT /store?default", &[TURTLE], broken)
+        .problem(400);
+    assert_eq!(problem["position"]["line"], 2);
+    let foreign = "<http://e/g2> { <http://e/a> <http://e/b> 1 }";
+    let trig = ["Content-Type: application/trig"];
+    served
+        .send("POST /store?graph=http://e/g", &trig, foreign)
+        .problem(400);
+    served.update("LOAD <http://e/data>").problem(422);
+    assert_eq!(served.database.snapshot_number(), before);
+    assert_eq!(
+        (served.lines("default"), served.lines("graph=http://e/g")),
+        (1, 0)
+    );
+}
+
+#[test]
+fn graphs_are_written_and_read_back() {
+    let served = Served::new();
+    let graph = "graph=http://e/people/";
+    let put = |text: &str| {
+        served
+            .send(&format!("PUT /store?{graph}"), &[TURTLE], text)
+            .status
+    };
+    assert_eq!(put("<a> <b> <c> , <d> ."), 201);
+    assert!(served.ask("GRAPH <http://e/people/> { <http://e/people/a> ?p <http://e/people/d> }"));
+    assert_eq!(put("<a> <b> <e> ."), 204);
+    assert_eq!(served.lines(graph), 1);
+    let form = ["Content-Type: multipart/form-data; boundary=x"];
+    let parts = "--x\r\nContent-Type: text/turtle\r\n\r\n_:a <b> <f> .\r\n--x\r\nContent-Type: \
+                 application/n-triples\r\n\r\n_:a <http://e/b> <http://e/f> .\n\r\n--x--\r\n";
+    assert_eq!(
+        served
+            .send(&format!("POST /store?{graph}"), &form, parts)
+            .status,
+        204
+    );
+    assert_eq!(served.lines(graph), 3);
+    // Labels of blank nodes are those of one document.
+    assert!(!served.ask("GRAPH ?g { ?s <http://e/people/b> ?o . ?s <http://e/b> ?o2 }"));
+    let answer = served.send("POST /store", &[TURTLE], "<http://e/new> <b> <c> .");
+    assert_eq!(answer.status, 201);
+    let location = answer.field("location").to_owned();
+    assert_eq!(served.lines(&format!("graph={location}")), 1);
+    let path = location.split_once("localhost").unwrap().1;
+    assert_eq!(
+        served.send(&format!("GET {path}"), &[NTRIPLES], "").status,
+        200
+    );
+    assert_eq!(served.send(&format!("DELETE {path}"), &[], "").status, 204);
+    assert_eq!(served.send(&format!("DELETE {path}"), &[], "").status, 404);
+    let quads = ["Content-Type: application/n-quads"];
+    let two = "<http://e/a> <http://e/b> 1 <http://e/g1> .\n";
+    served.send("POST /store", &quads, two).problem(400);
+    let two =
+        "<http://e/a> <http://e/b> \"1\" <http://e/g1> .\n<http://e/a> <http://e/b> \"1\" .\n";
+    assert!(matches!(
+        served.send("POST /store", &quads, two).status,
+        201 | 204
+    ));
+    assert_eq!(
+        (served.lines("graph=http://e/g1"), served.lines("default")),
+        (1, 2)
+    );
+    assert_eq!(served.send("DELETE /store", &[], "").status, 204);
+    assert_eq!((served.lines(graph), served.lines("default")), (0, 0));
+    assert_eq!(
+        served.database.pool().used_bytes(),
+        0,
+        "memory was not given back"
+    );
+}
+
+#[test]
+fn documents_are_loaded_from_where_they_may_be() {
+    let other = Served::new();
+    let mut data = String::new();
+    for number in 0..1000 {
+        writeln!(data, "<a{number}> <b> <c> .").unwrap();
+    }
+    assert_eq!(
+        other.send("PUT /store/data.ttl", &[TURTLE], &data).status,
+        201
+    );
+    let host = format!("http://{}", other.address);
+    let allowed = AllowList::new([&*format!("{host}/store/")]).unwrap();
+    let database = in_memory(&Options {
+        service: Some(Arc::new(HttpServices::new(allowed))),
+        ..options()
+    });
+    let served = Served::of(database);
+    // It is a graph by the name that its sender was asked by.
+    let name = format!("{host}/store/data.ttl");
+    let put = format!("PUT /store?graph={}", encoded(&name));
+    assert_eq!(other.send(&put, &[TURTLE], &data).status, 201);
+    let answer = served.update(&format!("LOAD <{name}> INTO GRAPH <http://e/loaded>"));
+    assert_eq!(answer.status, 204, "{answer:?}");
+    assert_eq!(served.lines("graph=http://e/loaded"), 1000);
+    let problem = served.update(&format!("LOAD <{host}/sparql>")).problem(422);
+    assert!(
+        problem["hint"].as_str().unwrap().contains("service.allow"),
+        "{problem}"
+    );
+    let missing = format!("LOAD <{host}/store/none>");
+    served.update(&missing).problem(503);
+    let silent = missing.replace("LOAD", "LOAD SILENT");
+    assert_eq!(served.update(&silent).status, 204);
+}
+
+#[test]
+fn a_store_keeps_what_was_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store");
+    let open = || Database::open_writable(&location, &Options::default()).unwrap();
+    let served = Served::of(open());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let served = &served;
+            scope.spawn(move || {
+                for number in 0..10 {
+                    let text =
+                        format!("INSERT DATA {{ <http://e/{thread}> <http://e/n> {number} }}");
+                    assert_eq!(served.update(&text).status, 204);
+                }
+            });
+        }
+    });
+    let metrics = served.send("GET /metrics", &[], "");
+    assert!(metrics.text().contains("somersault_log_records_total 40\n"));
+    assert!(metrics.text().contains("somersault_store_quads 40\n"));
+    let compacted = served.send("POST /api/v1/compact", &[], "");
+    assert_eq!(compacted.status, 204, "{compacted:?}");
+    let metrics = served.send("GET /metrics", &[], "");
+    assert!(metrics.text().contains("somersault_checkpoints_total 1\n"));
+    assert_eq!(
+        served.update("DELETE WHERE { <http://e/0> ?p ?o }").status,
+        204
+    );
+    drop(served);
+    let served = Served::of(open());
+    assert_eq!(served.lines("default"), 30);
+    assert_eq!(served.database.snapshot_number(), 41);
+}
