@@ -159,6 +159,23 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Whether somebody else has the right to change it.
+    pub fn is_locked(&self) -> bool {
+        matches!(self, OpenError::Write(BeginError::Locked { .. }))
+    }
+
+    /// Whether there is no store.
+    pub fn is_absent(&self) -> bool {
+        use directory::OpenError as E;
+        let absent = |error: &E| matches!(error, E::Missing { .. } | E::Empty { .. });
+        match self {
+            OpenError::Directory(error) | OpenError::Write(BeginError::Store(error)) => {
+                absent(error)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it is a store, and a damaged one.
     pub fn is_damage(&self) -> bool {
         match self {
@@ -189,7 +206,8 @@ pub(crate) fn is_damaged_load(error: &LoadError) -> bool {
         LoadError::Snapshot(_)
         | LoadError::OpenDictionary(_)
         | LoadError::View(_)
-        | LoadError::Lexicon(_) => true,
+        | LoadError::Lexicon(_)
+        | LoadError::Log(LogError::Damaged { .. }) => true,
         _ => false,
     }
 }

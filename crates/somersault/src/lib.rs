@@ -7,6 +7,7 @@
 //! Deliberately does not know: HTTP, argument parsing.
 
 mod answer;
+pub mod backup;
 pub mod budget;
 pub mod change;
 pub mod config;

@@ -6,8 +6,11 @@
 //! of its hash tables, without which an input could be written to collide.
 
 use crate::database::{Database, OpenError, Options};
+use crate::error::{Kind, QueryError};
+use crate::upkeep;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use store::directory::BeginError;
 use store::disk::RealDisk;
 use store::load::{LoadOptions, Watch, load_into};
 
@@ -44,11 +47,6 @@ impl Default for Request {
     }
 }
 
-/// Whether a load failed because the store that it was to add to is damaged.
-pub fn is_damage(error: &LoadError) -> bool {
-    crate::database::is_damaged_load(error)
-}
-
 /// Why files could not be loaded in memory.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
@@ -60,13 +58,51 @@ pub enum MemoryError {
     Open(#[from] OpenError),
 }
 
-/// Loads sources into the store at `location`, all or nothing.
+/// Why files could not be loaded into a store, which is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// They could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The store has changes in its log, and could not be opened to write them into its files.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Changes in the store's log could not be written into its files.
+    #[error("the store's log holds changes, which must be written into its files before: {0}")]
+    Fold(QueryError),
+}
+
+impl StoreError {
+    /// Whether the store that was to grow is damaged.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            StoreError::Load(error) => crate::database::is_damaged_load(error),
+            StoreError::Open(error) => error.is_damage(),
+            StoreError::Fold(error) => error.kind == Kind::Damaged,
+        }
+    }
+
+    /// Whether somebody else has the right to change the store.
+    pub fn is_locked(&self) -> bool {
+        match self {
+            StoreError::Load(LoadError::Begin(error)) => {
+                matches!(error, BeginError::Locked { .. })
+            }
+            StoreError::Open(error) => error.is_locked(),
+            _ => false,
+        }
+    }
+}
+
+/// Loads sources into the store at `location`, all or nothing, on top of everything that was
+/// committed: changes that are in its log only are written into its files before.
 pub fn load(
     location: &Path,
     sources: Vec<Source<'_>>,
     request: &Request,
     progress: &dyn LoadProgress,
-) -> Result<LoadReport, LoadError> {
+) -> Result<LoadReport, StoreError> {
+    fold_log(location)?;
     let clock = clock();
     let options = options(request);
     load_into(
@@ -79,6 +115,22 @@ pub fn load(
             clock: &clock,
         },
     )
+    .map_err(StoreError::Load)
+}
+
+/// Writes what is in the log only into the files of the store, if there are both.
+fn fold_log(location: &Path) -> Result<(), StoreError> {
+    let has_records = match upkeep::tail(location) {
+        Ok(tail) => tail.records > 0,
+        // The loader says it better.
+        Err(OpenError::Directory(_)) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if has_records {
+        let database = Database::open_writable(location, &Options::default())?;
+        upkeep::compact(&database).map_err(StoreError::Fold)?;
+    }
+    Ok(())
 }
 
 /// Loads sources into memory.

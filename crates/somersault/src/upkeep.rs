@@ -1,38 +1,134 @@
-//! What an engineer does with a store directory: check it, look at its sizes.
+//! What an engineer does with a store directory: check it, look at its sizes, compact it.
 //!
-//! Neither needs a database: a check must work on a store that no database would open, and reports
+//! The first two need no database: a check must work on a store that no database would open, and reports
 //! all it finds rather than the first; sizes come from statistics and cost what those cost, not what
 //! the graph would. Terms are checked once the files are sound, because in a damaged dictionary
 //! every one of them would be a finding.
 
-use crate::database::{OpenError, open_parts};
+use crate::change::open;
+use crate::database::{Database, OpenError};
+use crate::error::{Kind, QueryError};
 use rdf::Lexicon;
 use rdf::TermBuffer;
-use rdf::dictionary::Dictionary;
+use rdf::dictionary::{Dictionary, DictionaryView};
 use std::path::Path;
+use std::time::Duration;
 use store::check::{Finding, IdLimits};
 use store::directory::{self, Opened};
-use store::disk::RealDisk;
+use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
+use store::log::{self, LogError};
 use store::statistics::SnapshotStatistics;
 
+pub use store::log::Torn;
+
+/// How often a look at the log begins again, where a live writer has trimmed it meanwhile.
+const TRIES: u32 = 10;
+
+/// What a check has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is wrong; nothing with a sound store.
+    pub findings: Vec<Finding>,
+    /// What the log adds to the files.
+    pub tail: Tail,
+}
+
+/// The part of a log that no file of the store holds yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// Records.
+    pub records: u64,
+    /// Bytes of their payloads.
+    pub bytes: u64,
+    /// Where a record was cut off that nobody was told of: what a crash leaves, and no damage.
+    pub torn: Option<Torn>,
+}
+
 /// Verifies every checksum and every invariant of the store at `location`: files, graph,
-/// dictionary. An empty list is a sound store. Reads every byte. What is no store at all, or cannot
-/// be read, is an error.
-pub fn check(location: &Path) -> Result<Vec<Finding>, OpenError> {
-    let opened = match directory::open(&RealDisk, location) {
+/// dictionary, log. Reads every byte, and applies the log's records. What is no store at all, or
+/// cannot be read, is an error.
+pub fn check(location: &Path) -> Result<Checked, OpenError> {
+    check_on(&RealDisk, location)
+}
+
+/// [`check`] on another disk.
+pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> {
+    let opened = match directory::open(disk, location) {
         Ok(opened) => opened,
         Err(error) => {
             let finding = Finding::from(&error);
             let error = OpenError::from(error);
             return if error.is_damage() {
-                Ok(vec![finding])
+                Ok(Checked {
+                    findings: vec![finding],
+                    ..Checked::default()
+                })
             } else {
                 Err(error)
             };
         }
     };
-    Ok(check_opened(&opened))
+    let mut findings = check_opened(&opened);
+    let tail = match tail_on(disk, location) {
+        Ok(tail) => tail,
+        Err(OpenError::Log(LogError::Damaged { file, offset, what })) => {
+            findings.push(of_log(&file, format!("byte {offset}"), what));
+            Tail::default()
+        }
+        Err(error) => return Err(error),
+    };
+    if findings.is_empty() && tail.records > 0 {
+        // Whole records may still say what makes no sense.
+        match open::for_reading(disk, location) {
+            Ok(_) => {}
+            Err(OpenError::Replay(error)) => {
+                let folder = Path::new(log::LOG);
+                findings.push(of_log(folder, "records".to_owned(), error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Checked { findings, tail })
+}
+
+fn of_log(file: &Path, place: String, what: String) -> Finding {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    let file = match name == log::LOG {
+        true => log::LOG.to_owned(),
+        false => format!("{}/{}", log::LOG, name.to_string_lossy()),
+    };
+    Finding { file, place, what }
+}
+
+/// What the log of the store at `location` adds to its files; damage is an error.
+pub fn tail(location: &Path) -> Result<Tail, OpenError> {
+    tail_on(&RealDisk, location)
+}
+
+fn tail_on(disk: &dyn Disk, location: &Path) -> Result<Tail, OpenError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let opened = directory::open(disk, location)?;
+        let manifest = opened.manifest();
+        match log::examine(disk, location, manifest.snapshot() + 1) {
+            Ok(recovery) => {
+                return Ok(Tail {
+                    records: recovery.records,
+                    bytes: recovery.bytes,
+                    torn: recovery.torn,
+                });
+            }
+            Err(error) => {
+                // A live writer may have trimmed the log behind a newer generation.
+                let now = directory::open(disk, location)?.manifest().generation;
+                if now == manifest.generation || tries == TRIES {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
 }
 
 fn check_opened(opened: &Opened) -> Vec<Finding> {
@@ -99,6 +195,10 @@ pub struct Sizes {
     pub objects: u64,
     /// Characteristic sets of subjects and of objects.
     pub sets: (u64, u64),
+    /// The number of the last commit.
+    pub snapshot: u64,
+    /// What the log adds to the files; counted in all other numbers but `files`.
+    pub tail: Tail,
     /// Bytes of each file with its checksums, ascending by name.
     pub files: Vec<(String, u64)>,
     /// Each predicate's text with its edges, distinct subjects and objects; most edges first.
@@ -118,13 +218,16 @@ pub enum SizesError {
     Lexicon(#[from] rdf::LexiconError),
 }
 
-/// The sizes of the store at `location`.
+/// The sizes of the store at `location`, as its last durable commit left it.
 pub fn sizes(location: &Path) -> Result<Sizes, SizesError> {
-    let opened = directory::open(&RealDisk, location).map_err(OpenError::from)?;
-    let (snapshot, dictionary) = open_parts(&opened)?;
-    let statistics = snapshot.statistics(usize::MAX).map_err(OpenError::from)?;
-    let counts = dictionary.counts();
-    let (predicates, classes) = named(&statistics, &dictionary)?;
+    let disk = &RealDisk;
+    let tail = tail_on(disk, location)?;
+    let graph = open::for_reading(disk, location)?;
+    let opened = directory::open(disk, location).map_err(OpenError::from)?;
+    let statistics = graph.snapshot.statistics(usize::MAX);
+    let statistics = statistics.map_err(OpenError::from)?;
+    let counts = graph.dictionary.counts();
+    let (predicates, classes) = named(&statistics, &graph.dictionary)?;
     Ok(Sizes {
         quads: statistics.quads,
         terms: counts.iris + counts.blank_nodes + counts.literals + counts.triple_terms,
@@ -135,6 +238,8 @@ pub fn sizes(location: &Path) -> Result<Sizes, SizesError> {
             statistics.out_sets.sets.len() as u64,
             statistics.in_sets.sets.len() as u64,
         ),
+        snapshot: graph.snapshot.number(),
+        tail,
         files: opened.sizes(),
         predicates,
         classes,
@@ -146,7 +251,7 @@ type Named = (Vec<(String, [u64; 3])>, Vec<(String, u64)>);
 /// Predicates and classes with their texts.
 fn named(
     statistics: &SnapshotStatistics,
-    dictionary: &Dictionary,
+    dictionary: &DictionaryView,
 ) -> Result<Named, rdf::LexiconError> {
     let mut ids: Vec<_> = statistics
         .predicates
@@ -170,4 +275,15 @@ fn named(
     predicates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     classes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     Ok((predicates, classes))
+}
+
+/// Writes all changes into the files of a store, and waits where that is being done already.
+pub fn compact(database: &Database) -> Result<(), QueryError> {
+    const PAUSE: Duration = Duration::from_millis(50);
+    loop {
+        match database.compact() {
+            Err(error) if error.kind == Kind::Conflict => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
 }

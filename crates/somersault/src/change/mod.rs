@@ -28,7 +28,7 @@
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod draft;
-mod files;
+pub(crate) mod files;
 pub(crate) mod keeper;
 pub(crate) mod open;
 mod operations;

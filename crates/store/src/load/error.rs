@@ -2,6 +2,7 @@
 
 use super::report::Rejection;
 use crate::directory::{self, BeginError};
+use crate::log::LogError;
 use crate::parts::PartError;
 use crate::snapshot::SnapshotError;
 use crate::view::ViewError;
@@ -34,6 +35,15 @@ pub enum LoadError {
         name: String,
         /// The extensions that are known.
         known: String,
+    },
+    /// The store's log was not accepted.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The store's log holds changes that its files do not.
+    #[error("{}: its log holds changes that are not in its files yet; compact it first", path.display())]
+    Pending {
+        /// The store.
+        path: PathBuf,
     },
     /// A statement is malformed, and the load was to stop at the first such one.
     #[error("{0}")]

@@ -90,8 +90,9 @@ pub use options::{LoadOptions, OnError, Watch};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::Source;
 
-use crate::directory;
+use crate::directory::{self, SNAPSHOT_COUNT};
 use crate::disk::Disk;
+use crate::log;
 use crate::parts::MemoryParts;
 use crate::snapshot::Snapshot;
 use existing::Existing;
@@ -112,9 +113,13 @@ pub fn load_into(
 ) -> Result<LoadReport, LoadError> {
     preflight::check(&sources, options)?;
     let generation = directory::begin(disk, location)?;
-    let before = match generation.previous() {
-        Some(_) => Some(open_existing(disk, location)?),
+    let previous = match generation.previous() {
+        Some(_) => Some(existing_without_log(disk, location)?),
         None => None,
+    };
+    let (before, snapshot) = match previous {
+        Some((view, dictionary, snapshot)) => (Some((view, dictionary)), Some(snapshot + 1)),
+        None => (None, None),
     };
     let scratch = DiskScratch::new(disk, generation.directory());
     let job = Job {
@@ -131,11 +136,13 @@ pub fn load_into(
         blank_nodes,
     } = pipeline::run(&job, sources)?;
     let start = (watch.clock)();
-    let counts = BTreeMap::from([
+    let mut counts = BTreeMap::from([
         ("quads".to_owned(), report.quads),
         ("terms".to_owned(), report.terms),
         (BLANK_NODES_COUNT.to_owned(), blank_nodes),
     ]);
+    // A load into a store is a commit like any other: the log goes on behind it.
+    counts.extend(snapshot.map(|number| (SNAPSHOT_COUNT.to_owned(), number)));
     generation.commit(counts)?;
     report
         .phases
@@ -143,8 +150,19 @@ pub fn load_into(
     Ok(report)
 }
 
-fn open_existing(disk: &dyn Disk, location: &Path) -> Result<(Snapshot, Dictionary), LoadError> {
+/// What the store holds, and the number of its last commit. A log whose records no generation holds
+/// yet is refused, because they would be behind what is loaded now.
+fn existing_without_log(
+    disk: &dyn Disk,
+    location: &Path,
+) -> Result<(Snapshot, Dictionary, u64), LoadError> {
     let opened = directory::open(disk, location)?;
+    let snapshot = opened.manifest().snapshot();
+    if log::pending(disk, location, snapshot + 1)? {
+        return Err(LoadError::Pending {
+            path: location.to_owned(),
+        });
+    }
     let blank_nodes = opened
         .manifest()
         .counts
@@ -152,7 +170,7 @@ fn open_existing(disk: &dyn Disk, location: &Path) -> Result<(Snapshot, Dictiona
         .copied()
         .unwrap_or(0);
     let dictionary = open_dictionary(&opened, blank_nodes)?;
-    Ok((Snapshot::open(&opened)?, dictionary))
+    Ok((Snapshot::open(&opened)?, dictionary, snapshot))
 }
 
 /// Loads the sources into memory: the same bytes as on a disk, in regions of this process. There is

@@ -1,0 +1,244 @@
+//! Copies of a store that can be trusted: backup beside a live writer, and restore.
+//!
+//! A backup is a store of its own: the graph as the last durable commit left it, written anew as one
+//! generation with an empty log. Reading needs no lock, so nobody waits for a backup, and what is
+//! committed meanwhile is not in it. It carries the number of its snapshot and the ids of its terms,
+//! so that a log of later records could go on from it.
+//!
+//! What was written is checked as `check` does before anybody is told that it is done: a backup that
+//! was never read is a hope. A failure, and a cancel, leave nothing behind. The cost is that of a
+//! checkpoint, and of reading the copy once.
+
+use crate::change::files::write_graph;
+use crate::change::keeper::counts_of;
+use crate::change::open;
+use crate::database::{Graph, OpenError};
+use crate::error::{Kind, QueryError};
+use crate::upkeep::{self, Checked};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use store::delta::dictionary::Spilling;
+use store::directory::{self, BeginError, LOCK, begin};
+use store::disk::{Disk, RealDisk};
+
+/// Memory in which the dictionary's hashes are sorted.
+const SORT_BYTES: u64 = 256 << 20;
+
+/// What was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The number of the last commit that it holds.
+    pub snapshot: u64,
+    /// Distinct quads.
+    pub quads: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// How long it took, checking included.
+    pub elapsed: Duration,
+}
+
+/// Why there is no copy. Nothing was left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// What was to be copied could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There is a store or something else where the copy was to be.
+    #[error("{path}: {what}; name a directory that does not exist yet, or an empty one")]
+    Taken {
+        /// The place.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
+    /// What was to be copied is damaged.
+    #[error("{path}: {what}; `somersault check` names all that is wrong with it")]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// The first finding.
+        what: String,
+    },
+    /// The copy could not be written.
+    #[error("{path}: {error}")]
+    Write {
+        /// The place.
+        path: PathBuf,
+        /// What failed.
+        error: QueryError,
+    },
+    /// What was written is not what was to be written.
+    #[error("{path}: what was written cannot be read again and was removed: {what}")]
+    Unverified {
+        /// The place.
+        path: PathBuf,
+        /// The first finding.
+        what: String,
+    },
+}
+
+impl CopyError {
+    /// Whether a store is damaged, the copied one or the copy.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            CopyError::Open(error) => error.is_damage(),
+            CopyError::Damaged { .. } | CopyError::Unverified { .. } => true,
+            CopyError::Write { error, .. } => error.kind == Kind::Damaged,
+            CopyError::Taken { .. } => false,
+        }
+    }
+
+    /// Whether it was stopped.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, CopyError::Write { error, .. } if error.kind == Kind::Cancelled)
+    }
+
+    /// Whether the place for the copy was the wrong one.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, CopyError::Taken { .. })
+    }
+}
+
+/// Copies the store at `location`, as the last durable commit left it, to `destination`, which must
+/// not exist or be empty: also beside a process that changes the store. `is_stopped` is asked now
+/// and then.
+pub fn backup(
+    location: &Path,
+    destination: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Copied, CopyError> {
+    let inside = |outer: &Path, inner: &Path| {
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        whole(inner).starts_with(whole(outer))
+    };
+    if inside(location, destination) {
+        return Err(CopyError::Taken {
+            path: destination.to_owned(),
+            what: "it is within the store that is to be copied".to_owned(),
+        });
+    }
+    backup_on(&RealDisk, location, destination, is_stopped)
+}
+
+/// [`backup`] on another disk.
+pub fn backup_on(
+    disk: &dyn Disk,
+    location: &Path,
+    destination: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Copied, CopyError> {
+    let begun = Instant::now();
+    let taken = |what: &str| CopyError::Taken {
+        path: destination.to_owned(),
+        what: what.to_owned(),
+    };
+    let is_there = match disk.list(destination) {
+        Ok(names) if names.is_empty() => true,
+        Ok(_) if directory::open(disk, destination).is_ok() => {
+            return Err(taken("there is a store already"));
+        }
+        Ok(names) => {
+            let what = format!("it is not empty, there is {}", names[0]);
+            return Err(taken(&what));
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(taken(&error.to_string())),
+    };
+    let graph = open::for_reading(disk, location)?;
+    let copied = write(disk, &graph, destination, is_stopped)
+        .and_then(|()| verified(disk, &graph, destination));
+    match copied {
+        Ok(bytes) => Ok(Copied {
+            snapshot: graph.snapshot.number(),
+            quads: graph.quads,
+            bytes,
+            elapsed: begun.elapsed(),
+        }),
+        Err(error) => {
+            remove(disk, destination, is_there);
+            Err(error)
+        }
+    }
+}
+
+/// Makes a store at `location` of a backup, which is checked first, as the copy is afterwards.
+pub fn restore(
+    backup: &Path,
+    location: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Copied, CopyError> {
+    let Checked { findings, .. } = upkeep::check(backup)?;
+    if let Some(finding) = findings.first() {
+        return Err(CopyError::Damaged {
+            path: backup.to_owned(),
+            what: finding.to_string(),
+        });
+    }
+    self::backup(backup, location, is_stopped)
+}
+
+fn write(
+    disk: &dyn Disk,
+    graph: &Graph,
+    destination: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<(), CopyError> {
+    let failed = |error: QueryError| CopyError::Write {
+        path: destination.to_owned(),
+        error,
+    };
+    let not_begun = |error: BeginError| failed(QueryError::new(Kind::Output, error));
+    let generation = begin(disk, destination).map_err(not_begun)?;
+    let spilling = Spilling::Above {
+        limit_bytes: SORT_BYTES,
+        disk,
+        directory: generation.directory(),
+    };
+    write_graph(graph, &generation, spilling, is_stopped).map_err(failed)?;
+    generation.commit(counts_of(graph)).map_err(not_begun)?;
+    Ok(())
+}
+
+/// Reads the copy as `check` does, and gives its size.
+fn verified(disk: &dyn Disk, graph: &Graph, destination: &Path) -> Result<u64, CopyError> {
+    let unverified = |what: String| CopyError::Unverified {
+        path: destination.to_owned(),
+        what,
+    };
+    let checked = upkeep::check_on(disk, destination)?;
+    if let Some(finding) = checked.findings.first() {
+        return Err(unverified(finding.to_string()));
+    }
+    let copy = open::for_reading(disk, destination)?;
+    if (copy.quads, copy.snapshot.number()) != (graph.quads, graph.snapshot.number()) {
+        let what = format!(
+            "it has {} quads at snapshot {} instead of {} at {}",
+            copy.quads,
+            copy.snapshot.number(),
+            graph.quads,
+            graph.snapshot.number()
+        );
+        return Err(unverified(what));
+    }
+    Ok(copy.stored_bytes)
+}
+
+/// Removes what was written, as far as the disk lets it: CURRENT first, so that nothing that is half
+/// gone is taken for a store. `is_there`: the directory itself was there before.
+fn remove(disk: &dyn Disk, destination: &Path, is_there: bool) {
+    let _ = disk.remove_file(&destination.join(directory::CURRENT));
+    for name in disk.list(destination).unwrap_or_default() {
+        let path = destination.join(&name);
+        if name == LOCK || disk.remove_file(&path).is_ok() {
+            continue;
+        }
+        for file in disk.list(&path).unwrap_or_default() {
+            let _ = disk.remove_file(&path.join(file));
+        }
+        let _ = disk.remove_dir(&path);
+    }
+    let _ = disk.remove_file(&destination.join(LOCK));
+    if !is_there {
+        let _ = disk.remove_dir(destination);
+    }
+}
