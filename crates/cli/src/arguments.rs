@@ -34,6 +34,8 @@ pub enum Verb {
     Load(Load),
     /// Run one query against a store, files or an endpoint
     Query(Query),
+    /// Change a store or an endpoint by SPARQL Update
+    Update(Update),
     /// Ask a store, files or an endpoint interactively
     Shell(Shell),
     /// Write a store's statements as N-Quads or another format
@@ -42,6 +44,12 @@ pub enum Verb {
     Check(Located),
     /// Print a store's sizes, by part and by predicate
     Stats(Stats),
+    /// Copy a store as its last commit left it, also while it is served; the copy is verified
+    Backup(Backup),
+    /// Make a store of a backup, which is verified
+    Restore(Restore),
+    /// Write the changes of a store's log into its files
+    Compact(Compact),
     /// Make benchmark data
     #[command(subcommand)]
     Generate(Generate),
@@ -99,9 +107,9 @@ pub struct Demo {
 
 /// `serve`
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("source").required(true).args(["location", "files"]))]
+#[command(group = ArgGroup::new("source").required(true).multiple(true).args(["location", "files"]))]
 pub struct Serve {
-    /// The store's directory
+    /// The store's directory; with --allow-update made where there is none
     #[arg(short, long, value_name = "DIR")]
     pub location: Option<PathBuf>,
     /// Address and port to listen on [default: 127.0.0.1:7272]
@@ -110,6 +118,10 @@ pub struct Serve {
     /// Let pages of other origins read answers
     #[arg(long)]
     pub cors: bool,
+    /// Let everybody who reaches the server change the graph; the default lets only bearers of
+    /// tokens with that right (auth.tokens)
+    #[arg(long)]
+    pub allow_update: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,
@@ -119,7 +131,7 @@ pub struct Serve {
     /// Base IRI for relative references in the files
     #[arg(long, value_name = "IRI", requires = "files")]
     pub base: Option<String>,
-    /// Files to load in memory
+    /// Files to load at the start: in memory, or with -l and --allow-update into the store
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
 }
@@ -137,10 +149,14 @@ pub struct LoadLimits {
 
 /// `load`
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
 pub struct Load {
     /// The store's directory; made where there is none
     #[arg(short, long, value_name = "DIR")]
-    pub location: PathBuf,
+    pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub remote: Remote,
     /// Format of the input [default: by each file's extension]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
@@ -228,6 +244,103 @@ pub struct Query {
     pub limits: Limits,
 }
 
+/// An endpoint that is changed, and by what right.
+#[derive(Debug, Default, Args)]
+pub struct Remote {
+    /// A server to change instead of a store: its address, or that of its endpoint
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// A header for the endpoint, as in 'Name: value'; may be given again
+    #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
+    pub header: Vec<String>,
+    /// The token that gives the right [default: $SOMERSAULT_TOKEN, which other users of the machine
+    /// do not see]
+    #[arg(long, value_name = "TOKEN", requires = "endpoint")]
+    pub token: Option<String>,
+}
+
+/// `update`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+#[command(group = ArgGroup::new("text").required(true).args(["update", "update_file", "file"]))]
+#[allow(clippy::struct_field_names)] // fields are named as the flags are
+pub struct Update {
+    /// The store's directory; made where there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub remote: Remote,
+    /// The update
+    #[arg(short, long, value_name = "TEXT")]
+    pub update: Option<String>,
+    /// A file with the update; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub update_file: Option<PathBuf>,
+    /// Base IRI for relative references in the update
+    #[arg(long, value_name = "IRI")]
+    pub base: Option<String>,
+    /// Time it may take, with its unit [default: 5m]
+    #[arg(long, value_name = "DURATION")]
+    pub timeout: Option<String>,
+    /// Memory it may take, with its unit [default: a quarter of that of all queries]
+    #[arg(long, value_name = "SIZE", conflicts_with = "endpoint")]
+    pub memory_limit: Option<String>,
+    /// Prefix of addresses that LOAD may read and SERVICE may call; may be repeated [default: none]
+    #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
+    pub allow_service: Vec<String>,
+    /// Print what was changed as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// The same as --update-file
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// `backup`
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Print what was copied as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The directory of the copy, which does not exist yet or is empty
+    #[arg(value_name = "DEST")]
+    pub destination: PathBuf,
+}
+
+/// `restore`
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The directory of the store, which does not exist yet or is empty
+    #[arg(short, long, value_name = "DIR")]
+    pub location: PathBuf,
+    /// Print what was copied as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The directory of the backup
+    #[arg(value_name = "BACKUP")]
+    pub backup: PathBuf,
+}
+
+/// `compact`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+pub struct Compact {
+    /// The store's directory
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub remote: Remote,
+    /// Open a damaged log up to the damage. Every change from there on is lost, those that were
+    /// acknowledged too
+    #[arg(long, requires = "location")]
+    pub accept_log_damage: bool,
+}
+
 /// `shell`
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").args(["location", "data", "endpoint"]))]
@@ -256,6 +369,9 @@ pub struct Shell {
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
     pub header: Vec<String>,
+    /// Run updates on the store or the files, not queries only; an endpoint decides by itself
+    #[arg(long, conflicts_with = "endpoint")]
+    pub allow_update: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,
@@ -340,6 +456,34 @@ pub struct GenerateLubm {
 pub enum Bench {
     /// q1 to q12 over a store of LUBM data, inside this process
     Lubm(BenchLubm),
+    /// Durable updates: INSERT DATA by many at once, into a graph that is dropped at the end
+    Update(BenchUpdate),
+}
+
+/// `bench update`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+pub struct BenchUpdate {
+    /// The store's directory; made where there is none
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub remote: Remote,
+    /// Clients at once; each waits for its update before it sends the next
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Triples of an update
+    #[arg(long, value_name = "B", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub batch: u32,
+    /// How long, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub time: String,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bench lubm`

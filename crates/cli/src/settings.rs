@@ -2,7 +2,7 @@
 //!
 //! Everything below gets checked values; this is the only place that reads these sources.
 
-use crate::arguments::{Limits, LoadLimits};
+use crate::arguments::{Limits, LoadLimits, Remote, Update};
 use crate::exit::{Code, Failure};
 use somersault::config::{Config, ConfigError, Layers, Machine};
 use somersault::control_group;
@@ -72,6 +72,48 @@ pub fn add_load_limits(layers: &mut Layers, limits: &LoadLimits) -> Result<(), F
         ),
     ];
     add(layers, flags)
+}
+
+/// Adds the flags of an update.
+pub fn add_update_limits(layers: &mut Layers, flags: &Update) -> Result<(), Failure> {
+    let flags = [
+        ("--timeout", "update.timeout", flags.timeout.clone()),
+        (
+            "--memory-limit",
+            "query.memory_limit",
+            flags.memory_limit.clone(),
+        ),
+        (
+            "--allow-service",
+            "service.allow",
+            (!flags.allow_service.is_empty()).then(|| flags.allow_service.join(",")),
+        ),
+    ];
+    add(layers, flags)
+}
+
+/// Adds `--allow-update`.
+pub fn add_allow_update(layers: &mut Layers, is_given: bool) -> Result<(), Failure> {
+    let value = is_given.then(|| "true".to_owned());
+    add(layers, [("--allow-update", "server.allow_update", value)])
+}
+
+/// The headers for an endpoint that is changed: those that are named, and the token of the flag or
+/// of the environment, unless there is an `Authorization` among them.
+pub fn headers(remote: &Remote) -> Vec<String> {
+    let mut headers = remote.header.clone();
+    let is_authorization = |header: &String| {
+        let name = header.split(':').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("authorization")
+    };
+    let token = remote.token.clone();
+    let token = token.or_else(|| std::env::var("SOMERSAULT_TOKEN").ok());
+    if let Some(token) = token.filter(|token| !token.is_empty())
+        && !headers.iter().any(is_authorization)
+    {
+        headers.push(format!("Authorization: Bearer {token}"));
+    }
+    headers
 }
 
 /// Adds `--bind`.

@@ -2,10 +2,12 @@
 //! and say where the time went, so that whoever asks need not know which it is.
 
 use crate::endpoint::{Endpoint, Spent};
+use crate::exit::Code;
 use crate::printer::Printer;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
-use somersault::{Database, Request};
+use somersault::{Database, Request, UpdateRequest};
+use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -36,6 +38,48 @@ pub struct Answered {
     pub total: Duration,
 }
 
+/// What an update has done, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// The number of the snapshot that has it.
+    pub snapshot: Option<u64>,
+    /// Quads that were not there before.
+    pub inserted: Option<u64>,
+    /// Quads that are not there any more.
+    pub deleted: Option<u64>,
+    /// From the text to the durable commit.
+    pub total: Duration,
+}
+
+impl Changed {
+    /// For programs.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "inserted": self.inserted,
+            "deleted": self.deleted,
+            "snapshot": self.snapshot,
+            "seconds": self.total.as_secs_f64(),
+        })
+    }
+}
+
+impl fmt::Display for Changed {
+    /// `inserted 3, deleted 1, snapshot 7, 1.2 ms`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = [
+            ("inserted", self.inserted),
+            ("deleted", self.deleted),
+            ("snapshot", self.snapshot),
+        ];
+        for (name, value) in known {
+            if let Some(value) = value {
+                write!(f, "{name} {value}, ")?;
+            }
+        }
+        write!(f, "{:.1} ms", self.total.as_secs_f64() * 1000.0)
+    }
+}
+
 impl Source {
     /// A database, of this directory if it is a store.
     pub fn local(database: Database, location: Option<PathBuf>) -> Source {
@@ -59,6 +103,41 @@ impl Source {
             },
             Source::Remote(endpoint) => Source::Remote(endpoint.within(limit)),
         }
+    }
+
+    /// Changes it: all that the text says, or nothing. Returns when that is durable.
+    pub fn update(&self, text: &str, base: Option<&str>, stop: &Stop) -> Result<Changed, Trouble> {
+        let begun = Instant::now();
+        let changed = match self {
+            Source::Local {
+                database, timeout, ..
+            } => {
+                if !database.is_writable() {
+                    let message = "an update, but this was opened for reading: start again with \
+                                   --allow-update";
+                    return Err(Trouble::new(Code::Unauthorised, message));
+                }
+                let update = database.start_update(&UpdateRequest {
+                    text,
+                    base,
+                    timeout: *timeout,
+                    ..UpdateRequest::default()
+                })?;
+                stop.watch(update.token());
+                let committed = update.run()?;
+                Changed {
+                    snapshot: Some(committed.snapshot),
+                    inserted: Some(committed.inserted),
+                    deleted: Some(committed.deleted),
+                    ..Changed::default()
+                }
+            }
+            Source::Remote(endpoint) => endpoint.update(text, base, stop)?,
+        };
+        Ok(Changed {
+            total: begun.elapsed(),
+            ..changed
+        })
     }
 
     /// Asks, and prints the answer as it comes.

@@ -51,7 +51,9 @@ fn files(folder: &Path) -> Vec<String> {
         return vec!["(none)".to_owned()];
     };
     let names = entries.map(|entry| entry.expect("readable").file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().expect("ASCII")).collect();
+    let mut names: Vec<String> = names
+        .map(|name| name.into_string().expect("ASCII"))
+        .collect();
     names.sort();
     names
 }
@@ -80,10 +82,16 @@ fn a_load_keeps_what_is_only_in_the_log_and_the_log_goes_on_behind_it() {
     assert_eq!(insert(store, &["d"]), 5);
     assert_eq!(seen(store), (5, 5));
     // Once more, now that files of the log with older records lie around.
-    assert_eq!(load_line(store, "<http://e/2> <http://e/p> 2 .\n").unwrap_or(0), 0);
+    assert_eq!(
+        load_line(store, "<http://e/2> <http://e/p> 2 .\n").unwrap_or(0),
+        0
+    );
     assert_eq!(seen(store), (5, 5), "a load that fails changes nothing");
-    assert_eq!(load_line(store, "<http://e/2> <http://e/p> \"2\" .\n").unwrap(), 6);
-    assert_eq!(insert(store, &["e", "a"]), 8);
+    assert_eq!(
+        load_line(store, "<http://e/2> <http://e/p> \"2\" .\n").unwrap(),
+        6
+    );
+    assert_eq!(insert(store, &["e", "a"]), 7, "what is there is no commit");
     assert_eq!(seen(store).0, 7);
     let checked = upkeep::check(store).unwrap();
     assert_eq!(checked.findings, []);
@@ -149,7 +157,10 @@ fn a_backup_that_fails_leaves_nothing() {
     insert(store, &["a"]);
     let none = &folder.path().join("none");
     let error = backup(none, &folder.path().join("x"), RUN).unwrap_err();
-    assert!(matches!(&error, CopyError::Open(error) if error.is_absent()), "{error}");
+    assert!(
+        matches!(&error, CopyError::Open(error) if error.is_absent()),
+        "{error}"
+    );
     for place in [store.clone(), store.join("inside")] {
         let before = files(store);
         assert!(backup(store, &place, RUN).unwrap_err().is_taken());
@@ -165,7 +176,10 @@ fn a_backup_that_fails_leaves_nothing() {
     fs::create_dir(&empty).unwrap();
     assert!(backup(store, &fresh, stopped).unwrap_err().is_cancelled());
     assert!(backup(store, &empty, stopped).unwrap_err().is_cancelled());
-    assert_eq!((files(&fresh), files(&empty)), (vec!["(none)".to_owned()], vec![]));
+    assert_eq!(
+        (files(&fresh), files(&empty)),
+        (vec!["(none)".to_owned()], vec![])
+    );
 }
 
 /// Turns one bit of a file.
@@ -199,7 +213,12 @@ fn damage_is_found_in_files_and_log_and_is_not_copied() {
     assert!(load_line(store, LINE).unwrap_err().is_damage());
     fs::write(&log, &whole).unwrap();
     backup(store, copy, RUN).unwrap();
-    let generation = copy.join(files(copy).into_iter().find(|n| n.starts_with("g-")).unwrap());
+    let generation = copy.join(
+        files(copy)
+            .into_iter()
+            .find(|n| n.starts_with("g-"))
+            .unwrap(),
+    );
     damage(&generation.join("segments-out.bin"), 9);
     let back = &folder.path().join("back");
     assert!(restore(copy, back, RUN).unwrap_err().is_damage());

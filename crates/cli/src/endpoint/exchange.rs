@@ -25,7 +25,7 @@ use std::time::Duration;
 use ureq::http::uri::{PathAndQuery, Uri};
 use ureq::http::{HeaderMap, StatusCode, header};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body, http};
+use ureq::{Agent, Body, SendBody, http};
 
 const CHUNK_BYTES: usize = 64 << 10;
 /// Chunks between the connection and whoever reads.
@@ -68,6 +68,12 @@ impl Response {
         essence.unwrap_or_default().trim().to_ascii_lowercase()
     }
 
+    /// What `Somersault-Snapshot` says.
+    pub fn snapshot(&self) -> Option<u64> {
+        let value = self.headers.get("somersault-snapshot")?;
+        value.to_str().ok()?.trim().parse().ok()
+    }
+
     /// What `Server-Timing` says.
     pub fn spent(&self) -> Spent {
         let value = self.headers.get("server-timing");
@@ -97,19 +103,35 @@ fn server_timing(text: &str) -> Spent {
     }
 }
 
-/// Sends the query and waits for the head of its answer.
+/// What is sent.
+pub(super) struct Message {
+    /// The body's type.
+    pub content_type: &'static str,
+    /// How it is compressed.
+    pub coding: Option<&'static str>,
+    /// The types that may come back.
+    pub accept: String,
+    pub body: Sent,
+}
+
+/// A body.
+pub(super) enum Sent {
+    Text(String),
+    /// Read as it is sent, once; `None` afterwards.
+    Stream(Option<Box<dyn Read + Send>>),
+}
+
+/// Sends a message and waits for the head of its answer.
 pub(super) fn send(
     endpoint: &Endpoint,
-    text: &str,
-    accept: &str,
+    message: Message,
     stop: &Stop,
 ) -> Result<Response, Trouble> {
-    let agent = agent(endpoint.timeout + GRACE);
+    let agent = agent(endpoint.timeout.map(|timeout| timeout + GRACE));
     let (sender, receiver) = sync_channel(CHUNKS_MAX);
-    let task = Task {
+    let mut task = Task {
         endpoint: endpoint.clone(),
-        text: text.to_owned(),
-        accept: accept.to_owned(),
+        message,
         agent: agent.clone(),
     };
     let spawned = std::thread::Builder::new()
@@ -140,13 +162,13 @@ pub(super) fn send(
     }
 }
 
-fn agent(timeout: Duration) -> Agent {
+pub(super) fn agent(timeout: Option<Duration>) -> Agent {
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::PlatformVerifier)
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
         .build();
     let config = Agent::config_builder()
-        .timeout_global(Some(timeout))
+        .timeout_global(timeout)
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
@@ -159,13 +181,12 @@ fn agent(timeout: Duration) -> Agent {
 /// What the thread does.
 struct Task {
     endpoint: Endpoint,
-    text: String,
-    accept: String,
+    message: Message,
     agent: Agent,
 }
 
 impl Task {
-    fn run(self, sender: &SyncSender<Part>) {
+    fn run(&mut self, sender: &SyncSender<Part>) {
         // An error of `send` says that nobody reads any more.
         let _ = match self.answer() {
             Ok(response) => stream(response, sender),
@@ -173,12 +194,13 @@ impl Task {
         };
     }
 
-    fn answer(&self) -> Result<http::Response<Body>, Trouble> {
+    fn answer(&mut self) -> Result<http::Response<Body>, Trouble> {
         let mut url = self.endpoint.url.clone();
         for _ in 0..=REDIRECTS_MAX {
-            let response = self
-                .post(&url)
-                .map_err(|error| self.trouble(&url, &error))?;
+            let response = match self.post(&url) {
+                Ok(response) => response,
+                Err(error) => return Err(self.trouble(&url, &error)),
+            };
             if !matches!(response.status().as_u16(), 301 | 302 | 307 | 308) {
                 return Ok(response);
             }
@@ -188,6 +210,10 @@ impl Task {
                 let message = format!("{url}: the endpoint has moved, and does not say where to");
                 return Err(Trouble::new(Code::Connection, message));
             };
+            if matches!(self.message.body, Sent::Stream(None)) {
+                let message = format!("{url}: the endpoint has moved to {next}: name that");
+                return Err(Trouble::new(Code::Connection, message));
+            }
             url = next;
         }
         let message = format!(
@@ -197,33 +223,43 @@ impl Task {
         Err(Trouble::new(Code::Connection, message))
     }
 
-    fn post(&self, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
+    fn post(&mut self, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
+        let message = &mut self.message;
         let mut request = self
             .agent
             .post(url)
-            .header(header::CONTENT_TYPE, "application/sparql-query");
+            .header(header::CONTENT_TYPE, message.content_type);
+        if let Some(coding) = message.coding {
+            request = request.header(header::CONTENT_ENCODING, coding);
+        }
         let own: &[_] = if may_have_headers(&self.endpoint.url, url) {
             &self.endpoint.headers
         } else {
             &[]
         };
         if !own.iter().any(|(name, _)| name == header::ACCEPT) {
-            request = request.header(header::ACCEPT, &self.accept);
+            request = request.header(header::ACCEPT, &message.accept);
         }
         for (name, value) in own {
             request = request.header(name, value);
         }
-        if self.endpoint.is_timeout_sent {
-            let seconds = self.endpoint.timeout.as_secs_f64();
-            request = request.query("timeout", seconds.to_string());
+        if let (true, Some(timeout)) = (self.endpoint.is_timeout_sent, self.endpoint.timeout) {
+            request = request.query("timeout", timeout.as_secs_f64().to_string());
         }
-        request.send(&self.text)
+        match &mut message.body {
+            Sent::Text(text) => request.send(&*text),
+            Sent::Stream(stream) => match stream.take() {
+                Some(reader) => request.send(SendBody::from_owned_reader(reader)),
+                None => request.send_empty(),
+            },
+        }
     }
 
     fn trouble(&self, url: &Uri, error: &ureq::Error) -> Trouble {
         match error {
             ureq::Error::Timeout(_) => {
-                let seconds = self.endpoint.timeout.as_secs_f64();
+                let timeout = self.endpoint.timeout.unwrap_or_default();
+                let seconds = timeout.as_secs_f64();
                 let message = format!("{url}: no answer within {seconds} s");
                 Trouble::new(Code::Limit, message)
             }

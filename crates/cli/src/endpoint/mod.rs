@@ -1,18 +1,22 @@
-//! A SPARQL endpoint somewhere: the query goes there by POST, the answer comes as it arises.
+//! A SPARQL endpoint somewhere: the query or the change goes there by POST, the answer comes as it arises.
 //!
 //! ```text
 //! exchange: a thread that speaks HTTP -- bounded channel --> Body (looks at the stop flag)
 //! deliver:  the type that came is the one asked for: bytes as they are
 //!           another one: parsed and written anew, in batches, through the same sinks as ours
+//! change:   updates, documents for graphs, compaction: what was changed comes back
 //! problem:  anything but 2xx: what the body says about it, and the exit code
 //! ```
 //!
 //! Memory does not grow with the answer, and whoever stops reading drops the connection, by which
 //! a server knows that nobody waits any more. Nothing here runs unless an endpoint was named.
 
+mod change;
 mod deliver;
 mod exchange;
 mod problem;
+
+pub use change::{Connection, Document};
 
 use crate::exit::{Code, Failure};
 use crate::format::AnswerFormat;
@@ -20,6 +24,7 @@ use crate::printer::Printer;
 use crate::stop::Stop;
 use crate::text::{Form, form};
 use crate::trouble::Trouble;
+use exchange::{Message, Sent};
 use std::time::Duration;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 
@@ -31,8 +36,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Endpoint {
     url: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Time for a query, connecting included.
-    timeout: Duration,
+    /// Time for a query or a change, connecting included; `None`: as long as it takes.
+    timeout: Option<Duration>,
     /// Whether the endpoint is told of `timeout`. Not unless it was asked for: the parameter is no
     /// part of the protocol, and some servers read it as milliseconds and answer with a part.
     is_timeout_sent: bool,
@@ -82,7 +87,7 @@ impl Endpoint {
             url: parsed,
             headers: headers
                 .ok_or_else(|| usage("--header takes 'Name: value', in ASCII".to_owned()))?,
-            timeout,
+            timeout: Some(timeout),
             is_timeout_sent: false,
         })
     }
@@ -97,7 +102,14 @@ impl Endpoint {
     /// The same endpoint, with this time for a query.
     #[must_use]
     pub fn within(mut self, timeout: Duration) -> Endpoint {
-        self.timeout = timeout;
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// The same endpoint, with as much time as it takes.
+    #[must_use]
+    pub fn without_limit(mut self) -> Endpoint {
+        self.timeout = None;
         self
     }
 
@@ -115,7 +127,13 @@ impl Endpoint {
     ) -> Result<Spent, Trouble> {
         let asked = form(text);
         let accept = accept(printer.format(), asked);
-        let response = exchange::send(self, text, &accept, stop)?;
+        let message = Message {
+            content_type: "application/sparql-query",
+            coding: None,
+            accept,
+            body: Sent::Text(text.to_owned()),
+        };
+        let response = exchange::send(self, message, stop)?;
         if !response.is_success() {
             return Err(problem::trouble(&self.url(), response));
         }

@@ -150,9 +150,11 @@ const fn entry(
 }
 
 const NOTES: &str = "
-A query ends with a ; outside its brackets, or with an empty line once they are closed.
+A statement ends with a ; outside its brackets, or with an empty line once they are closed.
 A PREFIX of a query stays declared for the next ones; Tab declares a well-known prefix that it
 completes (rdf rdfs xsd owl foaf skos dcterms schema and others).
+Updates run where the shell was started with --allow-update, or on an endpoint that lets us; each
+operation is a commit of its own.
 Ctrl-C cancels the query that runs, or clears the one that is being written.
 In a script (standard input, .read) the first statement that fails ends it.
 ";

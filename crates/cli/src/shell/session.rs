@@ -11,7 +11,7 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::format::{AnswerFormat, Family, default_format};
 use crate::printer::{Output, Printer};
 use crate::say::say;
-use crate::source::{Answered, Source};
+use crate::source::{Answered, Changed, Source};
 use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::{Form, Piece, Progress, declared, form, progress};
@@ -37,6 +37,8 @@ pub struct Opening {
     pub config: Config,
     /// Headers for endpoints.
     pub headers: Vec<String>,
+    /// Whether stores and files that are opened later may be changed.
+    pub allow_update: bool,
 }
 
 /// Whether a session goes on.
@@ -53,6 +55,7 @@ pub struct Session {
     source: Source,
     config: Config,
     headers: Vec<String>,
+    allow_update: bool,
     /// The server that the headers are for.
     home: Option<String>,
     prefixes: Arc<Mutex<Prefixes>>,
@@ -80,6 +83,7 @@ impl Session {
             home,
             config: opening.config,
             headers: opening.headers,
+            allow_update: opening.allow_update,
             prefixes: Arc::default(),
             vocabulary: Arc::default(),
             stop: Stop::default(),
@@ -119,6 +123,12 @@ impl Session {
         }
         if form(text).is_none() && !declared(text).is_empty() && is_prologue(text) {
             lock(&self.prefixes).remember(text);
+            return Ok(Flow::Continue);
+        }
+        if form(text) == Some(Form::Update) {
+            let changed = self.update(text);
+            let changed = changed.map_err(|trouble| self.failure(&trouble, piece))?;
+            say!("{changed}");
             return Ok(Flow::Continue);
         }
         let answered = self
@@ -189,6 +199,18 @@ impl Session {
             lock(&self.prefixes).remember(text);
         }
         answered.map_err(|trouble| trouble.without_lines(added))
+    }
+
+    /// Changes what is asked otherwise. Places in a failure are those of `text`.
+    fn update(&mut self, text: &str) -> Result<Changed, Trouble> {
+        let (completed, added) = lock(&self.prefixes).complete(text);
+        self.stop.begin();
+        let changed = self.source.update(&completed, None, &self.stop);
+        self.stop.end();
+        if !matches!(&changed, Err(trouble) if trouble.code == Code::Syntax) {
+            lock(&self.prefixes).remember(text);
+        }
+        changed.map_err(|trouble| trouble.without_lines(added))
     }
 
     fn print_answer(&self, text: &str) -> Result<Answered, Trouble> {
@@ -332,12 +354,22 @@ impl Session {
         self.source = if place.starts_with("http://") || place.starts_with("https://") {
             Source::Remote(self.endpoint(place)?)
         } else if path.is_dir() {
-            Source::local(open::store(path, &self.config)?, Some(path.to_owned()))
+            let database = match self.allow_update {
+                true => open::writable(path, &self.config)?,
+                false => open::store(path, &self.config)?,
+            };
+            Source::local(database, Some(path.to_owned()))
         } else {
             // What has no extension is missing before it has no format.
             std::fs::metadata(path).map_err(|error| named(path, &error))?;
             Source::local(
-                open::files(&[path.to_owned()], None, None, &self.config)?,
+                open::files(
+                    &[path.to_owned()],
+                    None,
+                    None,
+                    &self.config,
+                    self.allow_update,
+                )?,
                 None,
             )
         };

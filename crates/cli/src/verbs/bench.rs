@@ -21,6 +21,7 @@ use workload::queries::{MEASURED, QUERIES, Query, by_name};
 pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
     match verb {
         Bench::Lubm(flags) => lubm(flags, file),
+        Bench::Update(flags) => super::bench_update::run(flags, file),
     }
 }
 

@@ -11,10 +11,11 @@ use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 use crate::say::say;
 use crate::settings;
-use crate::verbs::generate;
+use crate::verbs::{generate, open, send};
 use somersault::config::Config;
 use somersault::load::{
-    Advance, LoadError, LoadProgress, LoadReport, OnError, Request, Source, Syntax, load,
+    Advance, LoadError, LoadProgress, LoadReport, OnError, Request, Source, StoreError, Syntax,
+    load,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,11 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_load_limits(&mut layers, &flags.limits)?;
     let config = settings::check(&layers)?;
+    if let Some(url) = &flags.remote.endpoint {
+        return send::run(flags, url, &config);
+    }
+    let location = flags.location.as_deref();
+    let location = location.expect("the parser asks for a store or an endpoint");
     let syntax = flags.format.as_deref().map(syntax).transpose()?;
     let sources = flags
         .files
@@ -36,7 +42,24 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     request.graph.clone_from(&flags.graph);
     request.base.clone_from(&flags.base);
     finish(run_watched("load", false, |watch| {
-        load(&flags.location, sources, &request, watch).map_err(failure)
+        load(location, sources, &request, watch).map_err(failure)
+    }))
+}
+
+/// Files into a store before it is served.
+pub fn files_into(
+    location: &Path,
+    files: &[PathBuf],
+    format: Option<&str>,
+    base: Option<&str>,
+    config: &Config,
+) -> Outcome {
+    let syntax = format.map(syntax).transpose()?;
+    let sources = files.iter().map(|file| source(file, syntax)).collect();
+    let mut request = request(config);
+    request.base = base.map(str::to_owned);
+    finish(run_watched("load", true, |watch| {
+        load(location, sources, &request, watch).map_err(failure)
     }))
 }
 
@@ -169,14 +192,19 @@ fn finish(report: Result<LoadReport, Failure>) -> Outcome {
 }
 
 /// A load's failure as an exit code with its message.
-pub fn failure(error: LoadError) -> Failure {
+pub fn failure(error: StoreError) -> Failure {
+    if error.is_locked() {
+        return open::locked(&error);
+    }
     let code = match &error {
-        LoadError::Malformed(_) => Code::Syntax,
-        LoadError::UnknownFormat { .. }
-        | LoadError::Graph { .. }
-        | LoadError::QuarantineIsInput { .. } => Code::Usage,
-        LoadError::Cancelled => Code::Interrupted,
-        error if somersault::load::is_damage(error) => Code::Integrity,
+        error if error.is_damage() => Code::Integrity,
+        StoreError::Load(LoadError::Malformed(_)) => Code::Syntax,
+        StoreError::Load(
+            LoadError::UnknownFormat { .. }
+            | LoadError::Graph { .. }
+            | LoadError::QuarantineIsInput { .. },
+        ) => Code::Usage,
+        StoreError::Load(LoadError::Cancelled) => Code::Interrupted,
         _ => Code::Failed,
     };
     Failure::new(code, error)

@@ -3,25 +3,75 @@
 //! One place, so that the same trouble has the same message and exit code under every verb.
 
 use crate::exit::{Code, Failure};
+use crate::say::say;
 use crate::settings;
 use crate::verbs::load;
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
-use somersault::load::{MemoryError, Source, Syntax, load_in_memory_then};
-use somersault::{Database, Options};
+use somersault::load::{MemoryError, Source, StoreError, Syntax, load_in_memory_then};
+use somersault::{Database, OpenError, Options, upkeep};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A store directory.
 pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
-    Database::open(location, &options(config, config)?).map_err(|error| {
-        let code = if error.is_damage() {
-            Code::Integrity
-        } else {
-            Code::Failed
-        };
-        Failure::new(code, error)
-    })
+    Database::open(location, &options(config, config)?).map_err(failure)
+}
+
+/// A store directory for changing; an empty store is made where there is none.
+pub fn writable(location: &Path, config: &Config) -> Result<Database, Failure> {
+    let mut is_new = false;
+    let opened = open_writable(location, config, false, &mut is_new)?;
+    if is_new {
+        say!("somersault: {}: made an empty store", location.display());
+    }
+    Ok(opened)
+}
+
+/// The store of a directory for changing, which must be there. With `accept_damage` a damaged log is
+/// opened up to the damage.
+pub fn existing(
+    location: &Path,
+    config: &Config,
+    accept_damage: bool,
+) -> Result<Database, Failure> {
+    match upkeep::tail(location) {
+        Err(OpenError::Log(_)) if accept_damage => {}
+        Err(error) => return Err(failure(error)),
+        Ok(_) => {}
+    }
+    open_writable(location, config, accept_damage, &mut false)
+}
+
+fn open_writable(
+    location: &Path,
+    config: &Config,
+    accept_damage: bool,
+    is_new: &mut bool,
+) -> Result<Database, Failure> {
+    let mut options = options(config, config)?;
+    options.log.accept_damage = accept_damage;
+    *is_new = !location.exists();
+    Database::open_writable(location, &options).map_err(failure)
+}
+
+/// Why a store was not opened.
+pub fn failure(error: OpenError) -> Failure {
+    if error.is_locked() {
+        return locked(&error);
+    }
+    let code = if error.is_damage() {
+        Code::Integrity
+    } else {
+        Code::Failed
+    };
+    Failure::new(code, error)
+}
+
+/// Somebody else changes the store.
+pub fn locked(error: &dyn std::fmt::Display) -> Failure {
+    let message = format!("{error}; end it first, or let the server do it: --endpoint URL");
+    Failure::new(Code::Failed, message)
 }
 
 /// The limits of queries by `limits`, and whom they may call by `config`.
@@ -36,19 +86,20 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Files loaded in memory, of this format if one is named.
+/// Files loaded in memory, of this format if one is named; to be changed if `is_writable`.
 pub fn files(
     files: &[PathBuf],
     format: Option<&str>,
     base: Option<&str>,
     config: &Config,
+    is_writable: bool,
 ) -> Result<Database, Failure> {
     let syntax = format.map(load::syntax).transpose()?;
     let sources = files
         .iter()
         .map(|file| load::source(file, syntax))
         .collect();
-    memory(sources, base, config)
+    memory(sources, base, config, is_writable)
 }
 
 /// One university in memory.
@@ -61,6 +112,7 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
         vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
         None,
         config,
+        false,
     )
 }
 
@@ -68,6 +120,7 @@ fn memory(
     sources: Vec<Source<'_>>,
     base: Option<&str>,
     config: &Config,
+    is_writable: bool,
 ) -> Result<Database, Failure> {
     let mut request = load::request(config);
     request.base = base.map(str::to_owned);
@@ -77,6 +130,7 @@ fn memory(
         let free = settings::machine().free_memory_bytes;
         Options {
             service,
+            memory_is_writable: is_writable,
             ..Options::from_config(&config.with_free_memory(free))
         }
     };
@@ -84,7 +138,7 @@ fn memory(
     load::run_watched("load", true, |watch| {
         let loaded = load_in_memory_then(sources, &request, options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
-            MemoryError::Load(error) => load::failure(error),
+            MemoryError::Load(error) => load::failure(StoreError::Load(error)),
             MemoryError::Open(error) => Failure::new(Code::Failed, error),
         })?;
         database = Some(opened);

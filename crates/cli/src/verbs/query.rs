@@ -73,7 +73,7 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
         return open::store(location, config);
     }
     let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-    open::files(&flags.data, format, base, config)
+    open::files(&flags.data, format, base, config, false)
 }
 
 /// A query's failure as an exit code with its message.
@@ -90,10 +90,12 @@ fn text(flags: &Flags) -> Result<String, Failure> {
     if let Some(text) = &flags.query {
         return Ok(text.clone());
     }
-    let path = flags
-        .query_file
-        .as_deref()
-        .expect("the parser asks for a query or a file");
+    let path = flags.query_file.as_deref();
+    read_text(path.expect("the parser asks for a query or a file"))
+}
+
+/// The text of a file, or of standard input for `-`.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
     let read = if path == Path::new("-") {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).map(|_| text)

@@ -4,9 +4,10 @@ use crate::arguments::{Demo, Serve};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
-use crate::verbs::open;
+use crate::verbs::{load, open};
 use server::{Ended, OpeningError, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
+use somersault::config::Config;
 use std::path::Path;
 
 /// Runs `serve`.
@@ -14,17 +15,32 @@ pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
+    settings::add_allow_update(&mut layers, flags.allow_update)?;
     let config = settings::check(&layers)?;
+    if flags.location.is_some() && !flags.files.is_empty() && !config.may_be_changed() {
+        let message = "serving a store does not change it, so no files can be loaded into it: add \
+                       --allow-update, or load them before with `somersault load`";
+        return Err(Failure::new(Code::Usage, message));
+    }
     let mut options = ServerOptions::from_config(&config);
     options.cross_origin = flags.cors;
-    let open = move || {
-        if let Some(location) = &flags.location {
-            return open::store(location, &config);
+    serve(options, move || opened(&flags, &config), |_| {})
+}
+
+/// What is to be served: for changing, where somebody may.
+fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
+    let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+    let is_writable = config.may_be_changed();
+    match &flags.location {
+        None => open::files(&flags.files, format, base, config, is_writable),
+        Some(location) if !is_writable => open::store(location, config),
+        Some(location) => {
+            if !flags.files.is_empty() {
+                load::files_into(location, &flags.files, format, base, config)?;
+            }
+            open::writable(location, config)
         }
-        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-        open::files(&flags.files, format, base, &config)
-    };
-    serve(options, open, |_| {})
+    }
 }
 
 /// Runs `demo`.

@@ -18,14 +18,20 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         let endpoint = Endpoint::new(url, &flags.header, config.timeout)?;
         Source::Remote(endpoint.with_timeout_sent(flags.limits.timeout.is_some()))
     } else if let Some(location) = &flags.location {
-        Source::local(open::store(location, &config)?, Some(location.clone()))
+        let database = match flags.allow_update {
+            true => open::writable(location, &config)?,
+            false => open::store(location, &config)?,
+        };
+        Source::local(database, Some(location.clone()))
     } else {
         let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-        Source::local(open::files(&flags.data, format, base, &config)?, None)
+        let database = open::files(&flags.data, format, base, &config, flags.allow_update)?;
+        Source::local(database, None)
     };
     shell::run(Session::new(Opening {
         source,
         config,
         headers: flags.header.clone(),
+        allow_update: flags.allow_update,
     }))
 }

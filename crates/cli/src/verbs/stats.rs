@@ -6,15 +6,16 @@
 use crate::arguments::Stats;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
+use crate::verbs::open;
 use somersault::units::format_size;
-use somersault::upkeep::{Sizes, sizes};
+use somersault::upkeep::{Sizes, SizesError, sizes};
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Runs the verb.
 pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
     settings::check(&settings::layers(file)?)?;
-    let sizes = sizes(&flags.location).map_err(|error| Failure::new(Code::Failed, error))?;
+    let sizes = sizes(&flags.location).map_err(failure)?;
     let mut output = io::stdout().lock();
     if flags.json {
         writeln!(output, "{}", json(&sizes))?;
@@ -26,8 +27,15 @@ pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
 
 /// Prints the sizes of a store for people.
 pub fn print_to(location: &Path, output: &mut dyn Write) -> Outcome {
-    let sizes = sizes(location).map_err(|error| Failure::new(Code::Failed, error))?;
+    let sizes = sizes(location).map_err(failure)?;
     Ok(print(&sizes, output)?)
+}
+
+fn failure(error: SizesError) -> Failure {
+    match error {
+        SizesError::Open(error) => open::failure(error),
+        SizesError::Lexicon(error) => Failure::new(Code::Integrity, error),
+    }
 }
 
 fn total_bytes(sizes: &Sizes) -> u64 {
@@ -53,6 +61,8 @@ fn json(sizes: &Sizes) -> serde_json::Value {
         "named_graphs": sizes.named_graphs,
         "subjects": sizes.subjects,
         "objects": sizes.objects,
+        "snapshot": sizes.snapshot,
+        "log": { "records": sizes.tail.records, "bytes": sizes.tail.bytes },
         "characteristic_sets": { "out": sizes.sets.0, "in": sizes.sets.1 },
         "bytes": total_bytes(sizes),
         "bytes_per_quad": per_quad(total_bytes(sizes), sizes),
@@ -74,6 +84,15 @@ fn print(sizes: &Sizes, output: &mut dyn Write) -> io::Result<()> {
         "sets out, in  {:>14}",
         format!("{}, {}", sizes.sets.0, sizes.sets.1)
     )?;
+    writeln!(output, "snapshot      {:>14}", sizes.snapshot)?;
+    if sizes.tail.records > 0 {
+        writeln!(
+            output,
+            "in the log    {:>14}  commits, {} (compact writes them into the files)",
+            sizes.tail.records,
+            format_size(sizes.tail.bytes)
+        )?;
+    }
     writeln!(
         output,
         "\nfile                              bytes   bytes a quad"
