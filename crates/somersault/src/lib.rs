@@ -33,7 +33,7 @@ pub mod upkeep;
 
 pub use change::{
     Committed, Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
-    UpdateRequest, WriteMode,
+    UpdateRequest, WriteMode, check_update,
 };
 pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};

@@ -10,7 +10,9 @@ use crate::say::say;
 use crate::settings;
 use crate::source::Source;
 use crate::stop::Stop;
+use crate::trouble::Trouble;
 use crate::verbs::{open, query};
+use somersault::{UpdateRequest, check_update};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -27,6 +29,16 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     } else {
         let location = flags.location.as_deref();
         let location = location.expect("the parser asks for a store or an endpoint");
+        if !location.exists() {
+            // What cannot be read makes no store.
+            let request = UpdateRequest {
+                text: &text,
+                base: flags.base.as_deref(),
+                ..UpdateRequest::default()
+            };
+            check_update(&request, config.update_text_max_bytes)
+                .map_err(|error| Trouble::from(error).into_failure(&text))?;
+        }
         Source::local(open::writable(location, &config)?, None)
     };
     let changed = source

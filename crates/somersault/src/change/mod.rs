@@ -42,5 +42,5 @@ pub(crate) mod writer;
 pub use store_write::{
     Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, WriteMode,
 };
-pub use update::{Committed, RunningUpdate, UpdateRequest};
+pub use update::{Committed, RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;

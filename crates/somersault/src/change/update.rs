@@ -41,6 +41,20 @@ pub struct Committed {
     pub exec: Duration,
 }
 
+/// Whether an update can be read, before there is a database to carry it out.
+pub fn check_update(request: &UpdateRequest<'_>, text_max_bytes: u64) -> Result<(), QueryError> {
+    read(request, text_max_bytes).map(|_| ())
+}
+
+fn read(request: &UpdateRequest<'_>, text_max_bytes: u64) -> Result<Update, QueryError> {
+    let options = parse_options(request.base, text_max_bytes);
+    let mut update = query::update::parse_update(request.text, &options)?;
+    let using = graph_terms(&request.using)?;
+    let using_named = graph_terms(&request.using_named)?;
+    update.set_using(&using, &using_named)?;
+    Ok(update)
+}
+
 impl Database {
     /// Carries out an update: all of it or nothing. Returns when it is durable, and visible to
     /// every query that begins then. Needs `query::STACK_BYTES_MIN` (2 MiB) of stack.
@@ -62,11 +76,7 @@ impl Database {
             },
         );
         let begun = Instant::now();
-        let options = parse_options(request.base, self.options().update_text_max_bytes);
-        let mut update = query::update::parse_update(request.text, &options)?;
-        let using = graph_terms(&request.using)?;
-        let using_named = graph_terms(&request.using_named)?;
-        update.set_using(&using, &using_named)?;
+        let update = read(request, self.options().update_text_max_bytes)?;
         Ok(RunningUpdate {
             context,
             update,

@@ -1,0 +1,167 @@
+//! `kill -9` of a server while four writers advance counters of their own: nothing that was
+//! acknowledged is lost, and no update is half there.
+//!
+//! A writer's update takes its counter from *n* to *n* + 1 in a graph of its own and notes beside it
+//! that it did (`done n+1`); an update that were half applied would leave two values, none, or a note
+//! without its value. After a kill the counter is what was acknowledged last, or one more: the one
+//! whose answer was cut off.
+
+mod common;
+
+use common::{run, started, text};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const WRITERS: usize = 4;
+
+fn serve(store: &Path) -> (Child, String) {
+    let mut command = common::somersault();
+    command.args([
+        "serve",
+        "-b",
+        "127.0.0.1:0",
+        "--allow-update",
+        "-l",
+        text(store),
+    ]);
+    let mut child = started(command.stdin(Stdio::null()));
+    let errors = child.stderr.take().expect("a pipe was asked for");
+    let mut lines = BufReader::new(errors).lines();
+    let mut said = String::new();
+    loop {
+        let Some(Ok(line)) = lines.next() else {
+            panic!("the server ended: {said}");
+        };
+        if let Some((_, address)) = line.split_once("listens on http://") {
+            let address = address.to_owned();
+            std::thread::spawn(move || lines.for_each(drop));
+            return (child, address);
+        }
+        said += &line;
+    }
+}
+
+/// Posts an update; whether it was acknowledged. A fresh connection each time: the server dies.
+fn post(address: &str, update: &str) -> Option<bool> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .ok()?;
+    let head = format!(
+        "POST /update HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/sparql-update\r\nContent-Length: {}\r\n\r\n",
+        update.len()
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(update.as_bytes()).ok()?;
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).ok()?;
+    Some(&status[9..12] == b"204")
+}
+
+fn advance(writer: usize, value: u64) -> String {
+    let next = value + 1;
+    format!(
+        "PREFIX : <http://e/> DELETE {{ GRAPH :g{writer} {{ :c :is ?n }} }} \
+         INSERT {{ GRAPH :g{writer} {{ :c :is {next} . :c :done {next} }} }} \
+         WHERE {{ GRAPH :g{writer} {{ :c :is ?n FILTER (?n = {value}) }} }}"
+    )
+}
+
+/// The counters as the store has them; panics where an update is there by half.
+fn counters(store: &Path) -> Vec<u64> {
+    let query = "PREFIX : <http://e/> SELECT ?g ?n ?m ?k { \
+                 { SELECT ?g (SUM(?v) AS ?n) (COUNT(?v) AS ?k) { GRAPH ?g { :c :is ?v } } GROUP BY ?g } \
+                 { SELECT ?g (COUNT(?d) AS ?m) { GRAPH ?g { :c :done ?d } } GROUP BY ?g } } \
+                 ORDER BY ?g";
+    let ran = run([
+        "query",
+        "-l",
+        text(store),
+        "--query",
+        query,
+        "--results-format",
+        "csv",
+    ]);
+    assert_eq!(ran.code, Some(0), "query failed: {}", ran.errors);
+    let rows = ran.output.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.trim().split(',').collect();
+        assert_eq!(cells[3], "1", "a counter with several values: {line}");
+        let value: u64 = cells[1].parse().expect("a number");
+        // `done 0` counts too.
+        assert_eq!(cells[2].parse::<u64>(), Ok(value + 1), "notes: {line}");
+        value
+    });
+    let rows: Vec<u64> = rows.collect();
+    assert_eq!(rows.len(), WRITERS, "{}", ran.output);
+    rows
+}
+
+#[test]
+fn killed_while_four_write() {
+    let is_long = std::env::var_os("SOMERSAULT_LONG").is_some();
+    let kills = if is_long { 500 } else { 20 };
+    let seed = std::env::var("SOMERSAULT_SEED").ok();
+    let mut state = seed
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(20_261_121u64);
+    println!("seed {state}, {kills} kills");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let begin = (0..WRITERS).map(|g| format!("GRAPH :g{g} {{ :c :is 0 ; :done 0 }}"));
+    let begin = begin.collect::<Vec<_>>().join(" ");
+    let begin = format!("PREFIX : <http://e/> INSERT DATA {{ {begin} }}");
+    let made = run(["update", "-l", text(&store), "--update", &begin]);
+    assert_eq!(made.code, Some(0), "{}", made.errors);
+    let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
+    let mut met = 0;
+    for kill in 0..kills {
+        // Knuth's MMIX generator, its upper bits.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let moment = Duration::from_millis(5 + (state >> 33) % 250);
+        let before: u64 = acknowledged.iter().map(|n| n.load(Ordering::SeqCst)).sum();
+        let (mut child, address) = serve(&store);
+        std::thread::scope(|scope| {
+            for (writer, last) in acknowledged.iter().enumerate() {
+                let address = &address;
+                scope.spawn(move || {
+                    loop {
+                        let value = last.load(Ordering::SeqCst);
+                        match post(address, &advance(writer, value)) {
+                            Some(true) => last.store(value + 1, Ordering::SeqCst),
+                            Some(false) => {} // 503 while the store is being opened
+                            None => return,
+                        }
+                    }
+                });
+            }
+            std::thread::sleep(moment);
+            child.kill().expect("a child can be killed");
+            child.wait().expect("the child is ours");
+        });
+        let found = counters(&store);
+        for (last, found) in acknowledged.iter().zip(found) {
+            let told = last.load(Ordering::SeqCst);
+            assert!(
+                found == told || found == told + 1,
+                "kill {kill}: {told} was acknowledged, {found} is there"
+            );
+            last.store(found, Ordering::SeqCst);
+        }
+        let after: u64 = acknowledged.iter().map(|n| n.load(Ordering::SeqCst)).sum();
+        met += u32::from(after > before);
+        if kill % 10 == 9 {
+            let compacted = run(["compact", "-l", text(&store)]);
+            assert_eq!(compacted.code, Some(0), "{}", compacted.errors);
+            let check = run(["check", "-l", text(&store)]);
+            assert_eq!(check.code, Some(0), "{}{}", check.output, check.errors);
+        }
+    }
+    assert!(met >= kills / 2, "only {met} of {kills} kills met writers");
+}
