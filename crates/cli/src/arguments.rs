@@ -251,11 +251,21 @@ pub struct Remote {
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Name: value'; may be given again
-    #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
+    #[arg(
+        long,
+        value_name = "'NAME: VALUE'",
+        requires = "endpoint",
+        conflicts_with = "location"
+    )]
     pub header: Vec<String>,
     /// The token that gives the right [default: $SOMERSAULT_TOKEN, which other users of the machine
     /// do not see]
-    #[arg(long, value_name = "TOKEN", requires = "endpoint")]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        requires = "endpoint",
+        conflicts_with = "location"
+    )]
     pub token: Option<String>,
 }
 
