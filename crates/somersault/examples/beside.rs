@@ -10,6 +10,7 @@
 use somersault::database::Graph;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{Database, Options, Request, UpdateRequest};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -154,12 +155,13 @@ fn insert(database: &Database, count: u64, number: &mut u64) {
     let mut text = String::from("INSERT DATA {");
     for number in first..first + count {
         let student = number / 5;
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             " <http://www.Live.edu/Student{student}> \
              <http://swat.cse.lehigh.edu/onto/univ-bench.owl#takesCourse> \
              <http://www.Live.edu/Course{}> .",
             number % 10_007
-        ));
+        );
     }
     text.push_str(" }");
     *number += count;

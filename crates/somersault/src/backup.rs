@@ -65,7 +65,7 @@ pub enum CopyError {
         /// The place.
         path: PathBuf,
         /// What failed.
-        error: QueryError,
+        error: Box<QueryError>,
     },
     /// What was written is not what was to be written.
     #[error("{path}: what was written cannot be read again and was removed: {what}")]
@@ -185,7 +185,7 @@ fn write(
 ) -> Result<(), CopyError> {
     let failed = |error: QueryError| CopyError::Write {
         path: destination.to_owned(),
-        error,
+        error: Box::new(error),
     };
     let not_begun = |error: BeginError| failed(QueryError::new(Kind::Output, error));
     let generation = begin(disk, destination).map_err(not_begun)?;

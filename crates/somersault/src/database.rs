@@ -179,12 +179,14 @@ impl OpenError {
     /// Whether it is a store, and a damaged one.
     pub fn is_damage(&self) -> bool {
         match self {
-            OpenError::Directory(error) => is_damaged_directory(error),
-            OpenError::Snapshot(_) | OpenError::Statistics(_) => true,
-            OpenError::Log(LogError::Damaged { .. }) => true,
+            OpenError::Directory(error) | OpenError::Write(BeginError::Store(error)) => {
+                is_damaged_directory(error)
+            }
+            OpenError::Snapshot(_)
+            | OpenError::Statistics(_)
+            | OpenError::Log(LogError::Damaged { .. }) => true,
             OpenError::Dictionary(error) => is_damaged_load(error),
             OpenError::Replay(error) => error.kind == Kind::Damaged,
-            OpenError::Write(BeginError::Store(error)) => is_damaged_directory(error),
             OpenError::Log(_) | OpenError::Write(_) | OpenError::Create { .. } => false,
         }
     }
@@ -255,6 +257,13 @@ struct Inner {
     scrub: Arc<Scrub>,
 }
 
+/// Whether a graph can be changed, and where changes are kept.
+enum Changes {
+    None,
+    InMemory,
+    Kept(Box<Home>),
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(writer) = &self.writer {
@@ -290,7 +299,7 @@ impl Database {
         options: &Options,
     ) -> Result<Database, OpenError> {
         let graph = open::for_reading(disk, location)?;
-        let database = Database::new(graph, None, options);
+        let database = Database::new(graph, Changes::None, options);
         database.start_scrubber();
         Ok(database)
     }
@@ -308,7 +317,7 @@ impl Database {
         options: &Options,
     ) -> Result<Database, OpenError> {
         let (graph, home) = open::for_writing(disk, location, options)?;
-        let database = Database::new(graph, Some(Some(home)), options);
+        let database = Database::new(graph, Changes::Kept(Box::new(home)), options);
         database.start_scrubber();
         Ok(database)
     }
@@ -320,16 +329,24 @@ impl Database {
         options: &Options,
     ) -> Result<Database, OpenError> {
         let graph = Graph::new(snapshot, dictionary, 0, 0)?;
-        let writer = options.memory_is_writable.then_some(None);
-        let database = Database::new(graph, writer, options);
+        let changes = if options.memory_is_writable {
+            Changes::InMemory
+        } else {
+            Changes::None
+        };
+        let database = Database::new(graph, changes, options);
         database.inner.scrub.finish(None);
         Ok(database)
     }
 
-    /// `home`: `None` for reading only, `Some(None)` for changes in memory.
-    fn new(graph: Graph, home: Option<Option<Home>>, options: &Options) -> Database {
+    fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
-        let writer = home.map(|home| Arc::new(Writer::new(Arc::clone(&published), home)));
+        let writer = match changes {
+            Changes::None => None,
+            Changes::InMemory => Some(Writer::new(Arc::clone(&published), None)),
+            Changes::Kept(home) => Some(Writer::new(Arc::clone(&published), Some(*home))),
+        };
+        let writer = writer.map(Arc::new);
         let keeper = writer.clone().and_then(|writer| {
             let pace = Pace {
                 log_bytes: options.checkpoint_log_bytes,

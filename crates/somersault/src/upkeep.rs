@@ -94,9 +94,10 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
 
 fn of_log(file: &Path, place: String, what: String) -> Finding {
     let name = file.file_name().unwrap_or(file.as_os_str());
-    let file = match name == log::LOG {
-        true => log::LOG.to_owned(),
-        false => format!("{}/{}", log::LOG, name.to_string_lossy()),
+    let file = if name == log::LOG {
+        log::LOG.to_owned()
+    } else {
+        format!("{}/{}", log::LOG, name.to_string_lossy())
     };
     Finding { file, place, what }
 }

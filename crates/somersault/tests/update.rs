@@ -48,15 +48,15 @@ fn integer(value: i64) -> String {
     Literal::from(value).to_string()
 }
 
-const HOME: &str = "/home/store";
+const HOME: &str = "/disk/store";
 
 fn disk() -> SimDisk {
-    SimDisk::new(1, Path::new("/home"), SimFaults::default())
+    SimDisk::new(1, Path::new("/disk"), SimFaults::default())
 }
 
 fn open(disk: &SimDisk) -> Database {
     let options = Options::default();
-    Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options).unwrap()
+    Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options).expect("a store")
 }
 
 #[test]

@@ -16,7 +16,7 @@ use store::disk::{SimDisk, SimFaults};
 use testkit::random::Random;
 use testkit::seeds;
 
-const HOME: &str = "/home/store";
+const HOME: &str = "/disk/store";
 /// Updates of a run.
 const UPDATES: usize = 14;
 
@@ -36,7 +36,7 @@ impl Script {
             compacts: Vec::new(),
             states: Vec::new(),
         };
-        let disk = SimDisk::new(seed, Path::new("/home"), SimFaults::default());
+        let disk = SimDisk::new(seed, Path::new("/disk"), SimFaults::default());
         let database = open(&disk).unwrap_or_else(|error| panic!("{error}"));
         script.states.push(dump(&database));
         while script.texts.len() < UPDATES {
@@ -117,9 +117,10 @@ impl Script {
         }
         drop(database);
         let database = open(disk).map_err(|error| format!("not a second time: {error}"))?;
-        match Some(&dump(&database)) == self.states.last() {
-            true => Ok(()),
-            false => Err("another end than without the crash".to_owned()),
+        if Some(&dump(&database)) == self.states.last() {
+            Ok(())
+        } else {
+            Err("another end than without the crash".to_owned())
         }
     }
 }
@@ -129,7 +130,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_done() {
     let mut cases = 0;
     for seed in seeds::chosen(1, 5) {
         let script = Script::new(seed);
-        let disk = |faults| SimDisk::new(seed, Path::new("/home"), faults);
+        let disk = |faults| SimDisk::new(seed, Path::new("/disk"), faults);
         let whole = disk(SimFaults::default());
         assert_eq!(script.run(&whole), UPDATES);
         let (calls, syncs) = (whole.calls(), whole.syncs());

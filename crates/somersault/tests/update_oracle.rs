@@ -31,7 +31,7 @@ use testkit::{graph, oracles, seeds};
 const UPDATES: usize = 12;
 /// Work of an operation by definition, after which it is too large.
 const WORK_MAX: u64 = 60_000;
-const HOME: &str = "/home/store";
+const HOME: &str = "/disk/store";
 
 #[derive(Default, Debug)]
 struct Tally {
@@ -81,7 +81,7 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Run {
-        let disk = SimDisk::new(seed, Path::new("/home"), SimFaults::default());
+        let disk = SimDisk::new(seed, Path::new("/disk"), SimFaults::default());
         Run {
             random: Random::new(seed),
             database: open(&disk),
@@ -103,9 +103,10 @@ impl Run {
         check_datasets(&dataset, &now)?;
         for _ in 0..UPDATES {
             // Names of what was there at first come again, so that what is gone comes back.
-            let vocabulary = match self.random.chance(50) && !now.is_empty() {
-                true => Vocabulary::of(&now),
-                false => Vocabulary::of(&dataset),
+            let vocabulary = if self.random.chance(50) && !now.is_empty() {
+                Vocabulary::of(&now)
+            } else {
+                Vocabulary::of(&dataset)
             };
             now = self.update(&vocabulary, now, tally)?;
             self.upset(&now, tally)?;
@@ -153,7 +154,9 @@ impl Run {
             }
             Err(error) => return Err(format!("{error}: {text}")),
         };
-        self.story.push_str(&format!("--\n{text}\n"));
+        self.story.push_str("--\n");
+        self.story.push_str(&text);
+        self.story.push('\n');
         let request = UpdateRequest {
             text: &text,
             ..UpdateRequest::default()
@@ -186,7 +189,7 @@ impl Run {
                 let number = self.database.snapshot_number();
                 self.held.clear();
                 // The old one first: it has the lock.
-                self.database = open(&SimDisk::new(0, Path::new("/home"), SimFaults::default()));
+                self.database = open(&SimDisk::new(0, Path::new("/disk"), SimFaults::default()));
                 self.database = open(&self.disk);
                 if self.database.snapshot_number() != number {
                     return Err("another snapshot number".to_owned());
@@ -212,17 +215,14 @@ impl Run {
 
     fn query(&mut self, now: &Dataset, tally: &mut Tally) -> Result<(), String> {
         let vocabulary = Vocabulary::of(now);
-        let (text, expected) = match self.random.chance(50) {
-            true => {
-                let text = random_query(&vocabulary, &mut self.random);
-                let expected = oracles::expected(now, &text);
-                (text, expected)
-            }
-            false => {
-                let text = random_wide_query(&vocabulary, &mut self.random);
-                let expected = oracles::expected_wide(now, &text);
-                (text, expected)
-            }
+        let (text, expected) = if self.random.chance(50) {
+            let text = random_query(&vocabulary, &mut self.random);
+            let expected = oracles::expected(now, &text);
+            (text, expected)
+        } else {
+            let text = random_wide_query(&vocabulary, &mut self.random);
+            let expected = oracles::expected_wide(now, &text);
+            (text, expected)
         };
         let Some(expected) = expected.map_err(|error| format!("{error}: {text}"))? else {
             tally.skipped += 1;
@@ -265,9 +265,10 @@ fn check(expected: &Dataset, given: &Dataset, before: &Dataset) -> Result<(), St
         lines.sort();
         lines
     };
-    match shape(expected) == shape(given) {
-        true => Ok(()),
-        false => Err(format!("expected\n{expected}\nfound\n{given}")),
+    if shape(expected) == shape(given) {
+        Ok(())
+    } else {
+        Err(format!("expected\n{expected}\nfound\n{given}"))
     }
 }
 

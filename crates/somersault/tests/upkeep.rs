@@ -184,10 +184,10 @@ fn a_backup_that_fails_leaves_nothing() {
 
 /// Turns one bit of a file.
 fn damage(file: &Path, from_end: usize) {
-    let mut bytes = fs::read(file).unwrap();
+    let mut bytes = fs::read(file).expect("the file can be read");
     let at = bytes.len() - from_end;
     bytes[at] ^= 1;
-    fs::write(file, bytes).unwrap();
+    fs::write(file, bytes).expect("the file can be written");
 }
 
 #[test]

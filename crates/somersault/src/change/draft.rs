@@ -216,16 +216,15 @@ impl Draft {
         if layer.quads() == 0 {
             return Ok(drafted);
         }
-        drafted.graph = Some(match self.graph.snapshot.layers().len() - self.below {
-            1 => self.graph,
-            _ => {
-                let mut layers = self.graph.snapshot.layers()[..self.below].to_vec();
-                layers.push(layer);
-                Arc::new(
-                    self.graph
-                        .with_snapshot(self.graph.snapshot.with_layers(layers)),
-                )
-            }
+        drafted.graph = Some(if self.graph.snapshot.layers().len() - self.below == 1 {
+            self.graph
+        } else {
+            let mut layers = self.graph.snapshot.layers()[..self.below].to_vec();
+            layers.push(layer);
+            Arc::new(
+                self.graph
+                    .with_snapshot(self.graph.snapshot.with_layers(layers)),
+            )
         });
         if let Some(chunks) = self.chunks {
             drafted

@@ -150,9 +150,10 @@ fn data(draft: &mut Draft, quads: &[Quad]) -> Result<Vec<IdQuad>, QueryError> {
         .iter()
         .map(|quad| {
             let (subject, predicate, object) = (next(), next(), next());
-            let graph = match quad.graph_name.is_default_graph() {
-                true => GraphScope::DEFAULT_GRAPH,
-                false => next(),
+            let graph = if quad.graph_name.is_default_graph() {
+                GraphScope::DEFAULT_GRAPH
+            } else {
+                next()
             };
             (subject, predicate, object, graph)
         })
@@ -170,9 +171,10 @@ fn known(draft: &Draft, quads: &[Quad]) -> Result<Vec<IdQuad>, QueryError> {
     let mut found = Vec::new();
     for quad in quads {
         let parts = [next(), next(), next()];
-        let graph = match quad.graph_name.is_default_graph() {
-            true => Some(GraphScope::DEFAULT_GRAPH),
-            false => next(),
+        let graph = if quad.graph_name.is_default_graph() {
+            Some(GraphScope::DEFAULT_GRAPH)
+        } else {
+            next()
         };
         if let ([Some(subject), Some(predicate), Some(object)], Some(graph)) = (parts, graph) {
             found.push((subject, predicate, object, graph));
@@ -419,7 +421,7 @@ impl Rows<'_> {
             return Ok(Some(id));
         }
         let term = self.prepared.locals().term(cell);
-        let term = term.ok_or_else(|| rdf::LexiconError::UnknownId(cell))?;
+        let term = term.ok_or(rdf::LexiconError::UnknownId(cell))?;
         let id = match term.as_ref() {
             TermRef::BlankNode(_) => Some(VertexId::new(Tag::Blank, self.draft.fresh_blanks(1)?)),
             term => self.stored(&term.into_owned(), true)?,

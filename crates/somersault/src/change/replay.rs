@@ -79,9 +79,10 @@ impl Replay {
     fn flush(&mut self) -> Result<(), QueryError> {
         let mut change = Change::default();
         for (quad, is_there) in self.sums.drain() {
-            match is_there {
-                true => change.inserts.push(quad),
-                false => change.deletes.push(quad),
+            if is_there {
+                change.inserts.push(quad);
+            } else {
+                change.deletes.push(quad);
             }
         }
         let live = self.graph.dictionary.live();

@@ -89,6 +89,7 @@ impl Documents for Single<'_> {
 
 impl Database {
     /// Writes a document into a graph: all of it or nothing.
+    #[allow(clippy::needless_pass_by_value)] // the body is used up
     pub fn write_graph(&self, write: GraphWrite<'_>) -> Result<GraphWritten, QueryError> {
         let mut documents = Single {
             format: write.format,

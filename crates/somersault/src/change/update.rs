@@ -161,9 +161,12 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
             });
         let document = client
             .document(source.as_str(), left, context.token.clone())
-            .map_err(|error| match error.refused {
-                true => refuse(error.message),
-                false => QueryError::new(Kind::Remote, error.message),
+            .map_err(|error| {
+                if error.refused {
+                    refuse(error.message)
+                } else {
+                    QueryError::new(Kind::Remote, error.message)
+                }
             })?;
         let into = graph.clone().map_or(Into::AsGiven, Into::Graph);
         Spool::read(

@@ -107,7 +107,7 @@ impl Writer {
             self.settle(committed.snapshot)?;
             return Ok(committed);
         };
-        let graph = self.tidied(graph, staged.frozen)?;
+        let graph = tidied(graph, staged.frozen)?;
         if let Some(home) = &self.home {
             let parts: Vec<&[u8]> = drafted.record.iter().map(Vec::as_slice).collect();
             let position = home.log.append(&parts)?;
@@ -189,35 +189,6 @@ impl Writer {
         true
     }
 
-    /// The same content with small layers merged, and statistics that are not too old.
-    fn tidied(&self, graph: Arc<Graph>, frozen: u64) -> Result<Arc<Graph>, QueryError> {
-        let mut layers = graph.snapshot.layers().to_vec();
-        let fixed = frozen_layers(&layers, frozen);
-        let mut is_merged = false;
-        loop {
-            let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
-            let Some(range) = plan_merge(&sizes) else {
-                break;
-            };
-            if sizes[range.clone()].iter().sum::<u64>() >= INLINE_QUADS {
-                break;
-            }
-            let range = range.start + fixed..range.end + fixed;
-            let merged = merge(&layers[range.clone()], &|| false)?;
-            layers.splice(range, [Arc::new(merged)]);
-            is_merged = true;
-        }
-        let mut graph = graph;
-        if is_merged {
-            graph = Arc::new(graph.with_snapshot(graph.snapshot.with_layers(layers)));
-        }
-        let drift = graph.quads.abs_diff(graph.planned_quads);
-        if drift > graph.planned_quads / 4 + STATISTICS_QUADS {
-            graph = Arc::new(graph.planned_anew()?);
-        }
-        Ok(graph)
-    }
-
     /// Replaces every version that holds layers up to commit `number` by what `exchange` makes of
     /// it. The caller has the turn.
     pub(crate) fn exchange(&self, staged: &mut Staged, exchange: &dyn Fn(&Graph) -> Option<Graph>) {
@@ -249,6 +220,35 @@ impl Writer {
     fn lock_pending(&self) -> MutexGuard<'_, VecDeque<Arc<Graph>>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The same content with small layers merged, and statistics that are not too old.
+fn tidied(graph: Arc<Graph>, frozen: u64) -> Result<Arc<Graph>, QueryError> {
+    let mut layers = graph.snapshot.layers().to_vec();
+    let fixed = frozen_layers(&layers, frozen);
+    let mut is_merged = false;
+    loop {
+        let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
+        let Some(range) = plan_merge(&sizes) else {
+            break;
+        };
+        if sizes[range.clone()].iter().sum::<u64>() >= INLINE_QUADS {
+            break;
+        }
+        let range = range.start + fixed..range.end + fixed;
+        let merged = merge(&layers[range.clone()], &|| false)?;
+        layers.splice(range, [Arc::new(merged)]);
+        is_merged = true;
+    }
+    let mut graph = graph;
+    if is_merged {
+        graph = Arc::new(graph.with_snapshot(graph.snapshot.with_layers(layers)));
+    }
+    let drift = graph.quads.abs_diff(graph.planned_quads);
+    if drift > graph.planned_quads / 4 + STATISTICS_QUADS {
+        graph = Arc::new(graph.planned_anew()?);
+    }
+    Ok(graph)
 }
 
 /// How many of the layers must stay as they are.

@@ -109,7 +109,7 @@ struct Changing;
 
 impl Updates for Changing {
     fn update(&self, before: &Dataset, request: &str, base: &str) -> Result<Dataset, String> {
-        let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
+        let disk = SimDisk::new(0, Path::new("/disk"), SimFaults::default());
         let database = writable(&disk)?;
         let text = graph::write(before, Format::NQuads);
         let written = database.write_graph(GraphWrite {
@@ -139,7 +139,7 @@ impl Updates for Changing {
     }
 
     fn accepts(&self, request: &str, base: &str) -> Result<bool, String> {
-        let disk = SimDisk::new(0, Path::new("/home"), SimFaults::default());
+        let disk = SimDisk::new(0, Path::new("/disk"), SimFaults::default());
         let database = writable(&disk)?;
         let request = UpdateRequest {
             text: request,
@@ -200,7 +200,7 @@ fn shown(error: &QueryError) -> String {
 
 /// A store on a disk that can be changed; an empty one where there is none.
 fn writable(disk: &SimDisk) -> Result<Database, String> {
-    let (disk, home) = (Arc::new(disk.clone()), Path::new("/home/store"));
+    let (disk, home) = (Arc::new(disk.clone()), Path::new("/disk/store"));
     let database = Database::open_writable_on(disk, home, &engine::options(None));
     database.map_err(|error| error.to_string())
 }

@@ -10,6 +10,7 @@ use testkit::graph::Format;
 use testkit::{Answer, MARKER, Row, TRIPLE_COLUMNS};
 
 /// A database in memory, loaded from text.
+#[allow(dead_code, reason = "each test program uses its own part of this file")]
 pub fn loaded(text: &str, format: Format, threads: usize) -> Result<Database, String> {
     let name = format!("graph.{}", format.extension());
     let source = Source::reader(name, text.as_bytes());
