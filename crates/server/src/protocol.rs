@@ -325,7 +325,12 @@ async fn in_body(
         time,
     };
     let text = intake::read(&envelope.headers, body, bound).await?;
-    if envelope.parameters.has("query") || envelope.parameters.has("update") {
+    alone(&envelope.parameters, media_type, text)
+}
+
+/// A text that was a whole body, where the parameters of the address are for what it is.
+fn alone(parameters: &Parameters, media_type: &str, text: Vec<u8>) -> Result<Text, Problem> {
+    if parameters.has("query") || parameters.has("update") {
         return Err(Problem::bad_request(
             "the text is in the body, and another in the address",
         ));
@@ -334,7 +339,7 @@ async fn in_body(
         UPDATE => ["default-graph-uri", "named-graph-uri"],
         _ => ["using-graph-uri", "using-named-graph-uri"],
     };
-    if let Some(name) = foreign.iter().find(|name| envelope.parameters.has(name)) {
+    if let Some(name) = foreign.iter().find(|name| parameters.has(name)) {
         return Err(Problem::bad_request(format!(
             "`{name}` is not for what is in the body"
         )));

@@ -91,13 +91,21 @@ impl Database {
     /// Writes a document into a graph: all of it or nothing.
     #[allow(clippy::needless_pass_by_value)] // the body is used up
     pub fn write_graph(&self, write: GraphWrite<'_>) -> Result<GraphWritten, QueryError> {
+        let GraphWrite {
+            target,
+            mode,
+            format,
+            base,
+            body,
+            timeout,
+        } = write;
         let mut documents = Single {
-            format: write.format,
-            body: Some(write.body),
+            format,
+            body: Some(body),
             current: None,
         };
-        self.start_graph_change(&write.target, write.timeout)?
-            .write(write.mode, write.base.as_deref(), &mut documents)
+        let change = self.start_graph_change(&target, timeout)?;
+        change.write(mode, base.as_deref(), &mut documents)
     }
 
     /// Removes a graph; `None` where there is none of this name. The default graph and the store
