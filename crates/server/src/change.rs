@@ -203,20 +203,19 @@ impl Answering {
             request_id: request_id.to_owned(),
         };
         match &wanted.change {
-            Change::Update { .. } => {}
             Change::Write { location, .. } => {
                 answering.is_write = true;
                 answering.location.clone_from(location);
             }
             Change::Delete(GraphTarget::Named(name)) => answering.deleted = Some(name.clone()),
-            Change::Delete(_) => {}
+            Change::Update { .. } | Change::Delete(_) => {}
         }
         answering
     }
 
     fn ended(&self, ended: Ended, wait: Option<Duration>) -> Result<Response<Body>, Problem> {
         let abandoned = QueryError::new(Kind::Internal, "the change was abandoned");
-        let (id, result) = ended.unwrap_or_else(|_| (None, Err(abandoned)));
+        let (id, result) = ended.unwrap_or((None, Err(abandoned)));
         let id = id.map_or_else(|| self.request_id.clone(), |id| id.to_string());
         let changed = result.map_err(|error| Problem::of_change(&error).with_id(&id))?;
         match &self.deleted {
@@ -327,7 +326,7 @@ async fn admit(
     let turn = enter(gate, left, wanted.timeout, arrived).await;
     let turn = turn.inspect_err(|_| {
         edge.metrics
-            .change_ended(Outcome::TurnedAway, arrived.elapsed())
+            .change_ended(Outcome::TurnedAway, arrived.elapsed());
     });
     Ok((engine, turn?))
 }

@@ -8,7 +8,7 @@
 use crate::problem::Problem;
 use crate::protocol::foreign_charset;
 use hyper::HeaderMap;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use somersault::rdf::format::Format;
 use somersault::{Documents, Kind, QueryError};
 use std::io::{self, Read};
@@ -56,7 +56,7 @@ impl Content {
     /// What the fields say; 415 where it is nothing that is taken.
     pub fn of(headers: &HeaderMap) -> Result<Content, Problem> {
         let refuse = |why: String| Problem::unsupported_media_type(why, offered());
-        let coding = match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        let coding = match headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes) {
             None | Some(b"identity") => Coding::Identity,
             Some(b"gzip" | b"x-gzip") => Coding::Gzip,
             Some(b"zstd") => Coding::Zstd,
@@ -143,15 +143,12 @@ struct Limited<R> {
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(into)?;
-        match self.left.checked_sub(count as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(count)
-            }
-            None => {
-                self.is_too_large.store(true, Ordering::Relaxed);
-                Err(io::Error::other("the document is too large"))
-            }
+        if let Some(left) = self.left.checked_sub(count as u64) {
+            self.left = left;
+            Ok(count)
+        } else {
+            self.is_too_large.store(true, Ordering::Relaxed);
+            Err(io::Error::other("the document is too large"))
         }
     }
 }

@@ -172,10 +172,10 @@ pub(crate) async fn read(
 }
 
 fn within(text: &str, bytes_max: u64) -> Result<(), Problem> {
-    match text.len() as u64 > bytes_max {
-        true => Err(Problem::too_long(bytes_max)),
-        false => Ok(()),
+    if text.len() as u64 > bytes_max {
+        return Err(Problem::too_long(bytes_max));
     }
+    Ok(())
 }
 
 impl Envelope {
@@ -304,9 +304,10 @@ async fn in_body(
         && envelope.method == Method::POST
         && granted.has(Right::Write)
         && media_type != QUERY;
-    let text_bytes = match may_update {
-        true => options.update_text_bytes_max.max(options.text_bytes_max),
-        false => options.text_bytes_max,
+    let text_bytes = if may_update {
+        options.update_text_bytes_max.max(options.text_bytes_max)
+    } else {
+        options.text_bytes_max
     };
     let time = options.body_timeout;
     if media_type == FORM {

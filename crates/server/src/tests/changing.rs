@@ -16,6 +16,14 @@ const TURTLE: &str = "Content-Type: text/turtle";
 const JSON: &str = "Accept: application/json";
 const SOON: Duration = Duration::from_secs(10);
 
+/// A request, its fields and body, and its status by the token of its sender.
+type Tried = (
+    &'static str,
+    &'static [&'static str],
+    &'static [u8],
+    [u16; 4],
+);
+
 fn open() -> Access {
     Access {
         anonymous: Some(Right::Write),
@@ -154,7 +162,7 @@ fn rights() {
             ],
         }
     });
-    let requests: [(&str, &[&str], &[u8], [u16; 4]); 9] = [
+    let requests: [Tried; 9] = [
         ("GET /sparql?query=ask", &[], b"", [401, 200, 200, 200]),
         ("GET /sparql", &[], b"", [401, 200, 200, 200]),
         ("GET /store?default", &[], b"", [401, 200, 200, 200]),
