@@ -34,7 +34,8 @@ fn serve(store: &Path) -> (Child, String) {
     let mut said = String::new();
     loop {
         let Some(Ok(line)) = lines.next() else {
-            panic!("the server ended: {said}");
+            let ended = child.wait();
+            panic!("the server ended, {ended:?}: {said}");
         };
         if let Some((_, address)) = line.split_once("listens on http://") {
             let address = address.to_owned();

@@ -103,10 +103,10 @@ impl Endpoint {
 
     fn exchanged(&self, message: Message, stop: &Stop) -> Result<Response, Trouble> {
         let response = exchange::send(self, message, stop)?;
-        match response.is_success() {
-            true => Ok(response),
-            false => Err(problem::trouble(&self.url(), response)),
+        if response.is_success() {
+            return Ok(response);
         }
+        Err(problem::trouble(&self.url(), response))
     }
 
     /// Where updates go.
@@ -191,13 +191,11 @@ impl Connection {
             Trouble::new(Code::Connection, format!("{url}: cannot connect: {error}"))
         })?;
         let said = response.body_mut().read_to_string().unwrap_or_default();
-        match response.status().is_success() {
-            true => Ok(()),
-            false => {
-                let message = format!("{url}: {}: {said}", response.status());
-                Err(Trouble::new(Code::Failed, message))
-            }
+        if response.status().is_success() {
+            return Ok(());
         }
+        let message = format!("{url}: {}: {said}", response.status());
+        Err(Trouble::new(Code::Failed, message))
     }
 }
 

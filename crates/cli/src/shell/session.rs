@@ -51,6 +51,7 @@ pub enum Flow {
 }
 
 /// A session.
+#[allow(clippy::struct_excessive_bools)] // each is a switch of its own
 pub struct Session {
     source: Source,
     config: Config,
@@ -354,9 +355,10 @@ impl Session {
         self.source = if place.starts_with("http://") || place.starts_with("https://") {
             Source::Remote(self.endpoint(place)?)
         } else if path.is_dir() {
-            let database = match self.allow_update {
-                true => open::writable(path, &self.config)?,
-                false => open::store(path, &self.config)?,
+            let database = if self.allow_update {
+                open::writable(path, &self.config)?
+            } else {
+                open::store(path, &self.config)?
             };
             Source::local(database, Some(path.to_owned()))
         } else {

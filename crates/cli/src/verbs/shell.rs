@@ -18,9 +18,10 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         let endpoint = Endpoint::new(url, &flags.header, config.timeout)?;
         Source::Remote(endpoint.with_timeout_sent(flags.limits.timeout.is_some()))
     } else if let Some(location) = &flags.location {
-        let database = match flags.allow_update {
-            true => open::writable(location, &config)?,
-            false => open::store(location, &config)?,
+        let database = if flags.allow_update {
+            open::writable(location, &config)?
+        } else {
+            open::store(location, &config)?
         };
         Source::local(database, Some(location.clone()))
     } else {
