@@ -44,7 +44,7 @@ impl World {
         let graphs = numbers.below(4);
         World {
             vertices: (0..count).map(vertex).collect(),
-            predicates: (0..1 + numbers.below(3))
+            predicates: (0..=numbers.below(3))
                 .map(|number| VertexId::new(Tag::Iri, 1000 + number))
                 .chain([TYPE])
                 .collect(),
@@ -429,10 +429,10 @@ impl Pair<'_> {
             })
             .collect();
         assert_eq!(expand(&found, chunk, binds), narrowed);
-        self.check_bounds(&found, &narrowed);
+        Self::check_bounds(&found, &narrowed);
     }
 
-    fn check_bounds(&self, found: &Lists<'_>, rows: &Rows) {
+    fn check_bounds(found: &Lists<'_>, rows: &Rows) {
         let mut degrees = Vec::new();
         found.degrees(&mut degrees).unwrap();
         let lengths: Vec<u64> = rows.iter().map(|rows| rows.len() as u64).collect();
@@ -456,7 +456,7 @@ impl Pair<'_> {
         found: &Lists<'_>,
         rows: &Rows,
     ) {
-        self.check_bounds(found, rows);
+        Self::check_bounds(found, rows);
         if found.is_exact() && self.quads.len() < 500 && rows.iter().any(|rows| !rows.is_empty()) {
             let is_of = |quad: &&IdQuad, key: VertexId| match direction {
                 Direction::Out => (quad.0, quad.1) == (key, predicate),
@@ -522,9 +522,9 @@ impl History {
         let (adds, dels) = self.some_change(numbers);
         let number = self.version.number() + 1;
         let before = Keys::of(&self.quads);
-        dels.iter().for_each(|quad| {
+        for quad in &dels {
             self.quads.remove(quad);
-        });
+        }
         self.quads.extend(&adds);
         let keys = self.gone.change(&before, &Keys::of(&self.quads));
         let commits = number..=number;
@@ -635,9 +635,10 @@ fn a_branch_does_not_take_over_keys() {
 
 fn run(seed: u64, has_hub: bool) {
     let mut numbers = Numbers(seed);
-    let world = match has_hub {
-        true => World::with_hub(&mut numbers),
-        false => World::small(&mut numbers),
+    let world = if has_hub {
+        World::with_hub(&mut numbers)
+    } else {
+        World::small(&mut numbers)
     };
     let count = [0, 10, 60][numbers.below(3) as usize];
     let mut quads = world.quads(&mut numbers, count);
