@@ -93,8 +93,20 @@ fn xml_that_breaks_off_is_no_answer() {
         (SELECT, results, RESULTS, "</sparql>", "tsv"),
         ("ASK {}", results, BOOLEAN, "</sparql>", "json"),
         ("ASK {}", results, BOOLEAN, "</boolean></sparql>", "csv"),
-        (CONSTRUCT, "application/rdf+xml", GRAPH, "</rdf:RDF>", "rdfxml"),
-        (CONSTRUCT, "application/rdf+xml", GRAPH, "</rdf:RDF>", "ntriples"),
+        (
+            CONSTRUCT,
+            "application/rdf+xml",
+            GRAPH,
+            "</rdf:RDF>",
+            "rdfxml",
+        ),
+        (
+            CONSTRUCT,
+            "application/rdf+xml",
+            GRAPH,
+            "</rdf:RDF>",
+            "ntriples",
+        ),
     ];
     for (query, media_type, body, end, format) in cases {
         let broken = body.strip_suffix(end).expect("it ends so");

@@ -123,8 +123,9 @@ fn gone_over(layers: &[Arc<Layer>]) -> Keys {
             (lists_of(back, graphs_back), -1),
         ] {
             for (set, keys) in keys {
-                keys.into_iter()
-                    .for_each(|key| *sums.entry((set, key)).or_default() += weight);
+                for key in keys {
+                    *sums.entry((set, key)).or_default() += weight;
+                }
             }
         }
     }
@@ -186,7 +187,7 @@ impl World {
         let count = [0, 30, 900][numbers.below(3) as usize];
         let mut present: BTreeSet<IdQuad> = (0..count).map(|_| quad(&mut numbers, kind)).collect();
         // Where a base does not know `rdf:type` it has no edge of it.
-        let knows_types = seed % 3 > 0;
+        let knows_types = !seed.is_multiple_of(3);
         present.retain(|quad| knows_types || quad.1 != TYPE);
         let quads: Vec<IdQuad> = present.iter().copied().collect();
         World {

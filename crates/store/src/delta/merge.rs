@@ -346,7 +346,11 @@ mod tests {
             most = most.max(sizes.len());
         }
         let total = (commits * quads) as f64;
-        (most, written as f64 / total, merges as f64 / commits as f64)
+        (
+            most,
+            written as f64 / total,
+            f64::from(merges) / commits as f64,
+        )
     }
 
     #[test]
