@@ -63,8 +63,18 @@ fn compared(
             }
             Err(error) => return Err(format!("only spareval has an error: {error}")),
         };
-        compare::check(&bag, &answer, &Blanks::Same)
-            .map_err(|complaint| format!("the oracles disagree: {complaint}"))?;
+        if let Err(complaint) = compare::check(&bag, &answer, &Blanks::Same) {
+            if !(query.contains("EXISTS") && query.contains("<<(")) {
+                return Err(format!("the oracles disagree: {complaint}"));
+            }
+            // The same error as above, which within a filter only lets no row pass.
+            let spareval_differs =
+                Some("a triple term with a literal subject is an error within EXISTS there");
+            return Ok(Some(Expected {
+                spareval_differs,
+                ..expected
+            }));
+        }
     }
     Ok(Some(expected))
 }

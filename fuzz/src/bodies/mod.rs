@@ -7,6 +7,7 @@
 //! No crash is the least that is asked. Where two ways lead to the same answer, a body takes both
 //! and compares; where an error has a place, the place lies within the text.
 
+mod changes;
 mod config;
 mod query;
 mod rdf_text;
@@ -17,20 +18,23 @@ mod stored;
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 13] = [
+pub const TARGETS: [(&str, Body); 16] = [
     ("config", config::config),
     ("dictionary", stored::dictionary),
     ("jsonld", rdf_text::jsonld),
     ("load", rdf_text::load),
+    ("log", changes::log),
     ("manifest", stored::manifest),
     ("ntriples", rdf_text::ntriples),
     ("query_plan", query::plan),
     ("query_run", query::run),
     ("rdfxml", rdf_text::rdfxml),
+    ("record", changes::record),
     ("results", results::results),
     ("snapshot", stored::snapshot),
     ("trig", rdf_text::trig),
     ("turtle", rdf_text::turtle),
+    ("update", changes::update),
 ];
 
 /// The body of this name.

@@ -136,6 +136,11 @@ pub fn check(error: &QueryError) {
 
 /// The graph, with limits that a text of some hundred bytes can reach.
 pub fn database(service: Arc<dyn ServiceClient>) -> Database {
+    database_with(service, false)
+}
+
+/// The same, perhaps one that can be changed.
+pub fn database_with(service: Arc<dyn ServiceClient>, is_writable: bool) -> Database {
     let source = Source::reader("graph", GRAPH.as_bytes()).with_syntax(Syntax::NQuads);
     let options = Options {
         memory_pool_bytes: 16 << 20,
@@ -144,6 +149,7 @@ pub fn database(service: Arc<dyn ServiceClient>) -> Database {
         timeout: Duration::from_millis(200),
         text_max_bytes: 1 << 20,
         service: Some(service),
+        memory_is_writable: is_writable,
         ..Options::default()
     };
     let request = LoadRequest {
@@ -152,6 +158,24 @@ pub fn database(service: Arc<dyn ServiceClient>) -> Database {
     };
     let loaded = load_in_memory(vec![source], &request, &options, &Unwatched);
     loaded.expect("the graph is well formed").0
+}
+
+/// Answers nothing.
+pub struct NoService;
+
+impl ServiceClient for NoService {
+    fn select(
+        &self,
+        endpoint: &str,
+        _query: &str,
+        _timeout: Duration,
+        _stopped: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
+        Err(ServiceError {
+            message: format!("<{endpoint}> is not there"),
+            refused: true,
+        })
+    }
 }
 
 /// An endpoint that has one row for every query.
