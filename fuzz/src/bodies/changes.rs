@@ -27,7 +27,10 @@ pub fn update(data: &[u8]) {
         return;
     };
     let mut held = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
-    if held.as_ref().is_none_or(|database| database.graph().quads > QUADS_MAX) {
+    if held
+        .as_ref()
+        .is_none_or(|database| database.graph().quads > QUADS_MAX)
+    {
         *held = Some(database_with(Arc::new(NoService), true));
     }
     let database = held.as_ref().expect("it was just made");
@@ -41,10 +44,17 @@ pub fn update(data: &[u8]) {
         Ok(committed) => assert_eq!(committed.snapshot, database.snapshot_number()),
         Err(error) => {
             check(&error);
-            assert_eq!(before, database.snapshot_number(), "a failure changed the graph");
+            assert_eq!(
+                before,
+                database.snapshot_number(),
+                "a failure changed the graph"
+            );
         }
     }
-    assert!(database.running().list().is_empty(), "an update outlived its call");
+    assert!(
+        database.running().list().is_empty(),
+        "an update outlived its call"
+    );
     assert_eq!(database.pool().used_bytes(), 0, "an update kept memory");
 }
 
@@ -70,7 +80,9 @@ pub fn log(data: &[u8]) {
     };
     let disk = SimDisk::new(1, Path::new(STORE), SimFaults::default());
     let file = Path::new(STORE).join("log/00000000000000000001.log");
-    let records: Vec<Vec<u8>> = (0..5).map(|number| vec![number + 1; 90 * number as usize]).collect();
+    let records: Vec<Vec<u8>> = (0..5)
+        .map(|number| vec![number + 1; 90 * number as usize])
+        .collect();
     if is_edit {
         write_log(&disk, &records);
         for edit in data.chunks_exact(EDIT_BYTES).take(8) {
@@ -81,11 +93,13 @@ pub fn log(data: &[u8]) {
             }
         }
     } else {
-        let made = disk.create_dir(&Path::new(STORE).join("log")).and_then(|()| {
-            let mut file = disk.create(&file)?;
-            file.append(data)?;
-            file.sync()
-        });
+        let made = disk
+            .create_dir(&Path::new(STORE).join("log"))
+            .and_then(|()| {
+                let mut file = disk.create(&file)?;
+                file.append(data)?;
+                file.sync()
+            });
         made.expect("a disk without faults");
     }
     let examined = examine(&disk, Path::new(STORE), 1);
@@ -105,7 +119,9 @@ pub fn log(data: &[u8]) {
         ControlFlow::Continue(())
     });
     assert!(read.is_ok(), "what was examined can be read");
-    let position = log.append(&[b"more"]).expect("a log that opened takes records");
+    let position = log
+        .append(&[b"more"])
+        .expect("a log that opened takes records");
     log.sync(position).expect("a disk without faults");
     assert!(disk.map(&file).is_ok_and(|_: Region| true));
 }
