@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn comparison() {
         assert!(same(b"abc", b"abc"));
-        for (given, known) in [("ab", "abc"), ("abcd", "abc"), ("abd", "abc"), ("", "abc")] {
+        for (given, known) in [("ab", "abc"), ("abcd", "abc"), ("abx", "abc"), ("", "abc")] {
             assert!(!same(given.as_bytes(), known.as_bytes()), "{given} {known}");
         }
     }

@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(of(&[]), Some(wanted(&[], 600, false)));
         let words = ["turtle", "--seconds", "5", "trig", "--keep"];
         assert_eq!(of(&words), Some(wanted(&["turtle", "trig"], 5, true)));
-        for bad in [&["--seconds"][..], &["--seconds", "x"], &["--sconds", "5"]] {
+        for bad in [&["--seconds"][..], &["--seconds", "x"], &["--second", "5"]] {
             assert_eq!(of(bad), None, "{bad:?}");
         }
     }
