@@ -44,7 +44,12 @@ impl Planning<'_> {
         // Named graphs are few and say little: they come last, where they are often known.
         let is_graph = |piece: &Piece| matches!(piece, Piece::Join(Element::Graph(_)));
         let (graphs, joins): (Vec<Piece>, Vec<Piece>) = joins.into_iter().partition(is_graph);
-        let items: Vec<Item> = joins.iter().map(|piece| self.item(piece)).collect();
+        let mut doubtful = block.maybe.clone();
+        for piece in &joins {
+            doubtful.add(&facts_of(piece).maybe);
+        }
+        let item = |piece| self.item(piece, &doubtful);
+        let items: Vec<Item> = joins.iter().map(item).collect();
         let index = self.index;
         let problem = Problem::new(items, block.filters(), &block.certain, &self.known, index);
         let order = if self.keep_order {

@@ -7,16 +7,17 @@ use super::block::Planning;
 use super::costs;
 use super::group::{Piece, facts_of};
 use super::problem::{Item, Other, Resolved, questions_of, resolve, selectivity};
+use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern, Pattern};
 use crate::path::Path;
-use crate::plan::Node;
+use crate::plan::{Node, Slot};
 
 /// How many times the neighbours of a vertex a closure is taken to reach.
 const CLOSURE: f64 = 8.0;
 
 impl Planning<'_> {
-    /// What the order has to know of a join.
-    pub(super) fn item(&self, piece: &Piece) -> Item {
+    /// What the order has to know of a join. `doubtful`: columns that a row may lack.
+    pub(super) fn item(&self, piece: &Piece, doubtful: &Slots) -> Item {
         let mut other = Other {
             slots: facts_of(piece).out().to_vec(),
             ..Other::default()
@@ -36,8 +37,12 @@ impl Planning<'_> {
                 object,
             }) => {
                 let parts = [*subject, *predicate, *object].into_iter();
-                let parts = parts.filter_map(super::facts::slot_of).collect();
-                other.needs = vec![vec![*term], parts];
+                let parts: Vec<Slot> = parts.filter_map(super::facts::slot_of).collect();
+                other.needs = vec![vec![*term]];
+                // A term is not made of parts that a row may lack: those it gives.
+                if !parts.iter().any(|&part| doubtful.contains(part)) {
+                    other.needs.push(parts);
+                }
                 other.rows = self.index.vertices();
                 other.row_ns = costs::FILTER;
             }
