@@ -7,6 +7,7 @@ use somersault::rdf::format::Format;
 use somersault::{
     Database, GraphTarget, GraphWrite, Kind, Options, QueryError, UpdateRequest, WriteMode,
 };
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use store::disk::{SimDisk, SimFaults};
@@ -198,4 +199,41 @@ fn graphs_are_written_and_removed() {
     assert!(
         !rows(&database, &format!("ASK {{ GRAPH {name} {{ ?s ?p ?o }} }}"))[0][0].starts_with('t')
     );
+}
+
+#[test]
+fn a_large_record_behind_small_ones_is_replayed_and_merged() {
+    let disk = disk();
+    let database = open(&disk);
+    for number in 0..5 {
+        let text = format!("INSERT DATA {{ <http://e/s> <http://e/small> {number} }}");
+        update(&database, &text).unwrap();
+    }
+    let mut lines = String::new();
+    for number in 0..300_000 {
+        let _ = writeln!(lines, "<http://e/s> <http://e/p> <http://e/{number}> .");
+    }
+    let written = database.write_graph(GraphWrite {
+        target: GraphTarget::Default,
+        mode: WriteMode::Add,
+        format: Format::NTriples,
+        base: None,
+        body: &mut lines.as_bytes(),
+        timeout: None,
+    });
+    assert_eq!(written.unwrap().committed.inserted, 300_000);
+    drop(database);
+    let database = open(&disk);
+    assert_eq!(database.snapshot_number(), 6);
+    assert_eq!(count(&database), integer(300_005));
+    update(&database, "INSERT DATA { <http://e/s> <http://e/small> 5 }").unwrap();
+    let layers = || database.change_figures().map(|figures| figures.layers);
+    for _ in 0..200 {
+        if layers() == Some(1) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(layers(), Some(1), "the keeper merges what was replayed");
+    assert_eq!(count(&database), integer(300_006));
 }

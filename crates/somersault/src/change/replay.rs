@@ -17,6 +17,10 @@ use store::record::{Chunk, RecordReader};
 /// Quads after which what was summed up becomes a layer.
 const QUADS: usize = 1 << 18;
 
+/// Bytes from which on a record is cut into layers: a quad takes four bytes at least, so a smaller one
+/// has at most as many quads as a layer.
+const CUT_BYTES: usize = QUADS * 4;
+
 /// Applies records to a version, one after the other.
 pub(crate) struct Replay {
     graph: Graph,
@@ -58,20 +62,26 @@ impl Replay {
         let blanks = reader.new_blanks().end;
         live.reserve_blank_nodes(blanks).map_err(refused)?;
         let mut ids = Vec::new();
+        // A record that is cut has layers of its own, which all carry its number: ranges of commits
+        // follow one another or are the same.
+        let is_cut = record.len() >= CUT_BYTES;
+        if is_cut && self.number >= self.first {
+            self.flush()?;
+        }
+        self.number = number;
         while reader.next(&mut self.chunk).map_err(placed)? {
             let change = change_of(&self.chunk, &live, &mut ids)?;
             self.sums
                 .extend(change.deletes.into_iter().map(|quad| (quad, false)));
             self.sums
                 .extend(change.inserts.into_iter().map(|quad| (quad, true)));
-            if self.sums.len() >= QUADS {
-                // Within a record, too: its layers cannot be told from those of two records.
-                self.number = number;
+            if is_cut && self.sums.len() >= QUADS {
                 self.flush()?;
-                self.number = number - 1;
             }
         }
-        self.number = number;
+        if self.sums.len() >= QUADS || is_cut && !self.sums.is_empty() {
+            self.flush()?;
+        }
         Ok(())
     }
 
