@@ -42,12 +42,38 @@ pub struct Figure {
     /// See [`Floor::dependent_misses`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_misses: Option<u64>,
+    /// How far the planner's estimates of a step's rows were off, as a factor: of half of the steps no
+    /// further.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q_error_median: Option<f64>,
+    /// The same of the step where they were off the furthest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q_error_max: Option<f64>,
     /// How many of [`Self::unit`] a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_second: Option<f64>,
     /// What [`Self::per_second`] counts: `triples`, `bytes`, `queries`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// How many a second of the processor's time, that of asking included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_processor_second: Option<f64>,
+    /// How many a second arrived, where that does not depend on the answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals_per_second: Option<f64>,
+    /// How many arrived and were not asked before the end; they count with the time that they
+    /// waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<u64>,
+    /// How many were asked at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<usize>,
+    /// Bytes on disk of a distinct triple.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_triple: Option<f64>,
+    /// The most memory that is not backed by files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
     /// How many runs were measured, the warm-up not among them.
     pub runs: u64,
     /// How many threads did the work.
@@ -82,14 +108,23 @@ impl Figure {
 
     /// A throughput: `amount` of `unit` in `time`.
     pub fn rate(session: &Session, name: &str, unit: &str, amount: u64, time: Duration) -> Self {
-        let seconds = time.as_secs_f64();
-        Self {
+        let empty = Self {
             rows: Some(amount),
             median_us: Some(microseconds(time)),
-            per_second: (seconds > 0.0).then(|| amount as f64 / seconds),
-            unit: Some(unit.to_owned()),
             runs: 1,
             ..Self::empty(session, name)
+        };
+        empty.with_rate(unit, amount, time)
+    }
+
+    /// The same figure with a throughput: `amount` of `unit` in `time`.
+    #[must_use]
+    pub fn with_rate(self, unit: &str, amount: u64, time: Duration) -> Self {
+        let seconds = time.as_secs_f64();
+        Self {
+            per_second: (seconds > 0.0).then(|| amount as f64 / seconds),
+            unit: Some(unit.to_owned()),
+            ..self
         }
     }
 
@@ -119,6 +154,17 @@ impl Figure {
         }
     }
 
+    /// The same figure with how far the estimate of each step's rows was off.
+    #[must_use]
+    pub fn with_q_errors(self, mut factors: Vec<f64>) -> Self {
+        factors.sort_unstable_by(f64::total_cmp);
+        Self {
+            q_error_median: factors.get(factors.len() / 2).copied(),
+            q_error_max: factors.last().copied(),
+            ..self
+        }
+    }
+
     /// How many times its floor the median is.
     pub fn times_floor(&self) -> Option<f64> {
         let floor = self.floor_us.filter(|&floor| floor > 0.0)?;
@@ -141,8 +187,16 @@ impl Figure {
             floor_us: None,
             floor_bytes: None,
             floor_misses: None,
+            q_error_median: None,
+            q_error_max: None,
             per_second: None,
             unit: None,
+            per_processor_second: None,
+            arrivals_per_second: None,
+            left: None,
+            in_flight: None,
+            bytes_per_triple: None,
+            peak_bytes: None,
             runs: 0,
             threads: session.threads,
             data: session.data.clone(),
@@ -162,7 +216,7 @@ pub struct Table<'a>(pub &'a [Figure]);
 /// A column's title and its text for a figure.
 type Column = (&'static str, fn(&Figure) -> Option<String>);
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 18] = [
     ("bench", |figure| Some(figure.bench.clone())),
     ("name", |figure| Some(figure.name.clone())),
     ("data", |figure| Some(figure.data.clone())),
@@ -175,7 +229,32 @@ const COLUMNS: [Column; 11] = [
     ("x floor", |figure| {
         figure.times_floor().map(|times| format!("{times:.1}"))
     }),
+    ("q-error", |figure| {
+        figure.q_error_median.map(|off| format!("{off:.1}"))
+    }),
+    ("at most", |figure| {
+        figure.q_error_max.map(|off| format!("{off:.1}"))
+    }),
     ("rate", format_rate),
+    ("a processor", |figure| {
+        let unit = figure.unit.as_deref().unwrap_or_default();
+        let rate = figure.per_processor_second?;
+        Some(format_rate_of(rate, unit))
+    }),
+    ("arrivals", |figure| {
+        figure
+            .arrivals_per_second
+            .map(|rate| format_rate_of(rate, ""))
+    }),
+    ("left", |figure| figure.left.map(|left| left.to_string())),
+    ("bytes a triple", |figure| {
+        figure.bytes_per_triple.map(|bytes| format!("{bytes:.2}"))
+    }),
+    ("memory", |figure| {
+        figure
+            .peak_bytes
+            .map(|bytes| format!("{} MiB", bytes >> 20))
+    }),
 ];
 /// Columns before this one are text and aligned to the left.
 const FIRST_NUMBER: usize = 3;
@@ -241,14 +320,18 @@ pub fn format_microseconds(microseconds: f64) -> String {
 }
 
 fn format_rate(figure: &Figure) -> Option<String> {
-    let (value, scale) = match figure.per_second? {
+    let unit = figure.unit.as_deref().unwrap_or_default();
+    Some(format_rate_of(figure.per_second?, unit))
+}
+
+fn format_rate_of(per_second: f64, unit: &str) -> String {
+    let (value, scale) = match per_second {
         small if small < 1e3 => (small, ""),
         medium if medium < 1e6 => (medium / 1e3, "k "),
         large if large < 1e9 => (large / 1e6, "M "),
         huge => (huge / 1e9, "G "),
     };
-    let unit = figure.unit.as_deref().unwrap_or_default();
-    Some(format!("{} {scale}{unit}/s", three_digits(value)))
+    format!("{} {scale}{unit}/s", three_digits(value))
 }
 
 fn three_digits(value: f64) -> String {

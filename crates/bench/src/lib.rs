@@ -7,10 +7,18 @@
 //! [`figure`] writes all of it into one record: a row of a table, or a line of JSON.
 //!
 //! Nothing here knows the database: what is measured comes in as a closure, so the same runner
-//! measures the engine in memory, a store on disk, an HTTP endpoint, or another engine.
+//! measures the engine in memory, a store on disk, or another engine; or it is an HTTP endpoint
+//! ([`http`], [`flight`]). A mix of queries asked by several at once is [`mix`].
 
+pub mod arrivals;
 pub mod figure;
+pub mod flight;
 pub mod floor;
+pub mod graph;
+pub mod http;
 pub mod lubm;
 pub mod machine;
+pub mod memory;
+pub mod mix;
+pub mod picture;
 pub mod stats;

@@ -61,6 +61,17 @@ impl Latencies {
         (self.runs() > 0).then(|| Duration::from_nanos(self.histogram.value_at_quantile(quantile)))
     }
 
+    /// The distribution: each recorded time, ascending, with the share of runs that took no longer.
+    pub fn distribution(&self) -> impl Iterator<Item = (f64, Duration)> + '_ {
+        let total = self.runs() as f64;
+        let recorded = self.histogram.iter_recorded();
+        recorded.scan(0, move |runs, step| {
+            *runs += step.count_since_last_iteration();
+            let time = Duration::from_nanos(step.value_iterated_to());
+            Some((*runs as f64 / total, time))
+        })
+    }
+
     /// The shortest time; none without a run.
     pub fn least(&self) -> Option<Duration> {
         (self.runs() > 0).then(|| Duration::from_nanos(self.histogram.min()))
@@ -110,6 +121,19 @@ mod tests {
         near(latencies.quantile(0.99), Duration::from_micros(990));
         near(latencies.least(), Duration::from_micros(1));
         near(latencies.most(), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn the_distribution_ends_with_all_runs() {
+        let mut latencies = Latencies::new();
+        assert_eq!(latencies.distribution().count(), 0);
+        for microseconds in [1, 1, 5, 900] {
+            latencies.record(Duration::from_micros(microseconds));
+        }
+        let found: Vec<_> = latencies.distribution().collect();
+        let shares: Vec<f64> = found.iter().map(|(share, _)| *share).collect();
+        assert_eq!(shares, [0.5, 0.75, 1.0]);
+        near(Some(found[2].1), Duration::from_micros(900));
     }
 
     #[test]

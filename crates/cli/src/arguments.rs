@@ -226,22 +226,38 @@ pub struct Query {
     #[arg(long, value_name = "FORMAT")]
     pub results_format: Option<AnswerFormat>,
     /// Print the plan, as text, instead of running it
-    #[arg(long, conflicts_with = "results_format")]
+    #[arg(long, conflicts_with = "results_format", group = "planned")]
     pub explain: bool,
     /// Run it, then print the plan, as text, with actual rows and times
-    #[arg(long, conflicts_with_all = ["explain", "results_format"])]
+    #[arg(long, conflicts_with_all = ["explain", "results_format"], group = "planned")]
     pub profile: bool,
     /// Run it N times and print latencies
     #[arg(
         long,
         value_name = "N",
         conflicts_with_all = ["explain", "profile", "results_format"],
+        group = "planned",
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub repeat: Option<u32>,
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub forced: Forced,
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub limits: Limits,
+}
+
+/// Plans as they would not be made, for --explain, --profile and --repeat.
+#[derive(Debug, Default, Args)]
+#[group(requires = "planned")]
+pub struct Forced {
+    /// Walk the patterns in the order of the text, instead of the order that the planner finds
+    #[arg(long, help_heading = "Experiments")]
+    pub keep_order: bool,
+    /// Plan by the statistics of this file, as `stats --planner` prints them, of this store or of another
+    #[arg(long, value_name = "FILE", help_heading = "Experiments")]
+    pub statistics: Option<PathBuf>,
 }
 
 /// An endpoint that is changed, and by what right.
@@ -413,6 +429,9 @@ pub struct Stats {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Print what the planner knows, as JSON: `query --statistics` plans by it
+    #[arg(long, conflicts_with = "json")]
+    pub planner: bool,
 }
 
 /// `generate ...`
@@ -466,8 +485,142 @@ pub struct GenerateLubm {
 pub enum Bench {
     /// q1 to q12 over a store of LUBM data, inside this process
     Lubm(BenchLubm),
+    /// The papers' mix of light queries with constants drawn at random (A1 to A6), heavy ones, or both
+    Mix(BenchMix),
+    /// A file, or LUBM data, into a new store: triples a second, bytes a triple, memory
+    Load(BenchLoad),
+    /// Paths, triangles and cliques on a random graph, against plain arrays and plain checks
+    Path(BenchPath),
     /// Durable updates: INSERT DATA by many at once, into a graph that is dropped at the end
     Update(BenchUpdate),
+}
+
+/// `bench load`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("data").required(true).args(["file", "universities"]))]
+pub struct BenchLoad {
+    /// The file to load
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Load LUBM data of so many universities, made before
+    #[arg(long, value_name = "N")]
+    pub universities: Option<u32>,
+    /// Format of the data that are made: nt or ttl
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "nt",
+        requires = "universities"
+    )]
+    pub format: String,
+    /// How often; the quickest counts
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+    /// Where to make stores, which are deleted afterwards [default: the system's temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: LoadLimits,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// `bench path`
+#[derive(Debug, Args)]
+pub struct BenchPath {
+    /// Vertices of the graph that is searched
+    #[arg(long, value_name = "N", default_value_t = 1_250_000,
+          value_parser = clap::value_parser!(u32).range(1..=1_073_741_824))]
+    pub vertices: u32,
+    /// Its edges
+    #[arg(long, value_name = "N", default_value_t = 6_250_000)]
+    pub edges: u32,
+    /// Vertices of the graph whose cycles are listed
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+          value_parser = clap::value_parser!(u32).range(1..=1_073_741_824))]
+    pub clique_vertices: u32,
+    /// Its edges
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub clique_edges: u32,
+    /// Seed of both
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
+}
+
+/// Where figures go.
+#[derive(Debug, Args)]
+pub struct BenchOutput {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Add the figures to this file of JSON lines, with the time and the notes
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// What to remember in the record, as in commit=1a2b3c; may be given again
+    #[arg(long, value_name = "NAME=VALUE", requires = "record")]
+    pub note: Vec<String>,
+}
+
+/// What `bench mix` asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum MixKind {
+    /// A1 to A6 by their weights
+    Light,
+    /// q1, q2, q3, q7 in equal parts
+    Heavy,
+    /// The light mix, with a heavy query running all the time
+    Hybrid,
+}
+
+/// `bench mix`
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("target").required(true).args(["location", "endpoint"]))]
+pub struct BenchMix {
+    /// The store's directory, with LUBM data
+    #[arg(short, long, value_name = "DIR")]
+    pub location: Option<PathBuf>,
+    /// A SPARQL endpoint to ask instead (http://, connections are kept)
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// What to ask
+    #[arg(long, value_enum, default_value_t = MixKind::Light)]
+    pub kind: MixKind,
+    /// Threads that ask: inside this process each has one query at a time
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Queries in flight over HTTP: connections of all threads together [default: one a thread]
+    #[arg(long, visible_alias = "connections", value_name = "N", requires = "endpoint",
+          value_parser = clap::value_parser!(u16).range(1..=16384))]
+    pub in_flight: Option<u16>,
+    /// Arrivals a second, by a Poisson process, whether or not queries were answered; times count
+    /// from them [default: the next query when the last is answered]
+    #[arg(long, value_name = "R")]
+    pub rate: Option<f64>,
+    /// How long, with its unit
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub time: String,
+    /// Asked before, not counted
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub warm_up: String,
+    /// Seed of the constants and the arrivals
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads of a heavy query inside this process [default: as configured]
+    #[arg(long, value_name = "N", conflicts_with = "endpoint")]
+    pub query_threads: Option<usize>,
+    /// Write the distribution of times: as CSV, or as a picture if it is named .svg; may be given again
+    #[arg(long, value_name = "FILE")]
+    pub cdf: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
 }
 
 /// `bench update`
@@ -491,9 +644,9 @@ pub struct BenchUpdate {
     /// How long, with its unit
     #[arg(long, value_name = "DURATION", default_value = "5s")]
     pub time: String,
-    /// One JSON object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
 }
 
 /// `bench lubm`
@@ -514,9 +667,9 @@ pub struct BenchLubm {
     /// Only these queries, as in q1,q7
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// One JSON object a line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: BenchOutput,
 }
 
 /// `config ...`

@@ -9,6 +9,7 @@ mod exit;
 mod format;
 mod interrupt;
 mod printer;
+mod processor;
 mod progress;
 mod say;
 mod settings;
@@ -33,9 +34,12 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    log_to_standard_error();
-    match run(arguments) {
+    let outcome = processor::check().and_then(|()| {
+        let arguments = Arguments::parse();
+        log_to_standard_error();
+        run(arguments)
+    });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.message.is_empty() {

@@ -7,24 +7,34 @@
 use crate::error::WalkError;
 use oxrdf::Term;
 use oxsdatatypes::DateTime;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tells the time. Asked once by a query that needs it, never by others: making a date of a clock's
+/// seconds takes as long as a light query's walk.
+pub type Clock = dyn Fn() -> DateTime + Sync;
 
 /// The surroundings of one query, shared by its workers.
 pub struct Environment<'a> {
-    /// What `NOW` gives.
-    pub now: DateTime,
+    clock: &'a Clock,
+    now: OnceLock<DateTime>,
     /// Who asks other endpoints; `None`: `SERVICE` is refused.
     pub service: Option<&'a dyn Service>,
+    /// Whether an expansion and its later check may become one intersection; without it they stay
+    /// two steps, to measure what it gains.
+    pub intersects: bool,
     seed: u64,
     drawn: AtomicU64,
 }
 
 impl<'a> Environment<'a> {
-    /// Surroundings with this moment, this seed, and this access to other endpoints.
-    pub fn new(now: DateTime, seed: u64, service: Option<&'a dyn Service>) -> Environment<'a> {
+    /// Surroundings with this clock, this seed, and this access to other endpoints.
+    pub fn new(clock: &'a Clock, seed: u64, service: Option<&'a dyn Service>) -> Environment<'a> {
         Environment {
-            now,
+            clock,
+            now: OnceLock::new(),
             service,
+            intersects: true,
             seed,
             drawn: AtomicU64::new(0),
         }
@@ -32,8 +42,16 @@ impl<'a> Environment<'a> {
 
     /// A fixed moment, a fixed seed, no other endpoints: for tests and measurements.
     pub fn fixed() -> Environment<'static> {
-        let now = "2020-01-01T00:00:00Z".parse().unwrap_or(DateTime::MIN);
-        Environment::new(now, 0, None)
+        Environment::new(
+            &|| "2020-01-01T00:00:00Z".parse().unwrap_or(DateTime::MIN),
+            0,
+            None,
+        )
+    }
+
+    /// What `NOW` gives: the moment at which it was first asked.
+    pub fn now(&self) -> DateTime {
+        *self.now.get_or_init(self.clock)
     }
 
     /// The next random number, spread over all 64 bits (splitmix64).

@@ -28,7 +28,7 @@ mod table;
 pub mod walk;
 
 pub use chunk::Chunk;
-pub use environment::{Environment, Service, ServiceError};
+pub use environment::{Clock, Environment, Service, ServiceError};
 pub use error::WalkError;
 pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
 pub use prepare::{Prepared, prepare};

@@ -35,6 +35,9 @@ use query::plan::{Action, Form, Plan, Slot, Step};
 use rdf::{Lexicon, VertexId};
 use store::view::GraphView;
 
+/// Steps that are prepared between two looks at the limits.
+const STEPS_PER_LOOK: usize = 16;
+
 /// A plan that can be walked; see the module's documentation.
 pub struct Prepared<'a> {
     plan: &'a Plan,
@@ -89,6 +92,8 @@ pub fn prepare<'a, V: GraphView>(
         reservation: Reservation::new(limits),
         owned_bytes: 0,
         cells: 0,
+        policies: 0,
+        intersects: environment.intersects,
     };
     let mut top = builder.block(&plan.steps, Vec::new())?;
     top.is_top = true;
@@ -244,6 +249,10 @@ struct Builder<'b, 'a, V> {
     owned_bytes: u64,
     /// Columns of all chunks so far.
     cells: usize,
+    /// Policies chosen so far.
+    policies: usize,
+    /// See [`Environment::intersects`].
+    intersects: bool,
 }
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
@@ -251,16 +260,25 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
         let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());
         let mut fused = Vec::new();
+        let mut is_dead = false;
         self.cells += before.len();
         for (at, step) in plan.iter().enumerate() {
             let live = steps.last().map_or(&before[..], |step| step.keep);
             let policy = if fused.contains(&at) {
                 Policy::Pass
+            } else if is_dead && is_of_a_row(&step.action) {
+                Policy::Nothing
             } else if let Some((policy, check)) = self.intersection(plan, at, live)? {
                 fused.push(check);
                 Policy::Intersect(policy)
             } else {
                 self.policy(step, live)?
+            };
+            is_dead = match step.action {
+                Action::Never { .. } => is_dead || matches!(policy, Policy::Nothing),
+                // They may make a row of none.
+                Action::Aggregate { .. } | Action::Count { .. } => false,
+                _ => is_dead,
             };
             let mut carried = step.keep.clone();
             carried.retain(|slot| live.contains(slot));
@@ -284,12 +302,19 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     fn policy(&mut self, step: &'a Step, live: &[Slot]) -> Result<Policy<'a>, WalkError> {
-        self.limits.check()?;
+        if self.policies.is_multiple_of(STEPS_PER_LOOK) {
+            self.limits.check()?;
+        }
+        self.policies += 1;
         let constants = Constants {
             terms: &self.plan.constants,
             ids: self.ids,
         };
         Ok(match &step.action {
+            Action::Never { snapshot } if self.view.exact_number() == Some(*snapshot) => {
+                Policy::Nothing
+            }
+            Action::Never { .. } => Policy::Pass,
             Action::Same { left, right } => Policy::Same(*left, *right),
             Action::Filter(expression) => {
                 let conjuncts = filter(expression, constants);
@@ -334,6 +359,19 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             _ => self.composed(step, live)?,
         })
     }
+}
+
+/// Whether a step without rows has nothing to do: it neither counts rows nor holds a block.
+fn is_of_a_row(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Expand { .. }
+            | Action::ExpandKeys { .. }
+            | Action::ExpandPredicates { .. }
+            | Action::Check { .. }
+            | Action::Filter(_)
+            | Action::Bind { .. }
+    )
 }
 
 /// The slot, if somebody needs it after the step.

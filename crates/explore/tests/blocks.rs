@@ -398,7 +398,7 @@ fn service(endpoint: Node, silent: bool, subjects: u64) -> Plan {
 }
 
 fn ask(plan: &Plan, endpoint: Option<&dyn Service>) -> Result<(Rows, Vec<Term>), WalkError> {
-    let environment = Environment::new(DateTime::MIN, 0, endpoint);
+    let environment = Environment::new(&|| DateTime::MIN, 0, endpoint);
     let mut terms = Vec::new();
     let rows = run_in(plan, &graph(), &Numbered, &environment, |prepared| {
         let local = |n| {

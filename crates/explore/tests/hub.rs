@@ -50,7 +50,7 @@ fn plan() -> Plan {
 
 #[test]
 fn a_check_that_binds_the_graph_seeks_its_edge() {
-    const NEIGHBOURS: u64 = 20_000;
+    const NEIGHBOURS: u64 = 100_000;
     let (hub, graphs) = (iri(7), [iri(5), iri(6)]);
     let mut quads = Vec::new();
     for number in 0..NEIGHBOURS {
@@ -97,6 +97,6 @@ fn a_check_that_binds_the_graph_seeks_its_edge() {
     expected.sort_unstable();
     found.sort_unstable();
     assert_eq!(found, expected);
-    // A few milliseconds; reading the hub's list for every row takes seconds.
-    assert!(passed < Duration::from_secs(1), "{passed:?}");
+    // A few milliseconds; reading the hub's list for every row would take a minute.
+    assert!(passed < Duration::from_secs(20), "{passed:?}");
 }

@@ -449,10 +449,11 @@ fn long_lists_intersect() {
                 |b: &VertexId| edges.iter().any(|edge| (edge.0, edge.1) == (*b, predicate));
             expected.extend(others.filter(is_key).map(|b| vec![a, b, x]));
         }
-        let environment = Environment::fixed();
-        let prepared =
-            prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
-        for chunk_rows in [1, 30, 1024] {
+        let mut environment = Environment::fixed();
+        for (intersects, chunk_rows) in [(true, 1), (true, 30), (true, 1024), (false, 30)] {
+            environment.intersects = intersects;
+            let prepared =
+                prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
             let options = Options {
                 chunk_rows,
                 ..Options::default()

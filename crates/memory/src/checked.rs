@@ -149,6 +149,17 @@ impl CheckedRegion {
         Ok(bytes)
     }
 
+    /// The bytes of `range` if their blocks have been verified already, for hints: what is not there,
+    /// or not verified yet, is `None`. O(1).
+    #[inline]
+    pub fn verified(&self, range: Range<u64>) -> Option<&[u8]> {
+        let bytes = self
+            .region
+            .bytes()
+            .get(range.start as usize..range.end as usize)?;
+        (self.is_trusted() || self.are_verified(&range)).then_some(bytes)
+    }
+
     /// All bytes, once every block has been verified: the fast path of a batch, which then indexes
     /// a plain slice.
     #[inline]
@@ -193,12 +204,15 @@ impl CheckedRegion {
     /// Verifies the blocks of a range that lies within the region.
     #[inline]
     fn verify(&self, range: Range<u64>) -> Result<(), DamagedBlock> {
-        let first = range.start as usize / BLOCK_BYTES;
-        let end = (range.end as usize).div_ceil(BLOCK_BYTES);
-        if (first..end).all(|block| self.is_verified(block)) {
+        if self.are_verified(&range) {
             return Ok(());
         }
-        self.verify_blocks(first..end)
+        self.verify_blocks(blocks(&range))
+    }
+
+    #[inline]
+    fn are_verified(&self, range: &Range<u64>) -> bool {
+        blocks(range).all(|block| self.is_verified(block))
     }
 
     #[cold]
@@ -246,6 +260,12 @@ impl CheckedRegion {
             damage: Damage::Beyond,
         }
     }
+}
+
+/// The blocks that a range of bytes touches.
+#[inline]
+fn blocks(range: &Range<u64>) -> Range<usize> {
+    range.start as usize / BLOCK_BYTES..(range.end as usize).div_ceil(BLOCK_BYTES)
 }
 
 impl std::fmt::Debug for CheckedRegion {

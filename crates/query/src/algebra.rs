@@ -206,7 +206,8 @@ pub enum Element {
     },
     /// Keeps rows for which it is true (an error is false).
     Filter(Expression),
-    /// Extends rows; unbound where it is an error.
+    /// Extends rows; unbound where it is an error. A value that a row outside has given the variable
+    /// has to be the same.
     Bind {
         /// What is computed.
         expression: Expression,

@@ -32,7 +32,24 @@ pub struct StepProfile {
     pub nanos: u64,
 }
 
+/// How far an estimate of rows is off, as a factor, whichever is larger; 1 if it is right. Less than a row
+/// counts as one (Moerkotte, Neumann and Steidl, "Preventing bad plans by bounding the impact of
+/// cardinality estimation errors", PVLDB 2, 2009).
+pub fn q_error(expected: f64, found: u64) -> f64 {
+    let (expected, found) = (expected.max(1.0), (found as f64).max(1.0));
+    (expected / found).max(found / expected)
+}
+
 impl Plan {
+    /// The [`q_error`] of each step of a run, in the order of the steps; those within steps are not
+    /// counted.
+    pub fn q_errors(&self, profile: &[StepProfile]) -> Vec<f64> {
+        let steps = self.steps.iter().zip(profile);
+        steps
+            .map(|(step, found)| q_error(step.estimate.rows, found.rows))
+            .collect()
+    }
+
     /// The plan with its estimates.
     pub fn explain(&self) -> String {
         self.explain_with(&[], None)
@@ -69,7 +86,11 @@ impl Printer<'_> {
         let _ = writeln!(text, "{weight} plan, about {}", time(expected));
         let _ = write!(text, "{:>14} {:>10}", "rows expected", "time");
         if profile.is_some() {
-            let _ = write!(text, " {:>12} {:>10}", "rows found", "time");
+            let _ = write!(
+                text,
+                " {:>12} {:>8} {:>10}",
+                "rows found", "q-error", "time"
+            );
         }
         text.push_str("  step\n");
         for (number, step) in self.plan.steps.iter().enumerate() {
@@ -91,7 +112,9 @@ impl Printer<'_> {
             time(estimate.cost_ns)
         );
         if let Some(found) = found {
-            let _ = write!(text, " {:>12} {:>10}", found.rows, time(found.nanos as f64));
+            let off = factor(q_error(estimate.rows, found.rows));
+            let spent = time(found.nanos as f64);
+            let _ = write!(text, " {:>12} {off:>8} {spent:>10}", found.rows);
         }
         let action = self.action(&step.action);
         let _ = writeln!(text, "  {action}{}", self.keep(&step.keep));
@@ -106,7 +129,7 @@ impl Printer<'_> {
         };
         for (number, block) in blocks.iter().enumerate() {
             if number > 0 || mode == Some(Mode::Inner) && blocks.len() > 1 {
-                let margin = if has_profile { 51 } else { 27 };
+                let margin = if has_profile { 60 } else { 27 };
                 let indent = margin + 2 * depth - 2;
                 let _ = writeln!(text, "{:indent$}branch {}", "", number + 1);
             }
@@ -115,7 +138,7 @@ impl Printer<'_> {
                 let found = None;
                 self.step(step, found, &mut line);
                 let (figures, step_text) = line.split_at(25.min(line.len()));
-                let margin = if has_profile { 24 } else { 0 } + 2 * depth;
+                let margin = if has_profile { 33 } else { 0 } + 2 * depth;
                 let _ = write!(text, "{figures}{:margin$}{step_text}", "");
                 self.blocks(&step.action, depth + 1, has_profile, text);
             }
@@ -174,6 +197,7 @@ impl Printer<'_> {
                 format!("predicates {} {arrow}", self.node(*from))
             }
             Action::AllPredicates { into } => format!("all predicates {}", self.slot(*into)),
+            Action::Never { .. } => "nothing, by the signatures".to_owned(),
             Action::AllGraphs { into } => format!("all graphs {}", self.slot(*into)),
             Action::Check {
                 subject,
@@ -550,6 +574,17 @@ fn rows(rows: f64) -> String {
         format!("{rows:.0}")
     } else {
         format!("{rows:.1}")
+    }
+}
+
+/// A factor, from 1.
+fn factor(value: f64) -> String {
+    if value >= 1e4 {
+        format!("{value:.0e}")
+    } else if value >= 10.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
     }
 }
 

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
+//! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`planner`] | the order of exploration, by cost |
@@ -29,6 +30,7 @@ pub mod plan;
 pub mod planner;
 pub mod position;
 mod select_reuse;
+pub mod shape;
 pub mod statistics;
 mod syntax;
 pub mod update;
@@ -38,7 +40,8 @@ mod tests;
 
 pub use algebra::Query;
 pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
-pub use parse::{ParseError, ParseErrorKind, ParseOptions, parse};
+pub use parse::{ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan};
+
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
 pub use update::{Update, parse_update};

@@ -72,16 +72,36 @@ impl From<GuardError> for ParseError {
     }
 }
 
+/// A text that the guard let pass, as its tokens.
+#[derive(Clone, Debug)]
+pub struct Scanned<'t> {
+    pub(crate) tokens: Tokens<'t>,
+}
+
+/// The guard alone: what [`Scanned::parse`] and [`crate::shape`] begin with. Costs time linear in the
+/// text.
+pub fn scan<'t>(text: &'t str, options: &ParseOptions) -> Result<Scanned<'t>, ParseError> {
+    let tokens = guard::scan(text, &options.limits)?;
+    Ok(Scanned { tokens })
+}
+
 /// Reads a query. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
-    let tokens = guard::scan(text, &options.limits)?;
-    refuse_update(&tokens)?;
-    expansion(&tokens, options)?;
-    let parser = parser(options)?;
-    let plain = with_plain_booleans(&tokens);
-    let parse_query = |text: &str| parser.clone().parse_query(text);
-    let parsed = read(&tokens, &plain, "query", &parse_query)?;
-    lower::lower(&parsed, &tokens, options)
+    scan(text, options)?.parse(options)
+}
+
+impl Scanned<'_> {
+    /// As [`parse`], with the options that the text was scanned with.
+    pub fn parse(&self, options: &ParseOptions) -> Result<Query, ParseError> {
+        let tokens = &self.tokens;
+        refuse_update(tokens)?;
+        expansion(tokens, options)?;
+        let parser = parser(options)?;
+        let plain = with_plain_booleans(tokens);
+        let parse_query = |text: &str| parser.clone().parse_query(text);
+        let parsed = read(tokens, &plain, "query", &parse_query)?;
+        lower::lower(parsed, tokens, options)
+    }
 }
 
 /// Refuses a text whose terms are too long once they are written out.
@@ -123,12 +143,13 @@ pub(crate) fn read<T>(
 /// 19.8, note 1), which the library does not know of these two. No place in the text moves.
 pub(crate) fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
     let mut text = Cow::Borrowed(tokens.text);
-    for token in &tokens.tokens {
+    let words = tokens.tokens.iter();
+    for token in words.filter(|token| token.kind == TokenKind::Word) {
         let word = tokens.slice(*token);
         let plain = ["true", "false"]
             .into_iter()
             .find(|plain| plain.eq_ignore_ascii_case(word) && *plain != word);
-        if let (TokenKind::Word, Some(plain)) = (token.kind, plain) {
+        if let Some(plain) = plain {
             let place = token.start as usize..token.end as usize;
             text.to_mut().replace_range(place, plain);
         }

@@ -124,6 +124,11 @@ pub enum Action {
         /// The new column: predicates as vertices.
         into: Slot,
     },
+    /// No row, in this snapshot: statistics prove it. In any other one it lets every row pass.
+    Never {
+        /// The snapshot's number.
+        snapshot: u64,
+    },
     /// One row out for each named graph of the dataset (`GRAPH ?g {}`).
     AllGraphs {
         /// The new column.
@@ -303,6 +308,21 @@ pub enum Action {
     },
 }
 
+impl Plan {
+    /// Whether it can be walked without asking another endpoint.
+    pub fn is_local(&self) -> bool {
+        fn all(steps: &[Step]) -> bool {
+            steps.iter().all(|step| match &step.action {
+                Action::Service { .. } => false,
+                Action::Nested { branches, .. } => branches.iter().all(|branch| all(branch)),
+                Action::Probe { table, .. } => all(table),
+                _ => true,
+            })
+        }
+        all(&self.steps)
+    }
+}
+
 impl Action {
     /// Calls back for each column that the action reads.
     pub fn for_each_read(&self, each: &mut impl FnMut(Slot)) {
@@ -443,7 +463,8 @@ impl Action {
                 ..
             } => [*subject, *predicate, *object].into_iter().for_each(each),
             Action::Service { columns, .. } => columns.iter().for_each(|(_, into)| each(*into)),
-            Action::Check { .. }
+            Action::Never { .. }
+            | Action::Check { .. }
             | Action::PathCheck { .. }
             | Action::Same { .. }
             | Action::Filter(_)

@@ -41,4 +41,22 @@ pub trait Lexicon: Sync {
     /// cell. Query-local ids are the caller's to answer and are an [`LexiconError::UnknownId`]
     /// here.
     fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError>;
+
+    /// As [`Lexicon::terms`], until the texts of `terms` pass so many bytes: gives the number of ids
+    /// whose terms were appended, at least one where there is one. So a caller bounds its memory by
+    /// the longest term and not by the number of ids.
+    fn terms_within(
+        &self,
+        ids: &[VertexId],
+        text_bytes_max: usize,
+        terms: &mut TermBuffer,
+    ) -> Result<usize, LexiconError> {
+        for (done, id) in ids.iter().enumerate() {
+            self.terms(std::slice::from_ref(id), terms)?;
+            if terms.text_bytes() > text_bytes_max {
+                return Ok(done + 1);
+            }
+        }
+        Ok(ids.len())
+    }
 }

@@ -9,7 +9,7 @@
 //! bodies only, so a broken one has none; a whole one has `Server-Timing` with the time of running,
 //! where the client takes trailers.
 
-use crate::engine::Done;
+use crate::engine::{Done, Started};
 use crate::format::{AnswerFormat, LastRecord, offered};
 use crate::head::{self, Spent};
 use crate::negotiate::Accepted;
@@ -96,15 +96,33 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
             response
         }
     };
+    say(&mut response, &id, spent, snapshot);
+    response
+}
+
+/// The response to a query that has ended well.
+pub(crate) fn whole(
+    answer: Bytes,
+    format: AnswerFormat,
+    started: &Started,
+    spent: Spent,
+) -> Response<Body> {
+    let mut response = with_type(Body::from(answer), format);
+    let id = started.id.to_string();
+    say(&mut response, &id, spent, Some(started.snapshot));
+    response
+}
+
+/// What the head of every answer says.
+fn say(response: &mut Response<Body>, id: &str, spent: Spent, snapshot: Option<u64>) {
     let headers = response.headers_mut();
-    headers.insert(head::QUERY_ID, head::value(&id));
+    headers.insert(head::QUERY_ID, head::value(id));
     headers.insert(head::SERVER_TIMING, spent.to_value());
     if let Some(snapshot) = snapshot {
         headers.insert(head::SNAPSHOT, HeaderValue::from(snapshot));
     }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
-    response
 }
 
 fn with_type(body: Body, format: AnswerFormat) -> Response<Body> {

@@ -76,6 +76,13 @@ pub(crate) enum Change {
         /// The address of a graph that is made for them.
         location: Option<String>,
     },
+    /// A graph or the store, by an RDF Patch.
+    Patch {
+        /// Which.
+        target: GraphTarget,
+        /// The patch.
+        text: String,
+    },
     /// A graph, which goes.
     Delete(GraphTarget),
 }
@@ -208,7 +215,7 @@ impl Answering {
                 answering.location.clone_from(location);
             }
             Change::Delete(GraphTarget::Named(name)) => answering.deleted = Some(name.clone()),
-            Change::Update { .. } | Change::Delete(_) => {}
+            Change::Update { .. } | Change::Patch { .. } | Change::Delete(_) => {}
         }
         answering
     }

@@ -12,8 +12,9 @@ use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::StopToken;
 use somersault::{
-    AnswerKind, ChangeFigures, Committed, Database, Documents, GraphRead, Kind, Query, QueryError,
-    Request, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode,
+    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, Kind,
+    PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate, UpdateRequest,
+    WriteMode,
 };
 use std::time::Duration;
 
@@ -22,12 +23,20 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Checks, parses, plans and prepares a query, which from then on is in the list of
     /// [`Engine::running`].
     fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError>;
+    /// A query that is known to take microseconds, planned; `None` for all others.
+    fn start_light(&self, _asked: &Asked, _timeout: Duration) -> Option<Box<dyn Job>> {
+        None
+    }
     /// The queries that run now.
     fn running(&self) -> &Running;
     /// The number of the snapshot that queries see now.
     fn snapshot(&self) -> u64;
     /// The memory that all queries draw on.
     fn memory(&self) -> Memory;
+    /// What has come of keeping plans.
+    fn plans(&self) -> PlanFigures {
+        PlanFigures::default()
+    }
     /// What the store holds.
     fn contents(&self) -> Contents;
     /// The names of the named graphs; `None` where there are more than `max`, or they cannot be read.
@@ -95,6 +104,10 @@ pub(crate) trait Job: Send {
     fn started(&self) -> Started;
     /// Runs it on the calling thread; the answer goes into the sink.
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError>;
+    /// The same within a slice of time; after an error it has to be started and run again.
+    fn run_slice(&mut self, sink: &mut dyn Sink, _slice: Duration) -> Result<Done, QueryError> {
+        self.run(sink)
+    }
 }
 
 /// What is known of a query once it is planned.
@@ -173,6 +186,25 @@ impl Engine for Database {
         Ok(Box::new(Database::start(self, &request)?))
     }
 
+    fn start_light(&self, asked: &Asked, timeout: Duration) -> Option<Box<dyn Job>> {
+        let What::Query(text) = &asked.what else {
+            return None;
+        };
+        if !(asked.default_graphs.is_empty() && asked.named_graphs.is_empty()) {
+            return None;
+        }
+        let query = Database::start_light(
+            self,
+            &Request {
+                text,
+                base: asked.base.as_deref(),
+                timeout: Some(timeout),
+                ..Request::default()
+            },
+        );
+        Some(Box::new(query?))
+    }
+
     fn running(&self) -> &Running {
         Database::running(self)
     }
@@ -187,6 +219,10 @@ impl Engine for Database {
             used_bytes: pool.used_bytes(),
             limit_bytes: pool.limit_bytes(),
         }
+    }
+
+    fn plans(&self) -> PlanFigures {
+        self.plan_figures()
     }
 
     fn contents(&self) -> Contents {
@@ -227,6 +263,10 @@ impl Engine for Database {
                 timeout,
                 memory_bytes: None,
             })?)),
+            Change::Patch { target, text } => {
+                let base = wanted.base.as_deref();
+                Ok(Box::new(self.start_patch(text, target, base, timeout)?))
+            }
             Change::Write { target, mode, .. } => Ok(Box::new(GraphWriting {
                 change: self.start_graph_change(target, timeout)?,
                 mode: *mode,
@@ -322,11 +362,20 @@ impl Job for Query {
     }
 
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
-        let finished = Query::run(self, sink)?;
-        Ok(Done {
+        Query::run(self, sink).map(Done::with)
+    }
+
+    fn run_slice(&mut self, sink: &mut dyn Sink, slice: Duration) -> Result<Done, QueryError> {
+        Query::run_slice(self, sink, slice).map(Done::with)
+    }
+}
+
+impl Done {
+    fn with(finished: Finished) -> Done {
+        Done {
             rows: finished.rows,
             exec: finished.exec,
-        })
+        }
     }
 }
 

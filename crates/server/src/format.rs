@@ -1,8 +1,8 @@
 //! The format of one answer, whatever form the query has: solutions, a boolean or a graph.
 
-use somersault::results::{ResultFormat, ResultWriter, Rows, Sink};
+use somersault::results::{Output, ResultFormat, ResultWriter, Rows, Sink};
 use somersault::{AnswerKind, GraphFormat, GraphWriter};
-use std::io::{self, Write};
+use std::io;
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +69,12 @@ pub(crate) fn offered(kind: AnswerKind) -> Vec<&'static str> {
 }
 
 /// The writer of either.
-pub(crate) enum AnswerWriter<W: Write> {
+pub(crate) enum AnswerWriter<W: Output> {
     Rows(Box<ResultWriter<W>>),
     Graph(GraphWriter<W>),
 }
 
-impl<W: Write> AnswerWriter<W> {
+impl<W: Output> AnswerWriter<W> {
     /// A writer in this format.
     pub fn new(format: AnswerFormat, output: W) -> AnswerWriter<W> {
         match format {
@@ -93,7 +93,7 @@ impl<W: Write> AnswerWriter<W> {
     }
 }
 
-impl<W: Write> Sink for AnswerWriter<W> {
+impl<W: Output> Sink for AnswerWriter<W> {
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         self.sink().head(variables)
     }

@@ -5,6 +5,7 @@
 //! | `GET`, `HEAD` | its triples | |
 //! | `PUT` | what it holds is replaced: 201 where it was not there, else 204 | everything is |
 //! | `POST` | something is added | to the graphs that the document names; a document in a format without graphs makes a new one: 201 with its `Location` |
+//! | `PATCH` | an RDF Patch adds and deletes statements of it (clause 5.7 leaves the format open) | of the graphs that it names |
 //! | `DELETE` | it goes; 404 where it is not there | everything goes |
 //!
 //! `?default` names the default graph, `?graph=IRI` a named one (SPARQL 1.1 Graph Store HTTP Protocol,
@@ -22,6 +23,7 @@ use crate::description;
 use crate::document::Content;
 use crate::edge::{Edge, RequestId};
 use crate::fresh;
+use crate::intake::{self, Bound};
 use crate::negotiate::Accepted;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -30,15 +32,19 @@ use crate::query;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
-use somersault::{GraphTarget, WriteMode};
+use somersault::{GraphTarget, RDF_PATCH, WriteMode};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// The methods that are answered here.
-const METHODS: &str = "GET, HEAD, PUT, POST, DELETE, OPTIONS";
+const METHODS: &str = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS";
+
+/// RFC 5789 section 3.1.
+const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 /// Answers a request to the graph store.
 pub(crate) async fn endpoint(
@@ -47,7 +53,10 @@ pub(crate) async fn endpoint(
     request: Request<Body>,
 ) -> Response<Body> {
     let mut response = if request.method() == Method::OPTIONS {
-        query::options(&edge, METHODS)
+        let mut response = query::options(&edge, METHODS);
+        let patches = HeaderValue::from_static(RDF_PATCH);
+        response.headers_mut().insert(ACCEPT_PATCH, patches);
+        response
     } else {
         respond(&edge, request, &request_id).await
     };
@@ -62,6 +71,9 @@ enum Operation {
 }
 
 async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> Response<Body> {
+    if request.method() == Method::PATCH {
+        return patch(edge, request, request_id).await;
+    }
     match read(&request, edge) {
         Ok(Operation::Read(asked)) => query::answer(edge, asked, request_id).await,
         Ok(Operation::Change(wanted)) => {
@@ -78,16 +90,7 @@ async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> 
 }
 
 fn read(request: &Request<Body>, edge: &Edge) -> Result<Operation, Problem> {
-    let granted = edge.options.access.grant(request.headers(), edge.address)?;
-    let address = description::address(request, edge);
-    let direct = is_direct(request.uri().path()).then(|| address.clone());
-    let mut parameters = Parameters::default();
-    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
-    let envelope = Envelope {
-        method: request.method().clone(),
-        headers: request.headers().clone(),
-        parameters,
-    };
+    let (envelope, granted, direct, address) = envelope(request, edge)?;
     let mode = match *request.method() {
         Method::GET | Method::HEAD => {
             granted.need(Right::Read)?;
@@ -105,6 +108,73 @@ fn read(request: &Request<Body>, edge: &Edge) -> Result<Operation, Problem> {
         ref method => return Err(Problem::method_not_allowed(method.as_str(), METHODS)),
     };
     written(&envelope, (mode, direct, address), granted, edge).map(Operation::Change)
+}
+
+/// Changes a graph, or the store, by a patch. It is read whole, as the text of an update is.
+async fn patch(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> Response<Body> {
+    let (envelope, target, base) = match patched(&request, edge) {
+        Ok(patched) => patched,
+        Err(problem) => return query::refused_with_body(problem, request, request_id).await,
+    };
+    let limit = edge.options.update_text_bytes_max;
+    let bound = Bound {
+        body_bytes: limit,
+        text_bytes: limit,
+        time: edge.options.body_timeout,
+    };
+    let read = intake::read(&envelope.headers, request.into_body(), bound).await;
+    let wanted = read.and_then(|bytes| {
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| Problem::bad_request("a patch is text in UTF-8"))?;
+        envelope.wanted_change(Change::Patch { target, text }, &edge.options, Some(base))
+    });
+    match wanted {
+        Ok(wanted) => change::answer(edge, wanted, None, request_id).await,
+        Err(problem) => query::refused(problem, request_id),
+    }
+}
+
+/// What a patch is of, and its base.
+fn patched(
+    request: &Request<Body>,
+    edge: &Edge,
+) -> Result<(Envelope, GraphTarget, String), Problem> {
+    let (envelope, granted, direct, address) = envelope(request, edge)?;
+    granted.need(Right::Write)?;
+    let target = target(&envelope.parameters, direct)?;
+    let named = envelope.headers.get(CONTENT_TYPE);
+    let named = named
+        .and_then(|named| named.to_str().ok())
+        .unwrap_or_default();
+    let essence = named.split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case(RDF_PATCH) {
+        let why = format!("a patch is of the type {RDF_PATCH}, not `{named}`");
+        let problem = Problem::unsupported_media_type(why, vec![RDF_PATCH]);
+        return Err(problem.with_header(ACCEPT_PATCH, HeaderValue::from_static(RDF_PATCH)));
+    }
+    let base = match &target {
+        GraphTarget::Named(name) => name.clone(),
+        GraphTarget::Default | GraphTarget::Store => address,
+    };
+    Ok((envelope, target, base))
+}
+
+/// What the head of a request says: its rights, the graph whose address it has, its own address.
+fn envelope(
+    request: &Request<Body>,
+    edge: &Edge,
+) -> Result<(Envelope, Granted, Option<String>, String), Problem> {
+    let granted = edge.options.access.grant(request.headers(), edge.address)?;
+    let address = description::address(request, edge);
+    let direct = is_direct(request.uri().path()).then(|| address.clone());
+    let mut parameters = Parameters::default();
+    parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
+    let envelope = Envelope {
+        method: request.method().clone(),
+        headers: request.headers().clone(),
+        parameters,
+    };
+    Ok((envelope, granted, direct, address))
 }
 
 fn asked(envelope: &Envelope, target: GraphTarget, edge: &Edge) -> Result<Asked, Problem> {

@@ -47,6 +47,7 @@ mod gate;
 mod graph_store;
 mod head;
 mod intake;
+mod light;
 mod listener;
 mod metrics;
 mod negotiate;

@@ -316,9 +316,9 @@ fn write_changes(page: &mut Page, engine: &dyn Engine, has_failed: bool) {
     page.single("merges_total", "counter", help, figures.merges);
     let help = "Checkpoints, which write layers into the store's files.";
     page.single("checkpoints_total", "counter", help, figures.checkpoints);
-    let help = "Whether the last checkpoint failed.";
-    let has_failed = u8::from(figures.checkpoint_failure.is_some());
-    page.single("checkpoint_failed", "gauge", help, has_failed);
+    let help = "Whether the last merge of layers or checkpoint failed.";
+    let has_failed = u8::from(figures.upkeep_failure.is_some());
+    page.single("upkeep_failed", "gauge", help, has_failed);
     let Some(log) = figures.log else {
         return;
     };
@@ -346,6 +346,13 @@ fn write_engine(page: &mut Page, engine: &dyn Engine) {
     page.single("memory_pool_used_bytes", "gauge", help, memory.used_bytes);
     let help = "Memory that all queries together may hold.";
     page.single("memory_pool_limit_bytes", "gauge", help, memory.limit_bytes);
+    let plans = engine.plans();
+    let help = "Queries that were answered with a kept plan, without parsing.";
+    page.single("plan_cache_hits_total", "counter", help, plans.hits);
+    let help = "Queries that were parsed and planned.";
+    page.single("plan_cache_misses_total", "counter", help, plans.misses);
+    let help = "Bytes of kept plans.";
+    page.single("plan_cache_bytes", "gauge", help, plans.bytes);
     page.single(
         "store_quads",
         "gauge",

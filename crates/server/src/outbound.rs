@@ -563,7 +563,7 @@ mod tests {
             token.cancel();
             let cancelled = Instant::now();
             assert_eq!(call.join().unwrap(), "the query has ended");
-            assert!(cancelled.elapsed() < Duration::from_secs(1));
+            assert!(cancelled.elapsed() < Duration::from_secs(20));
         }
     }
 

@@ -1,14 +1,15 @@
 //! From rows to chunks: the sink that a query of this edge writes into.
 //!
 //! The writer of the result format prints into a buffer of this thread, without a lock; the buffer
-//! goes into the [`Writer`]'s pipe after every batch of rows, or earlier when it holds a chunk. The
+//! goes into the [`Writer`]'s pipe after every batch of rows, or earlier when it holds a chunk. What
+//! the writer prints as a whole goes all the way to the socket without being copied. The
 //! head of an answer (its variables) stays behind until there is a row, so that the clock of the
 //! first 50 ms of output starts with the first row: an engine that prints its variables and then
 //! computes for long can still fail with a status of its own.
 
 use crate::format::{AnswerFormat, AnswerWriter};
 use crate::pipe::{CHUNK_BYTES, Writer};
-use somersault::results::{Rows, Sink};
+use somersault::results::{Output, Rows, Sink};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -30,7 +31,7 @@ struct Handle<'a>(Rc<RefCell<Buffer<'a>>>);
 impl<'a> Outlet<'a> {
     /// A sink that prints in this format into this pipe.
     pub fn new(format: AnswerFormat, pipe: &'a Writer) -> Outlet<'a> {
-        let bytes = Vec::with_capacity(CHUNK_BYTES);
+        let bytes = Vec::new();
         let buffer = Rc::new(RefCell::new(Buffer { bytes, pipe }));
         let writer = AnswerWriter::new(format, Handle(Rc::clone(&buffer)));
         Outlet { buffer, writer }
@@ -44,6 +45,13 @@ impl<'a> Outlet<'a> {
 impl Buffer<'_> {
     fn hand_over(&mut self) -> io::Result<()> {
         self.pipe.hand_over(&mut self.bytes)
+    }
+
+    fn hand_over_chunks(&mut self) -> io::Result<()> {
+        if self.bytes.len() < CHUNK_BYTES {
+            return Ok(());
+        }
+        self.hand_over()
     }
 }
 
@@ -80,13 +88,23 @@ impl Write for Handle<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut buffer = self.0.borrow_mut();
         buffer.bytes.extend_from_slice(bytes);
-        if buffer.bytes.len() >= CHUNK_BYTES {
-            buffer.hand_over()?;
-        }
+        buffer.hand_over_chunks()?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Output for Handle<'_> {
+    fn hand_over(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let mut buffer = self.0.borrow_mut();
+        if buffer.bytes.is_empty() {
+            std::mem::swap(&mut buffer.bytes, bytes);
+        } else {
+            buffer.bytes.append(bytes);
+        }
+        buffer.hand_over_chunks()
     }
 }

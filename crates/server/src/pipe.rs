@@ -1,24 +1,27 @@
 //! The pipe between an engine thread, which blocks, and a connection, which must not.
 //!
 //! ```text
-//! engine thread: Outlet -> hand_over  |  filling | full full full |  next -> body -> socket
-//!                (waits while full)   |                           |  (awaits)
+//! engine thread: Outlet -> hand_over  |  piece piece piece  |  next -> body -> socket
+//!                (waits while full)   |                     |  (awaits)
 //! ```
 //!
-//! Invariants: at most [`CHUNKS_MAX`] full chunks and one that fills are held, so a slow client
+//! Invariants: at most [`HELD_BYTES_MAX`] and what is handed over at once are held, so a slow client
 //! slows the walk down and memory stays flat; the end is set once, after the last byte; whichever
 //! side goes away first, the other learns of it at once, and a query whose reader has gone is
 //! cancelled. While the engine thread waits for its client it lets others run in its place
-//! ([`Turn::step_aside`]). A reader has something to take when a chunk of [`CHUNK_BYTES`] is full, when output
+//! ([`Turn::step_aside`]). A reader has something to take when [`CHUNK_BYTES`] are held, when output
 //! has been waiting for [`LINGER`], or at the end: the same rule decides when a response's status
 //! is sent, so what fails earlier fails with a status of its own.
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | the engine thread | `started`, `filling`, `full` (adds), `end` | while the query runs |
-//! | the connection's task | `full` and `filling` (takes), `reader_gone` | while it answers |
+//! | the engine thread | `started`, `pieces` (adds), `waits`, `end` | while the query runs |
+//! | the connection's task | `pieces` (takes), `reader_gone` | while it answers |
 //!
-//! Cost: a lock per batch of rows or per chunk, whichever is more, and no copy of full chunks.
+//! Cost: a lock per batch of rows or per piece, whichever is more, and no copy but of small pieces.
+//! Waking the other side is what costs (several microseconds with the switch that follows), so it is
+//! done when there is a chunk to take where there was none, and when half of what may be held has been
+//! taken: an engine thread that shares a core with its connection fills and drains by halves.
 
 use crate::engine::{Done, Started};
 use crate::gate::Turn;
@@ -30,10 +33,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Bytes from which a chunk counts as full.
+/// Bytes that are worth sending at once.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
-/// Full chunks that wait for the client at most.
-pub(crate) const CHUNKS_MAX: usize = 4;
+/// Bytes that wait for the client at most, before the engine thread waits too.
+pub(crate) const HELD_BYTES_MAX: usize = 512 << 10;
+/// Bytes up to which pieces are put together.
+const PIECE_BYTES: usize = 16 << 10;
 /// The longest that output waits for more of it.
 pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How often an engine thread that waits for its client looks at its deadline.
@@ -63,10 +68,14 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     started: Option<Started>,
-    full: VecDeque<Bytes>,
-    filling: Vec<u8>,
-    /// When the oldest byte of `filling` came.
-    filling_since: Option<Instant>,
+    /// Output in order, no piece of it empty.
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes of all pieces.
+    held_bytes: usize,
+    /// Since when the oldest of the pieces has been waiting for more; `None` where there is none.
+    held_since: Option<Instant>,
+    /// The engine thread waits for room.
+    waits: bool,
     bytes: u64,
     end: Option<Result<Done, QueryError>>,
     reader_gone: bool,
@@ -105,18 +114,11 @@ impl Writer {
         }
         let mut state = self.wait_for_room()?;
         state.bytes += output.len() as u64;
-        if state.filling.is_empty() {
-            std::mem::swap(&mut state.filling, output);
-        } else {
-            state.filling.append(output);
-        }
-        if state.filling.len() >= CHUNK_BYTES {
-            let chunk = std::mem::take(&mut state.filling);
-            state.full.push_back(Bytes::from(chunk));
-            state.filling_since = None;
-            self.shared.ready.notify_one();
-        } else if state.filling_since.is_none() {
-            state.filling_since = Some(Instant::now());
+        let before = state.held_bytes;
+        state.add(std::mem::take(output));
+        let is_chunk = before < CHUNK_BYTES && state.held_bytes >= CHUNK_BYTES;
+        if is_chunk || state.held_since.is_none() {
+            state.held_since.get_or_insert_with(Instant::now);
             self.shared.ready.notify_one();
         }
         Ok(())
@@ -128,9 +130,10 @@ impl Writer {
         let mut state = self.shared.state();
         loop {
             self.check(&state)?;
-            if state.full.len() < CHUNKS_MAX {
+            if state.held_bytes < HELD_BYTES_MAX {
                 break;
             }
+            state.waits = true;
             let waited = self.shared.room.wait_timeout(state, LOOK);
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = woken;
@@ -250,13 +253,18 @@ impl Reader {
     pub async fn next(&self) -> Part {
         self.until_ready().await;
         let mut state = self.shared.state();
-        if let Some(chunk) = state.full.pop_front() {
-            self.shared.room.notify_one();
-            return Part::Data(chunk);
-        }
-        if !state.filling.is_empty() {
-            state.filling_since = None;
-            return Part::Data(Bytes::from(std::mem::take(&mut state.filling)));
+        if let Some(piece) = state.pieces.pop_front() {
+            state.held_bytes -= piece.len();
+            // What is left waits for more again, from now on.
+            state.held_since = state.held_since.filter(|_| !state.pieces.is_empty());
+            if let Some(since) = &mut state.held_since {
+                *since = Instant::now();
+            }
+            if state.waits && state.held_bytes <= HELD_BYTES_MAX / 2 {
+                state.waits = false;
+                self.shared.room.notify_one();
+            }
+            return Part::Data(Bytes::from(piece));
         }
         let end = state.end.clone();
         Part::End(end.expect("a pipe that is ready has data or its end"))
@@ -294,7 +302,9 @@ impl Drop for Reader {
         if let Some(started) = &state.started {
             started.token.cancel();
         }
-        self.shared.room.notify_one();
+        if std::mem::take(&mut state.waits) {
+            self.shared.room.notify_one();
+        }
     }
 }
 
@@ -305,11 +315,22 @@ enum Readiness {
 }
 
 impl State {
+    /// Adds output to the last piece, where both are small, or as one of its own.
+    fn add(&mut self, output: Vec<u8>) {
+        self.held_bytes += output.len();
+        match self.pieces.back_mut() {
+            Some(last) if last.len() + output.len() <= PIECE_BYTES => {
+                last.extend_from_slice(&output);
+            }
+            _ => self.pieces.push_back(output),
+        }
+    }
+
     fn readiness(&self) -> Readiness {
-        if self.end.is_some() || !self.full.is_empty() {
+        if self.end.is_some() || self.held_bytes >= CHUNK_BYTES {
             return Readiness::Ready;
         }
-        match self.filling_since {
+        match self.held_since {
             Some(since) if since.elapsed() >= LINGER => Readiness::Ready,
             Some(since) => Readiness::At(since + LINGER),
             None => Readiness::Unknown,
@@ -317,14 +338,12 @@ impl State {
     }
 
     fn take_all(&mut self) -> Bytes {
-        if self.full.is_empty() {
-            return Bytes::from(std::mem::take(&mut self.filling));
+        self.held_bytes = 0;
+        self.held_since = None;
+        let mut all = self.pieces.pop_front().unwrap_or_default();
+        for piece in self.pieces.drain(..) {
+            all.extend_from_slice(&piece);
         }
-        let mut all = Vec::new();
-        for chunk in self.full.drain(..) {
-            all.extend_from_slice(&chunk);
-        }
-        all.append(&mut self.filling);
         Bytes::from(all)
     }
 }
@@ -385,9 +404,9 @@ mod tests {
     async fn a_full_chunk_goes_at_once() {
         let (writer, reader) = pipe();
         writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
-        // Nothing is left to linger, so only the chunk itself can make it ready.
-        assert!(reader.shared.state().filling_since.is_none());
+        let begun = Instant::now();
         assert!(matches!(reader.early().await, Early::Flowing));
+        assert!(begun.elapsed() < LINGER);
         drop(writer);
         assert!(matches!(reader.next().await, Part::Data(_)));
         assert!(matches!(reader.next().await, Part::End(Err(_))));
@@ -397,7 +416,7 @@ mod tests {
     fn a_writer_waits_for_room_until_its_time_is_over() {
         let (writer, reader) = pipe();
         writer.start(started(Some(Duration::from_millis(60))));
-        for _ in 0..CHUNKS_MAX {
+        for _ in 0..HELD_BYTES_MAX / CHUNK_BYTES {
             writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
         }
         let begun = Instant::now();
@@ -407,6 +426,50 @@ mod tests {
         drop(reader);
         let error = writer.hand_over(&mut vec![b'x']).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn small_pieces_are_put_together_and_large_ones_pass_as_they_are() {
+        let (writer, reader) = pipe();
+        let mut written = Vec::new();
+        for (number, len) in [3, 5, CHUNK_BYTES, 7, PIECE_BYTES, 11, 1]
+            .into_iter()
+            .enumerate()
+        {
+            let piece = vec![b'a' + number as u8; len];
+            written.extend_from_slice(&piece);
+            writer.hand_over(&mut piece.clone()).unwrap();
+        }
+        writer.end(Ok(Done::default()));
+        let mut lengths = Vec::new();
+        let mut read = Vec::new();
+        while let Part::Data(piece) = reader.next().await {
+            lengths.push(piece.len());
+            read.extend_from_slice(&piece);
+        }
+        assert_eq!(lengths, [8, CHUNK_BYTES, 7, PIECE_BYTES, 12]);
+        assert!(read == written);
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_waits_is_woken_when_half_has_been_taken() {
+        let (writer, reader) = pipe();
+        let filling = std::thread::spawn(move || {
+            for _ in 0..4 * HELD_BYTES_MAX / CHUNK_BYTES {
+                writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
+            }
+            writer.end(Ok(Done::default()));
+        });
+        let mut read = 0;
+        while let Part::Data(piece) = reader.next().await {
+            let state = reader.shared.state();
+            assert!(state.held_bytes <= HELD_BYTES_MAX);
+            let is_woken = !state.waits || state.held_bytes > HELD_BYTES_MAX / 2;
+            assert!(is_woken, "it waits with {} held", state.held_bytes);
+            read += piece.len();
+        }
+        assert_eq!(read, 4 * HELD_BYTES_MAX);
+        filling.join().unwrap();
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl Problem {
         let mut problem = Problem::of_query(error);
         problem.0.title = match error.kind {
             Kind::Syntax => "The request does not parse",
-            Kind::Unsupported => "The update uses what is not supported yet",
+            Kind::Unsupported => "The update uses what is not supported",
             Kind::Shape => "The update is too deep or too large",
             Kind::Timeout => "The change ran out of time",
             Kind::Cancelled => "The change was cancelled",
@@ -276,7 +276,7 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
         Kind::Unsupported => (
             S::UNPROCESSABLE_ENTITY,
             "unsupported",
-            "The query uses what is not supported yet",
+            "The query uses what is not supported",
         ),
         Kind::TooLong => (S::PAYLOAD_TOO_LARGE, "too-long", "The query is too long"),
         Kind::Shape => (

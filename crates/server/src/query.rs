@@ -13,6 +13,7 @@ use crate::fresh;
 use crate::gate::{Turn, Turned};
 use crate::head;
 use crate::intake;
+use crate::light;
 use crate::metrics::Outcome;
 use crate::pipe;
 use crate::problem::Problem;
@@ -147,6 +148,10 @@ async fn ask(edge: &Arc<Edge>, asked: Asked, request_id: &str) -> Result<Respons
     let engine = Arc::clone(edge.engine()?);
     if let Some(number) = asked.snapshot {
         fresh::wait(engine.as_ref(), number, asked.timeout).await?;
+    }
+    if let Some(response) = light::answer(engine.as_ref(), edge, &asked, arrived) {
+        light::let_others_read().await;
+        return Ok(response);
     }
     let patience = asked.timeout.saturating_sub(arrived.elapsed());
     let turn = turn(edge, patience, arrived).await?;

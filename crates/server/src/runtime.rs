@@ -2,8 +2,8 @@
 //!
 //! One event loop on a few threads serves all connections; queries run on blocking threads beside
 //! it, so none of them ever holds up a socket. Each engine thread has a stack of known size, on
-//! which the recursive parts of the engine (a parser behind its guard) are measured. Workers that
-//! are pinned and have listeners of their own will replace this file and nothing else.
+//! which the recursive parts of the engine (a parser behind its guard) are measured. Why no thread has
+//! a listener and connections of its own: docs/decisions/2026-11-22-event-loops.md.
 
 use std::future::Future;
 use std::io;

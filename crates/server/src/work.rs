@@ -76,6 +76,10 @@ impl Task {
             .started()
             .and_then(|started| started.token.reason());
         match (error.kind, reason) {
+            (Kind::Output, Some(StopReason::Outdated)) => QueryError::new(
+                Kind::Timeout,
+                "the client took the answer so slowly that what it reads grew too old",
+            ),
             (Kind::Output, Some(StopReason::Deadline)) => QueryError::new(
                 Kind::Timeout,
                 format!(

@@ -156,6 +156,55 @@ fn what_fails_changes_nothing() {
 }
 
 #[test]
+fn a_patch_is_all_or_nothing() {
+    let served = Served::new();
+    let patch = |address: &str, text: &str| {
+        let fields = [
+            "Content-Type: application/rdf-patch",
+            "Accept: application/json",
+        ];
+        served.send(&format!("PATCH {address}"), &fields, text)
+    };
+    let text = "H id <urn:uuid:1> .\nTX .\nPA e <http://e/> .\nA e:a e:p 1 .\nA e:a e:p \"x\"@en e:g .\n\
+                D e:s e:p e:o .\nA _:x e:p _:x .\nTC .\nTX .\nA e:a e:p 2 .\nTA .\n";
+    let account = patch("/store", text).json();
+    assert_eq!(
+        (account["inserted"].as_u64(), account["deleted"].as_u64()),
+        (Some(3), Some(1))
+    );
+    assert!(served.ask("<http://e/a> <http://e/p> 1 . ?x <http://e/p> ?x"));
+    assert!(served.ask("GRAPH <http://e/g> { <http://e/a> <http://e/p> \"x\"@en }"));
+    assert!(!served.ask("{ <http://e/s> ?p ?o } UNION { ?s ?p 2 }"));
+    // Relative to the graph, and in it.
+    let account = patch(
+        "/store?graph=http://e/h/",
+        "A <a> <b> 7 .\nA <a> <b> 8 .\nD <a> <b> 7 .\n",
+    );
+    assert_eq!(account.json()["inserted"], 2);
+    assert!(served.ask("GRAPH <http://e/h/> { <http://e/h/a> <http://e/h/b> 8 }"));
+    assert_eq!(served.lines("graph=http://e/h/"), 1);
+    // Whatever is wrong, nothing has happened.
+    for (text, line) in [
+        (
+            "A <http://e/n> <http://e/n> 1 .\nA <http://e/n> <http://e/n> } .\n",
+            2,
+        ),
+        (
+            "A <http://e/n> <http://e/n> 1 .\n\nA <http://e/n> e:n 1 .\n",
+            3,
+        ),
+        (
+            "A <http://e/n> <http://e/n> 1 .\nD _:x <http://e/n> 1 .\n",
+            2,
+        ),
+    ] {
+        let answer = patch("/store?default", text);
+        assert_eq!(answer.problem(400)["position"]["line"], line, "{text}");
+        assert!(!served.ask("<http://e/n> ?p ?o"));
+    }
+}
+
+#[test]
 fn graphs_are_written_and_read_back() {
     let served = Served::new();
     let graph = "graph=http://e/people/";

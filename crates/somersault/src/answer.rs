@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes of a vertex that is to be described.
 const DESCRIBED_BYTES: u64 = 32;
@@ -69,6 +69,18 @@ impl Query {
             exec: begun.elapsed(),
             peak_bytes: self.context.budget.peak_bytes(),
         })
+    }
+
+    /// As [`Query::run`], within a slice of time: for a thread that has others to serve. After an error,
+    /// which the end of the slice is too, what the sink got is of no use; ask again, and [`Query::run`]
+    /// that.
+    pub fn run_slice(
+        &mut self,
+        sink: &mut dyn Sink,
+        slice: Duration,
+    ) -> Result<Finished, QueryError> {
+        self.slice_end = Some(Instant::now() + slice);
+        self.run(sink)
     }
 
     /// Walks and folds the rows' ids into a checksum: no term is decoded.

@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 16] = [
+pub const KEYS: [(&str, &str, &str); 18] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -121,6 +121,11 @@ pub const KEYS: [(&str, &str, &str); 16] = [
         "memory of one query; auto is a quarter of the pool",
     ),
     (
+        "query.plan_cache",
+        "32MiB",
+        "memory for plans of query shapes, 0 to plan each text on its own",
+    ),
+    (
         "query.threads",
         "auto",
         "threads of one heavy query; auto is one per core",
@@ -131,6 +136,11 @@ pub const KEYS: [(&str, &str, &str); 16] = [
         "update.timeout",
         "5m",
         "time a change may take, its document's arrival included",
+    ),
+    (
+        "store.max_snapshot_age",
+        "1h",
+        "how old what a query reads may become where the graph can be changed",
     ),
     (
         "auth.tokens",
@@ -294,11 +304,15 @@ impl Layers {
             timeout: self.read("query.timeout", |text| {
                 parse_duration(text).map_err(|e| e.to_string())
             })?,
+            max_snapshot_age: self.read("store.max_snapshot_age", |text| {
+                parse_duration(text).map_err(|e| e.to_string())
+            })?,
             memory_pool_bytes: pool,
             is_pool_automatic: self.is_automatic(POOL),
             query_memory_bytes: limit,
             is_limit_automatic: self.is_automatic(LIMIT),
             query_threads: self.count_or("query.threads", machine.cores)?,
+            plan_cache_bytes: self.size("query.plan_cache", 32 << 20)?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
@@ -412,6 +426,8 @@ pub struct Config {
     pub tokens: Vec<Token>,
     /// Time of a query.
     pub timeout: Duration,
+    /// How old what a query reads may become.
+    pub max_snapshot_age: Duration,
     /// Memory of all queries together.
     pub memory_pool_bytes: u64,
     /// Whether that follows from the memory that is free.
@@ -422,6 +438,8 @@ pub struct Config {
     pub is_limit_automatic: bool,
     /// Threads of one heavy query.
     pub query_threads: usize,
+    /// Memory for plans of query shapes.
+    pub plan_cache_bytes: u64,
     /// Longest query text.
     pub text_max_bytes: u64,
     /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.

@@ -12,8 +12,10 @@ use crate::change::{Writer, open};
 use crate::config::Config;
 use crate::error::{Kind, QueryError};
 use crate::federation::ServiceClient;
+use crate::plan_cache::{PlanCache, PlanFigures};
 use crate::query::{Query, Request};
 use crate::running::Running;
+use crate::stop::StopToken;
 use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
@@ -48,6 +50,9 @@ pub struct Options {
     pub query_threads: usize,
     /// Time of a query.
     pub timeout: Duration,
+    /// How old what a query reads may become where the graph can be changed, whatever its time: what
+    /// it sees is kept for it.
+    pub max_snapshot_age: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
     /// Longest update text: data is sent in it.
@@ -63,6 +68,8 @@ pub struct Options {
     pub log: LogOptions,
     /// Whether a graph that was loaded into memory can be changed.
     pub memory_is_writable: bool,
+    /// Bytes of plans that are kept for texts of the same shape; 0: each text is planned on its own.
+    pub plan_cache_bytes: u64,
 }
 
 impl std::fmt::Debug for Options {
@@ -72,6 +79,7 @@ impl std::fmt::Debug for Options {
             .field("query_memory_bytes", &self.query_memory_bytes)
             .field("query_threads", &self.query_threads)
             .field("timeout", &self.timeout)
+            .field("max_snapshot_age", &self.max_snapshot_age)
             .field("text_max_bytes", &self.text_max_bytes)
             .field("update_text_max_bytes", &self.update_text_max_bytes)
             .field("update_timeout", &self.update_timeout)
@@ -79,6 +87,7 @@ impl std::fmt::Debug for Options {
             .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
             .field("log", &self.log)
             .field("memory_is_writable", &self.memory_is_writable)
+            .field("plan_cache_bytes", &self.plan_cache_bytes)
             .finish()
     }
 }
@@ -91,6 +100,7 @@ impl Options {
             query_memory_bytes: config.query_memory_bytes,
             query_threads: config.query_threads,
             timeout: config.timeout,
+            max_snapshot_age: config.max_snapshot_age,
             text_max_bytes: config.text_max_bytes,
             update_text_max_bytes: config.update_text_max_bytes,
             update_timeout: config.update_timeout,
@@ -98,6 +108,7 @@ impl Options {
             checkpoint_log_bytes: Options::default().checkpoint_log_bytes,
             log: Options::default().log,
             memory_is_writable: false,
+            plan_cache_bytes: config.plan_cache_bytes,
         }
     }
 }
@@ -109,6 +120,7 @@ impl Default for Options {
             query_memory_bytes: 1 << 28,
             query_threads: 2,
             timeout: Duration::from_secs(30),
+            max_snapshot_age: Duration::from_hours(1),
             text_max_bytes: 1 << 20,
             update_text_max_bytes: 64 << 20,
             update_timeout: Duration::from_mins(5),
@@ -120,6 +132,7 @@ impl Default for Options {
                 ..LogOptions::default()
             },
             memory_is_writable: false,
+            plan_cache_bytes: 32 << 20,
         }
     }
 }
@@ -254,6 +267,8 @@ struct Inner {
     options: Options,
     pool: Arc<Pool>,
     running: Running,
+    /// `None`: plans are not kept.
+    plans: Option<PlanCache>,
     scrub: Arc<Scrub>,
 }
 
@@ -363,6 +378,8 @@ impl Database {
                 writer,
                 keeper: Mutex::new(keeper),
                 pool: Pool::new(options.memory_pool_bytes),
+                plans: (options.plan_cache_bytes > 0)
+                    .then(|| PlanCache::new(options.plan_cache_bytes)),
                 options: options.clone(),
                 running: Running::default(),
                 scrub: Arc::default(),
@@ -381,6 +398,16 @@ impl Database {
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
         self.inner.writer.is_some()
+    }
+
+    /// The token of a reader whose time begins now.
+    pub(crate) fn reader_token(&self, timeout: Duration) -> StopToken {
+        let token = StopToken::starting_now(Some(timeout));
+        if self.is_writable() {
+            token.with_snapshot_age(self.options().max_snapshot_age)
+        } else {
+            token
+        }
     }
 
     /// Waits until queries see commit `number`; false where that takes longer than `timeout`, or
@@ -412,8 +439,14 @@ impl Database {
             term_bytes: graph.dictionary.live().bytes(),
             merges: writer.bell.merges.load(Ordering::Relaxed),
             checkpoints: writer.bell.checkpoints.load(Ordering::Relaxed),
-            checkpoint_failure: writer.bell.failure(),
+            upkeep_failure: writer.bell.failure(),
         })
+    }
+
+    /// Plans a request if that takes microseconds and so will its walk: a shape that is known, for which
+    /// a light plan is kept. `None`: ask [`Database::start`].
+    pub fn start_light(&self, request: &Request<'_>) -> Option<Query> {
+        Query::start_light(self, request)
     }
 
     /// Plans a query: guard, parse, look up, plan. Microseconds; runs nothing yet. Needs
@@ -426,6 +459,18 @@ impl Database {
     pub fn graph(&self) -> Arc<Graph> {
         let published = self.inner.published.read();
         Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What has come of keeping plans; zeros where none are kept.
+    pub fn plan_figures(&self) -> PlanFigures {
+        self.plan_cache()
+            .map(PlanCache::figures)
+            .unwrap_or_default()
+    }
+
+    /// Plans of known shapes, where they are kept.
+    pub(crate) fn plan_cache(&self) -> Option<&PlanCache> {
+        self.inner.plans.as_ref()
     }
 
     /// The limits of queries.
@@ -500,8 +545,8 @@ pub struct ChangeFigures {
     pub merges: u64,
     /// Checkpoints.
     pub checkpoints: u64,
-    /// Why the last checkpoint failed, if it did.
-    pub checkpoint_failure: Option<String>,
+    /// Why the last merge or checkpoint failed, if it did.
+    pub upkeep_failure: Option<String>,
 }
 
 impl Graph {
@@ -514,7 +559,11 @@ impl Graph {
     ) -> Result<Graph, OpenError> {
         let statistics = snapshot.statistics(SETS_MAX)?;
         let quads = statistics.quads;
-        let planner = Planner::new(planner_statistics(statistics));
+        let (out, into) = (&statistics.out_sets, &statistics.in_sets);
+        let are_exact = out.is_complete && into.is_complete && out.has_types == into.has_types;
+        let mut statistics = planner_statistics(statistics);
+        statistics.exact_at = are_exact.then_some(number);
+        let planner = Planner::new(statistics);
         let type_vertex = snapshot.type_vertex();
         let live = Arc::new(LiveDictionary::new(Arc::new(dictionary)));
         let counts = live.counts();
@@ -613,6 +662,7 @@ fn planner_statistics(statistics: SnapshotStatistics) -> Statistics {
         in_sets: sets(statistics.in_sets),
         named_graphs: statistics.named_graphs,
         type_vertex: statistics.type_vertex,
+        exact_at: None,
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! `CONSTRUCT`, `DESCRIBE` and the Graph Store Protocol give triples in no particular order; each
 //! format is written as a stream, so memory does not grow with the graph (Turtle abbreviates only
-//! while a subject lasts). A triple that a format cannot carry (a triple term in JSON-LD, a predicate
+//! while a subject lasts). N-Triples, and N-Quads, which without named graphs is the same, are written
+//! by ourselves, column by column; the others by the library. A triple that a format cannot carry (a triple term in JSON-LD, a predicate
 //! without a local name in RDF/XML) ends the answer with an error that names it; nothing is left out.
 
-use crate::results::{Rows, Sink};
+use crate::results::{Output, Rows, Sink, TextFormat, TextWriter, not_a_triple};
 use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
 use rdf::format::{Format, Writer, writer_with_prefixes};
-use std::io::{self, Write};
+use std::io;
 
 /// The formats of graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,11 @@ impl GraphFormat {
         })
     }
 
+    /// Whether we write the format ourselves.
+    const fn is_text(self) -> bool {
+        matches!(self, GraphFormat::NTriples | GraphFormat::NQuads)
+    }
+
     const fn library(self) -> Format {
         match self {
             GraphFormat::Turtle => Format::Turtle,
@@ -88,24 +94,28 @@ impl GraphFormat {
 }
 
 /// Writes a graph in one of its formats.
-pub struct GraphWriter<W: Write> {
+pub struct GraphWriter<W: Output> {
     format: GraphFormat,
     state: State<W>,
+    /// Bytes on their way to the output.
+    text: Vec<u8>,
 }
 
-enum State<W: Write> {
+enum State<W: Output> {
     Waiting(W),
+    Text(W, TextWriter),
     Writing(Box<Writer<W>>),
     Done(W),
     Broken,
 }
 
-impl<W: Write> GraphWriter<W> {
+impl<W: Output> GraphWriter<W> {
     /// A writer; buffering is the caller's choice of `output`.
     pub fn new(format: GraphFormat, output: W) -> GraphWriter<W> {
         GraphWriter {
             format,
             state: State::Waiting(output),
+            text: Vec::new(),
         }
     }
 
@@ -113,12 +123,12 @@ impl<W: Write> GraphWriter<W> {
     pub fn into_output(self) -> Option<W> {
         match self.state {
             State::Done(output) | State::Waiting(output) => Some(output),
-            State::Writing(_) | State::Broken => None,
+            State::Text(..) | State::Writing(_) | State::Broken => None,
         }
     }
 }
 
-impl<W: Write> Sink for GraphWriter<W> {
+impl<W: Output> Sink for GraphWriter<W> {
     fn head(&mut self, _variables: &[String]) -> io::Result<()> {
         Err(io::Error::other(
             "solutions cannot be written in a graph format",
@@ -129,6 +139,11 @@ impl<W: Write> Sink for GraphWriter<W> {
         let State::Waiting(output) = std::mem::replace(&mut self.state, State::Broken) else {
             return Err(out_of_order());
         };
+        if self.format.is_text() {
+            let writer = TextWriter::new(TextFormat::NTriples, &[], &mut self.text);
+            self.state = State::Text(output, writer);
+            return Ok(());
+        }
         let prefixes: Vec<(&str, &str)> = prefixes
             .iter()
             .map(|(prefix, iri)| (prefix.as_str(), iri.as_str()))
@@ -139,21 +154,28 @@ impl<W: Write> Sink for GraphWriter<W> {
     }
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
-        let State::Writing(writer) = &mut self.state else {
-            return Err(out_of_order());
-        };
-        for row in 0..rows.len {
-            let quad = quad(rows, row).ok_or_else(|| io::Error::other("a row is no triple"))?;
-            writer.quad(quad)?;
+        match &mut self.state {
+            State::Text(output, writer) => {
+                self.text.clear();
+                writer.rows(rows, &mut self.text)?;
+                output.hand_over(&mut self.text)
+            }
+            State::Writing(writer) => {
+                for row in 0..rows.len {
+                    writer.quad(quad(rows, row).ok_or_else(not_a_triple)?)?;
+                }
+                Ok(())
+            }
+            _ => Err(out_of_order()),
         }
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let State::Writing(writer) = std::mem::replace(&mut self.state, State::Broken) else {
-            return Err(out_of_order());
+        let mut output = match std::mem::replace(&mut self.state, State::Broken) {
+            State::Text(output, _) => output,
+            State::Writing(writer) => writer.finish()?,
+            _ => return Err(out_of_order()),
         };
-        let mut output = writer.finish()?;
         output.flush()?;
         self.state = State::Done(output);
         Ok(())

@@ -2,21 +2,25 @@
 //!
 //! It is a query in all but its text: it stands in the list of running ones, has a deadline and can be
 //! cancelled, and its triples go into a [`Sink`] batch by batch. Memory is that of one batch of
-//! [`crate::dump`], whatever the graph's size.
+//! [`crate::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
+//! is made of them.
 
 use crate::database::{Database, Graph};
+use crate::decode::Distinct;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError, Unit};
 use crate::results::{Rows, Sink};
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
-use crate::scan::Part;
-use crate::stop::{StopReason, StopToken};
+use crate::scan::{self, Batch, Part};
+use crate::stop::{StopReason, StopToken, outdated};
 use crate::units::format_duration;
-use rdf::TermBuffer;
+use oxrdf::TermRef;
+use rdf::{Lexicon, PredicateId, Tag, TermBuffer, VertexId};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::view::GraphView;
 
 /// Triples given to the sink together.
 const BATCH: usize = 1024;
@@ -50,7 +54,7 @@ impl Database {
         };
         let longest = self.options().timeout;
         let timeout = timeout.map_or(longest, |asked| asked.min(longest));
-        let token = StopToken::starting_now(Some(timeout));
+        let token = self.reader_token(timeout);
         let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
         let entry = self
             .running()
@@ -84,29 +88,28 @@ impl GraphRead {
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
         let begun = Instant::now();
         sink.graph_head(&[]).map_err(crate::answer::output)?;
-        let mut rows = Rows::default();
-        rows.columns.resize_with(3, TermBuffer::new);
+        let mut columns = Columns::default();
+        let mut triples = 0;
         let mut stopped = None;
-        let read = dump::part(&self.graph, self.part, &mut |quad| {
-            rows.columns[0].push(quad.subject.into());
-            rows.columns[1].push(quad.predicate.into());
-            rows.columns[2].push(quad.object);
-            rows.len += 1;
-            let is_full = |column: &TermBuffer| column.text_bytes() > BATCH_BYTES;
-            if rows.len < BATCH && !rows.columns.iter().any(is_full) {
-                return Ok(());
+        let read = scan::scan(&self.graph, self.part, &mut |predicate, batch| {
+            columns.name(&self.graph, predicate)?;
+            let mut from = 0;
+            while from < batch.subjects.len() {
+                let len = columns.decode(&self.graph, batch, from)?;
+                sink.rows(&columns.rows)?;
+                from += len;
+                triples += len as u64;
+                stopped = self.token.reason();
+                if stopped.is_some() {
+                    return Err(DumpError::Output(io::ErrorKind::Interrupted.into()));
+                }
             }
-            give(&mut rows, sink)?;
-            stopped = self.token.reason();
-            stopped.map_or(Ok(()), |_| Err(io::ErrorKind::Interrupted.into()))
+            Ok(())
         });
-        let triples = read.map_err(|error| match stopped {
+        read.map_err(|error| match stopped {
             Some(reason) => self.stopped(reason),
             None => failure(error),
         })?;
-        if rows.len > 0 {
-            give(&mut rows, sink).map_err(crate::answer::output)?;
-        }
         sink.finish().map_err(crate::answer::output)?;
         Ok(Finished {
             rows: triples,
@@ -129,16 +132,72 @@ impl GraphRead {
                 timeout.as_millis() as u64,
                 self.token.elapsed().as_millis() as u64,
             ),
+            (StopReason::Outdated, _) => outdated(),
             _ => QueryError::new(Kind::Cancelled, "the reading was cancelled"),
         }
     }
 }
 
-fn give(rows: &mut Rows, sink: &mut dyn Sink) -> io::Result<()> {
-    sink.rows(rows)?;
-    rows.columns.iter_mut().for_each(TermBuffer::clear);
-    rows.len = 0;
-    Ok(())
+/// Triples of one predicate, decoded.
+struct Columns {
+    rows: Rows,
+    predicate: Option<PredicateId>,
+    distinct: Distinct,
+}
+
+impl Default for Columns {
+    fn default() -> Columns {
+        let mut rows = Rows::default();
+        rows.columns.resize_with(3, TermBuffer::new);
+        Columns {
+            rows,
+            predicate: None,
+            distinct: Distinct::default(),
+        }
+    }
+}
+
+impl Columns {
+    /// Names the predicate of the triples that come.
+    fn name(&mut self, graph: &Graph, predicate: PredicateId) -> Result<(), DumpError> {
+        if self.predicate == Some(predicate) {
+            return Ok(());
+        }
+        let names = &mut self.rows.columns[1];
+        names.clear();
+        let vertex = graph.snapshot.predicate_vertex(predicate);
+        graph.dictionary.terms(&[vertex], names)?;
+        if !matches!(names.get(0), Some(TermRef::NamedNode(_))) {
+            return Err(DumpError::NotRdf(predicate));
+        }
+        self.predicate = Some(predicate);
+        Ok(())
+    }
+
+    /// Decodes triples from `from` on, as many as their text allows; gives their number, at least one.
+    fn decode(&mut self, graph: &Graph, batch: &Batch, from: usize) -> Result<usize, DumpError> {
+        let mut len = BATCH.min(batch.subjects.len() - from);
+        for (column, ids) in [(0, &batch.subjects), (2, &batch.objects)] {
+            let terms = &mut self.rows.columns[column];
+            terms.clear();
+            let ids = &ids[from..from + len];
+            len = self
+                .distinct
+                .decode(ids, BATCH_BYTES, terms, |ids, terms| {
+                    graph.dictionary.terms_within(ids, BATCH_BYTES, terms)
+                })?;
+        }
+        let is_subject = |id: &VertexId| matches!(id.tag(), Some(Tag::Iri | Tag::Blank));
+        if let (false, Some(predicate)) = (
+            batch.subjects[from..from + len].iter().all(is_subject),
+            self.predicate,
+        ) {
+            return Err(DumpError::NotRdf(predicate));
+        }
+        self.rows.columns[1].spread(&[0; BATCH][..len]);
+        self.rows.len = len;
+        Ok(len)
+    }
 }
 
 fn failure(error: DumpError) -> QueryError {

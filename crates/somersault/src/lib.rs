@@ -22,18 +22,20 @@ pub mod floor;
 pub mod graph;
 mod graph_read;
 pub mod load;
+mod plan_cache;
 pub mod query;
 pub mod results;
 pub mod run;
 pub mod running;
 mod scan;
+mod statistics;
 pub mod stop;
 pub mod units;
 pub mod upkeep;
 
 pub use change::{
-    Committed, Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
-    UpdateRequest, WriteMode, check_update,
+    Committed, Documents, GraphTarget, GraphWrite, GraphWritten, RDF_PATCH, RunningGraphChange,
+    RunningUpdate, UpdateRequest, WriteMode, check_update, patch_to_update,
 };
 pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};
@@ -41,7 +43,9 @@ pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
 pub use graph_read::GraphRead;
 pub use oxrdf;
+pub use plan_cache::PlanFigures;
 pub use query::{AnswerKind, Query, Request, Timings};
 pub use rdf;
 pub use results::ResultFormat;
 pub use run::{Finished, Folded};
+pub use statistics::ForeignStatistics;

@@ -7,15 +7,20 @@
 use crate::budget::Budget;
 use crate::database::{Database, Graph};
 use crate::error::{Kind, Position, QueryError, Unit};
+use crate::plan_cache::{Known, Shaped};
 use crate::run::Answered;
 use crate::running::{Entry, QueryId};
+use crate::statistics::ForeignStatistics;
 use crate::stop::StopToken;
+use ::query::Scanned;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
-use ::query::plan::{Form, Plan};
-use ::query::planner::PlanOptions;
+use ::query::plan::{ConstantId, Form, Plan, Weight};
+use ::query::planner::{PlanOptions, Planner};
+use ::query::shape::Shape;
 use ::query::statistics::DegreeQuestion;
 use oxrdf::{NamedNode, Term};
-use rdf::{Lexicon, VertexId};
+use rdf::{Lexicon, TermBuffer, VertexId};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Lists;
@@ -41,6 +46,10 @@ pub struct Request<'a> {
     pub threads: Option<usize>,
     /// Walk the patterns in the order of the text: a forced plan, for experiments and tests.
     pub keep_order: bool,
+    /// Plan by these statistics instead of the graph's own, for experiments.
+    pub statistics: Option<&'a ForeignStatistics>,
+    /// Expand, then check, where an intersection would do both: to measure what it gains.
+    pub keep_checks: bool,
 }
 
 impl<'a> Request<'a> {
@@ -78,20 +87,89 @@ pub struct Query {
     pub(crate) context: Context,
     /// What it sees, from its beginning to its end.
     pub(crate) graph: Arc<Graph>,
-    pub(crate) plan: Plan,
+    /// Its constants' terms are those of a placeholder for `parameters`.
+    pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Vec<Option<VertexId>>,
     pub(crate) profiling: bool,
     pub(crate) answered: Option<Answered>,
+    parameters: Vec<ConstantId>,
+    /// When its slice of the calling thread's time is over, if it has no more than that.
+    pub(crate) slice_end: Option<Instant>,
     timings: Timings,
-    prefixes: Vec<(String, String)>,
+    pub(crate) prefixes: Arc<[(String, String)]>,
+}
+
+/// A plan with what it needs to be walked.
+pub(crate) struct Planned {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) constants: Vec<Option<VertexId>>,
+    /// The constants whose terms are not those of the plan.
+    pub(crate) parameters: Vec<ConstantId>,
+    pub(crate) prefixes: Arc<[(String, String)]>,
 }
 
 impl Query {
     /// Plans a request.
     pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
         let context = Context::enter(database, request);
-        let parsed = parse(request, database.options().text_max_bytes)?;
-        context.plan(database.graph(), &parsed)
+        let options = parse_options(request.base, database.options().text_max_bytes);
+        let scanned = ::query::scan(request.text, &options)?;
+        let shape = database.plan_cache().filter(|_| is_plain(request));
+        let shape = shape.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
+        let Some((cache, shape)) = shape else {
+            let parsed = parse(&scanned, request, &options)?;
+            return context.plan(database.graph(), &parsed);
+        };
+        let known = cache.get(&shape);
+        if let Some(Known::Planned(shaped)) = &known
+            && let Some(query) = shaped.query(&context, database.graph(), &shape.parameters)?
+        {
+            cache.count(true);
+            return Ok(query);
+        }
+        cache.count(false);
+        let parsed = scanned.parse(&options)?;
+        let query = context.plan(database.graph(), &parsed)?;
+        match known {
+            None => cache.put(&shape, Known::Seen),
+            Some(Known::Seen) => {
+                let template = shape.template(request.text, &parsed, &options);
+                cache.put(
+                    &shape,
+                    match template {
+                        Some(template) => Known::Planned(Arc::new(Shaped::new(template, &query)?)),
+                        None => Known::Refused,
+                    },
+                );
+            }
+            Some(Known::Refused | Known::Planned(_)) => {}
+        }
+        Ok(query)
+    }
+
+    /// Plans a request if that needs no parser: its shape is known, and asked lightly. `None` is said
+    /// within microseconds, and means that [`Query::start`] is to be asked.
+    pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<Query> {
+        let cache = database.plan_cache()?;
+        if !is_plain(request) {
+            return None;
+        }
+        let options = parse_options(request.base, database.options().text_max_bytes);
+        let shape = Shape::of_text(request.text, &options)?;
+        let Some(Known::Planned(shaped)) = cache.get(&shape) else {
+            return None;
+        };
+        if !shaped.is_local() {
+            return None;
+        }
+        let context = Context::enter(database, request);
+        let query = shaped.query(&context, database.graph(), &shape.parameters);
+        let query = query.ok()??;
+        if query.plan.weight == Weight::Heavy {
+            return None;
+        }
+        cache.count(true);
+        Some(query)
     }
 
     /// Names the query in the list of running ones.
@@ -146,23 +224,49 @@ impl Query {
 
     /// The plan with its estimates, for people.
     pub fn explain(&self) -> String {
-        self.plan.explain_with(&self.prefixes, None)
+        self.written_out().explain_with(&self.prefixes, None)
+    }
+
+    /// The plan with the terms of this query's own constants.
+    fn written_out(&self) -> Cow<'_, Plan> {
+        let mut plan = Cow::Borrowed(&*self.plan);
+        for parameter in &self.parameters {
+            let at = parameter.0 as usize;
+            let mut cells = TermBuffer::new();
+            let id = self.constants[at].unwrap_or(VertexId::UNBOUND);
+            // It was found in this dictionary, so what fails is reading it, which the walk will say.
+            if self.graph.dictionary.terms(&[id], &mut cells).is_ok()
+                && let Some(term) = cells.get(0)
+            {
+                plan.to_mut().constants[at] = term.into_owned();
+            }
+        }
+        plan
     }
 
     /// The plan with what each step did in the last run.
     pub fn explain_profile(&self) -> String {
-        let Some(answered) = &self.answered else {
+        let Some(steps) = self.profile() else {
             return self.explain();
         };
-        let steps: Vec<_> = answered
-            .profile
-            .iter()
-            .map(|step| ::query::explain::StepProfile {
-                rows: step.rows,
-                nanos: step.nanoseconds,
-            })
-            .collect();
-        self.plan.explain_with(&self.prefixes, Some(&steps))
+        self.written_out()
+            .explain_with(&self.prefixes, Some(&steps))
+    }
+
+    /// How far the planner's estimate of each step's rows was off in the last run that was profiled, as
+    /// a factor (see [`query::explain::q_error`]); empty before the first one.
+    pub fn q_errors(&self) -> Vec<f64> {
+        self.profile()
+            .map_or_else(Vec::new, |steps| self.plan.q_errors(&steps))
+    }
+
+    fn profile(&self) -> Option<Vec<::query::explain::StepProfile>> {
+        let steps = self.answered.as_ref()?.profile.iter();
+        let step = |step: &explore::StepProfile| ::query::explain::StepProfile {
+            rows: step.rows,
+            nanos: step.nanoseconds,
+        };
+        Some(steps.map(step).collect())
     }
 
     /// Counts rows and time of each step from now on.
@@ -181,24 +285,27 @@ pub(crate) struct Context {
     pub(crate) entry: Arc<Entry>,
     pub(crate) threads: usize,
     keep_order: bool,
-    begun: Instant,
+    statistics: Option<ForeignStatistics>,
+    pub(crate) keep_checks: bool,
 }
 
 impl Context {
     /// Enters a request in the list of running ones; its time runs from now on.
     pub(crate) fn enter(database: &Database, request: &Request<'_>) -> Context {
-        Context::enter_for(database, request, database.options().timeout)
+        let longest = database.options().timeout;
+        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
+        Context::enter_for(database, request, database.reader_token(timeout))
     }
 
     /// As [`Context::enter`], for a change.
     pub(crate) fn enter_change(database: &Database, request: &Request<'_>) -> Context {
-        Context::enter_for(database, request, database.options().update_timeout)
+        let longest = database.options().update_timeout;
+        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
+        Context::enter_for(database, request, StopToken::starting_now(Some(timeout)))
     }
 
-    fn enter_for(database: &Database, request: &Request<'_>, longest: Duration) -> Context {
+    fn enter_for(database: &Database, request: &Request<'_>, token: StopToken) -> Context {
         let options = database.options();
-        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
-        let token = StopToken::starting_now(Some(timeout));
         let entry = database.running().enter(request.text, token.clone());
         let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
         let limit = asked.min(options.query_memory_bytes);
@@ -209,7 +316,8 @@ impl Context {
             entry: Arc::new(entry),
             threads: request.threads.unwrap_or(options.query_threads),
             keep_order: request.keep_order,
-            begun: Instant::now(),
+            statistics: request.statistics.cloned(),
+            keep_checks: request.keep_checks,
         }
     }
 
@@ -219,41 +327,78 @@ impl Context {
         graph: Arc<Graph>,
         parsed: &::query::Query,
     ) -> Result<Query, QueryError> {
-        let parse = self.begun.elapsed();
+        let parse = self.elapsed();
         let mut constants = Vec::with_capacity(parsed.constants().len());
         let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
         graph
             .dictionary
             .ids(&terms, &mut constants)
             .map_err(QueryError::from)?;
-        let degrees = degrees(&graph, &parsed.degree_questions(&constants))?;
-        let plan_options = PlanOptions {
+        let options = PlanOptions {
             keep_order: self.keep_order,
         };
-        let plan = graph
-            .planner
-            .plan(parsed, &constants, &degrees, plan_options)
-            .map_err(|error| QueryError::new(Kind::Shape, error.to_string()))?;
-        let timings = Timings {
-            parse,
-            plan: self.begun.elapsed().saturating_sub(parse),
-        };
-        Ok(Query {
-            context: self.clone(),
-            prefixes: parsed.prefixes().to_vec(),
-            graph,
-            plan,
+        let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
+        let planner = foreign.unwrap_or(&graph.planner);
+        let plan = planned(&graph, planner, parsed, &constants, options)?;
+        let plan = Planned {
+            plan: Arc::new(plan),
             constants,
+            parameters: Vec::new(),
+            prefixes: parsed.prefixes().into(),
+        };
+        Ok(self.query(graph, plan, parse))
+    }
+
+    /// A query that is ready to be walked. `parse`: how long it took to read its text.
+    pub(crate) fn query(&self, graph: Arc<Graph>, plan: Planned, parse: Duration) -> Query {
+        Query {
+            context: self.clone(),
+            graph,
+            plan: plan.plan,
+            constants: plan.constants,
+            parameters: plan.parameters,
+            prefixes: plan.prefixes,
             profiling: false,
             answered: None,
-            timings,
-        })
+            slice_end: None,
+            timings: Timings {
+                parse,
+                plan: self.elapsed().saturating_sub(parse),
+            },
+        }
+    }
+
+    /// Time since the request was entered.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.token.elapsed()
     }
 }
 
-fn parse(request: &Request<'_>, text_max_bytes: u64) -> Result<::query::Query, QueryError> {
-    let options = parse_options(request.base, text_max_bytes);
-    let mut parsed = ::query::parse(request.text, &options).map_err(QueryError::from)?;
+/// Asks for degrees, and plans.
+pub(crate) fn planned(
+    graph: &Graph,
+    planner: &Planner,
+    query: &::query::Query,
+    constants: &[Option<VertexId>],
+    options: PlanOptions,
+) -> Result<Plan, QueryError> {
+    let degrees = degrees(graph, query.degree_questions(constants))?;
+    let plan = planner.plan(query, constants, &degrees, options);
+    plan.map_err(|error| QueryError::new(Kind::Shape, error.to_string()))
+}
+
+/// Whether the text alone decides the plan.
+fn is_plain(request: &Request<'_>) -> bool {
+    let has_dataset = !(request.default_graphs.is_empty() && request.named_graphs.is_empty());
+    !request.keep_order && request.statistics.is_none() && !has_dataset
+}
+
+fn parse(
+    scanned: &Scanned<'_>,
+    request: &Request<'_>,
+    options: &ParseOptions,
+) -> Result<::query::Query, QueryError> {
+    let mut parsed = scanned.parse(options)?;
     if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
         let default = graph_terms(&request.default_graphs)?;
         let named = graph_terms(&request.named_graphs)?;
@@ -283,9 +428,12 @@ pub(crate) fn graph_terms(names: &[String]) -> Result<Vec<Term>, QueryError> {
 }
 
 /// Answers the planner's questions about constants, over all graphs.
-fn degrees(graph: &Graph, questions: &[DegreeQuestion]) -> Result<Vec<u64>, QueryError> {
+pub(crate) fn degrees(
+    graph: &Graph,
+    questions: impl IntoIterator<Item = DegreeQuestion>,
+) -> Result<Vec<u64>, QueryError> {
     let mut lists = Lists::new();
-    let mut answers = Vec::with_capacity(questions.len());
+    let mut answers = Vec::new();
     let mut predicates = Vec::new();
     for question in questions {
         predicates.clear();

@@ -2,11 +2,12 @@
 //!
 //! The engine pushes batches into a [`Sink`], so memory does not grow with the result and a slow
 //! reader slows the walk down (back-pressure) instead of filling a buffer. [`ResultWriter`] is the
-//! sink that writes the W3C formats: JSON, CSV and TSV by itself, XML through `sparesults`. An answer is complete or an error: a
-//! writer that is dropped without [`Sink::finish`] leaves a body that no parser takes for whole
-//! where the format allows that (JSON, XML); CSV and TSV cannot show it, so the edge must break
-//! the connection.
+//! sink that writes the W3C formats: JSON, CSV and TSV by itself, XML through `sparesults`. An answer is
+//! complete or an error: a writer that is dropped without [`Sink::finish`] leaves a body that no parser
+//! takes for whole where the format allows that (JSON, XML); CSV and TSV cannot show it, so the edge must
+//! break the connection.
 
+mod escape;
 mod text;
 mod whole;
 
@@ -14,7 +15,7 @@ use oxrdf::{TermRef, Variable};
 use rdf::TermBuffer;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, WriterSolutionsSerializer};
 use std::io::{self, Write};
-use text::{TextFormat, TextWriter};
+pub(crate) use text::{TextFormat, TextWriter};
 
 pub use whole::Whole;
 
@@ -131,16 +132,39 @@ impl ResultFormat {
     }
 }
 
+/// Where the bytes of an answer go.
+pub trait Output: Write {
+    /// Takes all bytes of a buffer, which is empty afterwards. Copies them; whoever can keep the buffer
+    /// itself, and leave another in its place, saves that.
+    fn hand_over(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.write_all(bytes)?;
+        bytes.clear();
+        Ok(())
+    }
+}
+
+impl Output for Vec<u8> {}
+
+impl Output for io::Sink {}
+
+impl Output for Box<dyn Write + '_> {}
+
+impl<O: Output> Output for &mut O {
+    fn hand_over(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        (**self).hand_over(bytes)
+    }
+}
+
 /// Writes an answer in one of the W3C formats.
-pub struct ResultWriter<W: Write> {
+pub struct ResultWriter<W: Output> {
     format: ResultFormat,
     state: State<W>,
     variables: Vec<Variable>,
-    /// Bytes of a batch, kept for the next one.
+    /// Bytes on their way to the output.
     text: Vec<u8>,
 }
 
-enum State<W: Write> {
+enum State<W: Output> {
     Waiting(W),
     Text(W, TextWriter),
     Xml(Box<WriterSolutionsSerializer<W>>),
@@ -148,7 +172,7 @@ enum State<W: Write> {
     Broken,
 }
 
-impl<W: Write> ResultWriter<W> {
+impl<W: Output> ResultWriter<W> {
     /// A writer; buffering is the caller's choice of `output`, which gets a batch of rows at once.
     pub fn new(format: ResultFormat, output: W) -> ResultWriter<W> {
         ResultWriter {
@@ -177,14 +201,14 @@ impl<W: Write> ResultWriter<W> {
     }
 }
 
-impl<W: Write> Sink for ResultWriter<W> {
+impl<W: Output> Sink for ResultWriter<W> {
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
         self.state = if let Some(format) = self.format.text() {
-            let writer = TextWriter::solutions(format, variables, &mut self.text);
-            output.write_all(&self.text)?;
+            let writer = TextWriter::new(format, variables, &mut self.text);
+            output.hand_over(&mut self.text)?;
             State::Text(output, writer)
         } else {
             self.variables = variables.iter().map(Variable::new_unchecked).collect();
@@ -205,8 +229,8 @@ impl<W: Write> Sink for ResultWriter<W> {
         match &mut self.state {
             State::Text(output, writer) => {
                 self.text.clear();
-                writer.rows(rows, &mut self.text);
-                output.write_all(&self.text)
+                writer.rows(rows, &mut self.text)?;
+                output.hand_over(&mut self.text)
             }
             State::Xml(serializer) => {
                 for row in 0..rows.len {
@@ -224,7 +248,7 @@ impl<W: Write> Sink for ResultWriter<W> {
         let mut output = match self.take() {
             State::Text(mut output, writer) => {
                 writer.finish(&mut self.text);
-                output.write_all(&self.text)?;
+                output.hand_over(&mut self.text)?;
                 output
             }
             State::Xml(serializer) => serializer.finish()?,
@@ -241,7 +265,7 @@ impl<W: Write> Sink for ResultWriter<W> {
         };
         if let Some(format) = self.format.text() {
             text::boolean(format, value, &mut self.text);
-            output.write_all(&self.text)?;
+            output.hand_over(&mut self.text)?;
         } else {
             output = QueryResultsSerializer::from_format(self.format.library())
                 .serialize_boolean_to_writer(output, value)?;
@@ -250,6 +274,11 @@ impl<W: Write> Sink for ResultWriter<W> {
         self.state = State::Done(output);
         Ok(())
     }
+}
+
+/// A row of a graph is none of its triples.
+pub(crate) fn not_a_triple() -> io::Error {
+    io::Error::other("a row is no triple")
 }
 
 /// A sink that keeps everything, for library users and tests with small answers.
@@ -280,7 +309,7 @@ impl Sink for Collected {
         if let Some(triples) = &mut self.triples {
             for row in 0..rows.len {
                 let triple = crate::graph::triple(rows, row);
-                triples.push(triple.ok_or_else(|| io::Error::other("a row is no triple"))?);
+                triples.push(triple.ok_or_else(not_a_triple)?);
             }
             return Ok(());
         }

@@ -24,7 +24,7 @@ use crate::database::Graph;
 use crate::error::{Kind, QueryError, Unit};
 use crate::federation::Federation;
 use crate::query::Query;
-use crate::stop::{StopReason, StopToken};
+use crate::stop::{StopReason, StopToken, outdated};
 use crate::units::format_duration;
 use ::query::plan::Weight;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -102,6 +102,7 @@ impl Query {
         let halt = Halt {
             token: &self.context.token,
             halted: AtomicBool::new(false),
+            slice_end: self.slice_end,
         };
         let limits = Limits {
             memory: &*self.context.budget,
@@ -115,7 +116,8 @@ impl Query {
         let service = federation
             .as_ref()
             .map(|federation| federation as &dyn Service);
-        let environment = Environment::new(DateTime::now(), self.chance(), service);
+        let mut environment = Environment::new(&DateTime::now, self.chance(), service);
+        environment.intersects = !self.context.keep_checks;
         let snapshot = &graph.snapshot;
         let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
             .map_err(|error| self.explain_stop(error.into()))?;
@@ -140,12 +142,14 @@ impl Query {
 
     /// A number that nobody can foresee: the seed of what the query draws.
     pub(crate) fn chance(&self) -> u64 {
-        RandomState::new().hash_one(self.id().to_string())
+        RandomState::new().hash_one(self.id().0)
     }
 
     /// Adds the limit to a failure that only knows that it was told to stop.
     fn explain_stop(&self, error: QueryError) -> QueryError {
-        match (error.kind, self.context.token.timeout()) {
+        let token = &self.context.token;
+        match (error.kind, token.timeout()) {
+            (Kind::Timeout, _) if token.reason() == Some(StopReason::Outdated) => outdated(),
             (Kind::Timeout, Some(timeout)) => QueryError::new(
                 Kind::Timeout,
                 format!(
@@ -156,7 +160,7 @@ impl Query {
             .with_limit(
                 Unit::Milliseconds,
                 timeout.as_millis() as u64,
-                self.context.token.elapsed().as_millis() as u64,
+                token.elapsed().as_millis() as u64,
             )
             .with_hint("ask for less, or for a longer timeout"),
             _ => error,
@@ -175,11 +179,15 @@ pub(crate) type Consumer<'c> =
 struct Halt<'q> {
     token: &'q StopToken,
     halted: AtomicBool,
+    slice_end: Option<Instant>,
 }
 
 impl Stop for Halt<'_> {
     fn reason(&self) -> Option<explore::StopReason> {
         if self.halted.load(Ordering::Relaxed) {
+            return Some(explore::StopReason::Cancelled);
+        }
+        if self.slice_end.is_some_and(|end| Instant::now() >= end) {
             return Some(explore::StopReason::Cancelled);
         }
         self.token.reason().map(stop_reason)
@@ -188,7 +196,7 @@ impl Stop for Halt<'_> {
 
 pub(crate) fn stop_reason(reason: StopReason) -> explore::StopReason {
     match reason {
-        StopReason::Deadline => explore::StopReason::Deadline,
+        StopReason::Deadline | StopReason::Outdated => explore::StopReason::Deadline,
         StopReason::Cancelled => explore::StopReason::Cancelled,
     }
 }

@@ -45,14 +45,14 @@ pub struct Running {
 }
 
 impl Running {
-    const TEXT_CHARS_MAX: usize = 2000;
+    const TEXT_BYTES_MAX: usize = 2000;
 
     /// Enters a query.
     pub fn enter(&self, text: &str, token: StopToken) -> Entry {
+        let text = text[..text.floor_char_boundary(Self::TEXT_BYTES_MAX)].to_owned();
         let mut table = self.table();
         table.last += 1;
         let id = QueryId(table.last);
-        let text = text.chars().take(Self::TEXT_CHARS_MAX).collect();
         table.queries.insert(id, (text, token));
         Entry {
             id,

@@ -9,6 +9,7 @@
 //! | any thread (a disconnect, an operator, shutdown) | sets `cancelled` | at any time, once |
 //! | the threads of the query | read `cancelled` and the clock | between pieces of work |
 
+use crate::error::{Kind, QueryError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,8 +19,17 @@ use std::time::{Duration, Instant};
 pub enum StopReason {
     /// Its time was over.
     Deadline,
+    /// The snapshot that it reads is older than readers may be.
+    Outdated,
     /// Somebody cancelled it.
     Cancelled,
+}
+
+/// The error of a reader whose snapshot is older than readers may be.
+pub(crate) fn outdated() -> QueryError {
+    let message = "what it reads is older than `store.max_snapshot_age`";
+    let hint = "ask again, in smaller parts, or allow readers more: what they see is kept for them";
+    QueryError::new(Kind::Timeout, message).with_hint(hint)
 }
 
 /// Shared by a query and whoever may stop it.
@@ -28,6 +38,7 @@ pub struct StopToken {
     cancelled: Arc<AtomicBool>,
     started: Instant,
     timeout: Option<Duration>,
+    age_max: Option<Duration>,
 }
 
 impl StopToken {
@@ -37,6 +48,17 @@ impl StopToken {
             cancelled: Arc::default(),
             started: Instant::now(),
             timeout,
+            age_max: None,
+        }
+    }
+
+    /// The same for a reader of a graph that may change: it is stopped at this age also where it has
+    /// more time, because what it sees cannot be let go of.
+    #[must_use]
+    pub fn with_snapshot_age(self, age_max: Duration) -> StopToken {
+        StopToken {
+            age_max: Some(age_max),
+            ..self
         }
     }
 
@@ -50,10 +72,12 @@ impl StopToken {
         if self.cancelled.load(Ordering::Relaxed) {
             return Some(StopReason::Cancelled);
         }
-        match self.timeout {
-            Some(timeout) if self.started.elapsed() >= timeout => Some(StopReason::Deadline),
-            _ => None,
+        let elapsed = self.started.elapsed();
+        let is_over = |limit: Option<Duration>| limit.is_some_and(|limit| elapsed >= limit);
+        if is_over(self.timeout) {
+            return Some(StopReason::Deadline);
         }
+        is_over(self.age_max).then_some(StopReason::Outdated)
     }
 
     /// The time the query was given.
@@ -103,6 +127,21 @@ mod tests {
         let token = StopToken::starting_now(Some(Duration::ZERO));
         assert_eq!(token.reason(), Some(StopReason::Deadline));
         assert_eq!(StopToken::starting_now(None).reason(), None);
+    }
+
+    #[test]
+    fn a_snapshot_grows_old() {
+        let long = Some(Duration::from_hours(1));
+        let token = StopToken::starting_now(long).with_snapshot_age(Duration::ZERO);
+        assert_eq!(token.reason(), Some(StopReason::Outdated));
+        let token = StopToken::starting_now(long).with_snapshot_age(Duration::from_mins(1));
+        assert_eq!(token.reason(), None);
+        let token = StopToken::starting_now(Some(Duration::ZERO)).with_snapshot_age(Duration::ZERO);
+        assert_eq!(
+            token.reason(),
+            Some(StopReason::Deadline),
+            "whichever is asked first"
+        );
     }
 
     #[test]

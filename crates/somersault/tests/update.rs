@@ -4,8 +4,9 @@ mod support;
 
 use oxrdf::{Literal, NamedNode, Term};
 use somersault::rdf::format::Format;
+use somersault::results::{ResultFormat, ResultWriter};
 use somersault::{
-    Database, GraphTarget, GraphWrite, Kind, Options, QueryError, UpdateRequest, WriteMode,
+    Database, GraphTarget, GraphWrite, Kind, Options, QueryError, Request, UpdateRequest, WriteMode,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -236,4 +237,58 @@ fn a_large_record_behind_small_ones_is_replayed_and_merged() {
     }
     assert_eq!(layers(), Some(1), "the keeper merges what was replayed");
     assert_eq!(count(&database), integer(300_006));
+}
+
+#[test]
+fn a_reader_of_what_may_change_does_not_grow_old() {
+    let disk = disk();
+    update(&open(&disk), "INSERT DATA { <http://e/s> <http://e/p> 1 }").unwrap();
+    let options = Options {
+        max_snapshot_age: std::time::Duration::ZERO,
+        ..Options::default()
+    };
+    let opened = Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options);
+    let database = opened.expect("a store");
+    let mut query = database
+        .start(&Request::new("SELECT * { ?s ?p ?o }"))
+        .unwrap();
+    let mut writer = ResultWriter::new(ResultFormat::Tsv, Vec::new());
+    let error = query.run(&mut writer).unwrap_err();
+    assert_eq!(error.kind, Kind::Timeout);
+    assert!(error.to_string().contains("max_snapshot_age"), "{error}");
+    update(&database, "INSERT DATA { <http://e/s> <http://e/p> 2 }").expect("writers go on");
+    drop((query, database));
+    let opened = Database::open_on(&disk, Path::new(HOME), &options);
+    let database = opened.expect("a store");
+    assert_eq!(count(&database), integer(2), "nothing can change here");
+}
+
+#[test]
+fn the_data_of_an_update_are_drawn_on_its_budget() {
+    let disk = SimDisk::new(0, Path::new("/disk"), SimFaults::default());
+    let database = Database::open_writable_on(
+        Arc::new(disk),
+        Path::new("/disk/store"),
+        &Options::default(),
+    )
+    .expect("a new store");
+    let mut text = "INSERT DATA { <http://e/s> <http://e/p> 0".to_owned();
+    for number in 1..20_000 {
+        let _ = write!(text, ", {number}");
+    }
+    text += " }";
+    // What was read is too much; what carrying it out takes is; all of it fits.
+    for (memory, fits) in [(600_000, false), (2_000_000, false), (64_000_000, true)] {
+        let request = UpdateRequest {
+            text: &text,
+            memory_bytes: Some(memory),
+            ..UpdateRequest::default()
+        };
+        let done = database.update(&request);
+        match done {
+            Ok(committed) => assert!(fits && committed.inserted == 20_000, "{memory}"),
+            Err(error) => assert!(!fits && error.kind == Kind::Memory, "{memory}: {error}"),
+        }
+        assert_eq!(database.pool().used_bytes(), 0, "everything is given back");
+    }
 }

@@ -33,7 +33,7 @@ mod vertex_set;
 pub mod view;
 
 pub use graph_index::{GraphIndexWriter, GraphKey};
-pub use lists::{ListCursor, Lists};
+pub use lists::{ListCursor, Lists, Meeting};
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 pub use snapshot::{Snapshot, SnapshotError};

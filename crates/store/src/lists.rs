@@ -17,6 +17,8 @@
 //! | one named graph, other merges | none | rows of those graphs, neighbours distinct |
 //! | each (of some) named graph | none | rows of those graphs with the graph |
 
+mod marks;
+mod meet;
 mod merge;
 mod named;
 mod runs;
@@ -24,6 +26,7 @@ mod runs;
 use crate::segment::reader::{Column, GraphColumn};
 use crate::source::Fault;
 use crate::view::ViewError;
+pub use meet::Meeting;
 use memory::CheckedRegion;
 pub(crate) use merge::weigh;
 pub(crate) use named::NamedGraphs;
@@ -151,10 +154,23 @@ impl<'v> Lists<'v> {
         self.rows.resize(count, (0, 0));
     }
 
-    /// Forgets the lists and prepares for those of one segment.
-    pub(crate) fn refill(&mut self, columns: Columns<'v>, filter: Filter, count: usize) {
+    /// Forgets the lists, and lets those of one segment be appended: first row and the row after the
+    /// last, and the sum of their lengths.
+    #[inline]
+    pub(crate) fn refill(
+        &mut self,
+        columns: Columns<'v>,
+        filter: Filter,
+        count: usize,
+        append: impl FnOnce(&mut Vec<(u64, u64)>, &mut u64) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         self.forget(Some(columns), filter);
         self.rows.reserve(count);
+        // Not counted in the lists themselves: a sum in memory is what a loop over keys would wait for.
+        let mut total = 0;
+        let appended = append(&mut self.rows, &mut total);
+        self.total_edges = total;
+        appended
     }
 
     fn forget(&mut self, columns: Option<Columns<'v>>, filter: Filter) {
@@ -167,13 +183,6 @@ impl<'v> Lists<'v> {
             let rows = self.further.drain(..).map(|further| further.rows);
             self.spare.extend(rows);
         }
-    }
-
-    /// Appends the list with these rows.
-    #[inline]
-    pub(crate) fn push(&mut self, rows: Range<u64>) {
-        self.total_edges += rows.end - rows.start;
-        self.rows.push((rows.start, rows.end));
     }
 
     /// Adds further columns; the rows of each list follow with [`Lists::push_further`].

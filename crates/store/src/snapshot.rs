@@ -361,9 +361,13 @@ impl<'v> ListSource<'v> {
     /// Refills `lists` from this segment alone.
     pub(crate) fn fill(self, keys: &[VertexId], lists: &mut Lists<'v>) -> Result<(), Fault> {
         let columns = self.columns;
-        lists.refill(columns, self.filter, keys.len());
-        self.segment
-            .rows_of(keys, &columns.neighbours, |rows| lists.push(rows))
+        let ListSource { segment, .. } = self;
+        lists.refill(columns, self.filter, keys.len(), |rows, total| {
+            segment.rows_of(keys, &columns.neighbours, |range| {
+                *total += range.end - range.start;
+                rows.push((range.start, range.end));
+            })
+        })
     }
 
     /// Adds rows of this segment to `lists`, or takes them away.

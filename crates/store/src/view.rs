@@ -93,6 +93,12 @@ impl GraphScope<'_> {
 
 /// A graph that can be walked. Every method is called per batch, from any thread.
 pub trait GraphView: Sync {
+    /// The number of the commit that it is exactly a base of, if it is one: statistics of the base hold
+    /// for it.
+    fn exact_number(&self) -> Option<u64> {
+        None
+    }
+
     /// The dense number of a predicate, or `None` where no edge has it. O(1).
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId>;
 

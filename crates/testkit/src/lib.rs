@@ -20,6 +20,7 @@ pub mod oracles;
 pub mod random;
 pub mod random_graph;
 pub mod random_query;
+pub mod renaming;
 pub mod seeds;
 pub mod shrink;
 pub mod spareval_oracle;

@@ -7,13 +7,24 @@
 //! taken off its hands, because it is known to treat them otherwise than specified: the merge of several `FROM` graphs (it repeats shared
 //! triples), the order (its comparison of literals of mixed types is not transitive, on which
 //! Rust's sort may panic) and the slice, which says nothing about a bag without an order.
+//!
+//! Without its optimiser it may take for ever over what the naive evaluator answers at once; so what
+//! it reads is bounded, and [`GAVE_UP`] is its answer then.
 
 use crate::{Answer, Row, TRIPLE_COLUMNS};
-use oxrdf::{Dataset, GraphName, Quad, Triple};
-use spareval::{QueryEvaluator, QueryResults};
+use oxrdf::{Dataset, GraphName, Quad, Term, Triple};
+use spareval::{InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
 use spargebra::algebra::{GraphPattern, QueryDataset};
 use spargebra::{Query, SparqlParser};
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::rc::Rc;
+
+/// The error of an evaluation that was given up.
+pub const GAVE_UP: &str = "too much to read";
+
+/// What is read of a dataset before an evaluation is given up: quads, and ten for each look-up.
+const READ_MAX: u64 = 2_000_000;
 
 /// All rows of a `SELECT`, unordered and before `OFFSET` and `LIMIT`; the answer of an `ASK`; each
 /// triple of a `CONSTRUCT` or `DESCRIBE` once.
@@ -31,14 +42,92 @@ pub fn answer_optimized(dataset: &Dataset, query: &str) -> Result<Answer, String
 }
 
 fn answer_by(evaluator: &QueryEvaluator, dataset: &Dataset, query: &str) -> Result<Answer, String> {
+    answer_within(evaluator, dataset, query, READ_MAX)
+}
+
+fn answer_within(
+    evaluator: &QueryEvaluator,
+    dataset: &Dataset,
+    query: &str,
+    read_max: u64,
+) -> Result<Answer, String> {
     let parsed = SparqlParser::new()
         .parse_query(query)
         .map_err(|error| error.to_string())?;
     let (query, clause) = bare(parsed);
     let narrowed = clause.map(|clause| narrow(dataset, &clause));
     let prepared = evaluator.prepare(&query);
-    let results = prepared.execute(narrowed.as_ref().unwrap_or(dataset));
-    collected(results.map_err(|error| error.to_string())?)
+    let left = Rc::new(Cell::new(read_max));
+    let bounded = Bounded {
+        dataset: narrowed.as_ref().unwrap_or(dataset),
+        left: Rc::clone(&left),
+    };
+    let results = prepared.execute(bounded);
+    let answer = results
+        .map_err(|error| error.to_string())
+        .and_then(collected);
+    // Within an expression the error may have become a value.
+    if left.get() == 0 {
+        return Err(GAVE_UP.to_owned());
+    }
+    answer
+}
+
+/// A dataset of which so much may be read.
+struct Bounded<'d> {
+    dataset: &'d Dataset,
+    left: Rc<Cell<u64>>,
+}
+
+/// All that may be read was read.
+#[derive(Debug, thiserror::Error)]
+#[error("{GAVE_UP}")]
+struct TooMuch;
+
+/// Takes steps off; an error when none are left.
+fn spend(left: &Cell<u64>, steps: u64) -> Result<(), TooMuch> {
+    left.set(left.get().saturating_sub(steps));
+    if left.get() == 0 {
+        Err(TooMuch)
+    } else {
+        Ok(())
+    }
+}
+
+type TermOf<'d> = <&'d Dataset as QueryableDataset<'d>>::InternalTerm;
+
+impl<'d> QueryableDataset<'d> for Bounded<'d> {
+    type InternalTerm = TermOf<'d>;
+    type Error = TooMuch;
+
+    fn internal_quads_for_pattern(
+        &self,
+        subject: Option<&TermOf<'d>>,
+        predicate: Option<&TermOf<'d>>,
+        object: Option<&TermOf<'d>>,
+        graph_name: Option<Option<&TermOf<'d>>>,
+    ) -> impl Iterator<Item = Result<InternalQuad<TermOf<'d>>, TooMuch>> + use<'d> {
+        let dataset = self.dataset;
+        let refused = spend(&self.left, 10).err();
+        let quads = dataset.internal_quads_for_pattern(subject, predicate, object, graph_name);
+        let left = Rc::clone(&self.left);
+        let given = quads.map(move |quad| {
+            spend(&left, 1)?;
+            let Ok(quad) = quad;
+            Ok(quad)
+        });
+        refused.map(Err).into_iter().chain(given)
+    }
+
+    fn internalize_term(&self, term: Term) -> Result<TermOf<'d>, TooMuch> {
+        let Ok(term) = self.dataset.internalize_term(term);
+        Ok(term)
+    }
+
+    fn externalize_term(&self, term: TermOf<'d>) -> Result<Term, TooMuch> {
+        let Ok(term) = self.dataset.externalize_term(term);
+        Ok(term)
+    }
 }
 
 fn collected(results: QueryResults<'_>) -> Result<Answer, String> {
@@ -151,6 +240,22 @@ pub fn narrow(dataset: &Dataset, clause: &QueryDataset) -> Dataset {
 mod tests {
     use super::*;
     use crate::graph;
+
+    #[test]
+    fn what_reads_too_much_is_given_up() {
+        let triples = (0..40).map(|n| format!(":a{n} :p :a{n} . "));
+        let text = "PREFIX : <http://e/> ".to_owned() + &triples.collect::<Vec<_>>().concat();
+        let dataset = graph::parse(&text).unwrap();
+        let evaluator = QueryEvaluator::new().without_optimizations();
+        for query in [
+            "SELECT ?s { ?s ?p ?o }",
+            "SELECT ?s { VALUES ?s { 1 } FILTER(!EXISTS { ?a ?b ?c FILTER(?b = ?c) }) }",
+        ] {
+            let within = |most| answer_within(&evaluator, &dataset, query, most);
+            assert_eq!(within(30), Err(GAVE_UP.to_owned()), "{query}");
+            assert!(within(100).is_ok(), "{query}");
+        }
+    }
 
     #[test]
     fn shared_triples_of_two_graphs_are_merged() {

@@ -1,7 +1,7 @@
 //! `cargo xtask check`: what `.ci/run` demands, in the order in which it tells most for its time.
 //!
 //! ```text
-//! format -> tidy -> lints -> licences -> spelling -> the README's test command
+//! format -> tidy -> lints -> licences -> spelling -> instructions -> the README's test command
 //! ```
 //!
 //! Invariant: every step runs, whatever the ones before it found, and the last line is
@@ -10,6 +10,7 @@
 
 use crate::command::CommandLine;
 use crate::error::ChoreError;
+use crate::instructions;
 use crate::tally::{self, Tally};
 use crate::tidy;
 
@@ -21,7 +22,7 @@ pub const TEST_COMMAND: &str = "cargo test --workspace";
 enum Outcome {
     Held,
     Broke,
-    NotInstalled,
+    Skipped,
 }
 
 impl From<bool> for Outcome {
@@ -40,11 +41,12 @@ pub fn run() -> Result<bool, ChoreError> {
         ("advisories", advisories()?),
         ("spelling", spelling()?),
     ];
+    outcomes.push(("instructions", instructions()?));
     let (held, sum) = tests()?;
     outcomes.push(("tests", Outcome::from(held)));
     println!();
     for (step, outcome) in &outcomes {
-        println!("{step:<12}{}", word_for(*outcome));
+        println!("{step:<14}{}", word_for(*outcome));
     }
     println!("{sum}");
     Ok(outcomes
@@ -52,13 +54,20 @@ pub fn run() -> Result<bool, ChoreError> {
         .all(|(_, outcome)| *outcome != Outcome::Broke))
 }
 
+/// The variable that asks for counting instructions.
+const ASKED_FOR: &str = "SOMERSAULT_INSTRUCTIONS";
+
 const LINTS: &str = "cargo clippy --workspace --all-targets -- -D warnings";
 
-/// The workspace, and the fuzzing targets, which are a workspace of their own.
+/// The workspace, and what is a workspace of its own: the fuzzing targets, and the engine that ours
+/// is compared with.
 fn formatted() -> Result<bool, ChoreError> {
-    let held = CommandLine::new("cargo fmt --all --check").run()?;
-    let targets = "cargo fmt --manifest-path fuzz/Cargo.toml --check";
-    Ok(CommandLine::new(targets).run()? && held)
+    let mut held = CommandLine::new("cargo fmt --all --check").run()?;
+    for own in ["fuzz", "crates/rival"] {
+        let own = format!("cargo fmt --manifest-path {own}/Cargo.toml --check");
+        held &= CommandLine::new(&own).run()?;
+    }
+    Ok(held)
 }
 
 /// Licences, banned crates and sources are decided from `Cargo.lock` alone, without a network.
@@ -75,11 +84,11 @@ fn licences() -> Result<Outcome, ChoreError> {
 /// of the tree.
 fn advisories() -> Result<Outcome, ChoreError> {
     if !has_deny() {
-        return Ok(Outcome::NotInstalled);
+        return Ok(Outcome::Skipped);
     }
     if !CommandLine::new("cargo deny fetch db").succeeds_quietly() {
         println!("advisory database: cannot be fetched from here, skipped");
-        return Ok(Outcome::NotInstalled);
+        return Ok(Outcome::Skipped);
     }
     Ok(CommandLine::new("cargo deny check advisories")
         .run()?
@@ -100,9 +109,23 @@ fn spelling() -> Result<Outcome, ChoreError> {
     Ok(CommandLine::new("typos").run()?.into())
 }
 
+/// Needs a build of its own, so only where it is asked for: on its way into the trunk.
+fn instructions() -> Result<Outcome, ChoreError> {
+    if std::env::var_os(ASKED_FOR).is_none() {
+        println!(
+            "instructions: not asked for, skipped ({ASKED_FOR}=1, or cargo xtask instructions)"
+        );
+        return Ok(Outcome::Skipped);
+    }
+    if !instructions::is_possible() {
+        return Ok(skipped("valgrind", "the system's package valgrind"));
+    }
+    Ok(instructions::run(false)?.into())
+}
+
 fn skipped(tool: &str, how: &str) -> Outcome {
     println!("{tool}: not installed, skipped ({how})");
-    Outcome::NotInstalled
+    Outcome::Skipped
 }
 
 /// Runs the README's test command. One that fails without a failed test (it did not compile, or
@@ -121,6 +144,6 @@ fn word_for(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Held => "ok",
         Outcome::Broke => "FAILED",
-        Outcome::NotInstalled => "skipped",
+        Outcome::Skipped => "skipped",
     }
 }

@@ -1,7 +1,9 @@
-//! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`, `fuzz`.
+//! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
+//! `instructions`, `fuzz`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
-//! has Rust and a C compiler; a tool that is not installed is named and left out, never silently.
+//! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
+//! so are the instruction counts, which need a build of their own and `SOMERSAULT_INSTRUCTIONS=1`.
 //! The house rules are functions from a tree of files to findings (module `tidy`), so they run
 //! both here and as ordinary tests under `cargo test --workspace`.
 //!
@@ -13,6 +15,7 @@ mod command;
 mod conformance;
 mod error;
 mod fuzz;
+mod instructions;
 mod long;
 mod tally;
 mod tidy;
@@ -28,6 +31,8 @@ usage: cargo xtask CHORE
   tidy         the house rules alone, within a second
   conformance  the W3C suites, a line for each with its counts
   long         every test in release with the long numbers of cases, then conformance
+  instructions [--record]
+               instructions of the light queries, held against those that are kept, or kept
   fuzz [TARGET...] [--seconds N] [--keep]
                the fuzzing targets for N seconds each (600; 0 replays what is kept); --keep keeps
                what was found, as small as it can be
@@ -41,6 +46,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance"] => conformance::run(conformance::Build::Dev),
         ["long"] => long::run(),
+        ["instructions"] => instructions::run(false),
+        ["instructions", "--record"] => instructions::run(true),
         ["fuzz", ref rest @ ..] => match fuzz::Wanted::of_words(rest) {
             Some(wanted) => fuzz::run(&wanted),
             None => return misused(),

@@ -1,12 +1,15 @@
-//! Changes: update text, a record of changes, the files of a log.
+//! Changes: update text, an RDF Patch, a record of changes, the files of a log.
 //!
-//! An update runs on a small graph in memory; a failure is never an internal error. A record and a
+//! An update runs on a small graph in memory; a failure is never an internal error, and its data are
+//! read from tokens as by the grammar's library. A record and a
 //! log are read from bytes that nobody wrote: whatever is given out of a log whose files were
 //! changed is a record that was written, at its place.
 
 use super::query::{NoService, check, database_with};
 use memory::Region;
-use somersault::{Database, UpdateRequest};
+use query::ParseOptions;
+use query::update::{Operation, Update, parse_update, parse_update_by_grammar};
+use somersault::{Database, GraphTarget, UpdateRequest, patch_to_update};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +19,7 @@ use store::record::{Chunk, RecordReader};
 
 /// Quads above which the graph is made anew.
 const QUADS_MAX: u64 = 2_000;
+const BASE: &str = "http://example.org/base/";
 const STORE: &str = "/disk/store";
 /// Bytes of an edit of a log.
 const EDIT_BYTES: usize = 4;
@@ -26,6 +30,7 @@ pub fn update(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
+    check_data(text);
     let mut held = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
     if held
         .as_ref()
@@ -36,7 +41,7 @@ pub fn update(data: &[u8]) {
     let database = held.as_ref().expect("it was just made");
     let request = UpdateRequest {
         text,
-        base: Some("http://example.org/base/"),
+        base: Some(BASE),
         ..UpdateRequest::default()
     };
     let before = database.snapshot_number();
@@ -56,6 +61,59 @@ pub fn update(data: &[u8]) {
         "an update outlived its call"
     );
     assert_eq!(database.pool().used_bytes(), 0, "an update kept memory");
+}
+
+/// An RDF Patch of one graph: whatever it says, it adds to and deletes from that graph only, and its text
+/// stays within bounds.
+pub fn patch(data: &[u8]) {
+    const GRAPH: &str = "http://example.org/patched";
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let target = GraphTarget::Named(GRAPH.to_owned());
+    let Ok(update) = patch_to_update(text, &target, 1 << 20) else {
+        return;
+    };
+    assert!(update.len() <= (1 << 20) + text.len() + 1024);
+    let options = ParseOptions {
+        base: Some(BASE.to_owned()),
+        ..ParseOptions::default()
+    };
+    let Ok(update) = parse_update(&update, &options) else {
+        return;
+    };
+    for operation in &update.operations {
+        let is_data = matches!(
+            operation,
+            Operation::InsertData { .. } | Operation::DeleteData { .. }
+        );
+        assert!(is_data, "{operation:?}");
+        let named = format!("{operation:?}")
+            .matches("http://example.org/patched")
+            .count();
+        assert!(named > 0, "another graph: {operation:?}");
+    }
+}
+
+/// What is read without the grammar's library is what the library reads.
+fn check_data(text: &str) {
+    let options = ParseOptions {
+        base: Some(BASE.to_owned()),
+        ..ParseOptions::default()
+    };
+    let data = |update: Update| {
+        let is_data = |operation: &Operation| {
+            matches!(
+                operation,
+                Operation::InsertData { .. } | Operation::DeleteData { .. }
+            )
+        };
+        let mut operations = update.operations;
+        operations.retain(is_data);
+        operations
+    };
+    let read = parse_update(text, &options).map(data);
+    assert_eq!(read, parse_update_by_grammar(text, &options).map(data));
 }
 
 /// Bytes as a record.

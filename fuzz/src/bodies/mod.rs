@@ -18,7 +18,7 @@ mod stored;
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 16] = [
+pub const TARGETS: [(&str, Body); 17] = [
     ("config", config::config),
     ("dictionary", stored::dictionary),
     ("jsonld", rdf_text::jsonld),
@@ -26,6 +26,7 @@ pub const TARGETS: [(&str, Body); 16] = [
     ("log", changes::log),
     ("manifest", stored::manifest),
     ("ntriples", rdf_text::ntriples),
+    ("patch", changes::patch),
     ("query_plan", query::plan),
     ("query_run", query::run),
     ("rdfxml", rdf_text::rdfxml),

@@ -6,14 +6,14 @@
 
 use crate::arguments::{Bench, BenchLubm};
 use crate::exit::{Code, Failure, Outcome};
+use crate::say::say;
 use crate::settings;
-use crate::verbs::open;
-use bench::figure::{Figure, Session, Table};
+use crate::verbs::{bench_output, open};
+use bench::figure::{Figure, Session};
 use bench::floor::Floor;
 use bench::lubm::{Effort, RunOutcome, measure};
 use bench::machine::Machine;
 use somersault::{Database, QueryError, Request};
-use std::io::Write;
 use std::path::Path;
 use workload::queries::{MEASURED, QUERIES, Query, by_name};
 
@@ -21,6 +21,9 @@ use workload::queries::{MEASURED, QUERIES, Query, by_name};
 pub fn run(verb: &Bench, file: Option<&Path>) -> Outcome {
     match verb {
         Bench::Lubm(flags) => lubm(flags, file),
+        Bench::Load(flags) => super::bench_load::run(flags, file),
+        Bench::Path(flags) => super::bench_path::run(flags, file),
+        Bench::Mix(flags) => super::bench_mix::run(flags, file),
         Bench::Update(flags) => super::bench_update::run(flags, file),
     }
 }
@@ -48,21 +51,18 @@ fn lubm(flags: &BenchLubm, file: Option<&Path>) -> Outcome {
         ..Effort::default()
     };
     let mut figures = vec![Figure::of_machine(&machine)];
+    let mut all_factors = Vec::new();
     for query in queries {
-        let floor = floor(&database, query)?;
+        let (floor, factors) = profile(&database, query)?;
+        all_factors.extend_from_slice(&factors);
         let ask = |text: &str| ask(&database, text, flags.threads);
         let measured = measure(query, universities, &effort, ask)
             .map_err(|error| Failure::new(Code::Failed, error))?;
-        figures.push(measured.figure(&session, query).with_floor(floor, &machine));
+        let figure = measured.figure(&session, query);
+        figures.push(figure.with_floor(floor, &machine).with_q_errors(factors));
     }
-    let mut output = std::io::stdout().lock();
-    if flags.json {
-        for figure in &figures {
-            writeln!(output, "{}", figure.json_line())?;
-        }
-    } else {
-        writeln!(output, "{}", Table(&figures))?;
-    }
+    bench_output::put(&flags.output, &figures)?;
+    say_estimates(all_factors);
     Ok(())
 }
 
@@ -91,7 +91,19 @@ fn ask(database: &Database, text: &str, threads: usize) -> Result<RunOutcome, Qu
     })
 }
 
-fn floor(database: &Database, query: &Query) -> Result<Floor, Failure> {
+/// How far the planner's estimates were off over all queries; for people, not a figure.
+fn say_estimates(mut factors: Vec<f64>) {
+    factors.sort_unstable_by(f64::total_cmp);
+    if let (Some(half), Some(most)) = (factors.get(factors.len() / 2), factors.last()) {
+        let steps = factors.len();
+        say!(
+            "estimates of {steps} steps: half within {half:.1} times, at most {most:.0} times off"
+        );
+    }
+}
+
+/// What a query must touch at least, and how far the estimates of its plan are off.
+fn profile(database: &Database, query: &Query) -> Result<(Floor, Vec<f64>), Failure> {
     let request = Request {
         threads: Some(1),
         ..Request::new(query.text)
@@ -100,10 +112,11 @@ fn floor(database: &Database, query: &Query) -> Result<Floor, Failure> {
     run.enable_profile();
     run.run_folded().map_err(super::query::failure)?;
     let floor = run.floor();
-    Ok(Floor {
+    let floor = Floor {
         touched_bytes: floor.touched_bytes,
         dependent_misses: floor.dependent_misses,
-    })
+    };
+    Ok((floor, run.q_errors()))
 }
 
 /// The size of the data, where departments tell one of the measured sizes.

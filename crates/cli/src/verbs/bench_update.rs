@@ -9,8 +9,8 @@ use crate::arguments::BenchUpdate;
 use crate::endpoint::{Connection, Endpoint};
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{open, query};
-use bench::figure::{Figure, Session, Table};
+use crate::verbs::{bench_output, open, query};
+use bench::figure::{Figure, Session};
 use bench::stats::Latencies;
 use somersault::units::parse_duration;
 use somersault::{Database, UpdateRequest};
@@ -195,17 +195,10 @@ fn print(
     if let Some((_, syncs)) = syncs {
         figures.push(rate("syncs", syncs));
     }
-    let mut output = std::io::stdout().lock();
-    if flags.json {
-        for figure in &figures {
-            writeln!(output, "{}", figure.json_line())?;
-        }
-        return Ok(());
-    }
-    writeln!(output, "{}", Table(&figures))?;
-    if let Some((records, syncs)) = syncs {
+    bench_output::put(&flags.output, &figures)?;
+    if let Some((records, syncs)) = syncs.filter(|_| !flags.output.json) {
         let group = records as f64 / syncs.max(1) as f64;
-        writeln!(output, "records a sync: {group:.1}")?;
+        writeln!(std::io::stdout().lock(), "records a sync: {group:.1}")?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! pipes carry data only. A table on a terminal, TSV in a pipe, unless a format is asked for; a
 //! format that cannot hold the answer is refused before anything is opened.
 
-use crate::arguments::Query as Flags;
+use crate::arguments::{Forced, Query as Flags};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::format::default_format;
@@ -19,7 +19,7 @@ use crate::trouble::Trouble;
 use crate::verbs::open;
 use somersault::config::Config;
 use somersault::results::{Rows, Sink};
-use somersault::{Database, Request};
+use somersault::{Database, ForeignStatistics, Request};
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
@@ -41,16 +41,22 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         return stoppable(|stop| answer(&source, &text, printer, stop));
     }
     let database = database(flags, &config)?;
+    let statistics = statistics(&database, &flags.forced)?;
+    let request = Request {
+        keep_order: flags.forced.keep_order,
+        statistics: statistics.as_ref(),
+        ..Request::new(&text)
+    };
     if flags.explain {
         let query = database
-            .start(&Request::new(&text))
+            .start(&request)
             .map_err(|error| failure_in(error, &text))?;
         writeln!(io::stdout().lock(), "{}", query.explain())?;
         return Ok(());
     }
     stoppable(|stop| match flags.repeat {
-        Some(times) => repeat(&database, &text, times, stop),
-        None if flags.profile => profile(&database, &text, stop),
+        Some(times) => repeat(&database, &request, times, stop),
+        None if flags.profile => profile(&database, &request, stop),
         None => {
             let source = Source::local(database, flags.location.clone());
             answer(&source, &text, printer, stop)
@@ -131,9 +137,20 @@ fn answer(source: &Source, text: &str, mut printer: Printer<'_>, stop: &Stop) ->
         .map_err(|trouble| trouble.into_failure(text))
 }
 
-fn profile(database: &Database, text: &str, stop: &Stop) -> Outcome {
+/// The statistics to plan by, where others than the graph's own are asked for.
+fn statistics(database: &Database, forced: &Forced) -> Result<Option<ForeignStatistics>, Failure> {
+    let Some(path) = &forced.statistics else {
+        return Ok(None);
+    };
+    let read = database.read_planner_statistics(&read_text(path)?);
+    let in_file = |error| Failure::new(Code::Failed, format!("{}: {error}", path.display()));
+    read.map(Some).map_err(in_file)
+}
+
+fn profile(database: &Database, request: &Request<'_>, stop: &Stop) -> Outcome {
+    let text = request.text;
     let mut query = database
-        .start(&Request::new(text))
+        .start(request)
         .map_err(|error| failure_in(error, text))?;
     stop.watch(query.token());
     query.enable_profile();
@@ -175,14 +192,15 @@ impl Sink for Discard {
 }
 
 /// Latencies from text to the last decoded row, over many runs.
-fn repeat(database: &Database, text: &str, times: u32, stop: &Stop) -> Outcome {
+fn repeat(database: &Database, request: &Request<'_>, times: u32, stop: &Stop) -> Outcome {
+    let text = request.text;
     let mut latencies = Vec::new();
     let mut rows = 0;
     for _ in 0..times.max(1) {
         let started = Instant::now();
         let mut sink = Discard::default();
         let mut query = database
-            .start(&Request::new(text))
+            .start(request)
             .map_err(|error| failure_in(error, text))?;
         stop.watch(query.token());
         query

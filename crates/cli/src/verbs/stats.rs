@@ -14,7 +14,14 @@ use std::path::Path;
 
 /// Runs the verb.
 pub fn run(flags: &Stats, file: Option<&Path>) -> Outcome {
-    settings::check(&settings::layers(file)?)?;
+    let config = settings::check(&settings::layers(file)?)?;
+    if flags.planner {
+        let database = open::store(&flags.location, &config)?;
+        let statistics = database.planner_statistics();
+        let statistics = statistics.map_err(super::query::failure)?;
+        writeln!(io::stdout().lock(), "{statistics}")?;
+        return Ok(());
+    }
     let sizes = sizes(&flags.location).map_err(failure)?;
     let mut output = io::stdout().lock();
     if flags.json {

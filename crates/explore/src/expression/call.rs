@@ -24,7 +24,7 @@ pub(crate) fn call<'b>(
     use Function as F;
     match function {
         F::Now => {
-            let now = Scalar::DateTime(batch.terms().environment.now);
+            let now = Scalar::DateTime(batch.terms().environment.now());
             return Ok(Operand::One(Some(Value::computed(now))));
         }
         F::Rand
@@ -293,7 +293,7 @@ fn adjust<'b>(
 ) -> Result<Operand<'b>, WalkError> {
     match arguments {
         [moment] => {
-            let offset = dates::implicit_offset(batch.terms().environment.now);
+            let offset = dates::implicit_offset(batch.terms().environment.now());
             scalars(moment, batch, at, |moment| dates::adjust(moment, offset))
         }
         [moment, timezone, ..] => binary(moment, timezone, batch, at, |moment, timezone| {

@@ -35,6 +35,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         at: usize,
         bound: &[Slot],
     ) -> Result<Option<(IntersectPolicy, usize)>, WalkError> {
+        if !self.intersects {
+            return Ok(None);
+        }
         let Action::Expand {
             from: Node::Slot(from),
             predicate,

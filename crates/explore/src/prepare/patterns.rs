@@ -404,6 +404,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
 
     /// Draws on the budget for a set that is not borrowed from the view.
     fn own(&mut self, elements: u64) -> Result<(), WalkError> {
+        if elements > FILTERED_SET_EDGES_MAX {
+            self.limits.check()?;
+        }
         self.owned_bytes += elements * size_of::<VertexId>() as u64;
         self.reservation.cover(self.owned_bytes)
     }

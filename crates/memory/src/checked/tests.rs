@@ -36,7 +36,11 @@ fn sound_bytes_are_served_and_become_trusted() {
         &sample(len)[across.start as usize..across.end as usize]
     );
     assert!(region.trusted().is_none());
+    assert!(region.verified(across.clone()).is_some());
+    assert!(region.verified(across.start..2 * BLOCK + 1).is_none());
     region.verify_all().unwrap();
+    assert!(region.verified(across.start..2 * BLOCK + 1).is_some());
+    assert!(region.verified(0..region.len() + 1).is_none());
     assert_eq!(region.trusted().unwrap(), sample(len));
     assert_eq!(region.damaged_blocks().count(), 0);
 }

@@ -49,20 +49,25 @@ impl<'t> Lexer<'t> {
     pub(super) fn next(&mut self, place: Place) -> Result<Option<Token>, Unclosed> {
         self.skip_blanks();
         let start = self.at;
-        let Some(first) = self.rest().chars().next() else {
+        let Some(first) = self.byte(0) else {
             return Ok(None);
         };
         let kind = match first {
-            '"' | '\'' => self.string(first as u8)?,
-            '?' | '$' => self.variable(),
-            '<' => self.angle(place),
-            '_' if self.rest().starts_with("_:") => self.blank_node(),
-            '@' => self.language(),
-            '0'..='9' => self.number(),
-            '.' if self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
-            ':' => self.local_name(),
-            _ if is_name_start(first) => self.word_or_name(),
-            _ => self.operator(first, place),
+            b'A'..=b'Z' | b'a'..=b'z' => self.word_or_name(),
+            b'"' | b'\'' => self.string(first)?,
+            b'?' | b'$' => self.variable(),
+            b'<' => self.angle(place),
+            b'_' if self.byte(1) == Some(b':') => self.blank_node(),
+            b'@' => self.language(),
+            b'0'..=b'9' => self.number(),
+            b'.' if self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
+            b':' => self.local_name(),
+            0..128 => self.operator(first.into(), place),
+            _ => match self.rest().chars().next() {
+                Some(first) if is_name_start(first) => self.word_or_name(),
+                Some(first) => self.operator(first, place),
+                None => return Ok(None),
+            },
         };
         debug_assert!(self.at > start, "a token has at least one byte");
         Ok(Some(Token {
@@ -123,11 +128,12 @@ impl<'t> Lexer<'t> {
     }
 
     fn variable(&mut self) -> TokenKind {
-        let name = self.run(1, |c| is_name_start(c) || is_variable_tail(c));
-        let starts = self.rest()[1..]
-            .chars()
-            .next()
-            .is_some_and(|c| is_name_start(c) || c == '_' || c.is_ascii_digit());
+        let name = self.run(1, &VARIABLE);
+        let starts = match self.byte(1) {
+            // All of the class may begin a name.
+            Some(0..128) => name > 0,
+            _ => self.rest()[1..].chars().next().is_some_and(is_name_start),
+        };
         if starts {
             self.at += 1 + name;
             TokenKind::Variable
@@ -157,14 +163,14 @@ impl<'t> Lexer<'t> {
     }
 
     fn blank_node(&mut self) -> TokenKind {
-        let name = self.run(2, |c| is_name_tail(c) || c == '.');
+        let name = self.run(2, &PREFIX);
         self.at += 2 + name;
         self.give_back_dots();
         TokenKind::BlankNode
     }
 
     fn language(&mut self) -> TokenKind {
-        let tag = self.run(1, |c| c.is_ascii_alphanumeric() || c == '-');
+        let tag = self.run(1, &TAG);
         self.at += 1 + tag;
         TokenKind::Language
     }
@@ -202,16 +208,20 @@ impl<'t> Lexer<'t> {
     /// A prefix with its colon and local name, or else a word.
     fn word_or_name(&mut self) -> TokenKind {
         if self.at >= self.no_prefix_before {
-            let prefix = self.run(0, |c| is_name_tail(c) || c == '.');
+            let prefix = self.run(0, &PREFIX);
             let end = self.at + prefix;
-            if self.text[end..].starts_with(':') && !self.text[..end].ends_with('.') {
+            let bytes = self.text.as_bytes();
+            if bytes.get(end) == Some(&b':') && !bytes[..end].ends_with(b".") {
                 self.at = end;
                 return self.local_name();
             }
             self.no_prefix_before = end;
         }
-        let word = self.run(0, |c| c.is_ascii_alphanumeric() || c == '_');
-        self.at += word.max(self.rest().chars().next().map_or(1, char::len_utf8));
+        let word = self.run(0, &WORD);
+        self.at += match word {
+            0 => self.rest().chars().next().map_or(1, char::len_utf8),
+            letters => letters,
+        };
         TokenKind::Word
     }
 
@@ -219,7 +229,7 @@ impl<'t> Lexer<'t> {
     fn local_name(&mut self) -> TokenKind {
         self.at += 1;
         loop {
-            let run = self.run(0, |c| is_name_tail(c) || matches!(c, ':' | '.' | '%'));
+            let run = self.run(0, &LOCAL);
             self.at += run;
             if self.byte(0) == Some(b'\\') && self.byte(1).is_some_and(is_local_escape) {
                 self.at += 2;
@@ -250,29 +260,114 @@ impl<'t> Lexer<'t> {
         };
         self.at += match closes {
             Some(close) if rest.starts_with(close) => close.len(),
-            _ if PAIRS.iter().any(|pair| rest.starts_with(pair)) => 2,
+            // What ends most statements begins no pair.
+            _ if !matches!(first, '.' | ';' | ',')
+                && PAIRS.iter().any(|pair| rest.starts_with(pair)) =>
+            {
+                2
+            }
             _ => first.len_utf8(),
         };
         TokenKind::Operator
     }
 
     /// Bytes of the longest run of such characters, from `ahead` bytes on.
-    fn run(&self, ahead: usize, test: impl Fn(char) -> bool) -> usize {
-        let rest = &self.rest()[ahead..];
-        rest.find(|c| !test(c)).unwrap_or(rest.len())
+    fn run(&self, ahead: usize, class: &Class) -> usize {
+        let bytes = self.text.as_bytes();
+        let start = self.at + ahead;
+        let mut at = start;
+        while let Some(&byte) = bytes.get(at) {
+            if byte < 128 {
+                if ASCII[usize::from(byte)] & class.ascii == 0 {
+                    break;
+                }
+                at += 1;
+            } else {
+                let next = self.text[at..].chars().next();
+                let Some(next) = next.filter(|next| (class.beyond)(*next)) else {
+                    break;
+                };
+                at += next.len_utf8();
+            }
+        }
+        at - start
     }
 }
 
+/// A set of characters: by a bit of [`ASCII`] where nearly all text is, by a test elsewhere.
+struct Class {
+    ascii: u8,
+    beyond: fn(char) -> bool,
+}
+
+const VARIABLE: Class = Class {
+    ascii: 1,
+    beyond: |c| is_name_start(c) || is_variable_tail(c),
+};
+/// A prefix, or the label of a blank node.
+const PREFIX: Class = Class {
+    ascii: 2,
+    beyond: is_name_tail,
+};
+const LOCAL: Class = Class {
+    ascii: 4,
+    beyond: is_name_tail,
+};
+const TAG: Class = Class {
+    ascii: 8,
+    beyond: |_| false,
+};
+const WORD: Class = Class {
+    ascii: 1,
+    beyond: |_| false,
+};
+
+/// Of each character which classes hold it.
+const ASCII: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = VARIABLE.ascii | PREFIX.ascii | LOCAL.ascii | TAG.ascii;
+        }
+        byte += 1;
+    }
+    table[b'_' as usize] = VARIABLE.ascii | PREFIX.ascii | LOCAL.ascii;
+    table[b'-' as usize] = PREFIX.ascii | LOCAL.ascii | TAG.ascii;
+    table[b'.' as usize] = PREFIX.ascii | LOCAL.ascii;
+    table[b':' as usize] = LOCAL.ascii;
+    table[b'%' as usize] = LOCAL.ascii;
+    table
+};
+
 /// The length of an IRI in angle brackets (IRIREF), if there is one.
 pub(crate) fn iri_length(rest: &str) -> Option<usize> {
-    let end = rest[1..].bytes().position(|byte| {
-        byte <= b' ' || matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' | b'`')
-    })?;
+    let inside = rest.as_bytes()[1..].iter();
+    let end = inside
+        .take_while(|byte| !ENDS_IRI[usize::from(**byte)])
+        .count();
     rest[1 + end..].starts_with('>').then_some(end + 2)
 }
 
+/// What IRIREF does not allow.
+const ENDS_IRI: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ends[byte] = byte <= b' ' as usize;
+        byte += 1;
+    }
+    let others = b"<>\"{}|^`";
+    let mut at = 0;
+    while at < others.len() {
+        ends[others[at] as usize] = true;
+        at += 1;
+    }
+    ends
+};
+
 /// PN_CHARS_BASE.
-fn is_name_start(c: char) -> bool {
+pub(crate) fn is_name_start(c: char) -> bool {
     matches!(c,
         'A'..='Z' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
         | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}'

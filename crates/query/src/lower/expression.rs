@@ -18,6 +18,8 @@ use spargebra::algebra::{Expression as Algebra, GraphPattern};
 pub(super) struct View<'v> {
     /// What its own rows can bind.
     pub(super) maybe: &'v Slots,
+    /// What they bind for sure.
+    pub(super) sure: &'v Slots,
     /// What the other side of an `OPTIONAL` can bind.
     pub(super) also: Option<&'v Slots>,
     pub(super) context: &'v Context,
@@ -27,6 +29,7 @@ impl<'v> View<'v> {
     pub(super) fn of(table: &'v Pipeline, context: &'v Context) -> View<'v> {
         View {
             maybe: &table.maybe,
+            sure: &table.sure,
             also: None,
             context,
         }
@@ -87,9 +90,9 @@ impl Lowering<'_> {
     /// The group of an `EXISTS`: it sees the row, and has its other variables for itself.
     fn exists(&mut self, pattern: &GraphPattern, view: &View<'_>) -> Result<Group, ParseError> {
         let row = view.row();
-        let context = view.context.within(&row);
+        let context = view.context.within(&row, view.sure);
         self.scopes.push(Scope::new(Passes::Visible(row)));
-        let group = self.group(pattern, &context);
+        let group = self.seeing(pattern, &context);
         self.scopes.pop();
         Ok(group?.into_group())
     }

@@ -1,6 +1,7 @@
 //! What the query asks for: `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`; and of which dataset.
 
 use super::select::Modifiers;
+use super::service::endpoints;
 use super::{Context, Lowering};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
@@ -39,7 +40,7 @@ impl Lowering<'_> {
         match query {
             Query::Select { .. } => {
                 let mut columns = Vec::with_capacity(modifiers.projected.len());
-                for variable in self.in_order(modifiers.projected) {
+                for variable in self.in_order(&modifiers) {
                     columns.push(self.variable(variable)?);
                 }
                 body.elements.push(Element::Project(columns.clone()));
@@ -55,7 +56,7 @@ impl Lowering<'_> {
                 Ok(Form::Construct(self.template(template)?))
             }
             Query::Describe { .. } => {
-                let described = self.described(modifiers.projected, body)?;
+                let described = self.described(&modifiers, body)?;
                 modifiers.slice(&mut body.elements);
                 Ok(Form::Describe(described))
             }
@@ -64,9 +65,9 @@ impl Lowering<'_> {
 
     /// The projected variables in order: as written, and for `*` as they first appear in the text.
     /// (The parser gives those of `*` in alphabetical order; the specification leaves it open, and
-    /// people expect to read columns as they wrote them.)
-    fn in_order<'a>(&self, projected: &'a [Variable]) -> Vec<&'a Variable> {
-        let mut variables: Vec<&Variable> = projected.iter().collect();
+    /// people expect to read columns as they wrote them. It leaves out those that stand for endpoints.)
+    fn in_order<'a>(&self, modifiers: &Modifiers<'a>) -> Vec<&'a Variable> {
+        let mut variables: Vec<&Variable> = modifiers.projected.iter().collect();
         let words = self
             .tokens
             .tokens
@@ -85,7 +86,13 @@ impl Lowering<'_> {
                     places.entry(name).or_insert(token.start);
                 }
             }
+            // Also where its sub-queries have got them since.
+            modifiers
+                .inner
+                .on_in_scope_variable(|it| variables.push(it));
+            variables.extend(endpoints(modifiers.inner));
             variables.sort_by_key(|variable| places.get(variable.as_str()).copied());
+            variables.dedup();
         }
         variables
     }
@@ -94,11 +101,11 @@ impl Lowering<'_> {
     /// back.
     fn described(
         &mut self,
-        projected: &[Variable],
+        modifiers: &Modifiers<'_>,
         body: &mut Group,
     ) -> Result<Vec<Node>, ParseError> {
-        let mut described = Vec::with_capacity(projected.len());
-        for variable in self.in_order(projected) {
+        let mut described = Vec::with_capacity(modifiers.projected.len());
+        for variable in self.in_order(modifiers) {
             let slot = self.variable(variable)?;
             let is_bound_to_iri = |element: &Element| match element {
                 Element::Bind {

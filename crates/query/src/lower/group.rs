@@ -214,25 +214,14 @@ impl Lowering<'_> {
         table.elements.append(&mut before);
         self.name_solution(&mut expression, table)?;
         let mut into = self.variable(variable)?;
-        let outside = context.outer.contains(into).then_some(into);
-        if outside.is_some() {
+        let is_grouped = |element: &Element| matches!(element, Element::Aggregate { .. });
+        if context.outer.contains(into) && table.elements.iter().any(is_grouped) {
+            // Groups have lost what the row outside has: the sub-query gives it what was computed.
             into = self.hidden()?;
             self.rename(variable.as_str(), into);
         }
         table.elements.push(Element::Bind { expression, into });
         table.maybe.insert(into);
-        if let Some(outside) = outside {
-            // A value from outside in its place: the two must be compatible.
-            let not_bound = |slot| Expression::Not(Box::new(Expression::Bound(slot)));
-            let same = Expression::SameTerm(
-                Box::new(Expression::Slot(outside)),
-                Box::new(Expression::Slot(into)),
-            );
-            let compatible = vec![not_bound(outside), not_bound(into), same];
-            table
-                .elements
-                .push(Element::Filter(Expression::Or(compatible)));
-        }
         Ok(())
     }
 
@@ -322,16 +311,7 @@ pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
         }
         _ => false,
     };
-    let is_step = |element: &Element| {
-        !matches!(
-            element,
-            Element::Aggregate { .. }
-                | Element::Order(_)
-                | Element::Project(_)
-                | Element::Distinct
-                | Element::Slice { .. }
-        )
-    };
+    let is_step = |element: &Element| !is_modifier(element);
     let first = table.elements.is_empty();
     if nested.elements.iter().all(is_free) || (first && nested.elements.iter().all(is_step)) {
         table.elements.extend(nested.elements);
@@ -343,4 +323,16 @@ pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
     table.maybe.extend(&nested.maybe);
     table.sure.extend(&nested.sure);
     table.in_graph |= nested.in_graph;
+}
+
+/// Whether it looks at all rows, or at some of their columns.
+pub(super) fn is_modifier(element: &Element) -> bool {
+    matches!(
+        element,
+        Element::Aggregate { .. }
+            | Element::Order(_)
+            | Element::Project(_)
+            | Element::Distinct
+            | Element::Slice { .. }
+    )
 }

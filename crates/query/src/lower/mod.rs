@@ -5,13 +5,15 @@
 //! |---|---|
 //! | `names` | scopes: which places are the same variable |
 //! | `group` | the spine of a group, from its first element outwards, as a pipeline |
-//! | `nested` | groups within groups: `OPTIONAL`, `UNION`, `MINUS`, `LATERAL`, `GRAPH` |
+//! | `nested` | groups within groups: `OPTIONAL`, `UNION`, `LATERAL`, `GRAPH` |
+//! | `minus` | `MINUS` |
 //! | `select` | sub-queries, grouping, modifiers |
 //! | `pattern` | triple patterns, triple terms, `VALUES` |
 //! | `path` | paths |
 //! | `expression` | expressions, and `EXISTS` in them |
 //! | `function` | the builtins and casts |
 //! | `service`, `print` | `SERVICE`: the query that is sent |
+//! | `star` | `SELECT *` of a variable for an endpoint |
 //! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
 //! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
 //! | `refusal` | what is refused although the parser takes it |
@@ -24,6 +26,7 @@ mod expression;
 mod form;
 mod function;
 mod group;
+mod minus;
 mod names;
 mod nested;
 mod path;
@@ -32,15 +35,17 @@ mod print;
 mod refusal;
 mod select;
 mod service;
+mod star;
 mod update;
 
 pub(crate) use refusal::{check_tokens, prefixes};
+pub(crate) use star::add_endpoints;
 pub(crate) use update::{Modification, lower_modification};
 
 use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{ParseError, ParseOptions};
-use crate::plan::{ConstantId, Node};
+use crate::plan::{ConstantId, Node, Slot};
 use names::{Scope, Slots};
 use oxrdf::Term;
 use std::collections::{HashMap, HashSet};
@@ -52,6 +57,9 @@ struct Lowering<'t> {
     /// The variables of the text; others the parser made up.
     written: HashSet<&'t str>,
     scopes: Vec<Scope>,
+    /// For each group around that sees a row: the slots of the row of which it keeps a copy, and the
+    /// copies (`MINUS`).
+    kept: Vec<Vec<(Slot, Slot)>>,
     variables: Vec<String>,
     is_written: Vec<bool>,
     prefixes: Vec<(String, String)>,
@@ -68,18 +76,25 @@ struct Context {
     graph_is_given: bool,
     /// What the rows outside that the group sees can bind.
     outer: Rc<Slots>,
+    /// What they bind for sure.
+    outer_sure: Rc<Slots>,
 }
 
 /// Translates a parsed query. `tokens` are those of the same text.
 pub(crate) fn lower(
-    algebra: &spargebra::Query,
+    mut algebra: spargebra::Query,
     tokens: &Tokens<'_>,
     options: &ParseOptions,
 ) -> Result<Query, ParseError> {
+    let (spargebra::Query::Select { pattern, .. }
+    | spargebra::Query::Construct { pattern, .. }
+    | spargebra::Query::Describe { pattern, .. }
+    | spargebra::Query::Ask { pattern, .. }) = &mut algebra;
+    add_endpoints(pattern, tokens);
     let mut lowering = Lowering::new(tokens, options);
     let dataset = lowering.dataset(algebra.dataset());
     let mut body = Group::default();
-    let form = lowering.form(algebra, &mut body)?;
+    let form = lowering.form(&algebra, &mut body)?;
     Ok(Query {
         variables: lowering.variables,
         constants: lowering.constants,
@@ -107,17 +122,21 @@ impl Context {
             graph: None,
             graph_is_given: false,
             outer: Rc::default(),
+            outer_sure: Rc::default(),
         }
     }
 
-    /// Within `EXISTS` or `LATERAL`, which see rows that can bind these as well.
-    fn within(&self, row: &Slots) -> Context {
+    /// Within `EXISTS` or `LATERAL`, which see rows that can bind `row` as well, and `sure` do.
+    fn within(&self, row: &Slots, sure: &Slots) -> Context {
         let mut outer = Slots::clone(&self.outer);
         outer.extend(row);
+        let mut outer_sure = Slots::clone(&self.outer_sure);
+        outer_sure.extend(sure);
         Context {
             graph: self.graph,
             graph_is_given: true,
             outer: Rc::new(outer),
+            outer_sure: Rc::new(outer_sure),
         }
     }
 }
@@ -128,6 +147,7 @@ impl<'t> Lowering<'t> {
             tokens,
             written: written(tokens),
             scopes: vec![Scope::outermost()],
+            kept: Vec::new(),
             variables: Vec::new(),
             is_written: Vec::new(),
             prefixes: refusal::prefixes(tokens, options),

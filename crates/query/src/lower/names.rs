@@ -32,6 +32,12 @@ impl Slots {
         self.words[word] |= 1 << bit;
     }
 
+    pub(super) fn remove(&mut self, slot: Slot) {
+        if let Some(word) = self.words.get_mut(usize::from(slot.0) / 64) {
+            *word &= !(1 << (slot.0 % 64));
+        }
+    }
+
     pub(super) fn contains(&self, slot: Slot) -> bool {
         let word = self.words.get(usize::from(slot.0) / 64).copied();
         word.unwrap_or(0) >> (slot.0 % 64) & 1 == 1
@@ -51,6 +57,10 @@ impl Slots {
         for (own, other) in self.words.iter_mut().zip(&other.words) {
             *own &= other;
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
     }
 
     /// Ascending.
@@ -73,6 +83,8 @@ pub(super) enum Passes {
 pub(super) struct Scope {
     names: HashMap<String, Slot>,
     passes: Passes,
+    /// Names that get these slots where they are used, whatever they mean outside.
+    apart: HashMap<String, Slot>,
     /// Names that for now mean nothing outside: of the graphs around.
     masked: Vec<String>,
 }
@@ -87,8 +99,14 @@ impl Scope {
         Scope {
             names: HashMap::new(),
             passes,
+            apart: HashMap::new(),
             masked: Vec::new(),
         }
+    }
+
+    /// With slots of its own for these names, which are in use only where it has learnt them.
+    pub(super) fn with_apart(self, apart: HashMap<String, Slot>) -> Scope {
+        Scope { apart, ..self }
     }
 
     fn masks(&self, name: &str) -> bool {
@@ -124,6 +142,12 @@ impl Lowering<'_> {
             let scope = &self.scopes[level];
             if let Some(slot) = scope.names.get(name) {
                 break Some(*slot);
+            }
+            if let Some(slot) = scope.apart.get(name).copied()
+                && !scope.masks(name)
+            {
+                self.scopes[level].names.insert(name.to_owned(), slot);
+                break Some(slot);
             }
             let passes = match &scope.passes {
                 _ if scope.masks(name) => false,
@@ -192,6 +216,12 @@ impl Lowering<'_> {
     /// A slot without a name in the text.
     pub(super) fn hidden(&mut self) -> Result<Slot, ParseError> {
         self.new_slot(format!(".{}", self.variables.len()), false)
+    }
+
+    /// Another slot for a name, which is not given to it.
+    pub(super) fn another(&mut self, name: &str) -> Result<Slot, ParseError> {
+        let is_written = self.written.contains(name);
+        self.new_slot(format!(".{name}.{}", self.variables.len()), is_written)
     }
 
     /// Whether it stands for a variable of the text, whatever its scope.

@@ -1,15 +1,8 @@
-//! Groups within groups: `OPTIONAL`, `UNION`, `MINUS`, `LATERAL`, `GRAPH`.
-//!
-//! **MINUS within GRAPH ?g.** `MINUS` removes a row only for a compatible one that shares a bound
-//! variable with it (SPARQL 1.1 Query section 18.5), and `?g` is no variable of either side: it is
-//! bound outside of the group. Written into the patterns it would be shared by all rows. Where another
-//! variable is bound in every row of both sides that makes no difference. Where none can be shared,
-//! `MINUS` removes nothing. Otherwise its group gets variables of its own and becomes `NOT EXISTS`,
-//! with what compatible means written out.
+//! Groups within groups: `OPTIONAL`, `UNION`, `LATERAL`, `GRAPH`.
 
 use super::expression::View;
 use super::group::{Pipeline, absorb};
-use super::names::{Passes, Scope, Slots};
+use super::names::Slots;
 use super::{Context, Lowering};
 use crate::algebra::Element;
 use crate::expression::Expression;
@@ -17,8 +10,7 @@ use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
 use oxrdf::Variable;
 use spargebra::algebra::{Expression as Algebra, GraphPattern};
-use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
-use std::rc::Rc;
+use spargebra::term::NamedNodePattern;
 
 impl Lowering<'_> {
     pub(super) fn optional(
@@ -51,8 +43,8 @@ impl Lowering<'_> {
         context: &Context,
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
-        let within = context.within(&table.maybe);
-        let group = self.group(right, &within)?;
+        let within = context.within(&table.maybe, &table.sure);
+        let group = self.seeing(right, &within)?;
         table.maybe.extend(&group.maybe);
         table.sure.extend(&group.sure);
         table.elements.push(Element::Lateral(group.into_group()));
@@ -93,13 +85,13 @@ impl Lowering<'_> {
         let within = Context {
             graph: Some(graph),
             graph_is_given: context.graph_is_given && context.graph == Some(graph),
-            outer: Rc::clone(&context.outer),
+            ..context.clone()
         };
-        let mut group = match (name, graph) {
+        let (mut group, own) = match (name, graph) {
             (NamedNodePattern::Variable(variable), Node::Slot(slot)) if !is_join(inner) => {
                 self.within_graph(variable, slot, inner, &within)?
             }
-            _ => self.group(inner, &within)?,
+            _ => (self.group(inner, &within)?, None),
         };
         if !group.in_graph && !within.graph_is_given {
             let nested = std::mem::take(&mut group);
@@ -113,18 +105,23 @@ impl Lowering<'_> {
         // Of another graph it says nothing.
         group.in_graph = context.graph == Some(graph);
         absorb(table, group);
+        if let Some(own) = own {
+            table.maybe.remove(own);
+            table.sure.remove(own);
+        }
         Ok(())
     }
 
     /// The group of `GRAPH ?g`. Within it `?g` is a variable like any other, of its own; what it binds
-    /// there is joined with the graph after it.
+    /// there is joined with the graph after it. Gives also the slot of that variable, which outside of
+    /// the group is none.
     fn within_graph(
         &mut self,
         variable: &Variable,
         graph: Slot,
         inner: &GraphPattern,
         within: &Context,
-    ) -> Result<Pipeline, ParseError> {
+    ) -> Result<(Pipeline, Option<Slot>), ParseError> {
         self.mask(variable.as_str());
         let group = self.group(inner, within);
         let own = self.unmask(variable.as_str(), graph);
@@ -141,107 +138,7 @@ impl Lowering<'_> {
             let compatible = Expression::Or(vec![not_bound, same]);
             group.elements.push(Element::Filter(compatible));
         }
-        Ok(group)
-    }
-
-    pub(super) fn minus(
-        &mut self,
-        right: &GraphPattern,
-        context: &Context,
-        table: &mut Pipeline,
-    ) -> Result<(), ParseError> {
-        let mut visible = table.maybe.clone();
-        visible.extend(&context.outer);
-        if matches!(context.graph, Some(Node::Slot(_))) && !self.shares_for_sure(right, table)? {
-            return self.minus_within_graph(right, context, table);
-        }
-        self.scopes.push(Scope::new(Passes::Visible(visible)));
-        let group = self.group(right, context);
-        self.scopes.pop();
-        let group = group?;
-        let mut shared = group.maybe.clone();
-        shared.retain(&table.maybe);
-        if shared.iter().next().is_some() {
-            table.elements.push(Element::Minus(group.into_group()));
-        }
-        Ok(())
-    }
-
-    /// Whether some variable is bound in every row of both sides.
-    fn shares_for_sure(
-        &mut self,
-        right: &GraphPattern,
-        table: &Pipeline,
-    ) -> Result<bool, ParseError> {
-        let mut names = Vec::new();
-        sure_names(right, &mut names);
-        for name in names {
-            if self
-                .known(name)?
-                .is_some_and(|slot| table.sure.contains(slot))
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn minus_within_graph(
-        &mut self,
-        right: &GraphPattern,
-        context: &Context,
-        table: &mut Pipeline,
-    ) -> Result<(), ParseError> {
-        let within = Context {
-            graph: context.graph,
-            graph_is_given: true,
-            outer: Rc::clone(&context.outer),
-        };
-        let outer = Slots::clone(&context.outer);
-        self.scopes.push(Scope::new(Passes::Visible(outer)));
-        let group = self.group(right, &within);
-        let scope = self.scopes.pop();
-        let mut group = group?;
-        let mut pairs: Vec<(Slot, Slot)> = Vec::new();
-        for (name, slot) in scope.iter().flat_map(Scope::names) {
-            if group.maybe.contains(slot)
-                && let Some(left) = self.known(name)?
-                && table.maybe.contains(left)
-            {
-                pairs.push((left, slot));
-            }
-        }
-        pairs.sort_unstable();
-        if pairs.is_empty() {
-            return Ok(());
-        }
-        let not_bound = |slot| Expression::Not(Box::new(Expression::Bound(slot)));
-        for &(left, right) in pairs.iter().filter(|(left, right)| left != right) {
-            let same = Expression::SameTerm(
-                Box::new(Expression::Slot(left)),
-                Box::new(Expression::Slot(right)),
-            );
-            let compatible = vec![not_bound(left), not_bound(right), same];
-            group
-                .elements
-                .push(Element::Filter(Expression::Or(compatible)));
-        }
-        let mut shared: Vec<Expression> = pairs
-            .iter()
-            .map(|&(left, right)| {
-                Expression::And(vec![Expression::Bound(left), Expression::Bound(right)])
-            })
-            .collect();
-        let shares = match shared.len() {
-            1 => shared.swap_remove(0),
-            _ => Expression::Or(shared),
-        };
-        group.elements.push(Element::Filter(shares));
-        table.elements.push(Element::Exists {
-            group: group.into_group(),
-            negated: true,
-        });
-        Ok(())
+        Ok((group, own))
     }
 }
 
@@ -281,34 +178,4 @@ fn is_join(pattern: &GraphPattern) -> bool {
         }
     }
     true
-}
-
-/// Names of variables that every solution of a pattern binds; not all of them.
-fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
-    let mut next = Some(pattern);
-    while let Some(pattern) = next {
-        next = match pattern {
-            GraphPattern::Join { left, right } => {
-                sure_names(right, names);
-                Some(left)
-            }
-            GraphPattern::LeftJoin { left, .. }
-            | GraphPattern::Lateral { left, .. }
-            | GraphPattern::Minus { left, .. } => Some(left),
-            GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => Some(inner),
-            GraphPattern::Bgp { patterns } => {
-                names.extend(patterns.iter().flat_map(names_of));
-                None
-            }
-            _ => None,
-        };
-    }
-}
-
-fn names_of(triple: &TriplePattern) -> impl Iterator<Item = &str> {
-    let ends = [&triple.subject, &triple.object].into_iter();
-    ends.filter_map(|term| match term {
-        TermPattern::Variable(variable) => Some(variable.as_str()),
-        _ => None,
-    })
 }

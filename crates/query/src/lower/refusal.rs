@@ -64,7 +64,10 @@ impl Lowering<'_> {
 
     /// A function named by an IRI that stands for none that is known.
     pub(super) fn unknown_function(&self, name: &NamedNode) -> ParseError {
-        let message = format!("not supported yet: function {name}");
+        let message = format!(
+            "the function {name} is not supported: of functions named by an IRI there are the casts \
+             of XML Schema, such as xsd:integer; use a builtin, or leave the call out"
+        );
         self.refuse(ParseErrorKind::Unsupported, message, self.called(name))
     }
 

@@ -2,13 +2,18 @@
 //!
 //! A sub-query within `GRAPH ?g` is one for each graph. Where it has no more than a projection, the
 //! graph becomes one of its columns; where it counts or cuts rows, the graphs are listed before and it
-//! is evaluated beside each ([`Element::Lateral`]).
+//! is evaluated beside each ([`Element::Lateral`]). Of the row it may see the graph alone: where it
+//! projects what stands beside it too, graphs and sub-query are a group of their own, which is joined.
+//!
+//! A sub-query in `EXISTS` or `LATERAL` gives what it projects of the row outside, whether its pattern
+//! names it or not.
 
 use super::expression::View;
 use super::group::Pipeline;
 use super::names::{Passes, Scope, Slots};
 use super::{Context, Lowering};
-use crate::algebra::Element;
+use crate::algebra::{Element, Group};
+use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
 use oxrdf::Variable;
@@ -106,26 +111,33 @@ impl Lowering<'_> {
         let modifiers = Modifiers::of(pattern);
         let is_in_any = matches!(context.graph, Some(Node::Slot(_))) && !context.graph_is_given;
         let by_graph = is_in_any && (modifiers.slices() || modifiers.groups());
-        let mut within = context.clone();
-        if by_graph {
-            Self::ensure_graph(context, table);
-            within.graph_is_given = true;
-        }
+        let within = Context {
+            graph_is_given: context.graph_is_given || by_graph,
+            ..context.clone()
+        };
         let names = modifiers.projected.iter();
         let names = names.map(|variable| variable.as_str().to_owned()).collect();
         self.scopes.push(Scope::new(Passes::Projected(names)));
         let group = self.select(&modifiers, &within);
         self.scopes.pop();
-        let group = group?;
-        table.maybe.extend(&group.maybe);
-        table.sure.extend(&group.sure);
-        table.in_graph |= group.in_graph;
-        let group = group.into_group();
-        table.elements.push(if by_graph {
-            Element::Lateral(group)
+        let mut group = group?;
+        let columns = self.slots(modifiers.projected)?;
+        let is_beside = columns.iter().any(|column| table.maybe.contains(*column));
+        let is_given = |column: &Slot| context.outer.contains(*column);
+        for given in columns.into_iter().filter(is_given) {
+            group.maybe.insert(given);
+        }
+        if !by_graph {
+            beside(table, group, Element::Join);
+        } else if is_beside {
+            let mut graphs = Pipeline::default();
+            Self::ensure_graph(context, &mut graphs);
+            beside(&mut graphs, group, Element::Lateral);
+            beside(table, graphs, Element::Join);
         } else {
-            Element::Join(group)
-        });
+            Self::ensure_graph(context, table);
+            beside(table, group, Element::Lateral);
+        }
         Ok(())
     }
 
@@ -144,6 +156,15 @@ impl Lowering<'_> {
         }
         table.maybe.retain(&kept);
         table.sure.retain(&kept);
+        let mut given = Vec::new();
+        for (column, name) in columns.iter_mut().zip(modifiers.projected) {
+            let computed = self.variable(name)?;
+            if computed != *column {
+                table.maybe.insert(*column);
+                given.push((computed, *column));
+                *column = computed;
+            }
+        }
         if let Some(Node::Slot(graph)) = context.graph
             && !context.graph_is_given
             && !kept.contains(graph)
@@ -152,6 +173,15 @@ impl Lowering<'_> {
         }
         table.elements.push(Element::Project(columns));
         modifiers.finish(&mut table.elements);
+        if !given.is_empty() {
+            let elements = std::mem::take(&mut table.elements);
+            table.elements.push(Element::Join(Group { elements }));
+            let given = given.into_iter().map(|(computed, into)| Element::Bind {
+                expression: Expression::Slot(computed),
+                into,
+            });
+            table.elements.extend(given);
+        }
         Ok(table)
     }
 
@@ -244,4 +274,12 @@ impl Lowering<'_> {
             distinct: distinct.then(Vec::new),
         })
     }
+}
+
+/// Adds a group, as one element.
+fn beside(table: &mut Pipeline, group: Pipeline, element: fn(Group) -> Element) {
+    table.maybe.extend(&group.maybe);
+    table.sure.extend(&group.sure);
+    table.in_graph |= group.in_graph;
+    table.elements.push(element(group.into_group()));
 }

@@ -21,7 +21,14 @@
 //! (Perez, Arenas and Gutierrez, "Semantics and Complexity of SPARQL", TODS'09, section 4: what they
 //! call well designed is a group in which nothing is captured.) A variable that breaks a condition is
 //! captured. What looks at rows together (`LIMIT`, aggregates, `DISTINCT`), and what gives another
-//! value each time (`RAND`), captures everything: the group `blocks`.
+//! value each time (`RAND`), `blocks`: such a group is not started with all of T's rows. Where it sees
+//! a row (in `EXISTS`, `LATERAL`) it is started with each, unless the row's variables commute with it:
+//!
+//! ```text
+//!   T join Distinct(A)         =  Distinct(T join A)            row by row: those certain in A
+//!   T join Aggregate(A, keys)  =  Aggregate(T join A, keys)     row by row: keys that are certain in A
+//!   T join Slice(A)                                             none
+//! ```
 
 use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern};
@@ -37,7 +44,7 @@ pub(super) struct Facts {
     pub captured: Slots,
     /// What groups within it capture, however deep.
     pub captured_within: Slots,
-    /// Never to be walked from another table's rows.
+    /// Never to be walked from all of another table's rows at once.
     pub blocks: bool,
     /// All elements are joins, or filters over what is certain.
     pub is_plain: bool,
@@ -53,7 +60,15 @@ impl Facts {
         for element in elements {
             facts.element(element);
         }
+        if elements.iter().any(is_volatile) {
+            facts.captured.add(&facts.occurs);
+        }
         facts
+    }
+
+    /// What is captured, here or however deep.
+    pub(super) fn captures(&self) -> Slots {
+        self.captured.or(&self.captured_within)
     }
 
     /// The variables of solutions.
@@ -81,17 +96,17 @@ impl Facts {
             Element::Optional { group, condition } => {
                 let right = Facts::of(&group.elements);
                 let mut read = right.occurs.clone();
-                for element in condition {
-                    read.add(&occurs(element));
+                for part in condition {
+                    read.add(&occurs(part));
                 }
                 self.reads(&read);
                 self.holds(&right);
-                for element in condition {
-                    if let Element::Exists { group, .. } | Element::Mark { group, .. } = element {
+                for part in condition {
+                    if let Element::Exists { group, .. } | Element::Mark { group, .. } = part {
                         self.holds(&Facts::of(&group.elements));
                     }
                 }
-                self.blocks |= condition.iter().any(is_volatile);
+                self.blocks |= is_volatile(element);
                 self.left(&right);
                 self.is_plain = false;
             }
@@ -133,6 +148,8 @@ impl Facts {
         self.is_plain = false;
         match element {
             Element::Aggregate { keys, aggregates } => {
+                let certain: Slots = keys.iter().copied().collect();
+                let certain = certain.and(&self.certain);
                 let mut read: Slots = keys.iter().copied().collect();
                 for (aggregate, into) in aggregates {
                     aggregate.for_each_slot(&mut |slot| {
@@ -141,6 +158,7 @@ impl Facts {
                     read.insert(*into);
                 }
                 self.occurs.add(&read);
+                self.captured.add(&self.occurs.without(&certain));
                 let keys: Slots = keys.iter().copied().collect();
                 self.certain.intersect(&keys);
                 self.maybe.intersect(&keys);
@@ -166,7 +184,14 @@ impl Facts {
                 self.maybe.intersect(&kept);
                 self.occurs.add(&kept);
             }
-            _ => self.blocks = true,
+            Element::Distinct => {
+                self.captured.add(&self.occurs.without(&self.certain));
+                self.blocks = true;
+            }
+            _ => {
+                self.captured.add(&self.occurs);
+                self.blocks = true;
+            }
         }
     }
 
@@ -318,6 +343,7 @@ pub(super) fn slots_of(expression: &Expression) -> Slots {
 pub(super) fn is_volatile(element: &Element) -> bool {
     match element {
         Element::Filter(expression) | Element::Bind { expression, .. } => gives_new(expression),
+        Element::Optional { condition, .. } => condition.iter().any(is_volatile),
         _ => false,
     }
 }

@@ -117,7 +117,6 @@ impl Planning<'_> {
     ) {
         trim(&mut group.elements);
         let mine = Facts::of(&group.elements);
-        let is_own = is_subquery(&group);
         if !mine.blocks {
             // What is not projected has slots that nobody outside knows.
             group
@@ -132,13 +131,14 @@ impl Planning<'_> {
         {
             return self.lay_all(block, group.elements, facts, pieces);
         }
-        let mut seen = Slots::default();
-        if !is_own {
-            let kept = mine.captured.iter();
-            seen.add(&block.seen);
-            seen.extend(kept.filter(|slot| block.kept.contains_key(slot)));
+        let captures = mine.captures();
+        let mut seen = block.seen.clone();
+        let is_kept = |slot: &Slot| block.kept.contains_key(slot);
+        seen.extend(captures.iter().filter(is_kept));
+        if mine.blocks && seen.intersects(&captures) {
+            return self.lay_beside(block, group, &seen, facts, pieces);
         }
-        let has_to = seen.intersects(&mine.occurs);
+        let has_to = !mine.blocks && seen.intersects(&mine.occurs);
         let shared = mine.occurs.and(&facts.out());
         let clash = mine.captured.and(&shared).without(&seen);
         let link = shared
@@ -165,14 +165,29 @@ impl Planning<'_> {
         }
         let out = mine.out();
         self.lay_all(block, group.elements, facts, pieces);
-        let unified = renaming
-            .to
-            .into_iter()
-            .filter(|(into, _)| out.contains(*into));
-        for (into, from) in unified {
-            unify(facts, into, from);
-            pieces.push(Piece::Unify { into, from });
-        }
+        unify_all(renaming, &out, facts, pieces);
+    }
+
+    /// Lays a group that is started with each row it sees: beside the row, not beside what its
+    /// siblings bind.
+    fn lay_beside(
+        &mut self,
+        block: &mut Block,
+        mut group: Group,
+        seen: &Slots,
+        facts: &mut Facts,
+        pieces: &mut Vec<Piece>,
+    ) {
+        let mine = Facts::of(&group.elements);
+        let captured = mine.captures();
+        let clash = captured.and(&facts.out()).without(seen);
+        let mut renaming = self.copies(block, &captured, facts, pieces);
+        renaming.to.extend(self.renaming(&clash).to);
+        renaming.group(&mut group);
+        let beside = Element::Lateral(group);
+        facts.element(&beside);
+        pieces.push(Piece::Other(beside));
+        unify_all(renaming, &mine.out(), facts, pieces);
     }
 
     /// Columns for what a group sees of the row outside though its siblings may bind the same
@@ -345,6 +360,15 @@ fn name_aggregates(elements: &mut Vec<Element>) {
     elements.append(&mut later);
 }
 
+/// Joins the columns that a group has for itself with those of the same variables beside it.
+fn unify_all(renaming: Renaming, out: &Slots, facts: &mut Facts, pieces: &mut Vec<Piece>) {
+    let unified = renaming.to.into_iter();
+    for (into, from) in unified.filter(|(into, _)| out.contains(*into)) {
+        unify(facts, into, from);
+        pieces.push(Piece::Unify { into, from });
+    }
+}
+
 fn unify(facts: &mut Facts, into: Slot, from: Slot) {
     if facts.certain.contains(from) {
         facts.certain.insert(into);
@@ -385,11 +409,7 @@ fn touches(barrier: &Piece) -> Option<Slots> {
     match barrier {
         Piece::Unify { into, from } => Some([*into, *from].into_iter().collect()),
         Piece::Other(element) => {
-            let condition_is_volatile = match element {
-                Element::Optional { condition, .. } => condition.iter().any(is_volatile),
-                _ => false,
-            };
-            let fixed = is_volatile(element) || condition_is_volatile;
+            let fixed = is_volatile(element);
             (!fixed).then(|| occurs(element))
         }
         _ => None,

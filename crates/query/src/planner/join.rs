@@ -25,6 +25,7 @@ use super::rename::Renaming;
 use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern, Service};
 use crate::expression::{Expression, Function};
+use crate::path::Path;
 use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot};
 use rdf::Direction;
 
@@ -55,6 +56,7 @@ impl Planning<'_> {
         let order = if self.keep_order {
             order::as_written(&problem)
         } else {
+            self.prove(block, &problem);
             order::order(&problem)
         };
         let mut joins: Vec<Option<Piece>> = joins.into_iter().map(Some).collect();
@@ -70,6 +72,17 @@ impl Planning<'_> {
                 self.graph(block, node);
                 block.place_filters();
             }
+        }
+    }
+
+    /// What the signatures prove empty is not walked in the snapshot that they are of.
+    fn prove(&self, block: &mut Block, problem: &Problem<'_>) {
+        if let Some(snapshot) = self.index.statistics.exact_at
+            && problem.has_empty_star()
+        {
+            let is_unit = block.is_unit;
+            block.push(Action::Never { snapshot }, block.rows, 0.0);
+            block.is_unit = is_unit;
         }
     }
 
@@ -232,17 +245,10 @@ impl Planning<'_> {
             object,
             graph,
         } = pattern;
-        if let (true, Some(one), Some(other)) =
-            (path.allows_no_length(), slot_of(subject), slot_of(object))
-        {
-            let known = [one, other]
-                .into_iter()
-                .find(|slot| block.certain.contains(*slot));
-            if let Some(known) = known {
-                self.vertex(block, known, graph);
-            }
+        if let Some(end) = end_to_look_for(block, subject, &path, object) {
+            self.vertex(block, end, graph);
         }
-        // A path without length connects a constant with itself, whether it is a vertex or not.
+        // A path without length may connect a constant with itself that is no vertex.
         let is_walked =
             !path.allows_no_length() || matches!((subject, object), (Node::Slot(_), Node::Slot(_)));
         let ends = [subject, object].into_iter().filter(|_| is_walked);
@@ -288,18 +294,17 @@ impl Planning<'_> {
         block.vertices.extend(ends);
     }
 
-    /// Keeps rows whose column is a subject or an object of the graph. Of two variables, a path
-    /// without length connects only those (SPARQL 1.1 Query section 18.4), while a walk from a bound
-    /// end, as from a constant, would connect any term with itself.
-    fn vertex(&mut self, block: &mut Block, slot: Slot, graph: Option<Node>) {
-        if !block.vertices.insert((graph, slot)) {
+    /// Keeps rows where this is a subject or an object of the graph.
+    fn vertex(&mut self, block: &mut Block, from: Node, graph: Option<Node>) {
+        if let Node::Slot(slot) = from
+            && !block.vertices.insert((graph, slot))
+        {
             return;
         }
         let scope = graph.map_or(Scope::Default, Scope::Named);
         let mut ways = Vec::new();
         for direction in [Direction::Out, Direction::In] {
             let (predicate, into) = (self.hidden(), self.hidden());
-            let from = Node::Slot(slot);
             let mut way = block.within();
             let cost = costs::STEP + way.rows * costs::LOOKUP;
             let predicates = Action::ExpandPredicates {
@@ -505,6 +510,27 @@ impl Planning<'_> {
     /// The variables of a path, for the order.
     pub(super) fn path_item_slots(path: &PathPattern) -> Vec<Slot> {
         path_slots(path).collect::<Slots>().to_vec()
+    }
+}
+
+/// The end that must be a vertex of the graph for a path without length to connect it. Of two
+/// variables such a path connects only vertices, while a walk from a bound end would connect any
+/// term with itself; from a constant, it depends on the path (SPARQL 1.1 Query section 18.4).
+fn end_to_look_for(block: &Block, subject: Node, path: &Path, object: Node) -> Option<Node> {
+    if !path.allows_no_length() {
+        return None;
+    }
+    match [subject, object].map(slot_of) {
+        [Some(one), Some(other)] => {
+            let mut ends = [one, other].into_iter();
+            let known = ends.find(|slot| block.certain.contains(*slot));
+            known.map(Node::Slot)
+        }
+        [one, other] => {
+            let is_pair = one.is_none() && other.is_none();
+            let constant = if one.is_none() { subject } else { object };
+            (!path.connects_outside(is_pair)).then_some(constant)
+        }
     }
 }
 

@@ -17,8 +17,9 @@
 //!   [`modifiers`] what looks at all of them.
 //! * [`live`] finds which columns live on.
 //!
-//! A wrong estimate costs time, never an answer: what statistics prove empty is walked all the same
-//! (from the empty end, so in no time), because statistics may be older than the snapshot.
+//! A wrong estimate costs time, never an answer. What signatures prove empty is walked all the same,
+//! because statistics may be older than the snapshot, unless they are exact: then the plan says of which
+//! snapshot (`Action::Never`), and only there nothing is walked.
 
 mod access;
 mod block;

@@ -93,6 +93,8 @@ impl Planning<'_> {
     /// Copies what may be unbound and is read by groups within a group that sees it: there it stays
     /// what the row has, whatever the group around them binds.
     fn keep_seen(&mut self, block: &mut Block, elements: &[Element]) {
+        // What rows further out had is not what this one has.
+        block.kept.clear();
         if block.maybe.is_empty() {
             return;
         }
@@ -124,9 +126,6 @@ impl Planning<'_> {
         inner.seen.add(&block.columns());
         self.keep_seen(&mut inner, &group.elements);
         self.pipeline(&mut inner, group.elements);
-        inner.certain.add(&block.certain);
-        inner.maybe.add(&block.maybe);
-        inner.maybe.subtract(&inner.certain);
         self.nest(block, Mode::Inner, vec![inner], row_by_row);
     }
 

@@ -168,6 +168,12 @@ impl<'i> Problem<'i> {
         problem
     }
 
+    /// Whether the star of a variable has no solution at all, which its sets know, so that nothing
+    /// matches all patterns together.
+    pub(super) fn has_empty_star(&self) -> bool {
+        self.stars.iter().any(Star::is_empty)
+    }
+
     fn size_other(
         &mut self,
         number: usize,

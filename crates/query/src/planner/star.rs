@@ -215,6 +215,12 @@ impl Star {
         }
     }
 
+    /// Whether no vertex has all that is demanded.
+    pub(super) fn is_empty(&self) -> bool {
+        let demands: Vec<usize> = (0..self.demands.len()).collect();
+        self.solutions(&demands) == 0.0
+    }
+
     /// `W` of patterns given by their demands; 1 for none.
     pub(super) fn solutions(&self, demands: &[usize]) -> f64 {
         if demands.is_empty() {

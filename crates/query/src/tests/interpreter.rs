@@ -70,6 +70,8 @@ impl World {
                     .collect();
                 keys.into_iter().map(|key| with(row, *into, key)).collect()
             }),
+            // It says nothing of other snapshots, and this is one.
+            Action::Never { .. } => table,
             Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }
             | Action::AllGraphs { .. } => self.names(action, &table),

@@ -159,7 +159,7 @@ fn group(depth: u32) -> BoxedStrategy<String> {
     let nested = (
         inner(),
         inner(),
-        0..16_u8,
+        0..22_u8,
         variable(),
         condition(),
         0..200_u8,
@@ -180,10 +180,17 @@ fn group(depth: u32) -> BoxedStrategy<String> {
             13 => format!(
                 "{{ SELECT {variable} (COUNT(*) AS ?n{fresh}) {{ {one} }} GROUP BY {variable} }}"
             ),
+            14 if fresh < 60 => format!("BIND({variable} AS ?d)"),
             14 => format!("BIND({variable} AS ?z{fresh})"),
             15 => format!("LATERAL {{ {one} }}"),
             16 => format!("LATERAL {{ SELECT DISTINCT {variable} ?b {{ {one} }} }}"),
             17 => format!("BIND(EXISTS {{ {one} }} AS ?z{fresh})"),
+            18 => format!(
+                "LATERAL {{ {two} {{ SELECT {variable} ?b (COUNT({variable}) AS ?n{fresh}) {{ {one} }} \
+                 GROUP BY {variable} ?b }} }}"
+            ),
+            19 => format!("FILTER EXISTS {{ {two} {{ SELECT DISTINCT {variable} ?c {{ {one} }} }} }}"),
+            20 => format!("FILTER EXISTS {{ {two} {{ SELECT (COUNT(*) AS ?d) {{ {one} }} }} }}"),
             _ => format!("{{ {one} }}"),
         });
     prop_oneof![4 => triple(), 1 => filter(), 1 => values(), 5 => nested].boxed()

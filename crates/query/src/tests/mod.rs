@@ -14,6 +14,7 @@ mod meaning;
 mod plans;
 mod reference;
 mod refusals;
+mod shape;
 mod sizes;
 
 /// The variables that solutions of a group may bind.

@@ -45,21 +45,35 @@ fn figures_and_profile_are_printed() {
             nanos: 950,
         },
         StepProfile {
-            rows: 1,
+            rows: 40,
             nanos: 1_250_000,
         },
     ];
+    assert_eq!(plan.q_errors(&profile), [1.0, 40.0]);
     let prefixes = [("ub".to_owned(), UB.to_owned())];
     let printed = plan.explain_with(&prefixes, Some(&profile));
     let expected = [
         "light plan, about 234 ns",
-        " rows expected       time   rows found       time  step",
-        "           1.0     124 ns            1     950 ns  <http://d> -ub:worksFor-> ?x   [?x]",
-        "           1.0     110 ns            1     1.2 ms  ?x -ub:name-> ?y   [?y]",
+        " rows expected       time   rows found  q-error       time  step",
+        "           1.0     124 ns            1      1.0     950 ns  <http://d> -ub:worksFor-> ?x   [?x]",
+        "           1.0     110 ns           40       40     1.2 ms  ?x -ub:name-> ?y   [?y]",
         "select ?y",
         "",
     ];
     assert_eq!(printed, expected.join("\n"));
+}
+
+#[test]
+fn errors_of_estimates_are_factors() {
+    use crate::explain::q_error;
+    for (expected, found, factor) in [
+        (8.0, 2, 4.0),
+        (2.0, 8, 4.0),
+        (0.001, 0, 1.0),
+        (50.0, 0, 50.0),
+    ] {
+        assert!((q_error(expected, found) - factor).abs() < 1e-9);
+    }
 }
 
 #[test]

@@ -183,22 +183,14 @@ impl World {
         }
     }
 
-    /// The solutions of a group that sees a row.
+    /// The solutions of a group that sees a row. So do the groups within it: what a sub-query does
+    /// not project has other slots.
     pub(super) fn solve(&self, group: &Group, seen: &Row) -> Vec<Row> {
         let mut table = vec![seen.clone()];
         for element in &group.elements {
             table = self.element(element, table, seen);
         }
         table
-    }
-
-    /// A group within one that sees a row; a sub-query sees nothing.
-    fn inner(&self, group: &Group, seen: &Row) -> Vec<Row> {
-        if is_subquery(group) {
-            self.solve(group, &Row::new())
-        } else {
-            self.solve(group, seen)
-        }
     }
 
     fn element(&self, element: &Element, table: Vec<Row>, seen: &Row) -> Vec<Row> {
@@ -249,11 +241,11 @@ impl World {
                 };
                 join(&table, &rows.iter().map(row).collect::<Vec<_>>())
             }
-            Element::Join(group) => join(&table, &self.inner(group, seen)),
+            Element::Join(group) => join(&table, &self.solve(group, seen)),
             Element::Union(groups) => {
                 let rows: Vec<Row> = groups
                     .iter()
-                    .flat_map(|group| self.inner(group, seen))
+                    .flat_map(|group| self.solve(group, seen))
                     .collect();
                 join(&table, &rows)
             }
@@ -282,7 +274,7 @@ impl World {
     fn of_rows(&self, element: &Element, mut table: Vec<Row>, seen: &Row) -> Vec<Row> {
         match element {
             Element::Optional { group, condition } => {
-                let right = self.inner(group, seen);
+                let right = self.solve(group, seen);
                 let mut rows = Vec::new();
                 for row in table {
                     let mut merged = join(std::slice::from_ref(&row), &right);
@@ -298,7 +290,7 @@ impl World {
             }
             Element::Minus(group) => {
                 // What is seen from outside is no variable of the group.
-                let mut right = self.inner(group, seen);
+                let mut right = self.solve(group, seen);
                 let mine = super::slots_of_group(group);
                 for row in &mut right {
                     row.retain(|slot, _| mine.contains(slot));
@@ -364,7 +356,7 @@ impl World {
     }
 
     fn exists(&self, group: &Group, row: &Row) -> bool {
-        let rows = self.inner(group, row);
+        let rows = self.solve(group, row);
         rows.iter().any(|other| merge(row, other).is_some())
     }
 
@@ -411,11 +403,6 @@ impl World {
         }
         rows
     }
-}
-
-fn is_subquery(group: &Group) -> bool {
-    let mut elements = group.elements.iter();
-    elements.any(|element| matches!(element, Element::Project(_)))
 }
 
 /// Two compatible rows as one.

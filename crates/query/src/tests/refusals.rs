@@ -8,7 +8,7 @@ fn refusals() {
     check_all(include_str!("refusals.txt"), |text| {
         let error = parse(text, &ParseOptions::default()).expect_err(text);
         let message = error.to_string();
-        let kind = if message.starts_with("not supported yet") {
+        let kind = if message.contains("is not supported") {
             ParseErrorKind::Unsupported
         } else if message.contains("is an update") {
             ParseErrorKind::Update

@@ -4,6 +4,9 @@
 //!  text --guard--> tokens --at each `;`--> pieces --parser--> operation --lower--> Operation
 //! ```
 //!
+//! Plain data, which are nearly all of bulk insertion, go another way: the guard's tokens become quads
+//! without the library (`plain`).
+//!
 //! What decides rows is planned and run as any `SELECT` ([`Operation::Modify`] holds a [`Query`]), so
 //! nothing here knows how solutions are found; and what is made of the rows are templates over its
 //! columns, as `CONSTRUCT` has them. Everything else (what is deleted before what is inserted, which
@@ -17,18 +20,21 @@
 //! **Graphs** that hold nothing are not asked about here: whether `CREATE` of a graph that is there,
 //! or `CLEAR` of one that is not, is a failure depends on the store; `silent` says whether it counts.
 
+mod data;
+mod plain;
 mod read;
 
 #[cfg(test)]
 mod tests;
 
-pub use read::parse_update;
+pub use data::{Data, DataTerm};
+pub use read::{parse_update, parse_update_by_grammar};
 
 use crate::algebra::Query;
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::{Node, TemplateTerm};
 use crate::position::Position;
-use oxrdf::{NamedNode, Quad, Term};
+use oxrdf::{NamedNode, Term};
 
 /// A request: operations that are carried out in this order, all of them or none.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,14 +52,13 @@ pub struct Update {
 pub enum Operation {
     /// `INSERT DATA`.
     InsertData {
-        /// The quads. Blank nodes are labelled `b0`, `b1`, ... in the order of the text; a label means
-        /// one new node, in this operation only.
-        quads: Vec<Quad>,
+        /// The quads.
+        data: Data,
     },
     /// `DELETE DATA`.
     DeleteData {
         /// The quads, without blank nodes.
-        quads: Vec<Quad>,
+        data: Data,
     },
     /// `DELETE ... INSERT ... WHERE`, `DELETE WHERE`.
     Modify(Box<Modify>),

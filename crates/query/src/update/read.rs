@@ -7,10 +7,13 @@
 //! declared before it; it is given only those prefixes that its tokens name, so that all pieces
 //! together cost time linear in the text.
 //!
+//! Plain data are read without the library (`plain`); what their prologue declares, with it.
+//!
 //! The library reads keywords without looking for their end (`CLEARALL`); a piece begins with one of
 //! the keywords as a token, or is refused.
 
-use super::{Modify, Operation, Target, Transfer, Update};
+use super::data::Data;
+use super::{Modify, Operation, Target, Transfer, Update, plain};
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::guard::{self, limits::Limits};
 use crate::lower::{self, Modification, lower_modification};
@@ -19,6 +22,7 @@ use crate::parse::{
     with_plain_booleans,
 };
 use crate::position::Position;
+use oxiri::Iri;
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use spargebra::algebra::GraphTarget;
 use spargebra::term::GraphName;
@@ -28,31 +32,45 @@ use std::collections::HashMap;
 /// Reads an update. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
 /// Errors have the number of their operation where the text has more than one.
 pub fn parse_update(text: &str, options: &ParseOptions) -> Result<Update, ParseError> {
-    let tokens = guard::scan(text, &options.limits)?;
-    refuse_query(&tokens)?;
-    parse::expansion(&tokens, options)?;
-    parse::parser(options).map(drop)?;
-    let plain = with_plain_booleans(&tokens);
-    let pieces = pieces(&tokens);
-    let count = pieces.len();
-    let mut reader = Reader {
-        base: options.base.clone(),
-        prefixes: options.prefixes.iter().cloned().collect(),
-        limits: options.limits,
-        labels: HashMap::new(),
-        position: Position::START,
-        update: Update {
-            operations: Vec::new(),
-            positions: Vec::new(),
-            prefixes: lower::prefixes(&tokens, options),
-        },
+    parse(text, options, true).0
+}
+
+/// The same without the shorter way for plain data: what [`parse_update`] is compared with in tests.
+pub fn parse_update_by_grammar(text: &str, options: &ParseOptions) -> Result<Update, ParseError> {
+    parse(text, options, false).0
+}
+
+/// The update, and how many of its pieces were read as plain data.
+pub(super) fn parse(
+    text: &str,
+    options: &ParseOptions,
+    takes_plain: bool,
+) -> (Result<Update, ParseError>, usize) {
+    let mut plain_pieces = 0;
+    let mut read = || {
+        let tokens = guard::scan(text, &options.limits)?;
+        refuse_query(&tokens)?;
+        parse::expansion(&tokens, options)?;
+        parse::parser(options).map(drop)?;
+        let plain = with_plain_booleans(&tokens);
+        let pieces = pieces(&tokens);
+        let count = pieces.len();
+        let mut reader = Reader::new(&tokens, options);
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let data = takes_plain.then(|| reader.plain_data(&piece.tokens));
+            let at = (number, piece.start);
+            let read = if let Some(data) = data.flatten() {
+                plain_pieces += 1;
+                reader.take_plain(text, &piece.tokens, data, at)
+            } else {
+                let slice = &plain[piece.start..piece.end];
+                reader.piece(text, &piece.tokens, slice, at)
+            };
+            read.map_err(|error| placed(error, text, piece.start, (number, count)))?;
+        }
+        Ok(reader.update)
     };
-    for (number, piece) in pieces.into_iter().enumerate() {
-        let slice = &plain[piece.start..piece.end];
-        let read = reader.piece(text, &piece, slice, number);
-        read.map_err(|error| placed(error, text, piece.start, (number, count)))?;
-    }
-    Ok(reader.update)
+    (read(), plain_pieces)
 }
 
 /// A query begins, after its prologue, with one of its own keywords.
@@ -136,6 +154,24 @@ fn pieces<'t>(tokens: &Tokens<'t>) -> Vec<Piece<'t>> {
     pieces
 }
 
+/// What a prologue declares.
+struct Declared {
+    /// The base, inherited or declared.
+    base: Option<String>,
+    /// The prefixes that it declares itself.
+    prefixes: HashMap<String, String>,
+    /// Its number of tokens.
+    tokens: usize,
+}
+
+/// A piece of plain data.
+struct Plain {
+    declared: Declared,
+    operation: Operation,
+    /// Where the operation begins in the piece.
+    start: usize,
+}
+
 /// What the pieces so far have said.
 struct Reader {
     base: Option<String>,
@@ -149,21 +185,42 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(tokens: &Tokens<'_>, options: &ParseOptions) -> Reader {
+        Reader {
+            base: options.base.clone(),
+            prefixes: options.prefixes.iter().cloned().collect(),
+            limits: options.limits,
+            labels: HashMap::new(),
+            position: Position::START,
+            update: Update {
+                operations: Vec::new(),
+                positions: Vec::new(),
+                prefixes: lower::prefixes(tokens, options),
+            },
+        }
+    }
+
     /// Reads one piece; places in errors are those in the piece. `plain` is its text as the library
-    /// understands it.
+    /// understands it; `number` and `start` are the piece's.
     fn piece(
         &mut self,
         text: &str,
-        piece: &Piece<'_>,
+        tokens: &Tokens<'_>,
         plain: &str,
-        number: usize,
+        (number, start): (usize, usize),
     ) -> Result<(), ParseError> {
-        let tokens = &piece.tokens;
-        let options = self.options(tokens);
+        let options = self.options(&tokens.tokens, tokens);
         let parser = parse::parser(&options)?;
         let parse_update = |text: &str| parser.clone().parse_update(text);
-        let parsed = parse::read(tokens, plain, "update", &parse_update)?;
-        let at = self.prologue(tokens)?;
+        let mut parsed = parse::read(tokens, plain, "update", &parse_update)?;
+        for operation in &mut parsed.operations {
+            if let GraphUpdateOperation::DeleteInsert { pattern, .. } = operation {
+                lower::add_endpoints(pattern, tokens);
+            }
+        }
+        let declared = self.prologue(tokens)?;
+        let at = declared.tokens;
+        self.declare(declared);
         let Some(&verb) = tokens.tokens.get(at) else {
             return Ok(());
         };
@@ -175,7 +232,7 @@ impl Reader {
         let operation = match &parsed.operations[..] {
             _ if transfer(tokens.slice(verb)).is_some() => {
                 // With what the piece declares itself.
-                let parser = parse::parser(&self.options(tokens))?;
+                let parser = parse::parser(&self.options(list, tokens))?;
                 moved(tokens, list, &parser)?
             }
             [operation] => {
@@ -187,18 +244,90 @@ impl Reader {
             }
             _ => return Err(unexpected(tokens, verb)),
         };
-        self.position = self
-            .position
-            .further(text, piece.start + verb.start as usize);
-        self.update.operations.push(operation);
-        self.update.positions.push(self.position);
+        self.push(text, start + verb.start as usize, operation);
         Ok(())
     }
 
-    /// What a piece inherits: the base, and the prefixes that it names.
-    fn options(&self, tokens: &Tokens<'_>) -> ParseOptions {
+    /// The next operation, and where it begins in the text.
+    fn push(&mut self, text: &str, start: usize, operation: Operation) {
+        self.position = self.position.further(text, start);
+        self.update.operations.push(operation);
+        self.update.positions.push(self.position);
+    }
+
+    /// A piece that is plain data; `None` for all others, and where the library has to decide.
+    fn plain_data(&self, tokens: &Tokens<'_>) -> Option<Plain> {
+        let list = &tokens.tokens;
+        let declared = self.prologue(tokens).ok()?;
+        let [verb, word, open, body @ ..] = list.get(declared.tokens..)? else {
+            return None;
+        };
+        let is = |token: &Token, words: &[&str]| {
+            token.kind == TokenKind::Word && is_one(tokens.slice(*token), words)
+        };
+        if !(is(verb, &["INSERT", "DELETE"]) && is(word, &["DATA"]) && tokens.slice(*open) == "{") {
+            return None;
+        }
+        if declared.tokens > 0 {
+            let before = &tokens.text[..verb.start as usize];
+            let options = self.options(&list[..declared.tokens], tokens);
+            let parser = parse::parser(&options).ok()?;
+            parser
+                .parse_update(&format!("{before}INSERT DATA {{}}"))
+                .ok()?;
+        }
+        let base = declared
+            .base
+            .as_deref()
+            .map(|base| Iri::parse(base.to_owned()));
+        let prefix = |name: &str| {
+            declared
+                .prefixes
+                .get(name)
+                .or_else(|| self.prefixes.get(name))
+        };
+        let names = plain::Names {
+            base: base.transpose().ok()?,
+            prefix: &|name| prefix(name).map(String::as_str),
+        };
+        let inserts = is(verb, &["INSERT"]);
+        let data = plain::data(tokens, body, &names, inserts)?;
+        Some(Plain {
+            operation: if inserts {
+                Operation::InsertData { data }
+            } else {
+                Operation::DeleteData { data }
+            },
+            start: verb.start as usize,
+            declared,
+        })
+    }
+
+    /// The operation of a piece of plain data.
+    fn take_plain(
+        &mut self,
+        text: &str,
+        tokens: &Tokens<'_>,
+        plain: Plain,
+        (number, start): (usize, usize),
+    ) -> Result<(), ParseError> {
+        self.declare(plain.declared);
+        if matches!(plain.operation, Operation::InsertData { .. }) {
+            self.note_labels(tokens, number)?;
+        }
+        self.push(text, start + plain.start, plain.operation);
+        Ok(())
+    }
+
+    fn declare(&mut self, declared: Declared) {
+        self.base = declared.base;
+        self.prefixes.extend(declared.prefixes);
+    }
+
+    /// What tokens of a piece inherit: the base, and the prefixes that they name.
+    fn options(&self, list: &[Token], tokens: &Tokens<'_>) -> ParseOptions {
         let mut used: HashMap<&str, &str> = HashMap::new();
-        for &token in &tokens.tokens {
+        for &token in list {
             if token.kind == TokenKind::PrefixedName
                 && let Some((prefix, _)) = tokens.slice(token).split_once(':')
                 && let Some((prefix, iri)) = self.prefixes.get_key_value(prefix)
@@ -218,45 +347,37 @@ impl Reader {
         }
     }
 
-    /// Learns what the prologue of a piece declares, which the library has accepted; gives the number
-    /// of the token after it.
-    fn prologue(&mut self, tokens: &Tokens<'_>) -> Result<usize, ParseError> {
+    /// What the prologue of a piece declares, if the library accepts it.
+    fn prologue(&self, tokens: &Tokens<'_>) -> Result<Declared, ParseError> {
         let list = &tokens.tokens;
-        let mut at = 0;
-        while let Some(&keyword) = list.get(at) {
+        let mut declared = Declared {
+            base: self.base.clone(),
+            prefixes: HashMap::new(),
+            tokens: 0,
+        };
+        while let Some(&keyword) = list.get(declared.tokens) {
             let word = tokens.slice(keyword);
             if keyword.kind != TokenKind::Word || !is_one(word, &["PREFIX", "BASE", "VERSION"]) {
                 break;
             }
             let is_prefix = is_one(word, &["PREFIX"]);
-            let value = at + 1 + usize::from(is_prefix);
+            let value = declared.tokens + 1 + usize::from(is_prefix);
             let Some(&iri) = list.get(value) else {
                 return Err(unexpected(tokens, keyword));
             };
             if is_prefix {
-                let name = tokens.slice(list[at + 1]).trim_end_matches(':').to_owned();
-                let iri = self.resolved(tokens, iri)?;
-                self.prefixes.insert(name, iri);
+                let name = tokens
+                    .slice(list[value - 1])
+                    .trim_end_matches(':')
+                    .to_owned();
+                let iri = resolved(declared.base.as_ref(), tokens, iri)?;
+                declared.prefixes.insert(name, iri);
             } else if is_one(word, &["BASE"]) {
-                self.base = Some(self.resolved(tokens, iri)?);
+                declared.base = Some(resolved(declared.base.as_ref(), tokens, iri)?);
             }
-            at = value + 1;
+            declared.tokens = value + 1;
         }
-        Ok(at)
-    }
-
-    /// An IRI in angle brackets, resolved as the library resolves it: as the base of a query.
-    fn resolved(&self, tokens: &Tokens<'_>, iri: Token) -> Result<String, ParseError> {
-        let mut parser = SparqlParser::new();
-        if let Some(base) = &self.base {
-            let with_base = parser.with_base_iri(base);
-            parser = with_base.map_err(|_| unexpected(tokens, iri))?;
-        }
-        let query = format!("BASE {} ASK {{}}", tokens.slice(iri));
-        let query = parser.parse_query(&query).ok();
-        let base = query.as_ref().and_then(spargebra::Query::base_iri);
-        base.map(ToString::to_string)
-            .ok_or_else(|| unexpected(tokens, iri))
+        Ok(declared)
     }
 
     /// Refuses labels of `INSERT DATA` that another one has.
@@ -281,6 +402,20 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// An IRI in angle brackets, resolved as the library resolves it: as the base of a query.
+fn resolved(base: Option<&String>, tokens: &Tokens<'_>, iri: Token) -> Result<String, ParseError> {
+    let mut parser = SparqlParser::new();
+    if let Some(base) = base {
+        let with_base = parser.with_base_iri(base);
+        parser = with_base.map_err(|_| unexpected(tokens, iri))?;
+    }
+    let query = format!("BASE {} ASK {{}}", tokens.slice(iri));
+    let query = parser.parse_query(&query).ok();
+    let base = query.as_ref().and_then(spargebra::Query::base_iri);
+    base.map(ToString::to_string)
+        .ok_or_else(|| unexpected(tokens, iri))
 }
 
 fn at(tokens: &Tokens<'_>, token: Token, message: String) -> ParseError {
@@ -374,24 +509,27 @@ fn one(
     options: &ParseOptions,
 ) -> Result<Operation, ParseError> {
     Ok(match operation {
-        GraphUpdateOperation::InsertData { data } => {
+        GraphUpdateOperation::InsertData { data: quads } => {
             let mut labels = HashMap::new();
-            let quads = data.iter().map(|quad| new_blanks(quad, &mut labels));
-            Operation::InsertData {
-                quads: quads.collect(),
+            let mut data = Data::default();
+            for quad in quads {
+                data.push_quad(&new_blanks(quad, &mut labels));
             }
+            data.set_blanks(labels.len());
+            Operation::InsertData { data }
         }
-        GraphUpdateOperation::DeleteData { data } => Operation::DeleteData {
-            quads: data
-                .iter()
-                .map(|quad| Quad {
+        GraphUpdateOperation::DeleteData { data: quads } => {
+            let mut data = Data::default();
+            for quad in quads {
+                data.push_quad(&Quad {
                     subject: quad.subject.clone().into(),
                     predicate: quad.predicate.clone(),
                     object: quad.object.clone().into(),
                     graph_name: graph_name(&quad.graph_name),
-                })
-                .collect(),
-        },
+                });
+            }
+            Operation::DeleteData { data }
+        }
         GraphUpdateOperation::DeleteInsert {
             delete,
             insert,

@@ -1,6 +1,7 @@
 //! Updates as text in, operations out.
 
 mod limits;
+mod plain;
 
 use super::*;
 use crate::plan::{ConstantId, Form, Slot};
@@ -36,8 +37,8 @@ fn iri(local: &str) -> NamedNode {
 
 fn quads(text: &str) -> Vec<String> {
     match one(text) {
-        Operation::InsertData { quads } | Operation::DeleteData { quads } => {
-            quads.iter().map(ToString::to_string).collect()
+        Operation::InsertData { data } | Operation::DeleteData { data } => {
+            data.iter().map(|quad| quad.to_string()).collect()
         }
         other => panic!("{text}: {other:?}"),
     }
@@ -480,7 +481,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "CLEAR ALL ; DELETE {} WHERE { FILTER(<a:f>(1)) }",
-        "not supported yet: function <a:f>, in operation 2 at line 1, column 38",
+        "the function <a:f> is not supported: of functions named by an IRI there are the casts of XML Schema, such as xsd:integer; use a builtin, or leave the call out, in operation 2 at line 1, column 38",
     ),
     (
         "INSERT DATA { <a:s> <a:p> 1 ",

@@ -20,6 +20,10 @@ use crate::lexicon::{Lexicon, LexiconError};
 use crate::terms::TermBuffer;
 use crate::{inline, key};
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
+use std::fmt::Write;
+
+/// log2 of the ids whose keys lie together: a block's.
+const NEIGHBOURS_LOG2: u32 = 4;
 
 /// The keys of one kind that a batch of terms asks for, and for which terms.
 #[derive(Default)]
@@ -53,7 +57,16 @@ impl Lexicon for Dictionary {
     }
 
     fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
-        Scope::of(self).append_terms(ids, terms, 0)
+        self.terms_within(ids, usize::MAX, terms).map(|_| ())
+    }
+
+    fn terms_within(
+        &self,
+        ids: &[VertexId],
+        text_bytes_max: usize,
+        terms: &mut TermBuffer,
+    ) -> Result<usize, LexiconError> {
+        Scope::of(self).append_terms(ids, text_bytes_max, terms, 0)
     }
 }
 
@@ -188,33 +201,46 @@ impl<'a> Scope<'a> {
         })
     }
 
+    /// Appends the terms of ids until their texts pass the greatest number of bytes; gives how many.
     pub(super) fn append_terms(
         self,
         ids: &[VertexId],
+        text_bytes_max: usize,
         terms: &mut TermBuffer,
         depth: usize,
-    ) -> Result<(), LexiconError> {
+    ) -> Result<usize, LexiconError> {
         let mut reader = Reader {
             scope: self,
             iris: self.base.iris.keys.cursor(),
             literals: self.base.literals.keys.cursor(),
             key: Vec::new(),
+            label: String::new(),
             depth,
         };
+        let mut appended = 0;
         for group in ids.chunks(GROUP) {
             if group.len() > 1 {
                 self.prefetch(group);
             }
             for &id in group {
                 reader.append(id, terms)?;
+                appended += 1;
+                if terms.text_bytes() > text_bytes_max {
+                    return Ok(appended);
+                }
             }
         }
-        Ok(())
+        Ok(appended)
     }
 
-    /// Brings what a group of ids will read into the caches.
+    /// Brings what a group of ids will read into the caches. Neighbours of the id before them are
+    /// found where it is.
     fn prefetch(self, ids: &[VertexId]) {
-        for &id in ids {
+        let are_neighbours = |left: &VertexId, right: &VertexId| {
+            left.bits() >> NEIGHBOURS_LOG2 == right.bits() >> NEIGHBOURS_LOG2
+        };
+        let firsts = || ids.chunk_by(are_neighbours).map(|neighbours| neighbours[0]);
+        for id in firsts() {
             match (id.tag(), self.new_term(id)) {
                 (_, Some((grown, ordinal))) => grown.prefetch_place(ordinal),
                 (Some(Tag::Iri), _) => self.base.iris.keys.prefetch_place(id.payload()),
@@ -222,7 +248,7 @@ impl<'a> Scope<'a> {
                 _ => {}
             }
         }
-        for &id in ids {
+        for id in firsts() {
             match (id.tag(), self.new_term(id)) {
                 (_, Some((grown, ordinal))) => grown.prefetch_key(ordinal),
                 (Some(Tag::Iri), _) => self.base.iris.keys.prefetch_key(id.payload()),
@@ -260,6 +286,8 @@ struct Reader<'a> {
     literals: super::stream::StreamCursor<'a>,
     /// The key of a new term.
     key: Vec<u8>,
+    /// The label of a blank node.
+    label: String,
     depth: usize,
 }
 
@@ -283,7 +311,9 @@ impl Reader<'_> {
                 terms.push_triple(self.triple(id)?);
             }
             Some(Tag::Blank) if ordinal < counts.blank_nodes => {
-                terms.push_blank(&format!("{}{ordinal}", super::BLANK_PREFIX));
+                self.label.clear();
+                write!(self.label, "{}{ordinal}", super::BLANK_PREFIX).expect("a string grows");
+                terms.push_blank(&self.label);
             }
             Some(tag) if tag.is_inline() => {
                 inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
@@ -331,7 +361,7 @@ impl Reader<'_> {
         };
         let mut terms = TermBuffer::new();
         self.scope
-            .append_terms(&components, &mut terms, self.depth + 1)?;
+            .append_terms(&components, usize::MAX, &mut terms, self.depth + 1)?;
         let subject = match terms.get(0) {
             Some(TermRef::NamedNode(iri)) => NamedOrBlankNode::from(iri.into_owned()),
             Some(TermRef::BlankNode(blank)) => NamedOrBlankNode::from(blank.into_owned()),

@@ -324,16 +324,16 @@ impl Keys for KeyStream {
         prefetch(self.offsets.region().bytes(), at);
     }
 
-    /// Asks for the first two cache lines of a key's block, if the offsets were verified already.
+    /// Asks for the first two cache lines of a key's block, if its offset was verified already.
     #[inline]
     fn prefetch_key(&self, ordinal: u64) {
-        if self.offsets.trusted().is_none() {
-            return;
-        }
-        if let Ok([offset]) = self.offsets_from(ordinal >> self.block_log2) {
+        let at = KeyStream::offset_at(ordinal >> self.block_log2);
+        let offset = self.offsets.verified(at..at + OFFSET_BYTES as u64);
+        if let Some(offset) = offset.and_then(|bytes| bytes.first_chunk()) {
+            let offset = read_offset(*offset) as usize;
             let keys = self.keys.region().bytes();
-            prefetch(keys, offset as usize);
-            prefetch(keys, offset as usize + 64);
+            prefetch(keys, offset);
+            prefetch(keys, offset + 64);
         }
     }
 

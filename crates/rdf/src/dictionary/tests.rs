@@ -520,3 +520,26 @@ fn the_bytes_are_those_that_the_documents_draw() {
     assert_eq!(build(&[]).0.iris.offsets.len(), 72);
     assert_eq!(build(&[]).0.iris.index.len(), 64);
 }
+
+#[test]
+fn decoding_ends_where_the_text_is_enough() {
+    let mut terms: Vec<Term> = (0..100)
+        .map(|number| iri(&format!("e:{number:02}")))
+        .collect();
+    terms.insert(40, Literal::new_simple_literal("x".repeat(1000)).into());
+    let (files, ids) = build(&terms);
+    let dictionary = Dictionary::open(files).unwrap();
+    let within = |bytes, ids: &[VertexId]| {
+        let mut buffer = TermBuffer::new();
+        let count = dictionary.terms_within(ids, bytes, &mut buffer).unwrap();
+        assert_eq!(count, buffer.len());
+        let expected = terms[..count].iter().map(|term| Some(term.as_ref()));
+        assert!(buffer.iter().eq(expected));
+        count
+    };
+    assert_eq!(within(0, &ids), 1);
+    assert_eq!(within(8, &ids), 3);
+    assert_eq!(within(40 * 4, &ids), 41);
+    assert_eq!(within(usize::MAX, &ids), 101);
+    assert_eq!(within(0, &[]), 0);
+}

@@ -97,7 +97,16 @@ impl Lexicon for DictionaryView {
     }
 
     fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
-        self.scope().append_terms(ids, terms, 0)
+        self.terms_within(ids, usize::MAX, terms).map(|_| ())
+    }
+
+    fn terms_within(
+        &self,
+        ids: &[VertexId],
+        text_bytes_max: usize,
+        terms: &mut TermBuffer,
+    ) -> Result<usize, LexiconError> {
+        self.scope().append_terms(ids, text_bytes_max, terms, 0)
     }
 }
 

@@ -39,6 +39,19 @@ static CLASSES: [u8; 256] = {
 /// is valid; `None` leaves the decision to `oxrdf`.
 #[inline]
 pub(super) fn end_of_plain(bytes: &[u8], start: usize) -> Option<usize> {
+    end_of_iri(bytes, start).filter(|&end| bytes.get(end) == Some(&b'>'))
+}
+
+/// Whether the table decides that a text is a valid IRI, with a scheme; `false` leaves the decision
+/// to `oxrdf`.
+#[inline]
+pub fn is_plain_iri(text: &str) -> bool {
+    end_of_iri(text.as_bytes(), 0) == Some(text.len())
+}
+
+/// The place of the first byte from `start` that goes on no IRI, if what is before it is one.
+#[inline]
+fn end_of_iri(bytes: &[u8], start: usize) -> Option<usize> {
     if !bytes.get(start)?.is_ascii_alphabetic() {
         return None;
     }
@@ -49,21 +62,21 @@ pub(super) fn end_of_plain(bytes: &[u8], start: usize) -> Option<usize> {
     at += 1;
     if bytes[at..].starts_with(b"//") {
         at = skip(bytes, at + 2, AUTHORITY);
-        if !matches!(bytes.get(at)?, b'/' | b'?' | b'#' | b'>') {
+        if !matches!(bytes.get(at), None | Some(b'/' | b'?' | b'#' | b'>')) {
             return None;
         }
     }
     let mut has_fragment = false;
     loop {
         at = skip(bytes, at, PATH);
-        match *bytes.get(at)? {
-            b'>' => return Some(at),
-            b'#' if !has_fragment => {
+        match bytes.get(at) {
+            Some(b'#') if !has_fragment => {
                 has_fragment = true;
                 at += 1;
             }
-            b'%' if bytes.get(at + 1..at + 3)?.iter().all(u8::is_ascii_hexdigit) => at += 3,
-            _ => return None,
+            Some(b'%') if bytes.get(at + 1..at + 3)?.iter().all(u8::is_ascii_hexdigit) => at += 3,
+            Some(b'#' | b'%') => return None,
+            _ => return Some(at),
         }
     }
 }
@@ -90,6 +103,9 @@ mod tests {
             if let Some(end) = end_of_plain(line.as_bytes(), 0) {
                 prop_assert_eq!(&line[..end], &iri);
                 prop_assert!(oxrdf::NamedNodeRef::new(&iri).is_ok());
+                prop_assert!(is_plain_iri(&iri));
+            } else {
+                prop_assert!(!is_plain_iri(&iri));
             }
         }
     }

@@ -26,6 +26,7 @@ use memchr::{memchr, memchr2, memrchr2};
 use oxrdf::TermRef;
 use std::ops::Range;
 
+pub use iri::is_plain_iri;
 pub use line::NESTING_MAX;
 
 /// Bytes of input whose UTF-8 is checked at once.

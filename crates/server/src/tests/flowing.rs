@@ -74,7 +74,7 @@ fn a_long_answer_arrives_whole() {
 #[test]
 fn trailers_for_those_who_take_them() {
     let served = Served::new();
-    let path = "GET /sparql?query=kilobytes+500";
+    let path = "GET /sparql?query=kilobytes+900";
     let answer = served.send(path, &["TE: trailers", "Connection: TE"], b"");
     assert_eq!(answer.field("trailer"), "server-timing");
     assert!(
@@ -90,7 +90,7 @@ fn trailers_for_those_who_take_them() {
 fn a_failure_after_the_first_byte_breaks_the_body_off() {
     let served = Served::new();
     // More than the pipe holds, so some of it is sent before the failure.
-    let script = "kilobytes 500; fail memory";
+    let script = "kilobytes 900; fail memory";
     let table = [
         ("application/sparql-results+json", "\"}}"),
         (
@@ -239,7 +239,7 @@ fn clients_that_do_not_read_stop_nobody() {
     assert_eq!(served.query("ask").status, 200);
     // A few ms alone; their own time is 30 s.
     assert!(
-        begun.elapsed() < Duration::from_secs(2),
+        begun.elapsed() < Duration::from_secs(10),
         "{:?}",
         begun.elapsed()
     );

@@ -86,6 +86,7 @@ impl Engine for ScriptedEngine {
     ) -> Result<Box<dyn ChangeJob>, QueryError> {
         let text = match &wanted.change {
             Change::Update { text, .. } => text.clone(),
+            Change::Patch { target, .. } => format!("patch {target:?}"),
             Change::Write { target, .. } => format!("write {target:?}"),
             Change::Delete(target) => format!("delete {target:?}"),
         };
@@ -195,7 +196,7 @@ fn sleep(token: &StopToken, time: Option<Duration>) -> Result<(), QueryError> {
     while time.is_none_or(|time| begun.elapsed() < time) {
         match token.reason() {
             None => std::thread::sleep(Duration::from_millis(1)),
-            Some(StopReason::Deadline) => return Err(failure("timeout")),
+            Some(StopReason::Deadline | StopReason::Outdated) => return Err(failure("timeout")),
             Some(StopReason::Cancelled) => return Err(failure("cancelled")),
         }
     }
@@ -301,7 +302,7 @@ impl Script {
     fn look(&self) -> Result<(), QueryError> {
         match self.token.reason() {
             None => Ok(()),
-            Some(StopReason::Deadline) => Err(failure("timeout")),
+            Some(StopReason::Deadline | StopReason::Outdated) => Err(failure("timeout")),
             Some(StopReason::Cancelled) => Err(failure("cancelled")),
         }
     }

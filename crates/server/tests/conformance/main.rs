@@ -120,7 +120,7 @@ fn say(mut report: Report, what: &str) -> usize {
 fn calls_unknown(answer: &Answer) -> bool {
     let problem = answer.json();
     let detail = problem["detail"].as_str().unwrap_or_default();
-    detail.contains("not supported yet: function <")
+    detail.contains("the function <") && detail.contains("> is not supported")
 }
 
 /// What a server has loaded: the data of tests, and the other endpoints within its reach.

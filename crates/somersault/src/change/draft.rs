@@ -9,7 +9,6 @@ use crate::database::{Graph, type_vertex};
 use crate::error::{Kind, QueryError};
 use rdf::dictionary::LiveDictionary;
 use rdf::{Lexicon, Tag, TermBuffer, VertexId};
-use std::collections::HashMap;
 use std::sync::Arc;
 use store::delta::{Change, Effect, IdQuad, Layer, Version, merge};
 use store::record::{self, Blank, Chunk, ChunkWriter, RecordReader, TermPlace};
@@ -262,24 +261,6 @@ pub(crate) fn change_of(
             Kind::Damaged,
             "a record holds a quad that is not RDF",
         ))
-    }
-}
-
-/// Fresh ids of labels, one for each.
-#[derive(Default)]
-pub(crate) struct Labels {
-    numbers: HashMap<String, u64>,
-}
-
-impl Labels {
-    /// The node of a label, a new one at its first use.
-    pub(crate) fn node(&mut self, label: &str, draft: &mut Draft) -> Result<VertexId, QueryError> {
-        if let Some(&number) = self.numbers.get(label) {
-            return Ok(VertexId::new(Tag::Blank, number));
-        }
-        let number = draft.fresh_blanks(1)?;
-        self.numbers.insert(label.to_owned(), number);
-        Ok(VertexId::new(Tag::Blank, number))
     }
 }
 

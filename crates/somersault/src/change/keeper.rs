@@ -13,17 +13,21 @@
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
 //!   the whole log, or the new one with a log of which it needs the end.
 //! - **In memory** a checkpoint becomes a new base in memory.
+//!
+//! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
 use super::files::write_graph;
 use super::writer::{Home, Staged, Writer, frozen_layers};
 use crate::database::{Graph, OpenError, open_parts};
 use crate::error::{Kind, QueryError};
+use crate::run::panicked;
 use rdf::dictionary::{Dictionary, TermCounts};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::Snapshot;
 use store::delta::checkpoint::write_base;
 use store::delta::dictionary::Spilling;
@@ -42,8 +46,10 @@ const QUIET: Duration = Duration::from_millis(100);
 const ALWAYS_QUADS: u64 = 1 << 19;
 /// The share of a larger layer that has to be merged with it.
 const WORTH_SHARE: u64 = 32;
-/// How long a checkpoint that failed is not tried again.
+/// How long what has failed is not tried again, and how often the thread looks meanwhile whether it is
+/// to end.
 const PAUSE: Duration = Duration::from_secs(30);
+const RESTING: Duration = Duration::from_millis(100);
 
 /// Memory in which a checkpoint sorts the dictionary's hashes.
 const SORT_BYTES: u64 = 256 << 20;
@@ -81,7 +87,7 @@ pub(crate) struct Bell {
 #[derive(Default)]
 struct Rung {
     work: bool,
-    /// Why the last checkpoint failed.
+    /// Why the last merge or checkpoint failed.
     failure: Option<String>,
 }
 
@@ -103,9 +109,18 @@ impl Bell {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Why the last checkpoint failed, if it did.
+    /// Why the last merge or checkpoint failed, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
+    }
+
+    /// Lets time pass, unless the database is being closed.
+    fn sleep(&self, time: Duration) {
+        let state = self.lock();
+        let waited = self
+            .rung
+            .wait_timeout_while(state, time, |_| !self.is_closing());
+        drop(waited);
     }
 
     /// Waits until somebody rings; false where nobody did.
@@ -126,21 +141,22 @@ impl Bell {
 /// The keeper's thread: until the bell closes.
 pub(crate) fn keep(writer: &Writer, pace: Pace) {
     let mut pause = IDLE;
+    let mut failed: Option<Instant> = None;
     while !writer.bell.is_closing() {
         let is_rung = writer.bell.wait(pause);
-        pause = if is_rung { QUIET } else { IDLE };
-        let plan = if is_rung { plan_merge } else { is_worth_it };
-        // What fails here is tried again at the next ring, and costs time only.
-        while !writer.bell.is_closing() && writer.merge_some(plan).unwrap_or(false) {}
-        if writer.bell.is_closing() || !writer.is_due(pace) {
+        // Every commit rings: what failed is not tried again at each of them.
+        if let Some(since) = failed
+            && since.elapsed() < PAUSE
+        {
+            pause = IDLE;
+            if is_rung {
+                writer.bell.sleep(RESTING);
+            }
             continue;
         }
-        let outcome = writer.checkpoint();
-        let failure = outcome.err().map(|error| error.to_string());
-        if failure.is_some() {
-            pause = PAUSE;
-        }
-        writer.bell.lock().failure = failure;
+        pause = if is_rung { QUIET } else { IDLE };
+        let plan = if is_rung { plan_merge } else { is_worth_it };
+        failed = writer.round(plan, pace).is_err().then(Instant::now);
     }
 }
 
@@ -158,7 +174,38 @@ fn is_worth_it(sizes: &[u64]) -> Option<Range<usize>> {
     (range.len() > 1).then_some(range)
 }
 
+/// Does a piece of work. A panic is a failure like another: a thread that is gone would let layers
+/// and log grow for ever, and nobody would know.
+fn guarded(work: impl FnOnce() -> Result<(), QueryError>) -> Result<(), QueryError> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|panic| Err(panicked(&panic)))
+}
+
 impl Writer {
+    /// Merges and writes out what is due, and notes whether that failed.
+    fn round(&self, plan: Plan, pace: Pace) -> Result<(), ()> {
+        let merged = guarded(|| {
+            while !self.bell.is_closing() && self.merge_some(plan)? {}
+            Ok(())
+        });
+        let written = guarded(|| {
+            let is_due = !self.bell.is_closing() && self.is_due(pace);
+            let written = if is_due { self.checkpoint() } else { Ok(()) };
+            // Somebody else is writing one.
+            written.or_else(|error| match error.kind {
+                Kind::Conflict => Ok(()),
+                _ => Err(error),
+            })
+        });
+        // What is closed in the middle of its work has not failed.
+        let outcome = merged.and(written);
+        let failure = outcome.err().filter(|_| !self.bell.is_closing());
+        let failure = failure.map(|error| error.to_string());
+        let has_failed = failure.is_some();
+        self.bell.lock().failure = failure;
+        if has_failed { Err(()) } else { Ok(()) }
+    }
+
     /// Whether enough has changed for a checkpoint.
     fn is_due(&self, pace: Pace) -> bool {
         let graph = self.published();
@@ -340,6 +387,13 @@ fn failed(error: impl std::fmt::Display) -> QueryError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        assert!(guarded(|| Ok(())).is_ok());
+        let error = guarded(|| panic!("no such layer")).unwrap_err();
+        assert!(error.to_string().contains("no such layer"), "{error}");
+    }
 
     #[test]
     fn a_large_layer_is_not_written_again_for_a_few_quads() {

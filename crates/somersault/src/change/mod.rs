@@ -19,6 +19,7 @@
 //! - [`turn`]: whose turn it is, with a deadline;
 //! - [`draft`]: the versions within one request, and its record;
 //! - [`operations`]: from operations to quads;
+//! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
 //! - [`writer`]: staging, group commit, publishing;
 //! - [`files`]: a version as files;
@@ -32,6 +33,7 @@ pub(crate) mod files;
 pub(crate) mod keeper;
 pub(crate) mod open;
 mod operations;
+mod patch;
 mod replay;
 pub(crate) mod spool;
 mod store_write;
@@ -39,6 +41,7 @@ mod turn;
 mod update;
 pub(crate) mod writer;
 
+pub use patch::{RDF_PATCH, patch_to_update};
 pub use store_write::{
     Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, WriteMode,
 };

@@ -10,16 +10,19 @@
 //! `ADD`, `COPY`, `MOVE` from a named graph that is not there, fail unless `SILENT`: what was most
 //! likely a typing error must not empty a graph.
 
-use super::draft::{Draft, Labels, refused};
+use super::draft::{Draft, refused};
 use super::spool::Spool;
 use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
 use crate::query::Context;
 use crate::scan::{self, Part};
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
-use oxrdf::{NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Quad, Term, TermRef, Triple};
+use oxrdf::{
+    BlankNode, BlankNodeRef, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Term, TermRef,
+    Triple,
+};
 use query::plan::{Node, TemplateTerm};
-use query::update::{Modify, Operation, QuadTemplate, Target, Transfer};
+use query::update::{Data, DataTerm, Modify, Operation, QuadTemplate, Target, Transfer};
 use rdf::{Lexicon, Tag, TermBuffer, VertexId};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -37,19 +40,23 @@ pub(crate) fn carry_out(
     document: Option<Spool>,
 ) -> Result<(), QueryError> {
     match operation {
-        Operation::InsertData { quads } => {
-            let inserts = data(draft, quads)?;
+        Operation::InsertData { data } => {
+            let charged = charge_data(context, data)?;
+            let inserts = inserted(draft, data)?;
             draft.apply(&Change {
                 deletes: Vec::new(),
                 inserts,
             })?;
+            context.budget.release(charged);
         }
-        Operation::DeleteData { quads } => {
-            let deletes = known(draft, quads)?;
+        Operation::DeleteData { data } => {
+            let charged = charge_data(context, data)?;
+            let deletes = known(draft, data)?;
             draft.apply(&Change {
                 deletes,
                 inserts: Vec::new(),
             })?;
+            context.budget.release(charged);
         }
         Operation::Modify(modify) => modification(context, draft, modify)?,
         Operation::Load { .. } => {
@@ -98,13 +105,7 @@ impl<'c> Collected<'c> {
             let more = self.quads.len().max(1024);
             // Besides itself a quad is held as an edge, sorted, in both directions, for a while.
             let bytes = (more * size_of::<IdQuad>() * 3) as u64;
-            self.context.budget.try_reserve(bytes).map_err(|refused| {
-                QueryError::from(WalkError::OutOfMemory {
-                    limit_bytes: refused.limit_bytes,
-                    used_bytes: refused.used_bytes,
-                })
-                .with_hint("change less in one request, or raise the memory of a query")
-            })?;
+            charge(self.context, bytes)?;
             self.reserved += bytes;
             self.quads.reserve_exact(more);
         }
@@ -113,91 +114,85 @@ impl<'c> Collected<'c> {
     }
 }
 
+/// Takes memory for a change from its budget.
+pub(crate) fn charge(context: &Context, bytes: u64) -> Result<(), QueryError> {
+    context.budget.try_reserve(bytes).map_err(|refused| {
+        QueryError::from(WalkError::OutOfMemory {
+            limit_bytes: refused.limit_bytes,
+            used_bytes: refused.used_bytes,
+        })
+        .with_hint("change less in one request, or raise the memory of a query")
+    })
+}
+
+/// What carrying out quads of data takes for a while: their terms with their keys and ids, and the
+/// quads as ids, sorted in both directions.
+fn charge_data(context: &Context, data: &Data) -> Result<u64, QueryError> {
+    let terms = data.terms();
+    let each = size_of::<TermRef<'_>>() + 6 * size_of::<VertexId>();
+    let quads = data.len() * size_of::<IdQuad>() * 3;
+    let bytes = (terms.text_bytes() + terms.len() * each + quads) as u64;
+    charge(context, bytes).map(|()| bytes)
+}
+
 impl Drop for Collected<'_> {
     fn drop(&mut self) {
         self.context.budget.release(self.reserved);
     }
 }
 
-/// The ids of ground quads; new terms and blank nodes are added.
-fn data(draft: &mut Draft, quads: &[Quad]) -> Result<Vec<IdQuad>, QueryError> {
-    let mut labels = Labels::default();
-    let mut renamed = Vec::new();
-    // Blank nodes are rare, and terms with them are made anew; all others go as they stand.
-    for quad in quads {
-        for term in terms_of(quad) {
-            if let Some(term) = with_fresh_blanks(term, &mut labels, draft)? {
-                renamed.push(term);
-            }
-        }
-    }
+/// The ids of quads; new terms and blank nodes are added.
+fn inserted(draft: &mut Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
+    let first = match data.blanks() {
+        0 => 0,
+        count => draft.fresh_blanks(u64::from(count))?,
+    };
+    let terms = || data.terms().iter().flatten();
+    // Triple terms with blank nodes are rare; they are made anew, and all others go as they stand.
+    let renamed: Vec<Term> = terms()
+        .filter(|term| has_blank(*term))
+        .map(|term| with_fresh_blanks(term, first))
+        .collect();
     let mut next = renamed.iter();
-    let mut terms: Vec<TermRef<'_>> = Vec::with_capacity(quads.len() * 3);
-    for quad in quads {
-        for term in terms_of(quad) {
+    let terms: Vec<TermRef<'_>> = terms()
+        .map(|term| {
             if has_blank(term) {
-                terms.push(next.next().expect("one for each").as_ref());
+                next.next().expect("one for each").as_ref()
             } else {
-                terms.push(term);
+                term
             }
-        }
-    }
+        })
+        .collect();
     let mut ids = Vec::with_capacity(terms.len());
     draft.live().intern(&terms, &mut ids).map_err(refused)?;
-    let mut ids = ids.into_iter();
-    let mut next = || ids.next().expect("an id for each term");
-    Ok(quads
-        .iter()
-        .map(|quad| {
-            let (subject, predicate, object) = (next(), next(), next());
-            let graph = if quad.graph_name.is_default_graph() {
-                GraphScope::DEFAULT_GRAPH
-            } else {
-                next()
-            };
-            (subject, predicate, object, graph)
-        })
-        .collect())
+    let id = |term: DataTerm| match term {
+        DataTerm::Term(cell) => ids[cell],
+        DataTerm::Blank(number) => VertexId::new(Tag::Blank, first + u64::from(number)),
+    };
+    let quads = data.quads().map(|([subject, predicate, object], graph)| {
+        let graph = graph.map_or(GraphScope::DEFAULT_GRAPH, id);
+        (id(subject), id(predicate), id(object), graph)
+    });
+    Ok(quads.collect())
 }
 
-/// The ids of those quads whose terms are all known.
-fn known(draft: &Draft, quads: &[Quad]) -> Result<Vec<IdQuad>, QueryError> {
-    let terms: Vec<_> = quads.iter().flat_map(terms_of).collect();
+/// The ids of those quads whose terms are all known; they are without blank nodes.
+fn known(draft: &Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
+    let terms: Vec<TermRef<'_>> = data.terms().iter().flatten().collect();
     let mut ids = Vec::with_capacity(terms.len());
     let counts = draft.live().counts();
     draft.live().view(counts).ids(&terms, &mut ids)?;
-    let mut ids = ids.into_iter();
-    let mut next = || ids.next().expect("an answer for each term");
-    let mut found = Vec::new();
-    for quad in quads {
-        let parts = [next(), next(), next()];
-        let graph = if quad.graph_name.is_default_graph() {
-            Some(GraphScope::DEFAULT_GRAPH)
-        } else {
-            next()
-        };
-        if let ([Some(subject), Some(predicate), Some(object)], Some(graph)) = (parts, graph) {
-            found.push((subject, predicate, object, graph));
-        }
-    }
-    Ok(found)
-}
-
-/// Subject, predicate, object, and the graph unless it is the default graph.
-fn terms_of(quad: &Quad) -> impl Iterator<Item = TermRef<'_>> {
-    let graph: Option<TermRef<'_>> = match &quad.graph_name {
-        oxrdf::GraphName::DefaultGraph => None,
-        oxrdf::GraphName::NamedNode(iri) => Some(iri.as_ref().into()),
-        oxrdf::GraphName::BlankNode(blank) => Some(blank.as_ref().into()),
+    let id = |term: DataTerm| match term {
+        DataTerm::Term(cell) => ids[cell],
+        DataTerm::Blank(_) => None,
     };
-    [
-        Some(quad.subject.as_ref().into()),
-        Some(quad.predicate.as_ref().into()),
-        Some(quad.object.as_ref()),
-        graph,
-    ]
-    .into_iter()
-    .flatten()
+    let quads = data
+        .quads()
+        .filter_map(|([subject, predicate, object], graph)| {
+            let graph = graph.map_or(Some(GraphScope::DEFAULT_GRAPH), id);
+            Some((id(subject)?, id(predicate)?, id(object)?, graph?))
+        });
+    Ok(quads.collect())
 }
 
 fn has_blank(term: TermRef<'_>) -> bool {
@@ -211,39 +206,29 @@ fn has_blank(term: TermRef<'_>) -> bool {
     }
 }
 
-/// The term with its blank nodes as the dictionary will label them; `None` where it has none.
-fn with_fresh_blanks(
-    term: TermRef<'_>,
-    labels: &mut Labels,
-    draft: &mut Draft,
-) -> Result<Option<Term>, QueryError> {
-    if !has_blank(term) {
-        return Ok(None);
-    }
-    Ok(Some(match term {
-        TermRef::BlankNode(blank) => labelled(labels.node(blank.as_str(), draft)?).into(),
-        TermRef::Triple(triple) => {
-            let subject = match triple.subject.as_ref() {
-                NamedOrBlankNodeRef::BlankNode(blank) => {
-                    labelled(labels.node(blank.as_str(), draft)?).into()
-                }
+/// The term with its blank nodes as the dictionary labels them, that of number 0 as `first`. As deep
+/// as triple terms are nested.
+fn with_fresh_blanks(term: TermRef<'_>, first: u64) -> Term {
+    let labelled = |blank: BlankNodeRef<'_>| {
+        let number = blank.as_str().strip_prefix('b').map(str::parse::<u64>);
+        let number = number
+            .and_then(Result::ok)
+            .expect("data label blank nodes by number");
+        BlankNode::new_unchecked(format!("b{}", first + number))
+    };
+    match term {
+        TermRef::BlankNode(blank) => labelled(blank).into(),
+        TermRef::Triple(triple) => Triple {
+            subject: match triple.subject.as_ref() {
+                NamedOrBlankNodeRef::BlankNode(blank) => labelled(blank).into(),
                 NamedOrBlankNodeRef::NamedNode(iri) => iri.into_owned().into(),
-            };
-            let object = with_fresh_blanks(triple.object.as_ref(), labels, draft)?;
-            let object = object.unwrap_or_else(|| triple.object.clone());
-            Triple {
-                subject,
-                predicate: triple.predicate.clone(),
-                object,
-            }
-            .into()
+            },
+            predicate: triple.predicate.clone(),
+            object: with_fresh_blanks(triple.object.as_ref(), first),
         }
+        .into(),
         other => other.into_owned(),
-    }))
-}
-
-fn labelled(node: VertexId) -> oxrdf::BlankNode {
-    oxrdf::BlankNode::new_unchecked(format!("b{}", node.payload()))
+    }
 }
 
 /// `DELETE`, `INSERT`, `WHERE`.

@@ -199,7 +199,9 @@ impl<R: Read> Read for Cancellable<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.token.reason() {
             None => self.reader.read(into),
-            Some(StopReason::Deadline) => Err(io::ErrorKind::TimedOut.into()),
+            Some(StopReason::Deadline | StopReason::Outdated) => {
+                Err(io::ErrorKind::TimedOut.into())
+            }
             Some(StopReason::Cancelled) => Err(io::Error::other("cancelled")),
         }
     }
@@ -208,7 +210,7 @@ impl<R: Read> Read for Cancellable<'_, R> {
 fn stopped(token: &StopToken) -> Result<(), QueryError> {
     match token.reason() {
         None => Ok(()),
-        Some(StopReason::Deadline) => Err(QueryError::new(
+        Some(StopReason::Deadline | StopReason::Outdated) => Err(QueryError::new(
             Kind::Timeout,
             "the document was not read within the request's time",
         )),

@@ -47,7 +47,7 @@ impl<T> Turn<T> {
             }
             match token.reason() {
                 None => {}
-                Some(StopReason::Deadline) => {
+                Some(StopReason::Deadline | StopReason::Outdated) => {
                     return Err(QueryError::new(
                         Kind::Timeout,
                         "other changes took all of the request's time",

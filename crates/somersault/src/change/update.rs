@@ -1,6 +1,6 @@
 //! One update request: read, its documents fetched, its turn, its operations, its commit.
 
-use super::operations::carry_out;
+use super::operations::{carry_out, charge};
 use super::spool::{Into, Spool};
 use super::writer::Writer;
 use crate::database::Database;
@@ -77,6 +77,8 @@ impl Database {
         );
         let begun = Instant::now();
         let update = read(request, self.options().update_text_max_bytes)?;
+        // Given back with the budget, when the update is over.
+        charge(&context, data_bytes(&update))?;
         Ok(RunningUpdate {
             context,
             update,
@@ -133,6 +135,15 @@ impl RunningUpdate {
             ..committed
         })
     }
+}
+
+/// Bytes that the data of an update hold.
+fn data_bytes(update: &Update) -> u64 {
+    let held = update.operations.iter().map(|operation| match operation {
+        Operation::InsertData { data } | Operation::DeleteData { data } => data.bytes(),
+        _ => 0,
+    });
+    held.sum::<usize>() as u64
 }
 
 /// Reads the document of a `LOAD`. `None` for other operations, and where a silent one failed.

@@ -1,53 +1,115 @@
-//! Our own writers of JSON, CSV and TSV results: columns of terms to bytes, a batch at a time.
+//! Our own writers of JSON, CSV and TSV results and of N-Triples: columns of terms to bytes, a batch at
+//! a time.
 //!
 //! The library's serialisers take 0.6 to 1 us a cell (a map of bindings per row, an event per JSON
-//! token); a batch of columns needs neither. What is left is copying text, looking at each byte for
-//! what must be escaped, so the floor is about the bytes that come out. Tested against the library's
+//! token); a batch of columns needs neither. What is left is copying text and looking for what must be
+//! escaped ([`super::escape`]), so the floor is about the bytes that come out. A term that recurs in a
+//! column of the batch is printed once and copied from there ([`Printed`]). Tested against the library's
 //! parsers and serialisers.
 //!
 //! Sources: SPARQL 1.1 Query Results JSON Format, SPARQL 1.1 Query Results CSV and TSV Formats, and
-//! the 1.2 drafts of both for triple terms and base directions. One difference to the library: a CSV
-//! field is quoted whenever it needs to be (RFC 4180), IRIs and variable names too.
+//! the 1.2 drafts of both for triple terms and base directions; RDF 1.2 N-Triples, canonical form. One
+//! difference to the library: a CSV field is quoted whenever it needs to be (RFC 4180), IRIs and
+//! variable names too.
 
-use super::Rows;
+use super::escape::{self, csv_field};
+use super::{Rows, not_a_triple};
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, TermRef};
+use rdf::TermBuffer;
+use std::io;
+use std::ops::Range;
 
 /// One of the formats written here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextFormat {
+pub(crate) enum TextFormat {
     Json,
     Csv,
     Tsv,
+    /// Of three columns: subject, predicate, object.
+    NTriples,
 }
 
+/// Bytes that a batch gets room for before it is written, at most.
+const RESERVED_MAX: usize = 1 << 20;
+
 /// Writes answers of one query.
-pub(super) struct TextWriter {
+pub(crate) struct TextWriter {
     format: TextFormat,
-    /// Before each cell of a JSON row: its key.
-    keys: Vec<Vec<u8>>,
+    columns: Vec<Column>,
     /// JSON: whether a row has been written.
     has_rows: bool,
+    /// Bytes of the batch before: what the next one gets room for.
+    batch_bytes: usize,
+}
+
+/// What is kept of a column from row to row.
+#[derive(Default)]
+struct Column {
+    /// JSON: the key of a cell.
+    key: Vec<u8>,
+    /// JSON: the key of a cell that is an IRI, and the beginning of that.
+    iri_key: Vec<u8>,
+    printed: Printed,
+}
+
+/// Where the terms of a column of the batch stand in the output: who comes again is copied from there.
+#[derive(Default)]
+struct Printed {
+    /// By number of the term; empty for none that stands there yet, and as a whole where no term of
+    /// the column recurs.
+    places: Vec<Range<usize>>,
+}
+
+impl Printed {
+    /// Gets ready for a batch.
+    fn begin(&mut self, terms: &TermBuffer) {
+        self.places.clear();
+        if terms.terms_len() < terms.len() {
+            self.places.resize(terms.terms_len(), 0..0);
+        }
+    }
+
+    /// Appends the cell of a row: a copy of an earlier one, or what `print` appends.
+    #[inline]
+    fn cell(
+        &mut self,
+        terms: &TermBuffer,
+        row: usize,
+        out: &mut Vec<u8>,
+        print: impl FnOnce(&mut Vec<u8>, Option<TermRef<'_>>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let number = terms.number(row);
+        let Some(place) = self.places.get_mut(number) else {
+            return print(out, terms.term(number));
+        };
+        if place.start == place.end {
+            let start = out.len();
+            print(out, terms.term(number))?;
+            *place = start..out.len();
+        } else {
+            out.extend_from_within(place.clone());
+        }
+        Ok(())
+    }
 }
 
 impl TextWriter {
-    /// A writer of solutions, whose head goes to `out`.
-    pub(super) fn solutions(
-        format: TextFormat,
-        variables: &[String],
-        out: &mut Vec<u8>,
-    ) -> TextWriter {
-        let mut keys = Vec::new();
+    /// A writer of solutions, or of triples where the format says so, whose head goes to `out`.
+    pub(crate) fn new(format: TextFormat, variables: &[String], out: &mut Vec<u8>) -> TextWriter {
+        let mut columns = Vec::new();
+        columns.resize_with(variables.len(), Column::default);
         match format {
             TextFormat::Json => {
                 out.extend_from_slice(b"{\"head\":{\"vars\":[");
                 for (number, variable) in variables.iter().enumerate() {
                     separate(out, number, b",");
                     json_string(out, variable);
-                    let mut key = Vec::new();
-                    json_string(&mut key, variable);
-                    key.push(b':');
-                    keys.push(key);
+                    let column = &mut columns[number];
+                    json_string(&mut column.key, variable);
+                    column.key.push(b':');
+                    column.iri_key.extend_from_slice(&column.key);
+                    column.iri_key.extend_from_slice(JSON_IRI);
                 }
                 out.extend_from_slice(b"]},\"results\":{\"bindings\":[");
             }
@@ -66,44 +128,107 @@ impl TextWriter {
                 }
                 out.push(b'\n');
             }
+            TextFormat::NTriples => columns.resize_with(3, Column::default),
         }
         TextWriter {
             format,
-            keys,
+            columns,
             has_rows: false,
+            batch_bytes: 0,
         }
     }
 
-    /// Appends some rows.
-    pub(super) fn rows(&mut self, rows: &Rows, out: &mut Vec<u8>) {
+    /// Appends some rows. An error where they are to be triples and one is none.
+    pub(crate) fn rows(&mut self, rows: &Rows, out: &mut Vec<u8>) -> io::Result<()> {
+        for (column, terms) in self.columns.iter_mut().zip(&rows.columns) {
+            column.printed.begin(terms);
+        }
+        out.reserve(self.batch_bytes);
+        let before = out.len();
         match self.format {
             TextFormat::Json => self.json_rows(rows, out),
-            TextFormat::Csv => lines(rows, out, b",", b"\r\n", csv_term),
-            TextFormat::Tsv => lines(rows, out, b"\t", b"\n", tsv_term),
-        }
+            TextFormat::Csv => self.lines(rows, out, b",", b"\r\n", |out, _, term| {
+                if let Some(term) = term {
+                    csv_term(out, term);
+                }
+                Ok(())
+            }),
+            TextFormat::Tsv => self.lines(rows, out, b"\t", b"\n", |out, _, term| {
+                if let Some(term) = term {
+                    tsv_term(out, term);
+                }
+                Ok(())
+            }),
+            TextFormat::NTriples => self.lines(rows, out, b" ", b" .\n", ntriples_cell),
+        }?;
+        self.batch_bytes = (out.len() - before).min(RESERVED_MAX);
+        Ok(())
     }
 
-    fn json_rows(&mut self, rows: &Rows, out: &mut Vec<u8>) {
+    fn json_rows(&mut self, rows: &Rows, out: &mut Vec<u8>) -> io::Result<()> {
         for row in 0..rows.len {
             if std::mem::replace(&mut self.has_rows, true) {
                 out.push(b',');
             }
             out.push(b'{');
-            let mut written = 0;
-            for (column, key) in rows.columns.iter().zip(&self.keys) {
-                if let Some(term) = column.get(row) {
-                    separate(out, written, b",");
-                    out.extend_from_slice(key);
-                    json_term(out, term);
-                    written += 1;
+            let first = out.len();
+            for (column, terms) in self.columns.iter_mut().zip(&rows.columns) {
+                let Column {
+                    key,
+                    iri_key,
+                    printed,
+                } = column;
+                let before = out.len();
+                separate(out, before - first, b",");
+                let start = out.len();
+                printed.cell(terms, row, out, |out, term| {
+                    match term {
+                        Some(TermRef::NamedNode(iri)) => {
+                            out.extend_from_slice(iri_key);
+                            escape::json(out, iri.as_str());
+                            out.extend_from_slice(b"\"}");
+                        }
+                        Some(term) => {
+                            out.extend_from_slice(key);
+                            json_term(out, term);
+                        }
+                        None => {}
+                    }
+                    Ok(())
+                })?;
+                if out.len() == start {
+                    // Unbound: there is nothing to be separated.
+                    out.truncate(before);
                 }
             }
             out.push(b'}');
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn lines(
+        &mut self,
+        rows: &Rows,
+        out: &mut Vec<u8>,
+        separator: &[u8],
+        end: &[u8],
+        print: impl Fn(&mut Vec<u8>, usize, Option<TermRef<'_>>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for row in 0..rows.len {
+            let columns = self.columns.iter_mut().zip(&rows.columns);
+            for (number, (column, terms)) in columns.enumerate() {
+                separate(out, number, separator);
+                let print = |out: &mut Vec<u8>, term: Option<TermRef<'_>>| print(out, number, term);
+                column.printed.cell(terms, row, out, print)?;
+            }
+            out.extend_from_slice(end);
+        }
+        Ok(())
     }
 
     /// Appends the end.
-    pub(super) fn finish(&self, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&self, out: &mut Vec<u8>) {
         if self.format == TextFormat::Json {
             out.extend_from_slice(b"]}}");
         }
@@ -122,68 +247,28 @@ pub(super) fn boolean(format: TextFormat, value: bool, out: &mut Vec<u8>) {
     }
 }
 
+#[inline]
 fn separate(out: &mut Vec<u8>, number: usize, separator: &[u8]) {
     if number > 0 {
         out.extend_from_slice(separator);
     }
 }
 
-fn lines(
-    rows: &Rows,
-    out: &mut Vec<u8>,
-    separator: &[u8],
-    end: &[u8],
-    write: impl Fn(&mut Vec<u8>, TermRef<'_>),
-) {
-    for row in 0..rows.len {
-        for (number, column) in rows.columns.iter().enumerate() {
-            separate(out, number, separator);
-            if let Some(term) = column.get(row) {
-                write(out, term);
-            }
-        }
-        out.extend_from_slice(end);
-    }
-}
-
-/// Appends a text with the bytes replaced for which `escape` has something else.
-fn escaped(out: &mut Vec<u8>, text: &str, escape: impl Fn(u8) -> Option<&'static [u8]>) {
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    for (at, byte) in bytes.iter().enumerate() {
-        if let Some(replacement) = escape(*byte) {
-            out.extend_from_slice(&bytes[copied..at]);
-            out.extend_from_slice(replacement);
-            copied = at + 1;
-        }
-    }
-    out.extend_from_slice(&bytes[copied..]);
-}
-
 fn json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    escaped(out, text, |byte| match byte {
-        b'"' => Some(b"\\\""),
-        b'\\' => Some(b"\\\\"),
-        0..=0x1F => Some(CONTROLS[usize::from(byte)]),
-        _ => None,
-    });
+    escape::json(out, text);
     out.push(b'"');
 }
 
-/// Control characters in JSON strings.
-const CONTROLS: [&[u8]; 32] = [
-    b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006", b"\\u0007",
-    b"\\b", b"\\t", b"\\n", b"\\u000B", b"\\f", b"\\r", b"\\u000E", b"\\u000F", b"\\u0010",
-    b"\\u0011", b"\\u0012", b"\\u0013", b"\\u0014", b"\\u0015", b"\\u0016", b"\\u0017", b"\\u0018",
-    b"\\u0019", b"\\u001A", b"\\u001B", b"\\u001C", b"\\u001D", b"\\u001E", b"\\u001F",
-];
+/// How an IRI begins.
+const JSON_IRI: &[u8] = b"{\"type\":\"uri\",\"value\":\"";
 
 fn json_term(out: &mut Vec<u8>, term: TermRef<'_>) {
     match term {
         TermRef::NamedNode(iri) => {
-            out.extend_from_slice(b"{\"type\":\"uri\",\"value\":");
-            json_string(out, iri.as_str());
+            out.extend_from_slice(JSON_IRI);
+            escape::json(out, iri.as_str());
+            out.push(b'"');
         }
         TermRef::BlankNode(blank) => {
             out.extend_from_slice(b"{\"type\":\"bnode\",\"value\":");
@@ -223,10 +308,7 @@ fn json_literal(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
 fn csv_term(out: &mut Vec<u8>, term: TermRef<'_>) {
     match term {
         TermRef::NamedNode(iri) => csv_field(out, iri.as_str()),
-        TermRef::BlankNode(blank) => {
-            out.extend_from_slice(b"_:");
-            out.extend_from_slice(blank.as_str().as_bytes());
-        }
+        TermRef::BlankNode(blank) => labelled(out, blank.as_str()),
         TermRef::Literal(literal) => csv_field(out, literal.value()),
         TermRef::Triple(_) => csv_field(out, &plain(term)),
     }
@@ -247,30 +329,17 @@ fn plain(term: TermRef<'_>) -> String {
     }
 }
 
-fn csv_field(out: &mut Vec<u8>, text: &str) {
-    let is_special = |byte: &u8| matches!(byte, b'"' | b',' | b'\n' | b'\r');
-    if !text.as_bytes().iter().any(is_special) {
-        out.extend_from_slice(text.as_bytes());
-        return;
-    }
-    out.push(b'"');
-    escaped(out, text, |byte| (byte == b'"').then_some(b"\"\""));
-    out.push(b'"');
-}
-
+/// A term in Turtle syntax as TSV has it; literals may be bare.
 fn tsv_term(out: &mut Vec<u8>, term: TermRef<'_>) {
     match term {
-        TermRef::NamedNode(iri) => tsv_iri(out, iri.as_str()),
-        TermRef::BlankNode(blank) => {
-            out.extend_from_slice(b"_:");
-            out.extend_from_slice(blank.as_str().as_bytes());
-        }
+        TermRef::NamedNode(iri) => quoted_iri(out, iri.as_str()),
+        TermRef::BlankNode(blank) => labelled(out, blank.as_str()),
         TermRef::Literal(literal) => tsv_literal(out, literal),
         TermRef::Triple(triple) => {
             out.extend_from_slice(b"<<( ");
             tsv_term(out, triple.subject.as_ref().into());
             out.push(b' ');
-            tsv_iri(out, triple.predicate.as_str());
+            quoted_iri(out, triple.predicate.as_str());
             out.push(b' ');
             tsv_term(out, triple.object.as_ref());
             out.extend_from_slice(b" )>>");
@@ -278,10 +347,16 @@ fn tsv_term(out: &mut Vec<u8>, term: TermRef<'_>) {
     }
 }
 
-fn tsv_iri(out: &mut Vec<u8>, iri: &str) {
+#[inline]
+fn quoted_iri(out: &mut Vec<u8>, iri: &str) {
     out.push(b'<');
     out.extend_from_slice(iri.as_bytes());
     out.push(b'>');
+}
+
+fn labelled(out: &mut Vec<u8>, label: &str) {
+    out.extend_from_slice(b"_:");
+    out.extend_from_slice(label.as_bytes());
 }
 
 fn tsv_literal(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
@@ -291,15 +366,13 @@ fn tsv_literal(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
         return;
     }
     out.push(b'"');
-    escaped(out, value, |byte| match byte {
-        b'\t' => Some(b"\\t"),
-        b'\n' => Some(b"\\n"),
-        b'\r' => Some(b"\\r"),
-        b'"' => Some(b"\\\""),
-        b'\\' => Some(b"\\\\"),
-        _ => None,
-    });
+    escape::tsv(out, value);
     out.push(b'"');
+    literal_end(out, literal);
+}
+
+/// What follows the quotes of a literal in Turtle syntax.
+fn literal_end(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
     if let Some(language) = literal.language() {
         out.push(b'@');
         out.extend_from_slice(language.as_bytes());
@@ -310,7 +383,41 @@ fn tsv_literal(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
         }
     } else if literal.datatype() != xsd::STRING {
         out.extend_from_slice(b"^^");
-        tsv_iri(out, literal.datatype().as_str());
+        quoted_iri(out, literal.datatype().as_str());
+    }
+}
+
+/// Appends the part of a triple that stands in this column; an error where RDF allows no such.
+#[inline]
+fn ntriples_cell(out: &mut Vec<u8>, column: usize, term: Option<TermRef<'_>>) -> io::Result<()> {
+    match (column, term) {
+        (_, Some(TermRef::NamedNode(iri))) => quoted_iri(out, iri.as_str()),
+        (0 | 2, Some(TermRef::BlankNode(blank))) => labelled(out, blank.as_str()),
+        (2, Some(term)) => ntriples_term(out, term),
+        _ => return Err(not_a_triple()),
+    }
+    Ok(())
+}
+
+fn ntriples_term(out: &mut Vec<u8>, term: TermRef<'_>) {
+    match term {
+        TermRef::NamedNode(iri) => quoted_iri(out, iri.as_str()),
+        TermRef::BlankNode(blank) => labelled(out, blank.as_str()),
+        TermRef::Literal(literal) => {
+            out.push(b'"');
+            escape::ntriples(out, literal.value());
+            out.push(b'"');
+            literal_end(out, literal);
+        }
+        TermRef::Triple(triple) => {
+            out.extend_from_slice(b"<<( ");
+            ntriples_term(out, triple.subject.as_ref().into());
+            out.push(b' ');
+            quoted_iri(out, triple.predicate.as_str());
+            out.push(b' ');
+            ntriples_term(out, triple.object.as_ref());
+            out.extend_from_slice(b" )>>");
+        }
     }
 }
 
@@ -352,11 +459,11 @@ fn is_bare(value: &str, literal: LiteralRef<'_>) -> bool {
 mod tests {
     use super::*;
     use oxrdf::{BlankNode, Literal, NamedNode, Term, Triple, Variable};
-    use rdf::TermBuffer;
     use sparesults::{
         QueryResultsFormat, QueryResultsParser, QueryResultsSerializer,
         SliceQueryResultsParserOutput,
     };
+    use std::fmt::Write;
 
     fn nasty_terms() -> Vec<Term> {
         let iri = NamedNode::new_unchecked("http://e/a");
@@ -401,9 +508,9 @@ mod tests {
         }
         let names = ["a".to_owned(), "b".to_owned()];
         let mut out = Vec::new();
-        let mut writer = TextWriter::solutions(format, &names, &mut out);
+        let mut writer = TextWriter::new(format, &names, &mut out);
         let len = terms.len();
-        writer.rows(&Rows { columns, len }, &mut out);
+        writer.rows(&Rows { columns, len }, &mut out).unwrap();
         writer.finish(&mut out);
         out
     }
@@ -450,11 +557,102 @@ mod tests {
         assert_eq!(read, terms);
     }
 
+    /// Rows of few terms, unbound ones among them, that recur in different orders in two columns.
+    fn recurring(is_spread: bool) -> Rows {
+        let numbers = [[0, 1, 1, 2, 0, 3, 2], [2, 2, 0, 1, 3, 3, 0]];
+        let mut columns = Vec::new();
+        for numbers in numbers {
+            let mut terms = TermBuffer::new();
+            let push = |terms: &mut TermBuffer, number| match number {
+                0 => terms.push_iri("http://e/a"),
+                1 => terms.push_unbound(),
+                2 => terms.push_language("x\"y", "en", None),
+                _ => terms.push_simple(""),
+            };
+            if is_spread {
+                (0..4).for_each(|number| push(&mut terms, number));
+                terms.spread(&numbers);
+            } else {
+                for number in numbers {
+                    push(&mut terms, number);
+                }
+            }
+            columns.push(terms);
+        }
+        Rows { columns, len: 7 }
+    }
+
     #[test]
-    fn fields_that_need_it_are_quoted() {
+    fn what_recurs_is_copied_from_where_it_stands() {
+        let names = ["a".to_owned(), "b".to_owned()];
+        for format in [TextFormat::Json, TextFormat::Csv, TextFormat::Tsv] {
+            let [once, each] = [true, false].map(|is_spread| {
+                let mut out = Vec::new();
+                let mut writer = TextWriter::new(format, &names, &mut out);
+                for _ in 0..3 {
+                    writer.rows(&recurring(is_spread), &mut out).unwrap();
+                }
+                writer.finish(&mut out);
+                String::from_utf8(out).unwrap()
+            });
+            assert_eq!(once, each);
+            assert!(!each.contains("{,") && !each.contains(",}"), "{each}");
+        }
+    }
+
+    #[test]
+    fn triples_are_byte_for_byte_the_library_s() {
+        let mut objects = nasty_terms();
+        let edges = "\u{0}\u{7f}\u{80}\u{FFFD}\u{FFFE}\u{FFFF}\u{10000}";
+        objects.push(Literal::new_simple_literal(edges).into());
+        let [subject, predicate] = ["s", "p"].map(NamedNode::new_unchecked);
+        let mut columns = vec![TermBuffer::new(), TermBuffer::new(), TermBuffer::new()];
+        let mut expected = String::new();
+        for object in &objects {
+            columns[0].push(subject.as_ref().into());
+            columns[1].push(predicate.as_ref().into());
+            columns[2].push(object.as_ref());
+            let triple = Triple::new(subject.clone(), predicate.clone(), object.clone());
+            writeln!(expected, "{triple} .").unwrap();
+        }
         let mut out = Vec::new();
-        csv_field(&mut out, "http://e/a,b");
-        assert_eq!(out, b"\"http://e/a,b\"");
+        let mut writer = TextWriter::new(TextFormat::NTriples, &[], &mut out);
+        let len = objects.len();
+        writer.rows(&Rows { columns, len }, &mut out).unwrap();
+        writer.finish(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_triple_is_an_error() {
+        let row = |cells: [Option<Term>; 3]| {
+            let columns = cells.map(|cell| {
+                let mut column = TermBuffer::new();
+                match cell {
+                    Some(term) => column.push(term.as_ref()),
+                    None => column.push_unbound(),
+                }
+                column
+            });
+            let columns = columns.into();
+            let mut out = Vec::new();
+            let mut writer = TextWriter::new(TextFormat::NTriples, &[], &mut out);
+            writer.rows(&Rows { columns, len: 1 }, &mut out)
+        };
+        let iri = || Some(Term::from(NamedNode::new_unchecked("e:a")));
+        let blank = || Some(Term::from(BlankNode::new_unchecked("b")));
+        let text = || Some(Term::from(Literal::new_simple_literal("x")));
+        row([blank(), iri(), blank()]).unwrap();
+        row([iri(), iri(), text()]).unwrap();
+        for cells in [
+            [text(), iri(), iri()],
+            [iri(), blank(), iri()],
+            [iri(), text(), iri()],
+            [iri(), iri(), None],
+            [None, iri(), iri()],
+        ] {
+            assert!(row(cells.clone()).is_err(), "{cells:?}");
+        }
     }
 
     #[test]

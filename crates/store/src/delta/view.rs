@@ -398,6 +398,10 @@ impl KeptLists {
 }
 
 impl GraphView for Version {
+    fn exact_number(&self) -> Option<u64> {
+        self.layers().is_empty().then(|| self.number())
+    }
+
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         let number = self.number_of(vertex)?;
         (!self.names.dead.contains(&vertex)).then_some(number)

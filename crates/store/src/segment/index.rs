@@ -21,6 +21,9 @@ pub(crate) const ABSENT: u64 = u64::MAX;
 /// Keys whose cache lines are asked for together.
 pub(crate) const GROUP: usize = 32;
 
+/// Ids of a few rank blocks.
+const NEAR_IDS: u64 = 8 * BLOCK_IDS;
+
 /// Keys that are read together by a verification.
 const VERIFY_KEYS: u64 = 4096;
 
@@ -46,14 +49,19 @@ pub(crate) struct IndexPlace {
 #[derive(Clone, Copy)]
 struct Target {
     chunk: u32,
+    /// Which bit of its rank block; [`NO_BIT`] where the chunk has none.
+    bit: u32,
     /// Position of the line to ask for.
     line: u64,
 }
 
 const NOWHERE: Target = Target {
     chunk: u32::MAX,
+    bit: NO_BIT,
     line: 0,
 };
+
+const NO_BIT: u32 = u32::MAX;
 
 impl<'v> Index<'v> {
     /// Opens the index at this place.
@@ -164,15 +172,55 @@ impl<'v> Index<'v> {
         keys: &[VertexId],
         mut give: impl FnMut(u64),
     ) -> Result<(), Fault> {
+        let mut last = Word::NONE;
+        if are_near(keys) {
+            for key in keys {
+                let id = key.bits();
+                let ordinal = match last.ordinal_of(id) {
+                    Some(ordinal) => ordinal,
+                    None => self.probe_word(source, self.locate(id), id, &mut last)?,
+                };
+                give(ordinal);
+            }
+            return Ok(());
+        }
         let mut targets = [NOWHERE; GROUP];
         for (target, key) in targets.iter_mut().zip(keys) {
             *target = self.locate(key.bits());
             source.prefetch(target.line);
         }
         for (target, key) in targets.iter().zip(keys) {
-            give(self.probe(source, *target, key.bits())?);
+            let id = key.bits();
+            let ordinal = match last.ordinal_of(id) {
+                Some(ordinal) => ordinal,
+                None => self.probe_word(source, *target, id, &mut last)?,
+            };
+            give(ordinal);
         }
         Ok(())
+    }
+
+    /// As [`Index::probe`], and remembers the word that was counted: keys that follow each other often
+    /// fall into it too.
+    #[inline]
+    fn probe_word<S: Source<'v>>(
+        &self,
+        source: S,
+        target: Target,
+        id: u64,
+        last: &mut Word,
+    ) -> Result<u64, Fault> {
+        if target.bit == NO_BIT {
+            return self.probe(source, target, id);
+        }
+        let block: &[u64] = source.items(target.line, 8)?;
+        let bit = u64::from(target.bit % 64);
+        *last = Word::of(block, target.bit / 64);
+        last.from = id - bit;
+        // The next chunk may begin within this word.
+        let of_chunk = self.chunks[target.chunk as usize].last - last.from;
+        last.width = of_chunk.saturating_add(1).min(64);
+        Ok(last.ordinal(bit))
     }
 
     /// The chunk that would hold the id.
@@ -196,25 +244,31 @@ impl<'v> Index<'v> {
         if id < entry.first || id > entry.last {
             return NOWHERE;
         }
-        let line = match entry.kind() {
-            Some(ChunkKind::Dense) => entry.at().wrapping_add((id - entry.first) / BLOCK_IDS * 64),
-            _ => entry.at(),
-        };
+        let chunk = chunk as u32;
+        if entry.kind() != Some(ChunkKind::Dense) {
+            return Target {
+                chunk,
+                bit: NO_BIT,
+                line: entry.at(),
+            };
+        }
+        let distance = id - entry.first;
         Target {
-            chunk: chunk as u32,
-            line,
+            chunk,
+            bit: (distance % BLOCK_IDS) as u32,
+            line: entry.at().wrapping_add(distance / BLOCK_IDS * 64),
         }
     }
 
     /// The id's ordinal by its chunk's data.
     #[inline]
     fn probe<S: Source<'v>>(&self, source: S, target: Target, id: u64) -> Result<u64, Fault> {
-        let Some(entry) = self.chunks.get(target.chunk as usize) else {
-            return Ok(ABSENT);
-        };
-        if entry.kind() == Some(ChunkKind::Dense) {
+        if target.bit != NO_BIT {
             let block: &[u64] = source.items(target.line, 8)?;
-            return Ok(rank(block, (id - entry.first) % BLOCK_IDS));
+            return Ok(rank(block, target.bit.into()));
+        }
+        if target.chunk == NOWHERE.chunk {
+            return Ok(ABSENT);
         }
         self.probe_list(source, target.chunk as usize, id)
     }
@@ -480,6 +534,16 @@ impl<'v> Index<'v> {
     }
 }
 
+/// Whether a group's keys lie in a few rank blocks one after the other, as far as its ends say: then
+/// there are no misses that are worth asking for beforehand.
+#[inline]
+fn are_near(keys: &[VertexId]) -> bool {
+    match keys {
+        [first, .., last] => last.bits().wrapping_sub(first.bits()) < NEAR_IDS,
+        _ => true,
+    }
+}
+
 /// Members before a block.
 #[inline]
 fn before(block: &[u64]) -> u64 {
@@ -489,24 +553,64 @@ fn before(block: &[u64]) -> u64 {
 /// The ordinal of the id with this bit of a block, or [`ABSENT`].
 #[inline]
 fn rank(block: &[u64], bit: u64) -> u64 {
-    let block: &[u64; 8] = block.try_into().expect("a block has eight words");
-    let word = (bit / 64) as usize;
-    let below = (1u64 << (bit % 64)) - 1;
-    if block[1 + word] & (below + 1) == 0 {
-        return ABSENT;
-    }
-    let head = block[0];
-    let group_mask = (1 << GROUP_BITS) - 1;
-    let (counted, start) = match word {
-        0..=2 => (0, 0),
-        3 | 4 => (head >> BEFORE_BITS & group_mask, 3),
-        _ => (head >> (BEFORE_BITS + GROUP_BITS) & group_mask, 5),
+    Word::of(block, (bit / 64) as u32).ordinal(bit % 64)
+}
+
+/// A word of a rank block with the ordinal of its first member.
+#[derive(Clone, Copy)]
+struct Word {
+    /// The id of its first bit, and how many from there its chunk has a say in; none, where the word is
+    /// not remembered for others.
+    from: u64,
+    width: u64,
+    members: u64,
+    first: u64,
+}
+
+impl Word {
+    const NONE: Word = Word {
+        from: 0,
+        width: 0,
+        members: 0,
+        first: 0,
     };
-    let mut ordinal = before(block) + counted + u64::from((block[1 + word] & below).count_ones());
-    for &full in &block[1 + start..=word] {
-        ordinal += u64::from(full.count_ones());
+
+    #[inline]
+    fn of(block: &[u64], word: u32) -> Word {
+        let block: &[u64; 8] = block.try_into().expect("a block has eight words");
+        let head = block[0];
+        let group_mask = (1 << GROUP_BITS) - 1;
+        let (counted, start) = match word {
+            0..=2 => (0, 0),
+            3 | 4 => (head >> BEFORE_BITS & group_mask, 3),
+            _ => (head >> (BEFORE_BITS + GROUP_BITS) & group_mask, 5),
+        };
+        let full = &block[1 + start..=word as usize];
+        let full: u32 = full.iter().map(|word| word.count_ones()).sum();
+        Word {
+            from: 0,
+            width: 0,
+            members: block[1 + word as usize],
+            first: before(block) + counted + u64::from(full),
+        }
     }
-    ordinal
+
+    /// The ordinal of the id, or [`ABSENT`], where this word decides.
+    #[inline]
+    fn ordinal_of(self, id: u64) -> Option<u64> {
+        let bit = id.wrapping_sub(self.from);
+        (bit < self.width).then(|| self.ordinal(bit))
+    }
+
+    /// The ordinal of the member at this bit, or [`ABSENT`].
+    #[inline]
+    fn ordinal(self, bit: u64) -> u64 {
+        let below = (1u64 << bit) - 1;
+        if self.members & (below + 1) == 0 {
+            return ABSENT;
+        }
+        self.first + u64::from((self.members & below).count_ones())
+    }
 }
 
 /// Members below this bit of a block, and before the block.

@@ -78,17 +78,25 @@ impl Census {
     /// none, or where the class is not counted.
     pub fn draw(&self, class: Class, random: &mut Random) -> Option<String> {
         let number = random.below(self.count(class).filter(|&count| count > 0)?);
-        match class {
-            Class::University => Some(format!(
-                "http://www.University{}.edu",
-                self.universities[number as usize].0
-            )),
-            Class::Department => Some(self.departments[number as usize].iri()),
-            Class::GraduateCourse => {
-                Some(self.member(class, number, |entry| entry.graduate_courses_before))
-            }
-            _ => Some(self.member(class, number, |entry| entry.assistant_professors_before)),
+        self.iri(class, number)
+    }
+
+    /// The IRI of a class's instance of this number, from 0 to [`Self::count`]; none beyond.
+    pub fn iri(&self, class: Class, number: u32) -> Option<String> {
+        if number >= self.count(class)? {
+            return None;
         }
+        Some(match class {
+            Class::University => {
+                let university = self.universities[number as usize].0;
+                format!("http://www.University{university}.edu")
+            }
+            Class::Department => self.departments[number as usize].iri(),
+            Class::GraduateCourse => {
+                self.member(class, number, |entry| entry.graduate_courses_before)
+            }
+            _ => self.member(class, number, |entry| entry.assistant_professors_before),
+        })
     }
 
     fn member(&self, class: Class, number: u32, before: impl Fn(&Entry) -> u32) -> String {

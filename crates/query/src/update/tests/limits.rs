@@ -83,8 +83,8 @@ fn data_are_bounded_by_their_length_alone() {
             panic!("{start}: one operation");
         };
         match operation {
-            Operation::InsertData { quads } | Operation::DeleteData { quads } => {
-                assert!(quads.len() >= count - 1, "{start}: {}", quads.len());
+            Operation::InsertData { data } | Operation::DeleteData { data } => {
+                assert!(data.len() >= count - 1, "{start}: {}", data.len());
             }
             Operation::Modify(modify) => {
                 let expected = if start.contains("?x") { 0 } else { count };

@@ -126,6 +126,14 @@ fn long_lists_are_cut_and_a_gap_ends_a_dense_chunk() {
     assert_eq!(kinds, [ChunkKind::Dense; 2]);
 }
 
+#[test]
+fn a_word_of_a_dense_chunk_says_nothing_of_the_next_chunk() {
+    // The last word of the dense chunk reaches into the range of the one after it.
+    let thin = (65_536..).step_by(1013).take(400);
+    let (kinds, _) = check((5..65_536).chain(thin).collect());
+    assert!(kinds.contains(&ChunkKind::Dense) && kinds.contains(&ChunkKind::Sparse));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

@@ -1,0 +1,315 @@
+//! Plans of the shapes that are asked again and again.
+//!
+//! ```text
+//!  text --lexer--> shape + parameters --here?--> ids of the parameters --> their degrees --> plan
+//!                        |  no                        | not stored             | unlike those planned for
+//!                        +-> grammar, planner <-------+                        +-> planner alone
+//! ```
+//!
+//! Parsing and planning take ten times as long as the walk of a light query, and a service asks the
+//! same few shapes ([`query::shape`]) all day. What is kept of a shape:
+//!
+//! * after its first text: that it was seen. So a flood of texts that never come back costs a few bytes
+//!   each, and no second parse;
+//! * from its second text on: the algebra with placeholders, checked against the text's own, and plans.
+//!
+//! **A plan fits** as long as the planner is the same (it is replaced when the graph has changed much)
+//! and each parameter has about as many neighbours as the one that was planned for, within
+//! [`DEGREES_ALIKE`]; for others the shape is planned again, and a few plans are kept beside each other.
+//! A plan that does not fit well is slow, never wrong: plans promise nothing of the data.
+//!
+//! Which texts are kept is the cache's business (S3-FIFO of the library: one pass of many texts does not
+//! push out what is asked often). All entries together take at most [`Options::plan_cache_bytes`].
+//!
+//! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
+
+use crate::database::Graph;
+use crate::error::QueryError;
+use crate::query::{Context, Planned, Query, degrees, planned};
+use ::query::plan::{ConstantId, Plan};
+use ::query::planner::{PlanOptions, Planner};
+use ::query::shape::{ParameterDegree, Shape, Template};
+use ::query::statistics::DegreeQuestion;
+use oxrdf::{Term, TermRef};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use rdf::{Lexicon, VertexId};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+/// Degrees of which the larger is at most so many times the smaller are planned for alike.
+const DEGREES_ALIKE: u64 = 4;
+/// Up to here all degrees are alike.
+const DEGREE_SMALL: u64 = 16;
+/// Plans of one shape: parameters of these many kinds are served without planning.
+const PLANS_MAX: usize = 4;
+/// Bytes that are counted for algebra and plans of a shape: a fixed part, and a factor of the text.
+const SHAPE_BYTES: u64 = 8 << 10;
+const SHAPE_FACTOR: u64 = 16;
+/// Bytes that are counted for what was only seen, besides its text.
+const SEEN_BYTES: u64 = 128;
+
+/// What has come of keeping plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanFigures {
+    /// Queries whose text was not parsed, because their shape was known.
+    pub hits: u64,
+    /// Queries whose text was parsed.
+    pub misses: u64,
+    /// Bytes counted for what is kept.
+    pub bytes: u64,
+}
+
+/// The plans of one database.
+pub(crate) struct PlanCache {
+    shapes: Cache<Box<[u8]>, Known, Bytes>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// What is known of a shape.
+#[derive(Clone)]
+pub(crate) enum Known {
+    /// It was asked once.
+    Seen,
+    /// Its parameters are not independent: it is never kept.
+    Refused,
+    /// It was asked again.
+    Planned(Arc<Shaped>),
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Box<[u8]>, Known> for Bytes {
+    fn weight(&self, key: &Box<[u8]>, known: &Known) -> u64 {
+        let text = key.len() as u64;
+        match known {
+            Known::Seen | Known::Refused => text + SEEN_BYTES,
+            Known::Planned(_) => SHAPE_BYTES + SHAPE_FACTOR * text,
+        }
+    }
+}
+
+impl PlanCache {
+    /// Takes at most so many bytes, 0 to keep nothing.
+    pub(crate) fn new(bytes: u64) -> PlanCache {
+        let shapes = (bytes / SHAPE_BYTES).clamp(1, 1 << 20) as usize;
+        PlanCache {
+            shapes: Cache::with_weighter(shapes, bytes, Bytes),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn figures(&self) -> PlanFigures {
+        PlanFigures {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            bytes: self.shapes.weight(),
+        }
+    }
+
+    pub(crate) fn count(&self, is_hit: bool) {
+        let counter = if is_hit { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self, shape: &Shape) -> Option<Known> {
+        self.shapes.get(&shape.key[..])
+    }
+
+    pub(crate) fn put(&self, shape: &Shape, known: Known) {
+        self.shapes
+            .insert(shape.key.clone().into_boxed_slice(), known);
+    }
+}
+
+/// A shape with its plans.
+pub(crate) struct Shaped {
+    template: Template,
+    prefixes: Arc<[(String, String)]>,
+    /// Ids of all constants; those of the parameters are of no meaning.
+    constants: Vec<Option<VertexId>>,
+    /// Constants that are no parameters and were stored nowhere in this snapshot.
+    absent: Vec<ConstantId>,
+    absent_in: u64,
+    /// What decides which plan fits.
+    questions: Vec<ParameterDegree>,
+    plans: RwLock<Vec<Arc<Fitted>>>,
+    is_local: bool,
+}
+
+/// A plan, and what it was made for.
+struct Fitted {
+    plan: Arc<Plan>,
+    planner: Weak<Planner>,
+    degrees: Vec<u64>,
+}
+
+impl Fitted {
+    fn fits(&self, planner: &Arc<Planner>, degrees: &[u64]) -> bool {
+        let mut pairs = self.degrees.iter().zip(degrees);
+        std::ptr::eq(self.planner.as_ptr(), Arc::as_ptr(planner))
+            && pairs.all(|(known, asked)| are_alike(*known, *asked))
+    }
+}
+
+fn are_alike(left: u64, right: u64) -> bool {
+    let smaller = left.min(right).saturating_mul(DEGREES_ALIKE);
+    left.max(right) <= smaller.max(DEGREE_SMALL)
+}
+
+impl Shaped {
+    /// Of a text that was parsed and planned as `query`.
+    pub(crate) fn new(template: Template, query: &Query) -> Result<Shaped, QueryError> {
+        let is_absent = |constant: &ConstantId| {
+            query.constants[constant.0 as usize].is_none()
+                && !template.parameters.contains(constant)
+        };
+        let all = (0..query.constants.len() as u32).map(ConstantId);
+        let questions = template.parameter_degrees(&query.constants);
+        let degrees = parameter_degrees(&query.graph, &template, &questions, &query.constants)?;
+        let fitted = Fitted {
+            plan: Arc::clone(&query.plan),
+            planner: Arc::downgrade(&query.graph.planner),
+            degrees,
+        };
+        Ok(Shaped {
+            prefixes: Arc::clone(&query.prefixes),
+            absent: all.filter(is_absent).collect(),
+            absent_in: query.snapshot_number(),
+            constants: query.constants.clone(),
+            questions,
+            plans: RwLock::new(vec![Arc::new(fitted)]),
+            is_local: query.plan.is_local(),
+            template,
+        })
+    }
+
+    /// Whether it asks no other endpoint.
+    pub(crate) fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// The query with these terms for its parameters; `None` where one of them is stored nowhere.
+    pub(crate) fn query(
+        &self,
+        context: &Context,
+        graph: Arc<Graph>,
+        terms: &[Term],
+    ) -> Result<Option<Query>, QueryError> {
+        let Some(constants) = self.constants(&graph, terms)? else {
+            return Ok(None);
+        };
+        let parse = context.elapsed();
+        let degrees = parameter_degrees(&graph, &self.template, &self.questions, &constants)?;
+        let plan = match self.fitting(&graph.planner, &degrees) {
+            Some(plan) => plan,
+            None => self.planned(&graph, &constants, degrees)?,
+        };
+        let plan = Planned {
+            plan,
+            constants,
+            parameters: self.template.parameters.clone(),
+            prefixes: Arc::clone(&self.prefixes),
+        };
+        Ok(Some(context.query(graph, plan, parse)))
+    }
+
+    fn constants(
+        &self,
+        graph: &Graph,
+        terms: &[Term],
+    ) -> Result<Option<Vec<Option<VertexId>>>, QueryError> {
+        let mut constants = self.constants.clone();
+        let mut found = Vec::with_capacity(terms.len());
+        if !terms.is_empty() {
+            let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
+            graph.dictionary.ids(&terms, &mut found)?;
+        }
+        if found.contains(&None) {
+            return Ok(None);
+        }
+        for (constant, id) in self.template.parameters.iter().zip(&found) {
+            constants[constant.0 as usize] = *id;
+        }
+        if !self.absent.is_empty() && graph.snapshot.number() != self.absent_in {
+            let all = self.template.query.constants();
+            let absent = self.absent.iter().map(|constant| constant.0 as usize);
+            let terms: Vec<_> = absent.clone().map(|at| all[at].as_ref()).collect();
+            found.clear();
+            graph.dictionary.ids(&terms, &mut found)?;
+            for (at, id) in absent.zip(&found) {
+                constants[at] = *id;
+            }
+        }
+        Ok(Some(constants))
+    }
+
+    fn fitting(&self, planner: &Arc<Planner>, degrees: &[u64]) -> Option<Arc<Plan>> {
+        let plans = self.plans.read().unwrap_or_else(PoisonError::into_inner);
+        let fitted = plans.iter().find(|plan| plan.fits(planner, degrees))?;
+        Some(Arc::clone(&fitted.plan))
+    }
+
+    /// A new plan, kept in the place of one that fits no longer, or of the oldest.
+    fn planned(
+        &self,
+        graph: &Graph,
+        constants: &[Option<VertexId>],
+        degrees: Vec<u64>,
+    ) -> Result<Arc<Plan>, QueryError> {
+        let query = &self.template.query;
+        let plan = Arc::new(planned(
+            graph,
+            &graph.planner,
+            query,
+            constants,
+            PlanOptions::DEFAULT,
+        )?);
+        let planner = &graph.planner;
+        let fitted = Arc::new(Fitted {
+            plan: Arc::clone(&plan),
+            planner: Arc::downgrade(planner),
+            degrees,
+        });
+        let mut plans = self.plans.write().unwrap_or_else(PoisonError::into_inner);
+        plans.retain(|known| std::ptr::eq(known.planner.as_ptr(), Arc::as_ptr(planner)));
+        plans.truncate(PLANS_MAX - 1);
+        plans.insert(0, fitted);
+        Ok(plan)
+    }
+}
+
+/// How many neighbours the parameters have, in the order of the questions.
+fn parameter_degrees(
+    graph: &Graph,
+    template: &Template,
+    questions: &[ParameterDegree],
+    constants: &[Option<VertexId>],
+) -> Result<Vec<u64>, QueryError> {
+    let asked = questions.iter().filter_map(|question| {
+        let constant = template.parameters[question.parameter];
+        Some(DegreeQuestion {
+            vertex: constants[constant.0 as usize]?,
+            predicate: question.predicate,
+            direction: question.direction,
+        })
+    });
+    degrees(graph, asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_alike;
+
+    #[test]
+    fn degrees_are_alike_within_a_factor_or_when_small() {
+        assert!(are_alike(0, 16));
+        assert!(!are_alike(0, 17));
+        assert!(are_alike(100, 400));
+        assert!(!are_alike(401, 100));
+        assert!(are_alike(u64::MAX, u64::MAX));
+    }
+}
