@@ -7,9 +7,11 @@
 //! A query whose client does not take what it has printed computes nothing, so it steps aside: its
 //! permit goes to the next in the queue, and it queues again once there is room for its output.
 //! Without that, as many clients that do not read as there are permits would stop everybody. Those
-//! that stand aside keep a thread and their memory, so their number is bounded too: beyond it, the
-//! one that has stood longest is ended, if that is longer than [`STANDING_MIN`]; if none has, the
-//! newcomer keeps its permit and tries again.
+//! that stand aside keep a thread and their memory, so their number is bounded too: beyond it, one
+//! that queues already to come back changes places with the newcomer, whose permit it gets, past the
+//! queue; where none queues, the one that has stood longest is ended, if that is longer than
+//! [`STANDING_MIN`]; if none has, the newcomer keeps its permit and tries again. Without the change
+//! of places, those that hold permits and those that queue for them would wait for each other.
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -132,21 +134,30 @@ impl Shared {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place among those that stand aside, if there is one.
-    fn stand(&self) -> Option<Arc<Standing>> {
+    /// A place among those that stand aside for this permit, which comes back where there is none.
+    fn stand(&self, permit: OwnedSemaphorePermit) -> Result<Arc<Standing>, OwnedSemaphorePermit> {
         let mut aside = self.aside();
         if aside.len() >= self.aside_max {
-            let oldest = aside.iter().position(|standing| standing.may_be_ended())?;
-            let ended = aside.remove(oldest)?;
-            ended.is_over.store(true, Ordering::Relaxed);
+            if let Some(place) = aside.iter().position(|other| other.is_returning()) {
+                if let Some(returning) = aside.remove(place) {
+                    *returning.handed() = Some(permit);
+                }
+            } else if let Some(oldest) = aside.iter().position(|other| other.may_be_ended()) {
+                if let Some(ended) = aside.remove(oldest) {
+                    ended.is_over.store(true, Ordering::Relaxed);
+                }
+            } else {
+                return Err(permit);
+            }
         }
         let standing = Arc::new(Standing {
             since: Instant::now(),
             is_over: AtomicBool::new(false),
             is_returning: AtomicBool::new(false),
+            handed: Mutex::default(),
         });
         aside.push_back(Arc::clone(&standing));
-        Some(standing)
+        Ok(standing)
     }
 
     fn leave(&self, standing: &Arc<Standing>) {
@@ -172,11 +183,21 @@ struct Standing {
     /// Its client goes on, and it queues for a permit. It keeps its place meanwhile, so that the
     /// places bound the threads.
     is_returning: AtomicBool,
+    /// The permit of one that took its place while it queued.
+    handed: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Standing {
     fn may_be_ended(&self) -> bool {
-        !self.is_returning.load(Ordering::Relaxed) && self.since.elapsed() >= STANDING_MIN
+        self.since.elapsed() >= STANDING_MIN
+    }
+
+    fn is_returning(&self) -> bool {
+        self.is_returning.load(Ordering::Relaxed)
+    }
+
+    fn handed(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.handed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -189,7 +210,7 @@ pub(crate) struct Turn {
 
 #[derive(Debug)]
 enum State {
-    Running(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit),
+    Running(OwnedSemaphorePermit),
     Aside(Arc<Standing>),
     Over,
 }
@@ -199,11 +220,13 @@ impl Turn {
     /// many stand aside, or where this one does already.
     pub fn step_aside(&self) {
         let mut state = self.state();
-        if matches!(*state, State::Running(_))
-            && let Some(standing) = self.shared.stand()
-        {
-            *state = State::Aside(standing);
-        }
+        *state = match std::mem::replace(&mut *state, State::Over) {
+            State::Running(permit) => match self.shared.stand(permit) {
+                Ok(standing) => State::Aside(standing),
+                Err(permit) => State::Running(permit),
+            },
+            other => other,
+        };
     }
 
     /// Whether this query lost its place to another one.
@@ -223,9 +246,10 @@ impl Turn {
         };
         standing.is_returning.store(true, Ordering::Relaxed);
         let permit = wait_for_permit(&self.shared.permits, look, || {
-            give_up() || standing.is_over.load(Ordering::Relaxed)
+            give_up() || standing.is_over.load(Ordering::Relaxed) || standing.handed().is_some()
         });
-        match permit {
+        // Two permits, where both came at once: the other one goes on to the next in the queue.
+        match standing.handed().take().or(permit) {
             Some(permit) => {
                 self.shared.leave(&standing);
                 *self.state() = State::Running(permit);
@@ -369,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_client_goes_on_is_not_ended_while_it_queues() {
+    fn whose_client_goes_on_changes_places_with_one_whose_client_stops() {
         let gate = gate(1, 0, 1);
         let first = gate.enter_now().unwrap();
         first.step_aside();
@@ -378,10 +402,13 @@ mod tests {
             let back = scope.spawn(|| first.come_back(LOOK, || false));
             std::thread::sleep(STANDING_MIN + Duration::from_millis(50));
             second.step_aside();
-            assert!(!first.is_over());
-            assert_eq!(gate.aside(), 1, "it keeps its place");
-            drop(second);
+            assert!(!first.is_over(), "it is not ended, long as it stood");
+            assert_eq!(gate.aside(), 1, "its place is the other's now");
             assert!(back.join().unwrap());
         });
+        assert!(gate.enter_now().is_none(), "one permit, and the first has it");
+        drop(first);
+        assert!(second.come_back(LOOK, || false));
+        assert_eq!(gate.aside(), 0);
     }
 }
