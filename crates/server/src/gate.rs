@@ -406,7 +406,10 @@ mod tests {
             assert_eq!(gate.aside(), 1, "its place is the other's now");
             assert!(back.join().unwrap());
         });
-        assert!(gate.enter_now().is_none(), "one permit, and the first has it");
+        assert!(
+            gate.enter_now().is_none(),
+            "one permit, and the first has it"
+        );
         drop(first);
         assert!(second.come_back(LOOK, || false));
         assert_eq!(gate.aside(), 0);

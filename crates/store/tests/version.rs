@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::delta::{Change, KeyChanges, Layer, Version, merge};
 use store::testing::{IdQuad, snapshot_of};
-use store::{GraphScope, GraphView, ListCursor, Lists, SegmentKey, Snapshot, VertexSet};
+use store::{GraphScope, GraphView, ListCursor, Lists, Meeting, SegmentKey, Snapshot, VertexSet};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Out, Direction::In];
 const ABSENT: VertexId = VertexId::from_bits(3);
@@ -286,6 +286,7 @@ impl Pair<'_> {
                 }
             }
         }
+        self.check_meetings(numbers);
         let statistics = self.version.statistics(10).unwrap();
         let exact = self.snapshot.statistics(10).unwrap();
         assert_eq!(statistics.quads, exact.quads);
@@ -298,6 +299,44 @@ impl Pair<'_> {
                 .map(edges)
                 .eq(exact.predicates.iter().map(edges))
         );
+    }
+
+    /// What lists of two segments share, whatever columns they consist of.
+    fn check_meetings(&self, numbers: &mut Numbers) {
+        let segment = |numbers: &mut Numbers| SegmentKey {
+            predicate: self
+                .version
+                .predicate_id(World::any(numbers, &self.world.predicates))
+                .unwrap_or(PredicateId::TYPE),
+            direction: DIRECTIONS[numbers.below(2) as usize],
+        };
+        let mut keys = self.world.vertices.clone();
+        keys.extend_from_slice(&self.world.classes);
+        for scope in [
+            GraphScope::Default,
+            GraphScope::Merge(&self.world.scopes()[2]),
+        ] {
+            let (mut left, mut right) = (Lists::new(), Lists::new());
+            for lists in [&mut left, &mut right] {
+                let by = numbers.below(keys.len() as u64) as usize;
+                keys.rotate_left(by);
+                let segment = segment(numbers);
+                let _ = self.version.lists(segment, &keys, scope, lists).unwrap();
+            }
+            let mut meeting = Meeting::default();
+            let rows = [&left, &right].map(|lists| expand(lists, usize::MAX, false));
+            for list in 0..keys.len() {
+                let mut found = vec![ABSENT];
+                if left.meet(list, &right, &mut meeting, &mut found).unwrap() {
+                    let [mut wanted, other] = rows.each_ref().map(|rows| rows[list].clone());
+                    wanted.retain(|row| other.contains(row));
+                    let wanted: Vec<VertexId> = wanted.iter().map(|row| row.0).collect();
+                    assert_eq!(found[1..], wanted, "{scope:?}");
+                } else {
+                    assert_eq!(found, [ABSENT]);
+                }
+            }
+        }
     }
 
     fn check_vertices(&self, direction: Direction, numbers: &mut Numbers) {

@@ -18,7 +18,10 @@
 //! (triangles, 2026-11-22, one thread of a 2-core EPYC VM, minima of one run): 169 ms before, 98 ms with marks
 //! and with nearer look-ups of keys.
 //!
-//! Only for lists that are whole in one column of one plane; whoever asks has another way for the rest.
+//! A list that layers changed is several columns, each met with each of the other's
+//! ([`layered`](super::layered)): all but one pair of them share nothing, as a rule, which is seen at once.
+//!
+//! Only for columns of one plane; whoever asks has another way for the rest.
 
 use super::marks::Marks;
 use super::{Columns, Filter, Lists};
@@ -33,7 +36,7 @@ use std::ops::Range;
 /// From how many times the shorter side's length on the longer is galloped through.
 const GALLOP: usize = 8;
 /// Lists that are longer are better asked as sets, which may be dense.
-const ROWS_MAX: u64 = 1 << 16;
+pub(super) const ROWS_MAX: u64 = 1 << 16;
 
 /// A list is marked if the lists that it is to be met with have at least one member for so many of its
 /// own, all together.
@@ -88,7 +91,7 @@ impl Cuts {
 impl<'v> Lists<'v> {
     /// Appends the neighbours, ascending, that a list has here and the list of the same number has in
     /// `other`. False: these lists cannot be met so, and nothing was done. At most as many are appended
-    /// as the shorter list has rows, which is below 65,536.
+    /// as the shorter list has rows, which is at most 65,536.
     pub fn meet(
         &self,
         list: usize,
@@ -98,7 +101,8 @@ impl<'v> Lists<'v> {
     ) -> Result<bool, ViewError> {
         let (Some((left, base)), Some((right, other_base))) = (self.plain(list), other.plain(list))
         else {
-            return Ok(false);
+            let met = self.meet_layered(list, other, meeting, common);
+            return met.map_err(|fault| *fault);
         };
         let rows = [self.rows[list], other.rows[list]];
         let lengths = rows.map(|(start, end)| end - start);
@@ -117,15 +121,7 @@ impl<'v> Lists<'v> {
             return Ok(true);
         }
         let starts = rows.map(|(start, _)| start);
-        let cut = cut(codes, bases, starts, meeting);
-        let left = cut.map_or(0, |[left, right]| left.len().min(right.len()));
-        meeting.cuts.add(left, codes[0].len().min(codes[1].len()));
-        if let Some([left, right]) = cut {
-            let difference = other_base.wrapping_sub(base);
-            common_codes(left, right, difference, &mut |code| {
-                common.push(VertexId::from_bits(base.wrapping_add(u64::from(code))));
-            });
-        }
+        meet_codes(codes, bases, starts, meeting, common);
         Ok(true)
     }
 
@@ -198,8 +194,28 @@ fn is_worth_marking(rows: &[(u64, u64)], others: &[(u64, u64)], list: usize) -> 
     own >= MARK_ROWS_MIN && together >= own / MARK_SHARE
 }
 
+/// Cuts two lists, neither of them empty, and appends what is common.
 #[inline]
-fn codes<'v>(column: &Column<'v>, (start, end): (u64, u64)) -> Result<&'v [u32], Fault> {
+pub(super) fn meet_codes(
+    codes: [&[u32]; 2],
+    bases: [u64; 2],
+    starts: [u64; 2],
+    meeting: &mut Meeting,
+    common: &mut Vec<VertexId>,
+) {
+    let cut = cut(codes, bases, starts, meeting);
+    let left = cut.map_or(0, |[left, right]| left.len().min(right.len()));
+    meeting.cuts.add(left, codes[0].len().min(codes[1].len()));
+    if let Some([left, right]) = cut {
+        let [base, other_base] = bases;
+        common_codes(left, right, other_base.wrapping_sub(base), &mut |code| {
+            common.push(VertexId::from_bits(base.wrapping_add(u64::from(code))));
+        });
+    }
+}
+
+#[inline]
+pub(super) fn codes<'v>(column: &Column<'v>, (start, end): (u64, u64)) -> Result<&'v [u32], Fault> {
     with_source!(column.region, |source| {
         column.codes(source, OnePlane(0), start..end)
     })

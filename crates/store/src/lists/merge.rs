@@ -273,7 +273,7 @@ impl<'v> ColumnRun<'v> for Lead<'_, '_, 'v, '_, '_, '_> {
 
 impl<'v> Lists<'v> {
     /// The parts of a list that have rows.
-    fn parts<'a>(
+    pub(super) fn parts<'a>(
         &'a self,
         list: usize,
     ) -> impl Iterator<Item = (&'a Columns<'v>, &'a Filter, bool, Range<u64>)> {
