@@ -60,7 +60,7 @@ fn statistics(snapshot: &Snapshot) -> Statistics {
         in_sets: sets(found.in_sets),
         named_graphs: found.named_graphs,
         type_vertex: found.type_vertex,
-        exact_at: None,
+        complete_at: None,
     }
 }
 

@@ -311,7 +311,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             ids: self.ids,
         };
         Ok(match &step.action {
-            Action::Never { snapshot } if self.view.exact_number() == Some(*snapshot) => {
+            Action::Never { snapshot } if self.view.commit_number() == Some(*snapshot) => {
                 Policy::Nothing
             }
             Action::Never { .. } => Policy::Pass,

@@ -25,9 +25,9 @@ pub struct Statistics {
     pub named_graphs: u64,
     /// The vertex of `rdf:type`, where the store has it as a predicate.
     pub type_vertex: Option<VertexId>,
-    /// The snapshot of which the sets are exact and complete, in both directions and with all types: a
-    /// star that no set covers has no answer there.
-    pub exact_at: Option<u64>,
+    /// The snapshot of which the sets are complete, in both directions and with all types: each vertex
+    /// has at most what some set has, so a star that no set covers has no answer there.
+    pub complete_at: Option<u64>,
 }
 
 /// One predicate's sizes.

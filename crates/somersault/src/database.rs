@@ -237,10 +237,27 @@ pub struct Graph {
     pub planner: Arc<Planner>,
     /// Distinct quads.
     pub quads: u64,
-    /// Distinct quads of the version that the statistics are of.
-    pub(crate) planned_quads: u64,
+    pub(crate) planned: Planned,
     /// Bytes of the files under it; 0 in memory.
     pub(crate) stored_bytes: u64,
+}
+
+/// Which version the statistics are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    /// The last commit in it.
+    pub(crate) number: u64,
+    /// Its distinct quads.
+    pub(crate) quads: u64,
+}
+
+impl Planned {
+    pub(crate) fn of(graph: &Graph) -> Planned {
+        Planned {
+            number: graph.snapshot.number(),
+            quads: graph.quads,
+        }
+    }
 }
 
 /// Sizes, for people and metrics.
@@ -557,22 +574,18 @@ impl Graph {
         number: u64,
         stored_bytes: u64,
     ) -> Result<Graph, OpenError> {
-        let statistics = snapshot.statistics(SETS_MAX)?;
-        let quads = statistics.quads;
-        let (out, into) = (&statistics.out_sets, &statistics.in_sets);
-        let are_exact = out.is_complete && into.is_complete && out.has_types == into.has_types;
-        let mut statistics = planner_statistics(statistics);
-        statistics.exact_at = are_exact.then_some(number);
-        let planner = Planner::new(statistics);
         let type_vertex = snapshot.type_vertex();
+        let version = Version::new(Arc::new(snapshot), number, type_vertex);
+        let statistics = plan_statistics(&version)?;
+        let quads = statistics.quads;
         let live = Arc::new(LiveDictionary::new(Arc::new(dictionary)));
         let counts = live.counts();
         Ok(Graph {
-            snapshot: Version::new(Arc::new(snapshot), number, type_vertex),
+            snapshot: version,
             dictionary: live.view(counts),
-            planner: Arc::new(planner),
+            planner: Arc::new(Planner::new(statistics)),
             quads,
-            planned_quads: quads,
+            planned: Planned { number, quads },
             stored_bytes,
         })
     }
@@ -639,7 +652,12 @@ pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId
 
 /// What the planner is told of a version.
 pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError> {
-    version.statistics(SETS_MAX).map(planner_statistics)
+    let statistics = version.statistics(SETS_MAX)?;
+    let (out, into) = (&statistics.out_sets, &statistics.in_sets);
+    let are_complete = out.is_complete && into.is_complete && out.has_types == into.has_types;
+    let mut statistics = planner_statistics(statistics);
+    statistics.complete_at = are_complete.then_some(version.number());
+    Ok(statistics)
 }
 
 /// What the store says about itself in the planner's words. Sets that are not all of them prove
@@ -662,7 +680,7 @@ fn planner_statistics(statistics: SnapshotStatistics) -> Statistics {
         in_sets: sets(statistics.in_sets),
         named_graphs: statistics.named_graphs,
         type_vertex: statistics.type_vertex,
-        exact_at: None,
+        complete_at: None,
     }
 }
 

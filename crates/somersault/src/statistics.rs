@@ -242,7 +242,7 @@ impl Reader {
             in_sets: self.sets(&read.in_sets)?,
             named_graphs: read.named_graphs,
             type_vertex: self.type_vertex,
-            exact_at: None,
+            complete_at: None,
         })
     }
 }

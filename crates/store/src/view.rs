@@ -93,9 +93,9 @@ impl GraphScope<'_> {
 
 /// A graph that can be walked. Every method is called per batch, from any thread.
 pub trait GraphView: Sync {
-    /// The number of the commit that it is exactly a base of, if it is one: statistics of the base hold
-    /// for it.
-    fn exact_number(&self) -> Option<u64> {
+    /// The number of the last commit in it, where commits are numbered: what statistics of that version
+    /// prove holds for it.
+    fn commit_number(&self) -> Option<u64> {
         None
     }
 

@@ -12,6 +12,7 @@ use rdf::{Direction, PredicateId, Tag, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::delta::{Change, KeyChanges, Layer, Version, merge};
+use store::statistics::{SetSize, SetSizes};
 use store::testing::{IdQuad, snapshot_of};
 use store::{GraphScope, GraphView, ListCursor, Lists, Meeting, SegmentKey, Snapshot, VertexSet};
 
@@ -287,8 +288,10 @@ impl Pair<'_> {
             }
         }
         self.check_meetings(numbers);
-        let statistics = self.version.statistics(10).unwrap();
-        let exact = self.snapshot.statistics(10).unwrap();
+        let statistics = self.version.statistics(usize::MAX).unwrap();
+        let exact = self.snapshot.statistics(usize::MAX).unwrap();
+        self.check_sets(&statistics.out_sets, &exact.out_sets);
+        self.check_sets(&statistics.in_sets, &exact.in_sets);
         assert_eq!(statistics.quads, exact.quads);
         assert_eq!(statistics.type_vertex, exact.type_vertex);
         let edges = |sizes: &store::statistics::PredicateSizes| (sizes.vertex, sizes.edges);
@@ -299,6 +302,35 @@ impl Pair<'_> {
                 .map(edges)
                 .eq(exact.predicates.iter().map(edges))
         );
+    }
+
+    /// Sets cover those of the same quads without layers, and are the same where nothing was deleted.
+    fn check_sets(&self, told: &SetSizes, exact: &SetSizes) {
+        assert!(told.is_complete && exact.is_complete);
+        let names = |sets: &SetSizes| -> BTreeMap<_, u64> {
+            let of = |set: &SetSize| {
+                let predicates = set.predicates.iter().map(|(vertex, _)| *vertex);
+                let types: BTreeSet<VertexId> = set.types.iter().copied().collect();
+                ((predicates.collect::<BTreeSet<_>>(), types), set.vertices)
+            };
+            sets.sets.iter().map(of).collect()
+        };
+        let (told, exact) = (names(told), names(exact));
+        if self
+            .version
+            .layers()
+            .iter()
+            .all(|layer| layer.dels().is_none())
+        {
+            assert_eq!(told, exact);
+        }
+        for (predicates, types) in exact.keys() {
+            let mut covers = told.keys();
+            let has_all = |(of, kinds): &(BTreeSet<_>, BTreeSet<_>)| {
+                of.is_superset(predicates) && kinds.is_superset(types)
+            };
+            assert!(covers.any(has_all), "{predicates:?} of {types:?}");
+        }
     }
 
     /// What lists of two segments share, whatever columns they consist of.

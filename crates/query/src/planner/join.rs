@@ -77,7 +77,7 @@ impl Planning<'_> {
 
     /// What the signatures prove empty is not walked in the snapshot that they are of.
     fn prove(&self, block: &mut Block, problem: &Problem<'_>) {
-        if let Some(snapshot) = self.index.statistics.exact_at
+        if let Some(snapshot) = self.index.statistics.complete_at
             && problem.has_empty_star()
         {
             let is_unit = block.is_unit;

@@ -354,7 +354,7 @@ pub(super) fn statistics(scale: u64) -> Statistics {
         in_sets: IN_SETS.into_iter().map(set).map(scaled).collect(),
         named_graphs: 0,
         type_vertex: vertex("type"),
-        exact_at: None,
+        complete_at: None,
     }
 }
 

@@ -12,11 +12,13 @@
 //!   on request: base and layers are written as a new generation, whose manifest names the last
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
 //!   the whole log, or the new one with a log of which it needs the end.
+//! - **Statistics** of what is published ([`planning`](super::planning)).
 //! - **In memory** a checkpoint becomes a new base in memory.
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
 use super::files::write_graph;
+use super::planning::Rest;
 use super::writer::{Home, Staged, Writer, frozen_layers};
 use crate::database::{Graph, OpenError, open_parts};
 use crate::error::{Kind, QueryError};
@@ -142,6 +144,7 @@ impl Bell {
 pub(crate) fn keep(writer: &Writer, pace: Pace) {
     let mut pause = IDLE;
     let mut failed: Option<Instant> = None;
+    let mut rest = Rest::over();
     while !writer.bell.is_closing() {
         let is_rung = writer.bell.wait(pause);
         // Every commit rings: what failed is not tried again at each of them.
@@ -155,8 +158,8 @@ pub(crate) fn keep(writer: &Writer, pace: Pace) {
             continue;
         }
         pause = if is_rung { QUIET } else { IDLE };
-        let plan = if is_rung { plan_merge } else { is_worth_it };
-        failed = writer.round(plan, pace).is_err().then(Instant::now);
+        let round = writer.round(!is_rung, pace, &mut rest);
+        failed = round.is_err().then(Instant::now);
     }
 }
 
@@ -182,28 +185,58 @@ fn guarded(work: impl FnOnce() -> Result<(), QueryError>) -> Result<(), QueryErr
 }
 
 impl Writer {
-    /// Merges and writes out what is due, and notes whether that failed.
-    fn round(&self, plan: Plan, pace: Pace) -> Result<(), ()> {
-        let merged = guarded(|| {
-            while !self.bell.is_closing() && self.merge_some(plan)? {}
+    /// Merges and writes out what is due, and notes whether that failed. `is_quiet`: nobody writes.
+    fn round(&self, is_quiet: bool, pace: Pace, rest: &mut Rest) -> Result<(), ()> {
+        let plan = if is_quiet { is_worth_it } else { plan_merge };
+        let merged = guarded(|| self.merge_all(plan));
+        let written = if !self.bell.is_closing() && self.is_due(pace) {
+            self.checkpoint_beside_merges()
+        } else {
             Ok(())
-        });
-        let written = guarded(|| {
-            let is_due = !self.bell.is_closing() && self.is_due(pace);
-            let written = if is_due { self.checkpoint() } else { Ok(()) };
-            // Somebody else is writing one.
-            written.or_else(|error| match error.kind {
-                Kind::Conflict => Ok(()),
-                _ => Err(error),
-            })
-        });
+        };
+        let planned = guarded(|| self.plan_anew(is_quiet, rest));
         // What is closed in the middle of its work has not failed.
-        let outcome = merged.and(written);
+        let outcome = merged.and(written).and(planned);
         let failure = outcome.err().filter(|_| !self.bell.is_closing());
         let failure = failure.map(|error| error.to_string());
         let has_failed = failure.is_some();
         self.bell.lock().failure = failure;
         if has_failed { Err(()) } else { Ok(()) }
+    }
+
+    /// A checkpoint takes seconds in which writers go on: their layers are merged meanwhile, because
+    /// each one costs every reader another search.
+    fn checkpoint_beside_merges(&self) -> Result<(), QueryError> {
+        let write = || {
+            let written = guarded(|| self.checkpoint());
+            self.bell.ring();
+            // Somebody else is writing one.
+            written.or_else(|error| match error.kind {
+                Kind::Conflict => Ok(()),
+                _ => Err(error),
+            })
+        };
+        std::thread::scope(|scope| {
+            let writing = std::thread::Builder::new()
+                .name("checkpoint".to_owned())
+                .spawn_scoped(scope, write);
+            let Ok(writing) = writing else {
+                return write();
+            };
+            let mut merged = Ok(());
+            while !writing.is_finished() {
+                if self.bell.wait(QUIET) && merged.is_ok() {
+                    merged = guarded(|| self.merge_all(plan_merge));
+                }
+            }
+            let written = writing.join().unwrap_or_else(|panic| Err(panicked(&panic)));
+            written.and(merged)
+        })
+    }
+
+    fn merge_all(&self, plan: Plan) -> Result<(), QueryError> {
+        while !self.bell.is_closing() && self.merge_some(plan)? {}
+        Ok(())
     }
 
     /// Whether enough has changed for a checkpoint.

@@ -25,7 +25,7 @@
 //! - [`files`]: a version as files;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
-//! - [`keeper`]: merging and checkpoints beside readers and writers;
+//! - [`keeper`]: merging and checkpoints beside readers and writers, and [`planning`]: statistics;
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod draft;
@@ -34,6 +34,7 @@ pub(crate) mod keeper;
 pub(crate) mod open;
 mod operations;
 mod patch;
+mod planning;
 mod replay;
 pub(crate) mod spool;
 mod store_write;

@@ -14,12 +14,12 @@
 
 use super::draft::Draft;
 use super::keeper::Bell;
+use super::planning::planned_in_time;
 use super::turn::Turn;
 use super::update::Committed;
-use crate::database::{Graph, plan_statistics};
+use crate::database::Graph;
 use crate::error::{Kind, QueryError};
 use crate::stop::StopToken;
-use query::planner::Planner;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,9 +31,6 @@ use store::delta::{DeltaError, Layer, merge};
 use store::directory::WriterLock;
 use store::disk::Disk;
 use store::log::{Log, LogError, LogFigures};
-
-/// What a version has grown or shrunk by, besides a quarter, when its statistics are made anew.
-const STATISTICS_QUADS: u64 = 1000;
 
 /// Where the store lies.
 pub(crate) struct Home {
@@ -244,11 +241,7 @@ fn tidied(graph: Arc<Graph>, frozen: u64) -> Result<Arc<Graph>, QueryError> {
     if is_merged {
         graph = Arc::new(graph.with_snapshot(graph.snapshot.with_layers(layers)));
     }
-    let drift = graph.quads.abs_diff(graph.planned_quads);
-    if drift > graph.planned_quads / 4 + STATISTICS_QUADS {
-        graph = Arc::new(graph.planned_anew()?);
-    }
-    Ok(graph)
+    planned_in_time(graph)
 }
 
 /// How many of the layers must stay as they are.
@@ -267,20 +260,9 @@ impl Graph {
             dictionary: self.dictionary.clone(),
             planner: Arc::clone(&self.planner),
             quads: self.quads,
-            planned_quads: self.planned_quads,
+            planned: self.planned,
             stored_bytes: self.stored_bytes,
         }
-    }
-
-    /// The same with statistics of its own.
-    pub(crate) fn planned_anew(&self) -> Result<Graph, QueryError> {
-        let version = self.snapshot.with_layers(self.snapshot.layers().to_vec());
-        let planner = Planner::new(plan_statistics(&version)?);
-        Ok(Graph {
-            planner: Arc::new(planner),
-            planned_quads: self.quads,
-            ..self.with_snapshot(version)
-        })
     }
 }
 

@@ -398,8 +398,8 @@ impl KeptLists {
 }
 
 impl GraphView for Version {
-    fn exact_number(&self) -> Option<u64> {
-        self.layers().is_empty().then(|| self.number())
+    fn commit_number(&self) -> Option<u64> {
+        Some(self.number())
     }
 
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
