@@ -102,6 +102,8 @@ pub struct Lists<'v> {
     patched: Vec<u32>,
     /// Whether rows of different graphs are one where their neighbour is the same.
     is_merge: bool,
+    /// Whether no column is filtered.
+    is_exact: bool,
     /// Memory for the rows of further columns.
     spare: Vec<Vec<(u64, u64)>>,
 }
@@ -145,6 +147,7 @@ impl<'v> Lists<'v> {
             further: Vec::new(),
             patched: Vec::new(),
             is_merge: false,
+            is_exact: true,
             spare: Vec::new(),
         }
     }
@@ -176,6 +179,7 @@ impl<'v> Lists<'v> {
 
     fn forget(&mut self, columns: Option<Columns<'v>>, filter: Filter) {
         self.columns = columns;
+        self.is_exact = matches!(filter, Filter::Every | Filter::Nothing);
         self.filter = filter;
         self.total_edges = 0;
         self.rows.clear();
@@ -213,6 +217,7 @@ impl<'v> Lists<'v> {
     pub(crate) fn end_further(&mut self, is_merge: bool) {
         self.is_merge = is_merge;
         for further in &self.further {
+            self.is_exact &= further.filter == Filter::Every;
             assert!(
                 further.rows.len() == self.rows.len(),
                 "a range of rows per list"
@@ -272,11 +277,7 @@ impl<'v> Lists<'v> {
 
     /// Whether no row is filtered by its graph, so that rows are edges.
     pub fn is_exact(&self) -> bool {
-        matches!(self.filter, Filter::Every | Filter::Nothing)
-            && self
-                .further
-                .iter()
-                .all(|further| further.filter == Filter::Every)
+        self.is_exact
     }
 
     /// Goes on from `cursor`, appending at most `rows_max` rows: number of the list, neighbour, and

@@ -358,6 +358,17 @@ pub(crate) struct ListSource<'v> {
 }
 
 impl<'v> ListSource<'v> {
+    /// Refills `lists` from this segment, which is one of several.
+    pub(crate) fn fill_first(self, keys: &[VertexId], lists: &mut Lists<'v>) -> Result<(), Fault> {
+        let (segment, columns) = (self.segment, self.columns);
+        lists.refill(columns, self.filter, keys.len(), |rows, total| {
+            segment.rows_of_few(keys, &columns.neighbours, |range| {
+                *total += range.end - range.start;
+                rows.push((range.start, range.end));
+            })
+        })
+    }
+
     /// Refills `lists` from this segment alone.
     pub(crate) fn fill(self, keys: &[VertexId], lists: &mut Lists<'v>) -> Result<(), Fault> {
         let columns = self.columns;
@@ -380,7 +391,7 @@ impl<'v> ListSource<'v> {
         let columns = self.columns;
         lists.begin_further(columns, self.filter, is_minus);
         self.segment
-            .rows_of(keys, &columns.neighbours, |rows| lists.push_further(rows))
+            .rows_of_few(keys, &columns.neighbours, |rows| lists.push_further(rows))
     }
 
     /// All rows of one key as a set; the filter admits every row.

@@ -70,15 +70,22 @@ impl Version {
         })
     }
 
-    /// The graphs from which the scope admits something, the largest that adds first.
+    /// The graphs from which the scope admits something of one of these keys, the largest that adds
+    /// first. What was described together has neighbouring ids, so most layers have nothing for a batch.
     fn shares<'v>(
         &'v self,
         segment: SegmentKey,
+        keys: &[VertexId],
         scope: GraphScope<'_>,
     ) -> Result<Vec<Share<'v>>, Fault> {
         let mut shares: Vec<Share<'v>> = Vec::with_capacity(4);
+        let (Some(&least), Some(&most)) = (keys.iter().min(), keys.iter().max()) else {
+            return Ok(shares);
+        };
         self.each_with(segment, |graph, segment, is_minus| {
-            if let Some(source) = graph.list_source(segment, scope)? {
+            if let Some(source) = graph.list_source(segment, scope)?
+                && source.segment.index()?.may_hold(least, most)
+            {
                 shares.push(Share { source, is_minus });
             }
             Ok(())
@@ -107,12 +114,12 @@ impl Version {
         if !self.is_layered(segment) {
             return self.base.fill_lists(segment, keys, scope, lists);
         }
-        let mut shares = self.shares(segment, scope)?.into_iter();
+        let mut shares = self.shares(segment, keys, scope)?.into_iter();
         let Some(first) = shares.next() else {
             lists.refill_empty(keys.len());
             return Ok(());
         };
-        first.source.fill(keys, lists)?;
+        first.source.fill_first(keys, lists)?;
         if shares.len() > 0 {
             for share in shares {
                 share.source.fill_further(share.is_minus, keys, lists)?;
@@ -140,7 +147,7 @@ impl Version {
             return Ok(VertexSet::shared(list));
         }
         let mut shares = Vec::new();
-        for share in self.shares(segment, scope)? {
+        for share in self.shares(segment, &[vertex], scope)? {
             let rows = share.source.rows(vertex)?;
             if !rows.is_empty() {
                 shares.push((share, rows));

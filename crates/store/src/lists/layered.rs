@@ -9,19 +9,54 @@
 //! first, as a reader of neighbours must, took five times as long (2026-11-22).
 
 use super::meet::{ROWS_MAX, codes, meet_codes};
-use super::{Columns, Filter, Lists, Meeting};
+use super::{Filter, Lists, Meeting};
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::ColumnKind;
 use crate::source::Fault;
 use rdf::VertexId;
-use std::ops::Range;
+use smallvec::SmallVec;
 
-/// The rows of a list in one column, with the column's base.
-struct Run<'a, 'v> {
-    columns: &'a Columns<'v>,
+/// The rows of a list in one column that adds.
+struct Run<'v> {
+    codes: &'v [u32],
+    /// What is to be added to a code.
     base: u64,
-    rows: Range<u64>,
-    is_minus: bool,
+    /// The first row.
+    start: u64,
+}
+
+/// A list as it stands in all columns.
+#[derive(Default)]
+struct Runs<'v> {
+    adding: SmallVec<[Run<'v>; 12]>,
+    /// Whether a column takes rows away.
+    has_minus: bool,
+}
+
+impl<'v> Runs<'v> {
+    /// False where a column has several planes or is filtered, or the list is long. Fills in place,
+    /// because a few hundred bytes a row are worth not being moved.
+    fn fill(&mut self, lists: &Lists<'v>, list: usize) -> Result<bool, Fault> {
+        let mut left = ROWS_MAX;
+        for (columns, filter, is_minus, rows) in lists.parts(list) {
+            let ColumnKind::One(OnePlane(base)) = columns.neighbours.kind else {
+                return Ok(false);
+            };
+            let length = rows.end - rows.start;
+            if *filter != Filter::Every || length > left {
+                return Ok(false);
+            }
+            left -= length;
+            if is_minus {
+                self.has_minus = true;
+                continue;
+            }
+            let start = rows.start;
+            let codes = codes(&columns.neighbours, (start, rows.end))?;
+            self.adding.push(Run { codes, base, start });
+        }
+        Ok(true)
+    }
 }
 
 impl<'v> Lists<'v> {
@@ -33,83 +68,55 @@ impl<'v> Lists<'v> {
         meeting: &mut Meeting,
         common: &mut Vec<VertexId>,
     ) -> Result<bool, Fault> {
-        let mut rows_max = 0;
-        let mut are_minus = [false; 2];
-        for (lists, is_minus) in [self, other].into_iter().zip(&mut are_minus) {
-            let mut rows = 0;
-            for run in lists.runs(list) {
-                let Some(run) = run else { return Ok(false) };
-                *is_minus |= run.is_minus;
-                rows += run.rows.end - run.rows.start;
-            }
-            rows_max = rows.max(rows_max);
-        }
-        if rows_max > ROWS_MAX {
+        let (mut left, mut right) = (Runs::default(), Runs::default());
+        if !left.fill(self, list)? || !right.fill(other, list)? {
             return Ok(false);
         }
         let begin = common.len();
-        let pairs = self.meet_pairs(list, other, meeting, common)?;
-        if pairs > 1 {
-            common[begin..].sort_unstable();
-        }
-        if pairs > 1 || are_minus.contains(&true) {
-            let (mut kept, mut last) = (begin, None);
-            for place in begin..common.len() {
-                let vertex = common[place];
-                if last == Some(vertex) {
-                    continue;
-                }
-                last = Some(vertex);
-                if (!are_minus[0] || self.has_patched(list, vertex)?)
-                    && (!are_minus[1] || other.has_patched(list, vertex)?)
-                {
-                    common[kept] = vertex;
-                    kept += 1;
-                }
-            }
-            common.truncate(kept);
-        }
-        Ok(true)
-    }
-
-    /// Appends what each two adding columns share; how many pairs shared anything.
-    fn meet_pairs(
-        &self,
-        list: usize,
-        other: &Lists<'v>,
-        meeting: &mut Meeting,
-        common: &mut Vec<VertexId>,
-    ) -> Result<usize, Fault> {
         let mut pairs = 0;
-        let adding = |run: &Run<'_, 'v>| !run.is_minus;
-        for left in self.runs(list).flatten().filter(adding) {
-            let column = &left.columns.neighbours;
-            let left_codes = codes(column, (left.rows.start, left.rows.end))?;
-            for right in other.runs(list).flatten().filter(adding) {
-                let column = &right.columns.neighbours;
-                let right_codes = codes(column, (right.rows.start, right.rows.end))?;
+        for here in &left.adding {
+            for there in &right.adding {
                 let before = common.len();
-                let starts = [left.rows.start, right.rows.start];
-                let bases = [left.base, right.base];
-                meet_codes([left_codes, right_codes], bases, starts, meeting, common);
+                let codes = [here.codes, there.codes];
+                let starts = [here.start, there.start];
+                meet_codes(codes, [here.base, there.base], starts, meeting, common);
                 pairs += usize::from(common.len() > before);
             }
         }
-        Ok(pairs)
+        if pairs > 1 {
+            common[begin..].sort_unstable();
+        }
+        if pairs > 0 && (pairs > 1 || left.has_minus || right.has_minus) {
+            let sides = [(self, left.has_minus), (other, right.has_minus)];
+            keep_present(sides, list, begin, common)?;
+        }
+        Ok(true)
     }
+}
 
-    /// The columns of a list; `None` for one whose rows are filtered or not of one plane.
-    fn runs<'a>(&'a self, list: usize) -> impl Iterator<Item = Option<Run<'a, 'v>>> {
-        self.parts(list).map(|(columns, filter, is_minus, rows)| {
-            let ColumnKind::One(OnePlane(base)) = columns.neighbours.kind else {
-                return None;
-            };
-            (*filter == Filter::Every).then_some(Run {
-                columns,
-                base,
-                rows,
-                is_minus,
-            })
-        })
+/// Of what was found, ascending, from `begin` on, keeps each vertex once, if it is still in those lists
+/// from which something was taken away.
+fn keep_present(
+    sides: [(&Lists<'_>, bool); 2],
+    list: usize,
+    begin: usize,
+    common: &mut Vec<VertexId>,
+) -> Result<(), Fault> {
+    let mut kept = begin;
+    for place in begin..common.len() {
+        let vertex = common[place];
+        if kept > begin && common[kept - 1] == vertex {
+            continue;
+        }
+        let mut is_present = true;
+        for (lists, has_minus) in sides {
+            is_present &= !has_minus || lists.has_patched(list, vertex)?;
+        }
+        if is_present {
+            common[kept] = vertex;
+            kept += 1;
+        }
     }
+    common.truncate(kept);
+    Ok(())
 }

@@ -24,7 +24,7 @@
 //! Only for columns of one plane; whoever asks has another way for the rest.
 
 use super::marks::Marks;
-use super::{Columns, Filter, Lists};
+use super::{Columns, Filter, Further, Lists};
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::{Column, ColumnKind};
 use crate::source::{Fault, with_source};
@@ -166,6 +166,13 @@ impl<'v> Lists<'v> {
         {
             columns.neighbours.prefetch(end - 1);
         }
+        for further in &self.further {
+            if let Some((start, end)) = further.rows.get(list)
+                && start < end
+            {
+                further.columns.neighbours.prefetch(end - 1);
+            }
+        }
     }
 
     /// The column of a list that is whole in it, with the column's base.
@@ -177,8 +184,11 @@ impl<'v> Lists<'v> {
         let ColumnKind::One(OnePlane(base)) = neighbours.kind else {
             return None;
         };
-        let is_plain = self.filter == Filter::Every
-            && (self.patched.is_empty() || self.patched.binary_search(&(list as u32)).is_err());
+        let is_patched = |further: &Further<'_>| {
+            let (start, end) = further.rows[list];
+            start < end
+        };
+        let is_plain = self.filter == Filter::Every && !self.further.iter().any(is_patched);
         is_plain.then_some((neighbours, base))
     }
 }

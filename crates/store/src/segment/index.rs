@@ -103,6 +103,17 @@ impl<'v> Index<'v> {
         self.keys
     }
 
+    /// Whether a key may lie between these two, both included: there is a chunk that reaches into them.
+    /// O(log chunks), no key is read.
+    pub(crate) fn may_hold(&self, first: VertexId, last: VertexId) -> bool {
+        let place = self
+            .chunks
+            .partition_point(|chunk| chunk.last < first.bits());
+        self.chunks
+            .get(place)
+            .is_some_and(|chunk| chunk.first <= last.bits())
+    }
+
     /// Whether most keys are in rank blocks.
     pub(crate) fn is_dense(&self) -> bool {
         let in_blocks: u64 = (0..self.chunks.len())

@@ -167,6 +167,39 @@ impl<'v> Segment<'v> {
         }
     }
 
+    /// [`Segment::rows_of`] where many keys are none of this segment, as in one layer of many: a group
+    /// that lies between its keys is not looked up, nor is a key again that stands side by side with
+    /// itself.
+    pub(crate) fn rows_of_few(
+        &self,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        mut give: impl FnMut(Range<u64>),
+    ) -> Result<(), Fault> {
+        let index = self.index()?;
+        let mut distinct = Vec::with_capacity(GROUP);
+        for group in keys.chunks(GROUP) {
+            distinct.clear();
+            distinct.extend_from_slice(group);
+            distinct.dedup();
+            let least = distinct.iter().copied().fold(group[0], VertexId::min);
+            let most = distinct.iter().copied().fold(group[0], VertexId::max);
+            if !index.may_hold(least, most) {
+                group.iter().for_each(|_| give(0..0));
+                continue;
+            }
+            let mut place = 0;
+            self.rows_of(&distinct, column, |rows| {
+                let key = group[place];
+                while group.get(place) == Some(&key) {
+                    give(rows.clone());
+                    place += 1;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     fn rows_functional(
         &self,
         index: &Index<'v>,
