@@ -11,6 +11,7 @@
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
 //! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
+//! | [`spelling`] | the same by comparing bytes, for texts that come from one template |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`planner`] | the order of exploration, by cost |
@@ -31,6 +32,7 @@ pub mod planner;
 pub mod position;
 mod select_reuse;
 pub mod shape;
+pub mod spelling;
 pub mod statistics;
 mod syntax;
 pub mod update;

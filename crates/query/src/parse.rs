@@ -14,7 +14,7 @@ use spargebra::{SparqlParser, SparqlSyntaxError};
 use std::borrow::Cow;
 
 /// How a text is to be read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParseOptions {
     /// What relative IRIs are resolved against; a BASE in the text replaces it.
     pub base: Option<String>,

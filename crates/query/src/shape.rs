@@ -28,7 +28,7 @@ use crate::algebra::Query;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseOptions, Scanned, is_one};
 use crate::plan::{ConstantId, Node};
-use oxrdf::{Literal, NamedNode, Term};
+use oxrdf::{Literal, NamedNode, Term, TermRef};
 use rdf::{Direction, VertexId};
 
 /// What placeholders begin with; a text that holds it has no template.
@@ -108,6 +108,16 @@ impl Shape {
             written(&mut shape.key, iri);
         }
         Some(shape)
+    }
+
+    /// The parameters, to be looked up.
+    pub fn terms(&self) -> Vec<TermRef<'_>> {
+        self.parameters.iter().map(Term::as_ref).collect()
+    }
+
+    /// Where its parameters stand in the text, in order, and which each is.
+    pub(crate) fn places(&self) -> &[(Token, usize)] {
+        &self.places
     }
 
     fn placeholder(&self, number: usize) -> Term {
@@ -468,13 +478,13 @@ impl<'t> Finder<'t> {
 const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 
 /// Without the first and the last character, both of one byte.
-fn between(slice: &str) -> &str {
+pub(crate) fn between(slice: &str) -> &str {
     slice.get(1..slice.len() - 1).unwrap_or_default()
 }
 
 /// Whether an IRI stays as it is, whatever it is resolved against: it has a scheme, and no segments to
 /// be removed (RFC 3986 section 5.2.4).
-fn is_absolute(iri: &str) -> bool {
+pub(crate) fn is_absolute(iri: &str) -> bool {
     let scheme = iri.split(':').next().unwrap_or_default();
     scheme.len() < iri.len()
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())

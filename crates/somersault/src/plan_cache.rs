@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!  text --lexer--> shape + parameters --here?--> ids of the parameters --> their degrees --> plan
-//!                        |  no                        | not stored             | unlike those planned for
-//!                        +-> grammar, planner <-------+                        +-> planner alone
+//!    |                   |  no           |            | not stored             | unlike those planned for
+//!    |                   +-> grammar, planner <-------+                        +-> planner alone
+//!    +--------- a known spelling --------+
 //! ```
 //!
 //! Parsing and planning take ten times as long as the walk of a light query, and a service asks the
@@ -13,24 +14,30 @@
 //!   each, and no second parse;
 //! * from its second text on: the algebra with placeholders, checked against the text's own, and plans.
 //!
+//! * from its third text on: its spelling ([`query::spelling`]), so that texts from one template are not
+//!   even cut into tokens. Spellings are found by a hash of the text without what stands in angle brackets
+//!   and quotes; that of a text that was seen once is only marked, and [`SPELLINGS_MAX`] may share one.
+//!
 //! **A plan fits** as long as the planner is the same (it is replaced when the graph has changed much)
 //! and each parameter has about as many neighbours as the one that was planned for, within
 //! [`DEGREES_ALIKE`]; for others the shape is planned again, and a few plans are kept beside each other.
 //! A plan that does not fit well is slow, never wrong: plans promise nothing of the data.
 //!
 //! Which texts are kept is the cache's business (S3-FIFO of the library: one pass of many texts does not
-//! push out what is asked often). All entries together take at most [`Options::plan_cache_bytes`].
+//! push out what is asked often). A spelling keeps its shape, and counts it once more. All entries together take at most [`Options::plan_cache_bytes`].
 //!
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
 use crate::database::Graph;
 use crate::error::QueryError;
 use crate::query::{Context, Planned, Query, degrees, planned};
+use ::query::parse::ParseOptions;
 use ::query::plan::{ConstantId, Plan};
 use ::query::planner::{PlanOptions, Planner};
-use ::query::shape::{ParameterDegree, Shape, Template};
+use ::query::shape::{ParameterDegree, Shape, TEXT_BYTES_MAX, Template};
+use ::query::spelling::{Spelling, skeleton};
 use ::query::statistics::DegreeQuestion;
-use oxrdf::{Term, TermRef};
+use oxrdf::TermRef;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rdf::{Lexicon, VertexId};
@@ -43,6 +50,11 @@ const DEGREES_ALIKE: u64 = 4;
 const DEGREE_SMALL: u64 = 16;
 /// Plans of one shape: parameters of these many kinds are served without planning.
 const PLANS_MAX: usize = 4;
+/// Spellings that are kept of one hash: texts that differ in what is no parameter, as in predicates that
+/// are written as whole IRIs.
+const SPELLINGS_MAX: usize = 8;
+/// What keys of spellings begin with; those of shapes begin with what their first token is, 0 to 4.
+const SPELLED: u8 = 5;
 /// Bytes that are counted for algebra and plans of a shape: a fixed part, and a factor of the text.
 const SHAPE_BYTES: u64 = 8 << 10;
 const SHAPE_FACTOR: u64 = 16;
@@ -54,6 +66,8 @@ const SEEN_BYTES: u64 = 128;
 pub struct PlanFigures {
     /// Queries whose text was not parsed, because their shape was known.
     pub hits: u64,
+    /// Those of them whose text was not even cut into tokens, because their spelling was known.
+    pub spelled: u64,
     /// Queries whose text was parsed.
     pub misses: u64,
     /// Bytes counted for what is kept.
@@ -64,6 +78,7 @@ pub struct PlanFigures {
 pub(crate) struct PlanCache {
     shapes: Cache<Box<[u8]>, Known, Bytes>,
     hits: AtomicU64,
+    spelled: AtomicU64,
     misses: AtomicU64,
 }
 
@@ -76,6 +91,15 @@ pub(crate) enum Known {
     Refused,
     /// It was asked again.
     Planned(Arc<Shaped>),
+    /// Texts of one hash, those that were asked last first.
+    Spelled(Arc<[Spelled]>),
+}
+
+/// A spelling with its shape.
+#[derive(Clone)]
+pub(crate) struct Spelled {
+    spelling: Arc<Spelling>,
+    shaped: Arc<Shaped>,
 }
 
 #[derive(Clone)]
@@ -86,9 +110,24 @@ impl Weighter<Box<[u8]>, Known> for Bytes {
         let text = key.len() as u64;
         match known {
             Known::Seen | Known::Refused => text + SEEN_BYTES,
-            Known::Planned(_) => SHAPE_BYTES + SHAPE_FACTOR * text,
+            Known::Planned(_) => shape_bytes(text),
+            Known::Spelled(texts) => {
+                let bytes = texts.iter().map(|text| text.spelling.bytes() as u64);
+                bytes.map(shape_bytes).sum()
+            }
         }
     }
+}
+
+/// Bytes counted for a shape whose texts are so long.
+fn shape_bytes(text: u64) -> u64 {
+    SHAPE_BYTES + SHAPE_FACTOR * text
+}
+
+fn spelling_key(text: &str) -> [u8; 9] {
+    let mut key = [SPELLED; 9];
+    key[1..].copy_from_slice(&skeleton(text).to_le_bytes());
+    key
 }
 
 impl PlanCache {
@@ -98,6 +137,7 @@ impl PlanCache {
         PlanCache {
             shapes: Cache::with_weighter(shapes, bytes, Bytes),
             hits: AtomicU64::new(0),
+            spelled: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
     }
@@ -105,6 +145,7 @@ impl PlanCache {
     pub(crate) fn figures(&self) -> PlanFigures {
         PlanFigures {
             hits: self.hits.load(Ordering::Relaxed),
+            spelled: self.spelled.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             bytes: self.shapes.weight(),
         }
@@ -115,6 +156,11 @@ impl PlanCache {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A hit was found by its spelling.
+    pub(crate) fn count_spelled(&self) {
+        self.spelled.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn get(&self, shape: &Shape) -> Option<Known> {
         self.shapes.get(&shape.key[..])
     }
@@ -122,6 +168,53 @@ impl PlanCache {
     pub(crate) fn put(&self, shape: &Shape, known: Known) {
         self.shapes
             .insert(shape.key.clone().into_boxed_slice(), known);
+    }
+}
+
+impl PlanCache {
+    /// The shape and the parameters of a text whose spelling is known.
+    pub(crate) fn spelled<'t>(
+        &self,
+        text: &'t str,
+        options: &ParseOptions,
+    ) -> Option<(Arc<Shaped>, Vec<TermRef<'t>>)> {
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        let Some(Known::Spelled(texts)) = self.shapes.get(&spelling_key(text)[..]) else {
+            return None;
+        };
+        texts.iter().find_map(|known| {
+            let parameters = known.spelling.parameters(text, options)?;
+            Some((Arc::clone(&known.shaped), parameters))
+        })
+    }
+
+    /// Remembers how a text of a known shape is spelled, if it is the second of that hash.
+    pub(crate) fn spell(
+        &self,
+        text: &str,
+        shape: &Shape,
+        options: &ParseOptions,
+        shaped: &Arc<Shaped>,
+    ) {
+        let Some(spelling) = Spelling::new(text, shape, options) else {
+            return;
+        };
+        let key = spelling_key(text);
+        let known = match self.shapes.get(&key[..]) {
+            None => return self.shapes.insert(key.into(), Known::Seen),
+            Some(Known::Spelled(texts)) => texts,
+            Some(_) => Arc::default(),
+        };
+        let is_other = |known: &&Spelled| known.spelling.parameters(text, options).is_none();
+        let new = Spelled {
+            spelling: Arc::new(spelling),
+            shaped: Arc::clone(shaped),
+        };
+        let others = known.iter().filter(is_other).take(SPELLINGS_MAX - 1);
+        let texts = std::iter::once(new).chain(others.cloned()).collect();
+        self.shapes.insert(key.into(), Known::Spelled(texts));
     }
 }
 
@@ -197,7 +290,7 @@ impl Shaped {
         &self,
         context: &Context,
         graph: Arc<Graph>,
-        terms: &[Term],
+        terms: &[TermRef<'_>],
     ) -> Result<Option<Query>, QueryError> {
         let Some(constants) = self.constants(&graph, terms)? else {
             return Ok(None);
@@ -220,13 +313,12 @@ impl Shaped {
     fn constants(
         &self,
         graph: &Graph,
-        terms: &[Term],
+        terms: &[TermRef<'_>],
     ) -> Result<Option<Vec<Option<VertexId>>>, QueryError> {
         let mut constants = self.constants.clone();
         let mut found = Vec::with_capacity(terms.len());
         if !terms.is_empty() {
-            let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
-            graph.dictionary.ids(&terms, &mut found)?;
+            graph.dictionary.ids(terms, &mut found)?;
         }
         if found.contains(&None) {
             return Ok(None);

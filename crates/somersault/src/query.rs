@@ -18,7 +18,7 @@ use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanOptions, Planner};
 use ::query::shape::Shape;
 use ::query::statistics::DegreeQuestion;
-use oxrdf::{NamedNode, Term};
+use oxrdf::{NamedNode, Term, TermRef};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -113,17 +113,26 @@ impl Query {
     pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
         let context = Context::enter(database, request);
         let options = parse_options(request.base, database.options().text_max_bytes);
+        let cache = database.plan_cache().filter(|_| is_plain(request));
+        if let Some(cache) = cache
+            && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
+            && let Some(query) = shaped.query(&context, database.graph(), &parameters)?
+        {
+            cache.count(true);
+            cache.count_spelled();
+            return Ok(query);
+        }
         let scanned = ::query::scan(request.text, &options)?;
-        let shape = database.plan_cache().filter(|_| is_plain(request));
-        let shape = shape.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
+        let shape = cache.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
         let Some((cache, shape)) = shape else {
             let parsed = parse(&scanned, request, &options)?;
             return context.plan(database.graph(), &parsed);
         };
         let known = cache.get(&shape);
         if let Some(Known::Planned(shaped)) = &known
-            && let Some(query) = shaped.query(&context, database.graph(), &shape.parameters)?
+            && let Some(query) = shaped.query(&context, database.graph(), &shape.terms())?
         {
+            cache.spell(request.text, &shape, &options, shaped);
             cache.count(true);
             return Ok(query);
         }
@@ -142,7 +151,7 @@ impl Query {
                     },
                 );
             }
-            Some(Known::Refused | Known::Planned(_)) => {}
+            Some(Known::Refused | Known::Planned(_) | Known::Spelled(_)) => {}
         }
         Ok(query)
     }
@@ -155,20 +164,37 @@ impl Query {
             return None;
         }
         let options = parse_options(request.base, database.options().text_max_bytes);
+        if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
+            let query = Query::light(database, request, &shaped, &parameters)?;
+            cache.count_spelled();
+            return Some(query);
+        }
         let shape = Shape::of_text(request.text, &options)?;
         let Some(Known::Planned(shaped)) = cache.get(&shape) else {
             return None;
         };
+        let query = Query::light(database, request, &shaped, &shape.terms())?;
+        cache.spell(request.text, &shape, &options, &shaped);
+        Some(query)
+    }
+
+    /// The query of a known shape with these parameters, if its walk is light.
+    fn light(
+        database: &Database,
+        request: &Request<'_>,
+        shaped: &Shaped,
+        parameters: &[TermRef<'_>],
+    ) -> Option<Query> {
         if !shaped.is_local() {
             return None;
         }
         let context = Context::enter(database, request);
-        let query = shaped.query(&context, database.graph(), &shape.parameters);
+        let query = shaped.query(&context, database.graph(), parameters);
         let query = query.ok()??;
         if query.plan.weight == Weight::Heavy {
             return None;
         }
-        cache.count(true);
+        database.plan_cache()?.count(true);
         Some(query)
     }
 

@@ -16,6 +16,7 @@ mod reference;
 mod refusals;
 mod shape;
 mod sizes;
+mod spelling;
 
 /// The variables that solutions of a group may bind.
 fn slots_of_group(group: &crate::algebra::Group) -> Vec<crate::plan::Slot> {

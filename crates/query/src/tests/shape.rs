@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const PROLOGUE: &str =
     "PREFIX : <http://e/> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> ";
 
-fn shape(text: &str, options: &ParseOptions) -> Option<Shape> {
+pub(super) fn shape(text: &str, options: &ParseOptions) -> Option<Shape> {
     Shape::of(&crate::scan(text, options).ok()?, options)
 }
 
@@ -130,7 +130,7 @@ fn a_parameter_that_stands_elsewhere_too_has_no_template() {
     }
 }
 
-fn queries(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(super) fn queries(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
