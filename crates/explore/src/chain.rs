@@ -130,7 +130,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         for step in &block.steps()[steps.clone()] {
             stages.push(Stage {
                 operator: Operator::new(&step.policy, context.limits),
-                carried: &step.carried,
+                carried: block.carried(step),
                 input: Chunk::with_columns(width, columns),
                 active: false,
             });
@@ -169,7 +169,11 @@ impl<'p, 'a> Chain<'p, 'a> {
             open: false,
             asks,
             answered: false,
-            pass: Chunk::with_columns(width, before),
+            pass: if stages.is_empty() {
+                Chunk::with_columns(width, before)
+            } else {
+                Chunk::new()
+            },
             capacity,
             capacity_first: capacity,
             profile: vec![StepProfile::default(); stages.len()],
@@ -180,16 +184,15 @@ impl<'p, 'a> Chain<'p, 'a> {
         }
     }
 
-    /// Puts the unit row before the first step.
-    pub(crate) fn begin(&mut self, width: usize) {
-        let unit = Chunk::unit(width);
+    /// Puts the unit row before the first step. Asserts that the rows that come in have no columns.
+    pub(crate) fn begin(&mut self) {
         match self.stages.first_mut() {
             Some(first) if self.live == 0 => {
-                first.input = unit;
+                first.input.make_unit();
                 first.active = true;
             }
             Some(_) => {}
-            None => self.pass = unit,
+            None => self.pass.make_unit(),
         }
     }
 
@@ -236,6 +239,11 @@ impl<'p, 'a> Chain<'p, 'a> {
     /// The counters of the steps.
     pub(crate) fn profile(&self) -> &[StepProfile] {
         &self.profile
+    }
+
+    /// The counters of the steps, when the walk is over.
+    pub(crate) fn into_profile(self) -> Vec<StepProfile> {
+        self.profile
     }
 
     /// Says how many rows chunks should have at most, unless the chain starts small by itself.

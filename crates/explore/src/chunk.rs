@@ -52,12 +52,13 @@ impl Chunk {
         chunk
     }
 
-    /// The table a walk starts with: one row, no columns.
-    pub(crate) fn unit(width: usize) -> Chunk {
-        Chunk {
-            rows: 1,
-            columns: vec![Column::default(); width],
-        }
+    /// Makes an empty chunk without columns the table that a walk starts with: one row.
+    pub(crate) fn make_unit(&mut self) {
+        assert!(
+            self.columns.iter().all(|column| !column.live),
+            "a walk starts without columns"
+        );
+        self.rows = 1;
     }
 
     /// Bytes of a chunk of `width` slots besides its cells.
@@ -161,8 +162,9 @@ impl Chunk {
     pub(crate) fn gather(&mut self, from: &Chunk, slots: &[Slot], positions: &[u32]) {
         for &slot in slots {
             let cells = from.live(slot);
-            self.cells_mut(slot)
-                .extend(positions.iter().map(|&row| cells[row as usize]));
+            let into = self.cells_mut(slot);
+            make_room(into, positions.len());
+            into.extend(positions.iter().map(|&row| cells[row as usize]));
         }
     }
 
@@ -222,5 +224,16 @@ impl Chunk {
                 column.cells.is_empty()
             }
         })
+    }
+}
+
+/// Makes room in a column: at first what is asked for, because most columns of light queries hold a few
+/// rows in all; then a whole chunk, instead of growing piece by piece.
+pub(crate) fn make_room(cells: &mut Vec<VertexId>, more: usize) {
+    let needed = cells.len() + more;
+    if cells.capacity() == 0 {
+        cells.reserve_exact(more);
+    } else if cells.capacity() < needed {
+        cells.reserve_exact(needed.next_power_of_two().max(ROWS) - cells.len());
     }
 }

@@ -33,6 +33,7 @@ use crate::step::order::OrderPolicy;
 use crate::step::slice::SlicePolicy;
 use query::plan::{Action, Form, Plan, Slot, Step};
 use rdf::{Lexicon, VertexId};
+use std::ops::Range;
 use store::view::GraphView;
 
 /// Steps that are prepared between two looks at the limits.
@@ -57,8 +58,8 @@ pub(crate) struct PreparedStep<'a> {
     pub(crate) policy: Policy<'a>,
     /// The columns alive after it.
     pub(crate) keep: &'a [Slot],
-    /// Those of them that were alive before it.
-    pub(crate) carried: Vec<Slot>,
+    /// Those of them that were alive before it: a part of [`Block::carried`].
+    carried: Range<usize>,
 }
 
 /// Prepares a plan for a view. `constants` gives for each constant of the plan the id that the
@@ -80,8 +81,10 @@ pub fn prepare<'a, V: GraphView>(
         Some(id) => Ok(*id),
         None => locals.id_of(term.as_ref()),
     };
-    let resolved = plan.constants.iter().zip(constants).map(resolve);
-    let ids: Vec<VertexId> = resolved.collect::<Result<_, WalkError>>()?;
+    let mut ids = Vec::with_capacity(constants.len());
+    for constant in plan.constants.iter().zip(constants) {
+        ids.push(resolve(constant)?);
+    }
     let dataset = Dataset::new(&plan.dataset, &ids);
     let mut builder = Builder {
         plan,
@@ -113,6 +116,8 @@ pub fn prepare<'a, V: GraphView>(
 /// Steps that are walked as one chain: the plan's own, or those that a step of it holds.
 pub(crate) struct Block<'a> {
     steps: Vec<PreparedStep<'a>>,
+    /// The columns that the steps pass on, step by step.
+    carried: Vec<Slot>,
     /// The columns of the rows that come in.
     before: Vec<Slot>,
     /// The first step that looks at rows together, or the number of steps.
@@ -123,6 +128,11 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
         &self.steps
+    }
+
+    /// The columns that a step passes on.
+    pub(crate) fn carried(&self, step: &PreparedStep<'a>) -> &[Slot] {
+        &self.carried[step.carried.clone()]
     }
 
     /// The columns of the rows that come to a step.
@@ -260,6 +270,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
         let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());
         let mut fused = Vec::new();
+        let mut carried = Vec::with_capacity(plan.iter().map(|step| step.keep.len()).sum());
         let mut is_dead = false;
         self.cells += before.len();
         for (at, step) in plan.iter().enumerate() {
@@ -280,21 +291,25 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 Action::Aggregate { .. } | Action::Count { .. } => false,
                 _ => is_dead,
             };
-            let mut carried = step.keep.clone();
-            carried.retain(|slot| live.contains(slot));
-            step.action
-                .for_each_write(&mut |new| carried.retain(|slot| *slot != new));
+            let first = carried.len();
+            carried.extend(step.keep.iter().filter(|slot| live.contains(slot)));
+            step.action.for_each_write(&mut |new| {
+                if let Some(at) = carried[first..].iter().position(|slot| *slot == new) {
+                    carried.remove(first + at);
+                }
+            });
             self.cells += step.keep.len();
             steps.push(PreparedStep {
                 policy,
                 keep: &step.keep,
-                carried,
+                carried: first..carried.len(),
             });
         }
         let is_global = |step: &PreparedStep<'_>| step.policy.is_global();
         let cut = steps.iter().position(is_global).unwrap_or(steps.len());
         Ok(Block {
             steps,
+            carried,
             before,
             cut,
             is_top: false,

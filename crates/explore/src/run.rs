@@ -37,7 +37,7 @@ pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
             }
         }
     }
-    Ok(walk.profile().to_vec())
+    Ok(walk.into_profile())
 }
 
 /// Folds rows into a number that does not depend on their order: what a benchmark does with rows.

@@ -77,7 +77,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             chunk_rows: options.chunk_rows,
         };
         let mut walk = Walk::over_steps(context, 0..prepared.steps().len(), options);
-        walk.chain.begin(prepared.width());
+        walk.chain.begin();
         walk
     }
 
@@ -105,7 +105,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             Operator::Set(expansion) => expansion.restrict(range),
             _ => unreachable!("a seed is a set"),
         }
-        walk.chain.begin(prepared.width());
+        walk.chain.begin();
         walk
     }
 
@@ -164,6 +164,11 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// step's own blocks do is counted as the step's.
     pub fn profile(&self) -> &[StepProfile] {
         self.chain.profile()
+    }
+
+    /// The counters, when the walk is over.
+    pub fn into_profile(self) -> Vec<StepProfile> {
+        self.chain.into_profile()
     }
 
     /// The number in the plan of the first step walked.

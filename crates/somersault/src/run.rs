@@ -247,7 +247,7 @@ impl Run<'_, '_> {
                 }
             }
         }
-        Ok(walk.profile().to_vec())
+        Ok(walk.into_profile())
     }
 
     fn shared(
@@ -365,7 +365,7 @@ impl Run<'_, '_> {
                 Status::Pending(_) => unreachable!("a local view answers at once"),
             }
         }
-        Ok(tail.profile().to_vec())
+        Ok(tail.into_profile())
     }
 
     fn options<'c>(&self, clock: &'c (dyn Fn() -> u64 + Sync)) -> Options<'c> {

@@ -245,7 +245,7 @@ impl<'p, 'a> Making<'p, 'a> {
             ..Options::default()
         };
         let mut chain = Chain::new(context, block, 0..block.steps().len(), options);
-        chain.begin(context.prepared.width());
+        chain.begin();
         Making {
             chain,
             chunk: Chunk::new(),

@@ -10,7 +10,7 @@
 //! key for keys in order; 1 ns a row for the copies.
 
 use super::{Context, Flow, Turn};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, make_room};
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
@@ -78,6 +78,8 @@ impl Expander {
             Some(slot) => output.take(slot),
             None => std::mem::take(&mut self.graphs),
         };
+        let room = lists.total_edges().min(rows_max as u64) as usize;
+        make_room(&mut neighbours, room);
         let wanted = targets.binds_graph.then_some(&mut graphs);
         let done = lists.expand(
             &mut self.cursor,
@@ -150,6 +152,16 @@ impl Expander {
     }
 }
 
+/// Whether these are the lists of so many rows, one row of each in order: the columns of the input are
+/// then those of the output. So it is where every vertex has one name, one address and so on.
+fn is_each_once(lists: &[u32], rows: u64) -> bool {
+    lists.len() as u64 == rows
+        && lists
+            .iter()
+            .enumerate()
+            .all(|(at, &list)| at == list as usize)
+}
+
 /// The state of one walk.
 pub(crate) struct ListExpansion<'p, 'a> {
     policy: &'p ListPolicy,
@@ -176,7 +188,8 @@ impl<'a> ListExpansion<'_, 'a> {
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
         let policy = self.policy;
-        if !self.asked {
+        let begins = !self.asked;
+        if begins {
             let keys = flow.input.live(policy.from);
             let graphs = context.prepared.dataset().graphs(policy.scope);
             match context
@@ -198,9 +211,13 @@ impl<'a> ListExpansion<'_, 'a> {
             let done = self
                 .expander
                 .expand(&self.lists, policy.targets, room, flow.output)?;
-            flow.output
-                .gather(flow.input, flow.carried, &self.expander.rows);
-            flow.output.add_rows(self.expander.rows.len() as u64)?;
+            if begins && done && is_each_once(&self.expander.rows, flow.input.rows()) {
+                flow.output.absorb(flow.input, flow.carried)?;
+            } else {
+                let rows = &self.expander.rows;
+                flow.output.gather(flow.input, flow.carried, rows);
+                flow.output.add_rows(rows.len() as u64)?;
+            }
             done
         };
         self.asked = !done;

@@ -247,24 +247,25 @@ pub(crate) enum Turn {
     Satisfied,
 }
 
-/// A policy and the state of one walk.
+/// A policy and the state of one walk. What is large and rarely stands in a light query is boxed: an
+/// operator is moved into its chain, and all are as large as the largest.
 pub(crate) enum Operator<'p, 'a> {
     Nothing,
     Pass,
     Set(set::SetExpansion<'p, 'a>),
-    Keys(keys::KeysExpansion<'p, 'a>),
+    Keys(Box<keys::KeysExpansion<'p, 'a>>),
     List(list::ListExpansion<'p, 'a>),
     Intersect(Box<intersect::Intersection<'p, 'a>>),
-    OneList(one_list::OneListExpansion<'p, 'a>),
-    Groups(groups::GroupsExpansion<'p, 'a>),
+    OneList(Box<one_list::OneListExpansion<'p, 'a>>),
+    Groups(Box<groups::GroupsExpansion<'p, 'a>>),
     Predicates(predicates::PredicatesExpansion<'p>),
     InSet(in_lists::SetCheck<'p, 'a>),
     InLists(in_lists::ListsCheck<'p, 'a>),
-    InGroups(in_groups::GroupsCheck<'p, 'a>),
+    InGroups(Box<in_groups::GroupsCheck<'p, 'a>>),
     Same(filter::SameCheck),
-    Filter(filter::FilterCheck<'p>),
+    Filter(Box<filter::FilterCheck<'p>>),
     Distinct(distinct::DistinctCheck<'a>),
-    Order(order::Ordering<'p, 'a>),
+    Order(Box<order::Ordering<'p, 'a>>),
     Slice(slice::Slicing),
     Count(count::Counting<'p, 'a>),
     Aggregate(Box<aggregate::Aggregation<'p, 'a>>),
@@ -287,25 +288,33 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Nothing => Operator::Nothing,
             Policy::Pass => Operator::Pass,
             Policy::Set(policy) => Operator::Set(set::SetExpansion::new(policy)),
-            Policy::Keys(policy) => Operator::Keys(keys::KeysExpansion::new(policy)),
+            Policy::Keys(policy) => Operator::Keys(Box::new(keys::KeysExpansion::new(policy))),
             Policy::List(policy) => Operator::List(list::ListExpansion::new(policy)),
             Policy::Intersect(policy) => {
                 Operator::Intersect(Box::new(intersect::Intersection::new(policy)))
             }
-            Policy::OneList(policy) => Operator::OneList(one_list::OneListExpansion::new(policy)),
-            Policy::Groups(policy) => Operator::Groups(groups::GroupsExpansion::new(policy)),
+            Policy::OneList(policy) => {
+                Operator::OneList(Box::new(one_list::OneListExpansion::new(policy)))
+            }
+            Policy::Groups(policy) => {
+                Operator::Groups(Box::new(groups::GroupsExpansion::new(policy)))
+            }
             Policy::Predicates(policy) => {
                 Operator::Predicates(predicates::PredicatesExpansion::new(policy))
             }
             Policy::InSet(slot, set) => Operator::InSet(in_lists::SetCheck::new(*slot, set)),
             Policy::InLists(policy) => Operator::InLists(in_lists::ListsCheck::new(policy)),
-            Policy::InGroups(policy) => Operator::InGroups(in_groups::GroupsCheck::new(policy)),
+            Policy::InGroups(policy) => {
+                Operator::InGroups(Box::new(in_groups::GroupsCheck::new(policy)))
+            }
             Policy::Same(left, right) => Operator::Same(filter::SameCheck::new(*left, *right)),
-            Policy::Filter(policy) => Operator::Filter(filter::FilterCheck::new(policy)),
+            Policy::Filter(policy) => Operator::Filter(Box::new(filter::FilterCheck::new(policy))),
             Policy::Distinct(columns) => {
                 Operator::Distinct(distinct::DistinctCheck::new(columns, limits))
             }
-            Policy::Order(policy) => Operator::Order(order::Ordering::new(policy, limits)),
+            Policy::Order(policy) => {
+                Operator::Order(Box::new(order::Ordering::new(policy, limits)))
+            }
             Policy::Slice(policy) => Operator::Slice(slice::Slicing::new(*policy)),
             Policy::Count(policy) => Operator::Count(count::Counting::new(policy, limits)),
             Policy::Aggregate(policy) => {
