@@ -11,7 +11,7 @@ use super::limits::{Limit, Limits};
 use super::token::{Token, TokenKind, Tokens};
 use super::{GuardError, Problem};
 use crate::position::Position;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// What a term counts that the text does not write, as a blank node, besides its bytes.
 const UNWRITTEN: u64 = 40;

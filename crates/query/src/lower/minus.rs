@@ -25,9 +25,9 @@ use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
+use hashbrown::HashMap;
 use spargebra::algebra::GraphPattern;
 use spargebra::term::{TermPattern, TriplePattern};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 impl Lowering<'_> {

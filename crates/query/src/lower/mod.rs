@@ -46,9 +46,9 @@ use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{ParseError, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
+use hashbrown::{HashMap, HashSet};
 use names::{Scope, Slots};
 use oxrdf::Term;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What is built while walking the algebra.

@@ -14,8 +14,8 @@ use crate::guard::limits::Limit;
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::Slot;
 use crate::position::Position;
+use hashbrown::{HashMap, HashSet};
 use oxrdf::{BlankNode, Variable};
-use std::collections::{HashMap, HashSet};
 
 /// A set of slots.
 #[derive(Clone, Debug, Default)]

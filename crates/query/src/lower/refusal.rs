@@ -174,8 +174,11 @@ fn misplaced(tokens: &Tokens<'_>) -> Option<Token> {
 pub(crate) fn prefixes(tokens: &Tokens<'_>, options: &ParseOptions) -> Vec<(String, String)> {
     let mut prefixes = options.prefixes.clone();
     for triple in tokens.tokens.windows(3) {
+        if triple[0].kind != TokenKind::Word || triple[2].kind != TokenKind::Iri {
+            continue;
+        }
         let [keyword, name, iri] = [triple[0], triple[1], triple[2]].map(|t| tokens.slice(t));
-        if !keyword.eq_ignore_ascii_case("PREFIX") || triple[2].kind != TokenKind::Iri {
+        if !keyword.eq_ignore_ascii_case("PREFIX") {
             continue;
         }
         let iri = &iri[1..iri.len() - 1];

@@ -14,8 +14,8 @@ use super::slots::Slots;
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
 use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};
+use hashbrown::{HashMap, HashSet};
 use rdf::Direction;
-use std::collections::{HashMap, HashSet};
 
 /// What all blocks of one plan share.
 pub(super) struct Planning<'p> {

@@ -4,7 +4,8 @@
 //! of a subset do not depend on its order (see [`super::problem`]) and a step's cost depends only on
 //! the rows, on what is bound, and on which column is sorted; the last is kept with the best walk,
 //! which is the one approximation. At most 4,096 subsets with 12 extensions each; rows and star
-//! solutions are worked out once a subset.
+//! solutions are worked out once a subset. A walk that always takes the cheapest step comes first: what
+//! costs more than it need not be looked at.
 
 use super::access::{self, Flow};
 use super::order::{Component, Ordered, keys};
@@ -23,55 +24,95 @@ struct Best {
     leading: Option<Slot>,
 }
 
+impl Best {
+    /// To no pattern.
+    const EMPTY: Best = Best {
+        cost: 0.0,
+        last: 0,
+        leading: None,
+    };
+}
+
 /// Dynamic programming over the connected subsets of up to 12 patterns.
 pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
     let mut subsets = Subsets::new(problem, patterns);
     let full = (1_usize << patterns.len()) - 1;
-    let mut best: Vec<Option<Best>> = vec![None; full + 1];
-    best[0] = Some(Best {
-        cost: 0.0,
-        last: 0,
-        leading: None,
+    let enough = nearest(&mut subsets, full);
+    let mut best = walks(&mut subsets, full, enough);
+    // The kept column may have cost the walk of `enough` its place.
+    if best[full].is_none_or(|found| found.cost > enough) {
+        best = walks(&mut subsets, full, f64::INFINITY);
+    }
+    let order = order_of(&best, full);
+    debug_assert_eq!(
+        order,
+        order_of(&walks(&mut subsets, full, f64::INFINITY), full),
+        "what is left out changes nothing"
+    );
+    let ordered = order.into_iter().map(|(at, subset)| Ordered {
+        pattern: patterns[at],
+        rows: subsets.unfiltered(subset),
+        keys: subsets.keys[at],
+        begins: false,
     });
-    for subset in 0..full {
-        let Some(here) = best[subset] else { continue };
-        let bound = subsets.bound[subset];
-        for at in subsets.extensions(subset) {
-            let next = subset | 1 << at;
-            let flow = Flow {
-                rows_in: subsets.rows(subset),
-                rows_out: subsets.rows(next),
-                leading: here.leading,
-            };
-            let (cost, leading) = subsets.step(at, bound, flow);
-            let cost = here.cost + cost;
-            if best[next].is_none_or(|known| cost < known.cost) {
-                best[next] = Some(Best {
-                    cost,
-                    last: at,
-                    leading,
-                });
-            }
-        }
-    }
-    let mut order = Vec::with_capacity(patterns.len());
-    let mut subset = full;
-    while subset != 0 {
-        let at = best[subset].expect("subsets of a walk were reached").last;
-        order.push(Ordered {
-            pattern: patterns[at],
-            rows: subsets.unfiltered(subset),
-            keys: subsets.keys[at],
-            begins: false,
-        });
-        subset &= !(1 << at);
-    }
-    order.reverse();
+    let order = ordered.collect();
     Component {
         order,
         cost: best[full].expect("the component is connected").cost,
         rows: subsets.rows(full),
     }
+}
+
+/// The best walk to all patterns: each with the subset that it completes.
+fn order_of(best: &[Option<Best>], full: usize) -> Vec<(usize, usize)> {
+    let mut order = Vec::new();
+    let mut subset = full;
+    while subset != 0 {
+        let at = best[subset].expect("subsets of a walk were reached").last;
+        order.push((at, subset));
+        subset &= !(1 << at);
+    }
+    order.reverse();
+    order
+}
+
+/// The cost of the walk that always takes the cheapest step.
+fn nearest(subsets: &mut Subsets<'_>, full: usize) -> f64 {
+    let mut here = Best::EMPTY;
+    let mut subset = 0;
+    while subset != full {
+        let mut nearest: Option<Best> = None;
+        subsets.for_each_step(subset, here, &mut |_, step| {
+            if nearest.is_none_or(|known| step.cost < known.cost) {
+                nearest = Some(step);
+            }
+        });
+        here = nearest.expect("something may always come next");
+        subset |= 1 << here.last;
+    }
+    here.cost
+}
+
+/// By subset the best walk to it, unless that costs more than `enough`.
+///
+/// No step costs less than nothing, so what is left out is part of no walk to all patterns that costs
+/// `enough` or less, and what is kept is what would be kept without the limit. A selective pattern among
+/// many thus leaves little to look at: the subsets without it are dear.
+fn walks(subsets: &mut Subsets<'_>, full: usize, enough: f64) -> Vec<Option<Best>> {
+    let mut best: Vec<Option<Best>> = vec![None; full + 1];
+    best[0] = Some(Best::EMPTY);
+    for subset in 0..full {
+        let Some(here) = best[subset] else { continue };
+        if here.cost > enough {
+            continue;
+        }
+        subsets.for_each_step(subset, here, &mut |next, step| {
+            if best[next].is_none_or(|known| step.cost < known.cost) {
+                best[next] = Some(step);
+            }
+        });
+    }
+    best
 }
 
 /// Rows of subsets of one small component, each worked out once.
@@ -82,6 +123,8 @@ struct Subsets<'p> {
     local: Vec<usize>,
     /// By pattern: its variables.
     variables: Vec<u64>,
+    /// By pattern: its variables, one by one.
+    places: Vec<Vec<(Slot, u64)>>,
     /// By subset: the variables that it binds.
     bound: Vec<u64>,
     rows: Vec<f64>,
@@ -91,6 +134,8 @@ struct Subsets<'p> {
     keys: Vec<Direction>,
     /// Filters within the component.
     filters: Vec<(u64, f64)>,
+    /// What may come next; memory for the next subset.
+    extensions: Vec<usize>,
 }
 
 impl<'p> Subsets<'p> {
@@ -111,6 +156,12 @@ impl<'p> Subsets<'p> {
             .iter()
             .map(|&pattern| bits(&problem.patterns[pattern].variables).unwrap_or(0))
             .collect();
+        let places = patterns.iter().map(|&pattern| {
+            let variables = problem.patterns[pattern].variables.iter();
+            let place = |&v: &usize| Some((problem.slots[v], 1 << local.binary_search(&v).ok()?));
+            variables.filter_map(place).collect()
+        });
+        let places = places.collect();
         let arrived = local.iter().enumerate();
         let arrived = arrived.filter(|(_, variable)| problem.arrived[**variable]);
         let arrived = arrived.fold(0, |bits, (at, _)| bits | 1_u64 << at);
@@ -123,6 +174,7 @@ impl<'p> Subsets<'p> {
         let filters = filters.filter_map(|f| Some((bits(&f.variables)?, f.selectivity)));
         Subsets {
             filters: filters.collect(),
+            extensions: Vec::with_capacity(patterns.len()),
             contributions: local
                 .iter()
                 .map(|&variable| Contributions::new(problem, patterns, variable))
@@ -132,6 +184,7 @@ impl<'p> Subsets<'p> {
             problem,
             patterns,
             variables,
+            places,
             bound,
             local,
         }
@@ -171,9 +224,37 @@ impl<'p> Subsets<'p> {
         self.unfiltered(subset) * share
     }
 
+    /// Shows what a walk may come to next: the subset, and the walk to it.
+    fn for_each_step(&mut self, subset: usize, here: Best, each: &mut impl FnMut(usize, Best)) {
+        let bound = self.bound[subset];
+        let rows_in = self.rows(subset);
+        let mut extensions = std::mem::take(&mut self.extensions);
+        self.extend(subset, &mut extensions);
+        for &at in &extensions {
+            let next = subset | 1 << at;
+            let flow = Flow {
+                rows_in,
+                rows_out: self.rows(next),
+                leading: here.leading,
+            };
+            let (cost, leading) = self.step(at, bound, flow);
+            let cost = here.cost + cost;
+            let last = at;
+            each(
+                next,
+                Best {
+                    cost,
+                    last,
+                    leading,
+                },
+            );
+        }
+        self.extensions = extensions;
+    }
+
     /// What may come next: what is linked to the walk and has what it needs. Where nothing is both (all
     /// that links a triple term to the table may be one of its parts), what has what it needs.
-    fn extensions(&self, subset: usize) -> Vec<usize> {
+    fn extend(&self, subset: usize, next: &mut Vec<usize>) {
         let bound = self.bound[subset];
         let left = || (0..self.patterns.len()).filter(move |at| subset & 1 << at == 0);
         let is_ready = |at: &usize| {
@@ -185,26 +266,20 @@ impl<'p> Subsets<'p> {
             bound & self.variables[*at] != 0
                 || subset == 0 && (bound == 0 || self.variables[*at] == 0)
         };
-        let both: Vec<usize> = left().filter(is_linked).filter(is_ready).collect();
-        if !both.is_empty() {
-            return both;
+        next.clear();
+        next.extend(left().filter(is_linked).filter(is_ready));
+        if next.is_empty() {
+            next.extend(left().filter(is_ready));
         }
-        let ready: Vec<usize> = left().filter(is_ready).collect();
-        if ready.is_empty() {
-            return left().collect();
+        if next.is_empty() {
+            next.extend(left());
         }
-        ready
     }
 
     /// Whether an item's variable is among these.
     fn is_bound(&self, at: usize, bound: u64, slot: Slot) -> bool {
-        let problem = self.problem;
-        let sized = &problem.patterns[self.patterns[at]];
-        let variable = sized.variables.iter().find(|&&v| problem.slots[v] == slot);
-        variable.is_some_and(|v| {
-            let local = self.local.binary_search(v);
-            local.is_ok_and(|local| bound & 1 << local != 0)
-        })
+        let mut places = self.places[at].iter();
+        places.any(|(of, bit)| *of == slot && bound & bit != 0)
     }
 
     fn step(&self, at: usize, bound: u64, flow: Flow) -> (f64, Option<Slot>) {
@@ -225,6 +300,8 @@ struct Contributions {
     patterns: Vec<(usize, Vec<usize>, Uses)>,
     /// By subset of those patterns.
     known: Vec<f64>,
+    /// The demands of one of those subsets; memory for the next.
+    demands: Vec<usize>,
 }
 
 impl Contributions {
@@ -243,6 +320,7 @@ impl Contributions {
             variable,
             known: vec![f64::NAN; 1 << patterns.len()],
             patterns,
+            demands: Vec::new(),
         }
     }
 
@@ -253,13 +331,14 @@ impl Contributions {
             number |= usize::from(chosen(bit)) << at;
         }
         if self.known[number].is_nan() {
-            let mut demands = Vec::with_capacity(self.patterns.len() + 1);
+            let demands = &mut self.demands;
+            demands.clear();
             let mut uses = Uses::default();
             for (_, of, more) in self.patterns.iter().filter(|(bit, ..)| chosen(bit)) {
                 demands.extend_from_slice(of);
                 uses = uses.plus(*more);
             }
-            let solutions = problem.stars[self.variable].solutions(&demands);
+            let solutions = problem.stars[self.variable].solutions(demands);
             self.known[number] =
                 problem.contribution(self.variable, solutions, !demands.is_empty(), uses);
         }

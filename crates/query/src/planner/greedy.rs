@@ -10,8 +10,9 @@ use super::order::{Component, Ordered, keys};
 use super::problem::{Problem, Uses};
 use super::star::StarState;
 use crate::plan::Slot;
+use hashbrown::{HashMap, HashSet};
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::BinaryHeap;
 
 /// A pattern that could come next: by how much it multiplies the rows.
 #[derive(Clone, Copy, PartialEq)]

@@ -9,8 +9,8 @@
 
 use super::star::Demand;
 use crate::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
+use hashbrown::HashMap;
 use rdf::{Direction, VertexId};
-use std::collections::HashMap;
 
 /// The sets of one direction.
 #[derive(Clone, Debug, Default)]

@@ -27,8 +27,8 @@ use crate::algebra::Pattern;
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};
 use crate::statistics::DegreeQuestion;
+use hashbrown::{HashMap, HashSet};
 use rdf::{Direction, VertexId};
-use std::collections::{HashMap, HashSet};
 
 /// What is to be joined.
 #[derive(Clone, Debug)]

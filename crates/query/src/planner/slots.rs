@@ -1,12 +1,15 @@
 //! Sets of slots, as bits: a plan has few slots, and the planner copies and intersects such sets for
-//! every block.
+//! every block. The first 64 slots, which are all that most plans have, take no memory of their own.
 
 use crate::plan::Slot;
 
 /// A set of slots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    words: Vec<u64>,
+    /// Slots 0 to 63.
+    first: u64,
+    /// 64 further ones each.
+    others: Vec<u64>,
 }
 
 impl Slots {
@@ -14,54 +17,75 @@ impl Slots {
         (usize::from(slot.0) / 64, 1 << (slot.0 % 64))
     }
 
+    fn word(&self, at: usize) -> u64 {
+        match at.checked_sub(1) {
+            None => self.first,
+            Some(at) => self.others.get(at).copied().unwrap_or(0),
+        }
+    }
+
     /// Adds a slot; says whether it is new.
     pub(super) fn insert(&mut self, slot: Slot) -> bool {
         let (at, bit) = Slots::place(slot);
-        if at >= self.words.len() {
-            self.words.resize(at + 1, 0);
-        }
-        let is_new = self.words[at] & bit == 0;
-        self.words[at] |= bit;
+        let word = match at.checked_sub(1) {
+            None => &mut self.first,
+            Some(at) => {
+                if at >= self.others.len() {
+                    self.others.resize(at + 1, 0);
+                }
+                &mut self.others[at]
+            }
+        };
+        let is_new = *word & bit == 0;
+        *word |= bit;
         is_new
     }
 
     pub(super) fn remove(&mut self, slot: Slot) {
         let (at, bit) = Slots::place(slot);
-        if let Some(word) = self.words.get_mut(at) {
-            *word &= !bit;
+        match at.checked_sub(1) {
+            None => self.first &= !bit,
+            Some(at) => {
+                if let Some(word) = self.others.get_mut(at) {
+                    *word &= !bit;
+                }
+            }
         }
     }
 
     pub(super) fn contains(&self, slot: Slot) -> bool {
         let (at, bit) = Slots::place(slot);
-        self.words.get(at).is_some_and(|word| word & bit != 0)
+        self.word(at) & bit != 0
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.words.iter().all(|word| *word == 0)
+        self.first == 0 && self.others.iter().all(|word| *word == 0)
     }
 
     /// Adds all of another set.
     pub(super) fn add(&mut self, other: &Slots) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        self.first |= other.first;
+        if self.others.len() < other.others.len() {
+            self.others.resize(other.others.len(), 0);
         }
-        for (word, more) in self.words.iter_mut().zip(&other.words) {
+        for (word, more) in self.others.iter_mut().zip(&other.others) {
             *word |= more;
         }
     }
 
     /// Takes all of another set away.
     pub(super) fn subtract(&mut self, other: &Slots) {
-        for (word, less) in self.words.iter_mut().zip(&other.words) {
+        self.first &= !other.first;
+        for (word, less) in self.others.iter_mut().zip(&other.others) {
             *word &= !less;
         }
     }
 
     /// Leaves what is in both.
     pub(super) fn intersect(&mut self, other: &Slots) {
-        self.words.truncate(other.words.len());
-        for (word, with) in self.words.iter_mut().zip(&other.words) {
+        self.first &= other.first;
+        self.others.truncate(other.others.len());
+        for (word, with) in self.others.iter_mut().zip(&other.others) {
             *word &= with;
         }
     }
@@ -88,14 +112,14 @@ impl Slots {
     }
 
     pub(super) fn intersects(&self, other: &Slots) -> bool {
-        let mut words = self.words.iter().zip(&other.words);
-        words.any(|(a, b)| a & b != 0)
+        let mut words = self.others.iter().zip(&other.others);
+        self.first & other.first != 0 || words.any(|(a, b)| a & b != 0)
     }
 
     /// Whether each slot that is in both of the first two is in the third.
     pub(super) fn shared_within(&self, other: &Slots, within: &Slots) -> bool {
-        let mut words = self.words.iter().zip(&other.words).enumerate();
-        words.all(|(at, (a, b))| a & b & !within.words.get(at).copied().unwrap_or(0) == 0)
+        let is_within = |at: usize| self.word(at) & other.word(at) & !within.word(at) == 0;
+        (0..=self.others.len()).all(is_within)
     }
 
     pub(super) fn is_within(&self, other: &Slots) -> bool {
@@ -104,17 +128,28 @@ impl Slots {
 
     /// The slots, ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, word)| {
-            (0..64_u16)
-                .filter(move |bit| word >> bit & 1 == 1)
-                .map(move |bit| Slot(at as u16 * 64 + bit))
-        })
+        (0..=self.others.len())
+            .flat_map(|at| bits(self.word(at)).map(move |bit| Slot(at as u16 * 64 + bit)))
     }
 
     /// The slots, ascending.
     pub(super) fn to_vec(&self) -> Vec<Slot> {
-        self.iter().collect()
+        let words = std::iter::once(&self.first).chain(&self.others);
+        let length: u32 = words.map(|word| word.count_ones()).sum();
+        let mut slots = Vec::with_capacity(length as usize);
+        slots.extend(self.iter());
+        slots
     }
+}
+
+/// The numbers of the bits that are set, ascending.
+fn bits(mut word: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros() as u16;
+        let is_any = word != 0;
+        word &= word.wrapping_sub(1);
+        is_any.then_some(bit)
+    })
 }
 
 impl FromIterator<Slot> for Slots {
@@ -131,6 +166,51 @@ impl Extend<Slot> for Slots {
     fn extend<I: IntoIterator<Item = Slot>>(&mut self, slots: I) {
         for slot in slots {
             self.insert(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn slots(list: &[u16]) -> impl Iterator<Item = Slot> {
+        list.iter().copied().map(Slot)
+    }
+
+    /// What sets of small and of large slots do is what sets do.
+    #[test]
+    fn sets_are_sets() {
+        let lists: [&[u16]; 7] = [
+            &[],
+            &[0],
+            &[3, 5, 63],
+            &[64],
+            &[3, 64, 200],
+            &[5, 63, 127, 128, 1000],
+            &[0, 3, 63, 64, 65, 200],
+        ];
+        for left in lists {
+            for right in lists {
+                let sets = [left, right].map(|list| slots(list).collect::<Slots>());
+                let known = [left, right].map(|list| slots(list).collect::<BTreeSet<Slot>>());
+                let same = |set: Slots, of: Vec<Slot>| {
+                    assert_eq!(set.to_vec(), of, "{left:?} {right:?}");
+                    assert_eq!(set.is_empty(), of.is_empty());
+                    assert!(of.iter().all(|slot| set.contains(*slot)));
+                };
+                let [a, b] = &sets;
+                let [x, y] = &known;
+                same(a.or(b), x.union(y).copied().collect());
+                same(a.and(b), x.intersection(y).copied().collect());
+                same(a.without(b), x.difference(y).copied().collect());
+                assert_eq!(a.intersects(b), !x.is_disjoint(y));
+                assert_eq!(a.is_within(b), x.is_subset(y));
+                let mut less = a.clone();
+                slots(right).for_each(|slot| less.remove(slot));
+                same(less, x.difference(y).copied().collect());
+            }
         }
     }
 }

@@ -230,10 +230,10 @@ impl Star {
             return alone;
         }
         let uses = |direction| {
-            let directions = demands
+            let mut of = demands
                 .iter()
                 .map(|&demand| self.demands[demand].direction());
-            directions.flatten().any(|of| of == direction)
+            of.any(|of| of == Some(direction))
         };
         let used = [uses(Direction::Out), uses(Direction::In)];
         let mut sum = 0.0;
@@ -257,10 +257,16 @@ impl Star {
             return 1.0;
         }
         let fans = |group: &Group| {
-            let of_direction =
-                |&&demand: &&usize| self.demands[demand].direction() == Some(direction);
-            let demands = demands.iter().filter(of_direction);
-            let product: f64 = demands.map(|&demand| group.fans[demand]).product();
+            let mut product = 1.0;
+            for &demand in demands {
+                if self.demands[demand].direction() == Some(direction) {
+                    product *= group.fans[demand];
+                    // Most groups have not all of the predicates.
+                    if product == 0.0 {
+                        break;
+                    }
+                }
+            }
             group.share * product
         };
         block.groups[direction as usize].iter().map(fans).sum()
