@@ -275,7 +275,7 @@ impl Sums {
             if alone > 0 {
                 let edges = set.predicates.iter();
                 let edges = edges.map(|&(name, edges)| (name, share(edges, alone, set.vertices)));
-                self.add(edges.collect(), set.types.iter().copied().collect(), alone);
+                self.add(&edges.collect(), set.types.iter().copied().collect(), alone);
             }
         }
     }
@@ -303,13 +303,13 @@ impl Sums {
             }
         }
         if !predicates.is_empty() {
-            self.add(predicates, types, vertices);
+            self.add(&predicates, types, vertices);
         }
     }
 
     fn add(
         &mut self,
-        predicates: BTreeMap<VertexId, u64>,
+        predicates: &BTreeMap<VertexId, u64>,
         types: BTreeSet<VertexId>,
         vertices: u64,
     ) {

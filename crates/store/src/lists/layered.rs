@@ -8,22 +8,13 @@
 //! all: of the pairs one shares ids, and the others end with a look at their ends. Merging all columns
 //! first, as a reader of neighbours must, took five times as long (2026-11-22).
 
-use super::meet::{ROWS_MAX, codes, meet_codes};
+use super::meet::{ROWS_MAX, Run, codes, meet_runs};
 use super::{Filter, Lists, Meeting};
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::ColumnKind;
 use crate::source::Fault;
 use rdf::VertexId;
 use smallvec::SmallVec;
-
-/// The rows of a list in one column that adds.
-struct Run<'v> {
-    codes: &'v [u32],
-    /// What is to be added to a code.
-    base: u64,
-    /// The first row.
-    start: u64,
-}
 
 /// A list as it stands in all columns.
 #[derive(Default)]
@@ -77,9 +68,7 @@ impl<'v> Lists<'v> {
         for here in &left.adding {
             for there in &right.adding {
                 let before = common.len();
-                let codes = [here.codes, there.codes];
-                let starts = [here.start, there.start];
-                meet_codes(codes, [here.base, there.base], starts, meeting, common);
+                meet_runs(here, there, meeting, common);
                 pairs += usize::from(common.len() > before);
             }
         }

@@ -13,6 +13,7 @@
 //! more ids than there are bits is answered by them alone; of a wider one they are a filter (ids are
 //! folded), and what passes is searched for in the list.
 
+use super::meet::Run;
 use rdf::VertexId;
 
 const WORDS: usize = 1 << 12;
@@ -33,7 +34,8 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Marks the members of a list, which ascend, instead of those of the last one. Not of an empty one.
-    pub(super) fn mark(&mut self, codes: &[u32], base: u64) {
+    pub(super) fn mark(&mut self, list: &Run<'_>) {
+        let Run { codes, base, .. } = *list;
         self.words.resize(WORDS, 0);
         for word in self.touched.drain(..) {
             self.words[usize::from(word)] = 0;
@@ -52,16 +54,11 @@ impl Marks {
 
     /// Appends the ids of another list that the marked one has too, ascending. `marked` is that list, as
     /// it was marked.
-    pub(super) fn common(
-        &self,
-        (marked, base): (&[u32], u64),
-        (codes, other_base): (&[u32], u64),
-        common: &mut Vec<VertexId>,
-    ) {
+    pub(super) fn common(&self, marked: &Run<'_>, read: &Run<'_>, common: &mut Vec<VertexId>) {
         let words: &[u64; WORDS] = self.words.as_slice().try_into().expect("a list was marked");
-        let shift = other_base.wrapping_sub(self.first);
+        let shift = read.base.wrapping_sub(self.first);
         let is_exact = self.span < BITS;
-        for part in codes.chunks(64) {
+        for part in read.codes.chunks(64) {
             let mut hits = 0_u64;
             for (place, &code) in part.iter().enumerate() {
                 let distance = shift.wrapping_add(u64::from(code));
@@ -70,10 +67,11 @@ impl Marks {
                 hits |= (is_there & 1) << place;
             }
             while hits != 0 {
-                let id = other_base.wrapping_add(u64::from(part[hits.trailing_zeros() as usize]));
+                let id = read.id(part[hits.trailing_zeros() as usize]);
                 hits &= hits - 1;
-                if is_exact || marked.binary_search(&((id - base) as u32)).is_ok() {
-                    common.push(VertexId::from_bits(id));
+                let code = (id.bits().wrapping_sub(marked.base)) as u32;
+                if is_exact || marked.codes.binary_search(&code).is_ok() {
+                    common.push(id);
                 }
             }
         }
@@ -111,9 +109,15 @@ mod tests {
             };
             let (marked, codes) = (list(1 + round % 90), list(1 + round % 200));
             let bases = [1 << 33, (1 << 33) + random(400) - 200];
-            marks.mark(&marked, bases[0]);
+            let run = |codes, base| Run {
+                codes,
+                base,
+                start: 0,
+            };
+            let (list, other) = (run(&marked[..], bases[0]), run(&codes[..], bases[1]));
+            marks.mark(&list);
             let mut found = Vec::new();
-            marks.common((&marked, bases[0]), (&codes, bases[1]), &mut found);
+            marks.common(&list, &other, &mut found);
             let members: Vec<u64> = marked
                 .iter()
                 .map(|&code| bases[0] + u64::from(code))

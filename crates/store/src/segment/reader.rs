@@ -185,7 +185,9 @@ impl<'v> Segment<'v> {
             let least = distinct.iter().copied().fold(group[0], VertexId::min);
             let most = distinct.iter().copied().fold(group[0], VertexId::max);
             if !index.may_hold(least, most) {
-                group.iter().for_each(|_| give(0..0));
+                for _ in group {
+                    give(0..0);
+                }
                 continue;
             }
             let mut place = 0;
