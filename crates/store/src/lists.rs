@@ -17,6 +17,7 @@
 //! | one named graph, other merges | none | rows of those graphs, neighbours distinct |
 //! | each (of some) named graph | none | rows of those graphs with the graph |
 
+mod hubs;
 mod layered;
 mod marks;
 mod meet;

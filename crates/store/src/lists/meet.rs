@@ -23,6 +23,7 @@
 //!
 //! Only for columns of one plane; whoever asks has another way for the rest.
 
+use super::hubs::{HUB_ROWS_MIN, HUB_SHARE, Hubs};
 use super::marks::Marks;
 use super::{Columns, Filter, Further, Lists};
 use crate::segment::planes::OnePlane;
@@ -63,6 +64,35 @@ pub struct Meeting {
     /// The lists that were last looked at whether to mark them, by side, and how many were.
     weighed: [(u64, u64); 2],
     weighings: u32,
+    hubs: Hubs,
+    hub_pairs: u32,
+}
+
+impl Meeting {
+    /// Whether one of the lists is a hub's whose marks are kept; then what is common has been appended.
+    #[inline]
+    fn met_a_hub(&mut self, here: &Run<'_>, there: &Run<'_>, common: &mut Vec<VertexId>) -> bool {
+        let (side, hub, list) = if here.codes.len() < there.codes.len() {
+            (1, there, here)
+        } else {
+            (0, here, there)
+        };
+        let length = hub.codes.len();
+        if length < HUB_ROWS_MIN || length < HUB_SHARE * list.codes.len() || !self.cuts.are_vain() {
+            return false;
+        }
+        self.hub_pairs = self.hub_pairs.wrapping_add(1);
+        if self.hub_pairs.is_multiple_of(MARKS_PER_CUT) {
+            return false;
+        }
+        match self.hubs.marks_of(side, hub) {
+            Some(marks) => {
+                marks.common(hub, list, common);
+                true
+            }
+            None => false,
+        }
+    }
 }
 
 /// The rows of a list in one column of one plane; not empty. Runs are passed by reference, and which of
@@ -164,6 +194,9 @@ impl<'v> Lists<'v> {
             base: other_base,
             start: there.0,
         };
+        if meeting.met_a_hub(&here, &there, common) {
+            return Ok(true);
+        }
         match self.marked(list, other, &here, &there, meeting) {
             Some(0) => meeting.marks.common(&here, &there, common),
             Some(_) => meeting.marks.common(&there, &here, common),
@@ -385,8 +418,8 @@ mod tests {
     }
 
     /// Meets the lists of both ends of each edge of a random graph, edges of one vertex after the other,
-    /// with ids so far apart; whether a list was marked.
-    fn meet_ends_of_edges(apart: u64, state: &mut u64) -> bool {
+    /// with ids so far apart; whether a list was marked, and one kept as a hub's.
+    fn meet_ends_of_edges(apart: u64, state: &mut u64) -> (bool, bool) {
         let mut random = move |bound: u64| {
             *state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -396,7 +429,7 @@ mod tests {
         let vertex = |number: u64| VertexId::new(Tag::Iri, 10 + number * apart);
         let knows = VertexId::new(Tag::Iri, 1);
         let mut edges = BTreeSet::new();
-        for _ in 0..6000 {
+        for _ in 0..20_000 {
             // Low numbers have long lists.
             let below = 1 + random(300);
             edges.insert((vertex(random(below)), vertex(random(300))));
@@ -427,14 +460,18 @@ mod tests {
                 has_marked |= meeting.marked.is_some();
             }
         }
-        has_marked
+        (has_marked, meeting.hubs.are_used())
     }
 
     #[test]
     fn lists_that_come_again_are_marked_and_met_rightly() {
         let mut state = 3;
         for apart in [1, 50, 20_000, 10_000_000] {
-            assert!(meet_ends_of_edges(apart, &mut state), "{apart}");
+            assert_eq!(
+                meet_ends_of_edges(apart, &mut state),
+                (true, true),
+                "{apart}"
+            );
         }
     }
 
