@@ -83,7 +83,13 @@ impl Printer<'_> {
             Weight::Light => "light",
             Weight::Heavy => "heavy",
         };
-        let _ = writeln!(text, "{weight} plan, about {}", time(expected));
+        let _ = write!(text, "{weight} plan, about {}", time(expected));
+        match self.sampled() {
+            0 => text.push('\n'),
+            sampled => {
+                let _ = writeln!(text, "; expected rows of {sampled} steps from samples (~)");
+            }
+        }
         let _ = write!(text, "{:>14} {:>10}", "rows expected", "time");
         if profile.is_some() {
             let _ = write!(
@@ -102,13 +108,33 @@ impl Printer<'_> {
         text
     }
 
+    /// Steps of the plan, those within steps too, whose rows were found by samples.
+    fn sampled(&self) -> usize {
+        fn of(steps: &[Step]) -> usize {
+            let of_step = |step: &Step| {
+                let within = match &step.action {
+                    Action::Nested { branches, .. } => branches.iter().map(|b| of(b)).sum(),
+                    Action::Probe { table, .. } => of(table),
+                    _ => 0,
+                };
+                within + usize::from(step.estimate.is_sampled)
+            };
+            steps.iter().map(of_step).sum()
+        }
+        of(&self.plan.steps)
+    }
+
     /// One line without blocks.
     fn step(&self, step: &Step, found: Option<StepProfile>, text: &mut String) {
         let estimate = step.estimate;
         let _ = write!(
             text,
             "{:>14} {:>10}",
-            rows(estimate.rows),
+            if estimate.is_sampled {
+                format!("~{}", rows(estimate.rows))
+            } else {
+                rows(estimate.rows)
+            },
             time(estimate.cost_ns)
         );
         if let Some(found) = found {

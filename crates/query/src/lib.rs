@@ -30,6 +30,7 @@ pub mod path;
 pub mod plan;
 pub mod planner;
 pub mod position;
+pub mod sampling;
 mod select_reuse;
 pub mod shape;
 pub mod spelling;

@@ -547,6 +547,8 @@ pub struct Estimate {
     pub rows: f64,
     /// Cost of the step itself, in nanoseconds of one thread.
     pub cost_ns: f64,
+    /// Whether the rows were found by walking a sample, not worked out from statistics alone.
+    pub is_sampled: bool,
 }
 
 /// One step of a walk.

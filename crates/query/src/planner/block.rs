@@ -10,6 +10,7 @@ use super::costs;
 use super::facts::{slot_of, slots_of};
 use super::order::Ordered;
 use super::problem::{Known, Problem, Sized, selectivity};
+use super::refine::Sampling;
 use super::slots::Slots;
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
@@ -23,6 +24,8 @@ pub(super) struct Planning<'p> {
     pub known: Known<'p>,
     /// Elements in the order of the text, tables of their own wherever they are right.
     pub keep_order: bool,
+    /// Who walks samples; `None`: statistics alone decide.
+    pub sampling: Option<Sampling<'p>>,
     pub variables: Vec<String>,
     /// Slots were asked for beyond what numbers can name.
     pub error: Option<PlanError>,
@@ -138,6 +141,7 @@ impl Block {
             estimate: Estimate {
                 rows,
                 cost_ns: cost_ns.min(access::ROWS_MAX),
+                is_sampled: false,
             },
         });
     }
@@ -250,6 +254,9 @@ impl Block {
             let (rows, cost) = access::estimate(sized, step, flow, predicates);
             self.take(planning, sized, step, rows, cost);
             self.leading = self.leading.or(access::binds(sized, step));
+        }
+        if let Some(last) = self.steps.last_mut() {
+            last.estimate.is_sampled = ordered.is_sampled;
         }
         let ends = [sized.pattern.subject, sized.pattern.object].into_iter();
         let ends = ends.filter_map(slot_of);

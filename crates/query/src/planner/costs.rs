@@ -52,3 +52,11 @@ pub(super) const AGGREGATE: f64 = 60.0;
 /// Asking an endpoint, and the rows that it is taken to answer.
 pub(super) const SERVICE: f64 = 1e7;
 pub(super) const SERVICE_ROWS: f64 = 100.0;
+
+/// Of the time that a walk is expected to take, what samples may take.
+pub(super) const SAMPLE_SHARE: f64 = 0.015;
+/// Looking a key of a sample up, or reading a row of it: nothing of it is in cache (measured over the
+/// queries of `somersault/examples/sampling.rs`, 2026-11-22).
+pub(super) const SAMPLE_TOUCH: f64 = 150.0;
+/// Ways to extend a subset that are weighed in the time of one of these.
+pub(super) const ORDERED_PER_TOUCH: u64 = 4;

@@ -4,10 +4,12 @@
 //! of a subset do not depend on its order (see [`super::problem`]) and a step's cost depends only on
 //! the rows, on what is bound, and on which column is sorted; the last is kept with the best walk,
 //! which is the one approximation. At most 4,096 subsets with 12 extensions each; rows and star
-//! solutions are worked out once a subset. A walk that always takes the cheapest step comes first: what
-//! costs more than it need not be looked at.
+//! solutions are worked out once a subset. Where samples were walked, rows are what they found or what
+//! [`super::corrections`] makes of it. A walk that always takes the cheapest step comes first: what costs
+//! more than it need not be looked at.
 
 use super::access::{self, Flow};
+use super::corrections::Corrections;
 use super::order::{Component, Ordered, keys};
 use super::problem::{Problem, Uses};
 use crate::plan::Slot;
@@ -34,19 +36,19 @@ impl Best {
 }
 
 /// Dynamic programming over the connected subsets of up to 12 patterns.
-pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
-    let mut subsets = Subsets::new(problem, patterns);
+pub(super) fn dynamic(subsets: &mut Subsets<'_>) -> Component {
+    let patterns = subsets.patterns;
     let full = (1_usize << patterns.len()) - 1;
-    let enough = nearest(&mut subsets, full);
-    let mut best = walks(&mut subsets, full, enough);
+    let enough = nearest(subsets, full);
+    let mut best = walks(subsets, full, enough);
     // The kept column may have cost the walk of `enough` its place.
     if best[full].is_none_or(|found| found.cost > enough) {
-        best = walks(&mut subsets, full, f64::INFINITY);
+        best = walks(subsets, full, f64::INFINITY);
     }
     let order = order_of(&best, full);
     debug_assert_eq!(
         order,
-        order_of(&walks(&mut subsets, full, f64::INFINITY), full),
+        order_of(&walks(subsets, full, f64::INFINITY), full),
         "what is left out changes nothing"
     );
     let ordered = order.into_iter().map(|(at, subset)| Ordered {
@@ -54,6 +56,7 @@ pub(super) fn dynamic(problem: &Problem<'_>, patterns: &[usize]) -> Component {
         rows: subsets.unfiltered(subset),
         keys: subsets.keys[at],
         begins: false,
+        is_sampled: subsets.corrections.is_found(subset),
     });
     let order = ordered.collect();
     Component {
@@ -115,18 +118,22 @@ fn walks(subsets: &mut Subsets<'_>, full: usize, enough: f64) -> Vec<Option<Best
     best
 }
 
-/// Rows of subsets of one small component, each worked out once.
-struct Subsets<'p> {
-    problem: &'p Problem<'p>,
-    patterns: &'p [usize],
+/// Rows of subsets of one small component, each worked out once. A subset is a set of bits, one for each
+/// place in `patterns`.
+pub(super) struct Subsets<'p> {
+    pub problem: &'p Problem<'p>,
+    pub patterns: &'p [usize],
+    /// What samples found.
+    pub corrections: Corrections,
     /// The variables of the component; a bit each below.
     local: Vec<usize>,
     /// By pattern: its variables.
-    variables: Vec<u64>,
+    pub variables: Vec<u64>,
     /// By pattern: its variables, one by one.
     places: Vec<Vec<(Slot, u64)>>,
     /// By subset: the variables that it binds.
     bound: Vec<u64>,
+    /// By subset, by statistics.
     rows: Vec<f64>,
     /// By variable of `local`.
     contributions: Vec<Contributions>,
@@ -139,7 +146,7 @@ struct Subsets<'p> {
 }
 
 impl<'p> Subsets<'p> {
-    fn new(problem: &'p Problem<'p>, patterns: &'p [usize]) -> Subsets<'p> {
+    pub(super) fn new(problem: &'p Problem<'p>, patterns: &'p [usize]) -> Subsets<'p> {
         let mut local: Vec<usize> = patterns
             .iter()
             .flat_map(|&pattern| problem.patterns[pattern].variables.iter().copied())
@@ -181,6 +188,7 @@ impl<'p> Subsets<'p> {
                 .collect(),
             keys: patterns.iter().map(|&p| keys(problem, p)).collect(),
             rows: vec![f64::NAN; 1 << patterns.len()],
+            corrections: Corrections::default(),
             problem,
             patterns,
             variables,
@@ -191,7 +199,13 @@ impl<'p> Subsets<'p> {
     }
 
     /// Rows of a subset before filters.
-    fn unfiltered(&mut self, subset: usize) -> f64 {
+    pub(super) fn unfiltered(&mut self, subset: usize) -> f64 {
+        let factor = self.corrections.factor(subset);
+        self.by_statistics(subset) * factor
+    }
+
+    /// The same, whatever samples found.
+    pub(super) fn by_statistics(&mut self, subset: usize) -> f64 {
         if self.rows[subset].is_nan() {
             self.rows[subset] = self.work_out(subset);
         }
@@ -250,6 +264,34 @@ impl<'p> Subsets<'p> {
             );
         }
         self.extensions = extensions;
+    }
+
+    /// A walk in a given order, with what is known of its rows now.
+    pub(super) fn walked_so(&mut self, order: &[Ordered]) -> Component {
+        let mut walked = Component::default();
+        let (mut subset, mut leading) = (0, None);
+        for ordered in order {
+            let mut patterns = self.patterns.iter();
+            let Some(at) = patterns.position(|&pattern| pattern == ordered.pattern) else {
+                continue;
+            };
+            let next = subset | 1 << at;
+            let flow = Flow {
+                rows_in: self.rows(subset),
+                rows_out: self.rows(next),
+                leading,
+            };
+            let (cost, first) = self.step(at, self.bound[subset], flow);
+            walked.cost += cost;
+            walked.order.push(Ordered {
+                rows: self.unfiltered(next),
+                is_sampled: self.corrections.is_found(next),
+                ..*ordered
+            });
+            (subset, leading) = (next, first);
+        }
+        walked.rows = self.rows(subset);
+        walked
     }
 
     /// What may come next: what is linked to the walk and has what it needs. Where nothing is both (all

@@ -223,6 +223,7 @@ impl<'p> Greedy<'p> {
             rows: self.rows,
             keys,
             begins: false,
+            is_sampled: false,
         }
     }
 }

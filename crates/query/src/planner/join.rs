@@ -57,7 +57,7 @@ impl Planning<'_> {
             order::as_written(&problem)
         } else {
             self.prove(block, &problem);
-            order::order(&problem)
+            order::order(&problem, self.sampling.as_mut())
         };
         let mut joins: Vec<Option<Piece>> = joins.into_iter().map(Some).collect();
         for ordered in order {

@@ -12,7 +12,8 @@
 //! * [`join`] takes the join of one stage: [`problem`] sizes patterns and estimates the rows of any
 //!   choice of them; [`star`] does so at one variable, from characteristic sets; [`rough`] sizes what
 //!   is no pattern. [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are
-//!   the figures. [`order`] chooses the order of exploration.
+//!   the figures. [`order`] chooses the order of exploration; what would be heavy is ordered again by
+//!   what samples find ([`refine`], [`corrections`]; the questions are [`crate::sampling`]'s).
 //! * [`outer`] writes what keeps or extends rows (`OPTIONAL`, `MINUS`, `EXISTS`, `LATERAL`),
 //!   [`modifiers`] what looks at all of them.
 //! * [`live`] finds which columns live on.
@@ -23,6 +24,7 @@
 
 mod access;
 mod block;
+mod corrections;
 mod costs;
 mod dynamic;
 mod facts;
@@ -35,6 +37,7 @@ mod modifiers;
 mod order;
 mod outer;
 mod problem;
+mod refine;
 mod rename;
 mod rough;
 mod slots;
@@ -42,11 +45,13 @@ mod star;
 
 use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
+use crate::sampling::{Interrupted, Sampler};
 use crate::statistics::{DegreeQuestion, Statistics};
 use block::{Block, Planning};
 use index::Index;
 use problem::{Known, questions};
 use rdf::VertexId;
+use refine::Sampling;
 use slots::Slots;
 
 /// The variables that solutions of a group may bind.
@@ -103,6 +108,40 @@ impl Planner {
         degrees: &[u64],
         options: PlanOptions,
     ) -> Result<Plan, PlanError> {
+        let (plan, _) = self.planned(query, ids, degrees, options, None)?;
+        Ok(plan)
+    }
+
+    /// As [`Planner::plan`], but a plan that statistics expect to cost at least `sample_from_ns`
+    /// nanoseconds is made again by what samples find. The sampler is asked for a small share of the
+    /// expected time; see [`crate::sampling`].
+    pub fn plan_with_samples(
+        &self,
+        query: &Query,
+        ids: &[Option<VertexId>],
+        degrees: &[u64],
+        sampler: &mut dyn Sampler,
+        sample_from_ns: u64,
+    ) -> Result<Plan, PlanError> {
+        let options = PlanOptions::DEFAULT;
+        let (plan, walked_ns) = self.planned(query, ids, degrees, options, None)?;
+        if walked_ns < sample_from_ns as f64 {
+            return Ok(plan);
+        }
+        let sampling = Sampling::new(sampler, sample_from_ns as f64, walked_ns);
+        let (plan, _) = self.planned(query, ids, degrees, options, Some(sampling))?;
+        Ok(plan)
+    }
+
+    /// The plan, and what its walk costs.
+    fn planned<'p>(
+        &'p self,
+        query: &Query,
+        ids: &'p [Option<VertexId>],
+        degrees: &[u64],
+        options: PlanOptions,
+        sampling: Option<Sampling<'p>>,
+    ) -> Result<(Plan, f64), PlanError> {
         let asked = query.degree_questions(ids);
         let answers = asked.into_iter().zip(degrees);
         let mut planning = Planning {
@@ -114,6 +153,7 @@ impl Planner {
                     .collect(),
             },
             keep_order: options.keep_order,
+            sampling,
             variables: query.variables.clone(),
             error: None,
         };
@@ -122,21 +162,25 @@ impl Planner {
         if query.form == Form::Ask {
             one_row(&mut block);
         }
+        if planning.sampling.is_some_and(|it| it.is_interrupted) {
+            return Err(Interrupted.into());
+        }
         if let Some(error) = planning.error {
             return Err(error);
         }
-        let weight = weight(&block);
+        let walked_ns = walked_ns(&block);
         let result = read_by(&query.form);
         live::keep_live(&mut block.steps, &result, &Slots::default());
-        Ok(Plan {
+        let plan = Plan {
             variables: planning.variables,
             constants: query.constants.clone(),
             dataset: query.dataset.clone(),
             base: query.base.clone(),
             steps: block.steps,
             form: query.form.clone(),
-            weight,
-        })
+            weight: weight(walked_ns),
+        };
+        Ok((plan, walked_ns))
     }
 }
 
@@ -146,6 +190,9 @@ pub enum PlanError {
     /// Numbers of slots end at 65,535.
     #[error("the query has too many variables: with those made for evaluation, more than 65,535")]
     TooManyVariables,
+    /// The sampler said so; it knows why.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 /// Plans a query against statistics that are not indexed yet; see [`Planner::plan`].
@@ -245,9 +292,17 @@ fn one_row(block: &mut Block) {
     modifiers::slice(block, 0, Some(1));
 }
 
-/// Light or heavy. A walk that stops at its first rows costs its share, unless something has to see
-/// all rows first.
-fn weight(block: &Block) -> Weight {
+fn weight(walked_ns: f64) -> Weight {
+    if walked_ns >= costs::HEAVY_NS {
+        Weight::Heavy
+    } else {
+        Weight::Light
+    }
+}
+
+/// What the walk costs. One that stops at its first rows costs its share, unless something has to see all
+/// rows first.
+fn walked_ns(block: &Block) -> f64 {
     let mut walked = block.cost();
     let looks_at_all = |step: &Step| {
         matches!(
@@ -273,9 +328,5 @@ fn weight(block: &Block) -> Weight {
             walked = walk.map(|step| step.estimate.cost_ns).sum::<f64>() * needed / all_rows;
         }
     }
-    if walked >= costs::HEAVY_NS {
-        Weight::Heavy
-    } else {
-        Weight::Light
-    }
+    walked
 }

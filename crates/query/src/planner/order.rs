@@ -5,12 +5,14 @@
 //! join graph falls into components that share no variable. A component of up to
 //! [`DYNAMIC_PATTERNS_MAX`] patterns is ordered by dynamic programming over its connected subsets
 //! (at most 4,096 subsets, 12 extensions each); a larger one greedily, by the pattern that
-//! multiplies the rows least, in time near linear in the patterns. Components follow each other by
+//! multiplies the rows least, in time near linear in the patterns. What is heavy and small is ordered
+//! again by what samples find ([`super::refine`]). Components follow each other by
 //! cross product, the one that multiplies least for its cost first.
 
-use super::dynamic::{VARIABLES_MAX, dynamic};
+use super::dynamic::{Subsets, VARIABLES_MAX, dynamic};
 use super::greedy::{Greedy, greedy};
 use super::problem::Problem;
+use super::refine::{Sampling, refine};
 use rdf::Direction;
 use std::cmp::Ordering;
 
@@ -28,22 +30,28 @@ pub(super) struct Ordered {
     pub keys: Direction,
     /// Whether it begins a component.
     pub begins: bool,
+    /// Whether the rows were found by walking a sample.
+    pub is_sampled: bool,
 }
 
 /// A component in its order.
+#[derive(Default)]
 pub(super) struct Component {
     pub order: Vec<Ordered>,
     pub cost: f64,
     pub rows: f64,
 }
 
-/// The order of all patterns.
-pub(super) fn order(problem: &Problem<'_>) -> Vec<Ordered> {
+/// The order of all patterns. With `sampling`, heavy components are ordered by what samples find.
+pub(super) fn order(
+    problem: &Problem<'_>,
+    mut sampling: Option<&mut Sampling<'_>>,
+) -> Vec<Ordered> {
     let mut components: Vec<Component> = components(problem)
         .into_iter()
         .map(|patterns| {
             let mut component = if is_small(problem, &patterns) {
-                dynamic(problem, &patterns)
+                small(problem, &patterns, sampling.as_deref_mut())
             } else {
                 greedy(problem, &patterns)
             };
@@ -57,6 +65,19 @@ pub(super) fn order(problem: &Problem<'_>) -> Vec<Ordered> {
     let rank = |c: &Component| (c.rows - 1.0) / c.cost.max(1.0);
     components.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     components.into_iter().flat_map(|c| c.order).collect()
+}
+
+fn small(
+    problem: &Problem<'_>,
+    patterns: &[usize],
+    sampling: Option<&mut Sampling<'_>>,
+) -> Component {
+    let mut subsets = Subsets::new(problem, patterns);
+    let component = dynamic(&mut subsets);
+    match sampling {
+        Some(sampling) => refine(subsets, component, sampling),
+        None => component,
+    }
 }
 
 fn is_small(problem: &Problem<'_>, patterns: &[usize]) -> bool {

@@ -14,6 +14,7 @@ mod meaning;
 mod plans;
 mod reference;
 mod refusals;
+mod sampling;
 mod shape;
 mod sizes;
 mod spelling;
