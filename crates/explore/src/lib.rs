@@ -10,6 +10,8 @@
 //! [`walk::Walk::next`] then gives chunk after chunk. [`walk::Walk::over`] and
 //! [`walk::Walk::tail`] let many workers share one query: each walks parts of the seed up to the
 //! first step that looks at rows together, one walks the rest over their rows.
+//!
+//! [`sample::Samples`] walks a few rows for the planner, before there is a plan.
 
 mod chain;
 pub mod chunk;
@@ -22,6 +24,7 @@ pub mod local;
 pub mod prepare;
 pub mod profile;
 pub mod run;
+pub mod sample;
 mod scope;
 mod step;
 mod table;
@@ -34,4 +37,5 @@ pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
 pub use prepare::{Prepared, prepare};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
+pub use sample::Samples;
 pub use walk::{Options, Status, Walk};
