@@ -14,6 +14,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod correlated;
 pub mod graph;
 pub mod naive;
 pub mod oracles;
