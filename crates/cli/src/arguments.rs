@@ -258,6 +258,9 @@ pub struct Forced {
     /// Plan by the statistics of this file, as `stats --planner` prints them, of this store or of another
     #[arg(long, value_name = "FILE", help_heading = "Experiments")]
     pub statistics: Option<PathBuf>,
+    /// Expected time from which samples help to plan, or never [default: query.sample_from, 2ms]
+    #[arg(long, value_name = "DURATION", help_heading = "Experiments", conflicts_with_all = ["keep_order", "statistics"])]
+    pub sample_from: Option<String>,
 }
 
 /// An endpoint that is changed, and by what right.

@@ -6,7 +6,7 @@
 //! error that names its origin. This module reads neither files nor the environment: the edge
 //! hands over what it read.
 
-use crate::units::{UnitError, format_size, parse_duration, parse_size};
+use crate::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 18] = [
+pub const KEYS: [(&str, &str, &str); 19] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -124,6 +124,11 @@ pub const KEYS: [(&str, &str, &str); 18] = [
         "query.plan_cache",
         "32MiB",
         "memory for plans of query shapes, 0 to plan each text on its own",
+    ),
+    (
+        "query.sample_from",
+        "2ms",
+        "expected time of a query from which samples of the graph help to plan it, or never",
     ),
     (
         "query.threads",
@@ -294,25 +299,22 @@ impl Layers {
                 text => parse_size(text).map(Some).map_err(|e| e.to_string()),
             })?,
             update_text_max_bytes: self.size("update.text_max", 64 << 20)?,
-            update_timeout: self.read("update.timeout", |text| {
-                parse_duration(text).map_err(|e| e.to_string())
-            })?,
+            update_timeout: self.duration("update.timeout")?,
             anonymous: self.anonymous()?,
             tokens,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
-            timeout: self.read("query.timeout", |text| {
-                parse_duration(text).map_err(|e| e.to_string())
-            })?,
-            max_snapshot_age: self.read("store.max_snapshot_age", |text| {
-                parse_duration(text).map_err(|e| e.to_string())
-            })?,
+            timeout: self.duration("query.timeout")?,
+            max_snapshot_age: self.duration("store.max_snapshot_age")?,
             memory_pool_bytes: pool,
             is_pool_automatic: self.is_automatic(POOL),
             query_memory_bytes: limit,
             is_limit_automatic: self.is_automatic(LIMIT),
             query_threads: self.count_or("query.threads", machine.cores)?,
             plan_cache_bytes: self.size("query.plan_cache", 32 << 20)?,
+            sample_from: self.read("query.sample_from", |text| {
+                parse_sample_from(text).map_err(|e| e.to_string())
+            })?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
@@ -343,6 +345,10 @@ impl Layers {
             AUTOMATIC => Ok(automatic),
             text => parse_size(text).map_err(|error: UnitError| error.to_string()),
         })
+    }
+
+    fn duration(&self, key: &'static str) -> Result<Duration, ConfigError> {
+        self.read(key, |text| parse_duration(text).map_err(|e| e.to_string()))
     }
 
     fn count_or(&self, key: &'static str, automatic: usize) -> Result<usize, ConfigError> {
@@ -440,6 +446,8 @@ pub struct Config {
     pub query_threads: usize,
     /// Memory for plans of query shapes.
     pub plan_cache_bytes: u64,
+    /// Expected time of a query from which samples help to plan it; [`Duration::MAX`]: never.
+    pub sample_from: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
     /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.

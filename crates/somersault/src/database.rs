@@ -70,6 +70,9 @@ pub struct Options {
     pub memory_is_writable: bool,
     /// Bytes of plans that are kept for texts of the same shape; 0: each text is planned on its own.
     pub plan_cache_bytes: u64,
+    /// The expected time of a walk from which its plan is made by samples of the graph, too;
+    /// [`Duration::MAX`]: by statistics alone.
+    pub sample_from: Duration,
 }
 
 impl std::fmt::Debug for Options {
@@ -88,6 +91,7 @@ impl std::fmt::Debug for Options {
             .field("log", &self.log)
             .field("memory_is_writable", &self.memory_is_writable)
             .field("plan_cache_bytes", &self.plan_cache_bytes)
+            .field("sample_from", &self.sample_from)
             .finish()
     }
 }
@@ -109,6 +113,7 @@ impl Options {
             log: Options::default().log,
             memory_is_writable: false,
             plan_cache_bytes: config.plan_cache_bytes,
+            sample_from: config.sample_from,
         }
     }
 }
@@ -133,6 +138,7 @@ impl Default for Options {
             },
             memory_is_writable: false,
             plan_cache_bytes: 32 << 20,
+            sample_from: Duration::from_millis(2),
         }
     }
 }

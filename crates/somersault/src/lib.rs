@@ -27,6 +27,7 @@ pub mod query;
 pub mod results;
 pub mod run;
 pub mod running;
+mod sampling;
 mod scan;
 mod statistics;
 pub mod stop;

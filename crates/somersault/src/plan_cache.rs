@@ -30,10 +30,10 @@
 
 use crate::database::Graph;
 use crate::error::QueryError;
-use crate::query::{Context, Planned, Query, degrees, planned};
+use crate::query::{Context, Effort, Planned, Query, degrees};
 use ::query::parse::ParseOptions;
-use ::query::plan::{ConstantId, Plan};
-use ::query::planner::{PlanOptions, Planner};
+use ::query::plan::{ConstantId, Plan, Weight};
+use ::query::planner::Planner;
 use ::query::shape::{ParameterDegree, Shape, TEXT_BYTES_MAX, Template};
 use ::query::spelling::{Spelling, skeleton};
 use ::query::statistics::DegreeQuestion;
@@ -43,6 +43,7 @@ use quick_cache::sync::Cache;
 use rdf::{Lexicon, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 /// Degrees of which the larger is at most so many times the smaller are planned for alike.
 const DEGREES_ALIKE: u64 = 4;
@@ -285,24 +286,35 @@ impl Shaped {
         self.is_local
     }
 
-    /// The query with these terms for its parameters; `None` where one of them is stored nowhere.
+    /// The query with these terms for its parameters; `None` where one of them is stored nowhere, and
+    /// where no plan fits and one for a heavy query would have to be made with [`Effort::Light`].
     pub(crate) fn query(
         &self,
         context: &Context,
         graph: Arc<Graph>,
         terms: &[TermRef<'_>],
+        effort: Effort,
     ) -> Result<Option<Query>, QueryError> {
         let Some(constants) = self.constants(&graph, terms)? else {
             return Ok(None);
         };
         let parse = context.elapsed();
         let degrees = parameter_degrees(&graph, &self.template, &self.questions, &constants)?;
-        let plan = match self.fitting(&graph.planner, &degrees) {
-            Some(plan) => plan,
-            None => self.planned(&graph, &constants, degrees)?,
+        let (plan, samples) = if let Some(plan) = self.fitting(&graph.planner, &degrees) {
+            (plan, Duration::ZERO)
+        } else {
+            let query = &self.template.query;
+            let (plan, samples) = context.planned(&graph, query, &constants, effort)?;
+            if effort == Effort::Light && plan.weight == Weight::Heavy {
+                return Ok(None);
+            }
+            let plan = Arc::new(plan);
+            self.keep(&graph, &plan, degrees);
+            (plan, samples)
         };
         let plan = Planned {
             plan,
+            samples,
             constants,
             parameters: self.template.parameters.clone(),
             prefixes: Arc::clone(&self.prefixes),
@@ -345,24 +357,11 @@ impl Shaped {
         Some(Arc::clone(&fitted.plan))
     }
 
-    /// A new plan, kept in the place of one that fits no longer, or of the oldest.
-    fn planned(
-        &self,
-        graph: &Graph,
-        constants: &[Option<VertexId>],
-        degrees: Vec<u64>,
-    ) -> Result<Arc<Plan>, QueryError> {
-        let query = &self.template.query;
-        let plan = Arc::new(planned(
-            graph,
-            &graph.planner,
-            query,
-            constants,
-            PlanOptions::DEFAULT,
-        )?);
+    /// Keeps a new plan in the place of one that fits no longer, or of the oldest.
+    fn keep(&self, graph: &Graph, plan: &Arc<Plan>, degrees: Vec<u64>) {
         let planner = &graph.planner;
         let fitted = Arc::new(Fitted {
-            plan: Arc::clone(&plan),
+            plan: Arc::clone(plan),
             planner: Arc::downgrade(planner),
             degrees,
         });
@@ -370,7 +369,6 @@ impl Shaped {
         plans.retain(|known| std::ptr::eq(known.planner.as_ptr(), Arc::as_ptr(planner)));
         plans.truncate(PLANS_MAX - 1);
         plans.insert(0, fitted);
-        Ok(plan)
     }
 }
 

@@ -8,19 +8,22 @@ use crate::budget::Budget;
 use crate::database::{Database, Graph};
 use crate::error::{Kind, Position, QueryError, Unit};
 use crate::plan_cache::{Known, Shaped};
-use crate::run::Answered;
+use crate::run::{Answered, explained};
 use crate::running::{Entry, QueryId};
+use crate::sampling::Timed;
 use crate::statistics::ForeignStatistics;
 use crate::stop::StopToken;
 use ::query::Scanned;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
 use ::query::plan::{ConstantId, Form, Plan, Weight};
-use ::query::planner::{PlanOptions, Planner};
+use ::query::planner::{PlanError, PlanOptions};
 use ::query::shape::Shape;
 use ::query::statistics::DegreeQuestion;
+use explore::{Limits, Samples};
 use oxrdf::{NamedNode, Term, TermRef};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Lists;
@@ -46,8 +49,11 @@ pub struct Request<'a> {
     pub threads: Option<usize>,
     /// Walk the patterns in the order of the text: a forced plan, for experiments and tests.
     pub keep_order: bool,
-    /// Plan by these statistics instead of the graph's own, for experiments.
+    /// Plan by these statistics instead of the graph's own, and by no samples, for experiments.
     pub statistics: Option<&'a ForeignStatistics>,
+    /// The expected time of a walk from which its plan is made by samples, too, instead of the database's
+    /// ([`crate::Options::sample_from`]); [`Duration::MAX`]: none is.
+    pub sample_from: Option<Duration>,
     /// Expand, then check, where an intersection would do both: to measure what it gains.
     pub keep_checks: bool,
 }
@@ -78,8 +84,10 @@ pub enum AnswerKind {
 pub struct Timings {
     /// From text to algebra.
     pub parse: Duration,
-    /// From algebra to plan, constants and their degrees looked up.
+    /// From algebra to plan, constants and their degrees looked up, samples walked.
     pub plan: Duration,
+    /// Of that, walking samples.
+    pub samples: Duration,
 }
 
 /// A planned query, entered in the list of running ones until it is dropped.
@@ -106,6 +114,8 @@ pub(crate) struct Planned {
     /// The constants whose terms are not those of the plan.
     pub(crate) parameters: Vec<ConstantId>,
     pub(crate) prefixes: Arc<[(String, String)]>,
+    /// How long samples were walked for the plan.
+    pub(crate) samples: Duration,
 }
 
 impl Query {
@@ -116,7 +126,8 @@ impl Query {
         let cache = database.plan_cache().filter(|_| is_plain(request));
         if let Some(cache) = cache
             && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
-            && let Some(query) = shaped.query(&context, database.graph(), &parameters)?
+            && let Some(query) =
+                shaped.query(&context, database.graph(), &parameters, Effort::Any)?
         {
             cache.count(true);
             cache.count_spelled();
@@ -130,7 +141,8 @@ impl Query {
         };
         let known = cache.get(&shape);
         if let Some(Known::Planned(shaped)) = &known
-            && let Some(query) = shaped.query(&context, database.graph(), &shape.terms())?
+            && let Some(query) =
+                shaped.query(&context, database.graph(), &shape.terms(), Effort::Any)?
         {
             cache.spell(request.text, &shape, &options, shaped);
             cache.count(true);
@@ -189,7 +201,7 @@ impl Query {
             return None;
         }
         let context = Context::enter(database, request);
-        let query = shaped.query(&context, database.graph(), parameters);
+        let query = shaped.query(&context, database.graph(), parameters, Effort::Light);
         let query = query.ok()??;
         if query.plan.weight == Weight::Heavy {
             return None;
@@ -275,8 +287,20 @@ impl Query {
         let Some(steps) = self.profile() else {
             return self.explain();
         };
-        self.written_out()
-            .explain_with(&self.prefixes, Some(&steps))
+        let mut text = self
+            .written_out()
+            .explain_with(&self.prefixes, Some(&steps));
+        let Timings {
+            parse,
+            plan,
+            samples,
+        } = self.timings;
+        let _ = write!(text, "parsed in {parse:.1?}, planned in {plan:.1?}");
+        if !samples.is_zero() {
+            let _ = write!(text, ", of which samples took {samples:.1?}");
+        }
+        text.push('\n');
+        text
     }
 
     /// How far the planner's estimate of each step's rows was off in the last run that was profiled, as
@@ -312,6 +336,7 @@ pub(crate) struct Context {
     pub(crate) threads: usize,
     keep_order: bool,
     statistics: Option<ForeignStatistics>,
+    sample_from: Duration,
     pub(crate) keep_checks: bool,
 }
 
@@ -343,6 +368,7 @@ impl Context {
             threads: request.threads.unwrap_or(options.query_threads),
             keep_order: request.keep_order,
             statistics: request.statistics.cloned(),
+            sample_from: request.sample_from.unwrap_or(options.sample_from),
             keep_checks: request.keep_checks,
         }
     }
@@ -360,19 +386,51 @@ impl Context {
             .dictionary
             .ids(&terms, &mut constants)
             .map_err(QueryError::from)?;
-        let options = PlanOptions {
-            keep_order: self.keep_order,
-        };
-        let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
-        let planner = foreign.unwrap_or(&graph.planner);
-        let plan = planned(&graph, planner, parsed, &constants, options)?;
+        let (plan, samples) = self.planned(&graph, parsed, &constants, Effort::Any)?;
         let plan = Planned {
             plan: Arc::new(plan),
             constants,
             parameters: Vec::new(),
             prefixes: parsed.prefixes().into(),
+            samples,
         };
         Ok(self.query(graph, plan, parse))
+    }
+
+    /// Asks for degrees, plans, and has samples walked where the plan would be heavy. Says how long that
+    /// took.
+    pub(crate) fn planned(
+        &self,
+        graph: &Graph,
+        query: &::query::Query,
+        constants: &[Option<VertexId>],
+        effort: Effort,
+    ) -> Result<(Plan, Duration), QueryError> {
+        let degrees = degrees(graph, query.degree_questions(constants))?;
+        let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
+        let planner = foreign.unwrap_or(&graph.planner);
+        let is_forced = self.keep_order || foreign.is_some();
+        if is_forced || effort == Effort::Light || self.sample_from == Duration::MAX {
+            let options = PlanOptions {
+                keep_order: self.keep_order,
+            };
+            let plan = planner.plan(query, constants, &degrees, options);
+            return Ok((plan.map_err(refused)?, Duration::ZERO));
+        }
+        let limits = Limits {
+            memory: &*self.budget,
+            stop: &self.token,
+        };
+        let samples = Samples::new(&graph.snapshot, query.dataset(), constants, limits);
+        let mut timed = Timed::new(samples);
+        let from_ns = u64::try_from(self.sample_from.as_nanos()).unwrap_or(u64::MAX);
+        let plan = planner.plan_with_samples(query, constants, &degrees, &mut timed, from_ns);
+        let (samples, taken) = timed.into_parts();
+        plan.map(|plan| (plan, taken))
+            .map_err(|error| match samples.into_error() {
+                Some(why) => explained(&self.token, why.into()),
+                None => refused(error),
+            })
     }
 
     /// A query that is ready to be walked. `parse`: how long it took to read its text.
@@ -390,6 +448,7 @@ impl Context {
             timings: Timings {
                 parse,
                 plan: self.elapsed().saturating_sub(parse),
+                samples: plan.samples,
             },
         }
     }
@@ -400,23 +459,25 @@ impl Context {
     }
 }
 
-/// Asks for degrees, and plans.
-pub(crate) fn planned(
-    graph: &Graph,
-    planner: &Planner,
-    query: &::query::Query,
-    constants: &[Option<VertexId>],
-    options: PlanOptions,
-) -> Result<Plan, QueryError> {
-    let degrees = degrees(graph, query.degree_questions(constants))?;
-    let plan = planner.plan(query, constants, &degrees, options);
-    plan.map_err(|error| QueryError::new(Kind::Shape, error.to_string()))
+fn refused(error: PlanError) -> QueryError {
+    QueryError::new(Kind::Shape, error.to_string())
+}
+
+/// What may be done for a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What takes microseconds: no samples.
+    Light,
+    /// Whatever pays.
+    Any,
 }
 
 /// Whether the text alone decides the plan.
 fn is_plain(request: &Request<'_>) -> bool {
     let has_dataset = !(request.default_graphs.is_empty() && request.named_graphs.is_empty());
-    !request.keep_order && request.statistics.is_none() && !has_dataset
+    let is_forced =
+        request.keep_order || request.statistics.is_some() || request.sample_from.is_some();
+    !is_forced && !has_dataset
 }
 
 fn parse(

@@ -120,7 +120,7 @@ impl Query {
         environment.intersects = !self.context.keep_checks;
         let snapshot = &graph.snapshot;
         let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
-            .map_err(|error| self.explain_stop(error.into()))?;
+            .map_err(|error| explained(&self.context.token, error.into()))?;
         let run = Run {
             graph,
             prepared: &prepared,
@@ -136,7 +136,7 @@ impl Query {
             run.alone(consume)
         };
         let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
-        let profile = profile.map_err(|error| self.explain_stop(error))?;
+        let profile = profile.map_err(|error| explained(&self.context.token, error))?;
         Ok(Answered { profile })
     }
 
@@ -144,27 +144,26 @@ impl Query {
     pub(crate) fn chance(&self) -> u64 {
         RandomState::new().hash_one(self.id().0)
     }
+}
 
-    /// Adds the limit to a failure that only knows that it was told to stop.
-    fn explain_stop(&self, error: QueryError) -> QueryError {
-        let token = &self.context.token;
-        match (error.kind, token.timeout()) {
-            (Kind::Timeout, _) if token.reason() == Some(StopReason::Outdated) => outdated(),
-            (Kind::Timeout, Some(timeout)) => QueryError::new(
-                Kind::Timeout,
-                format!(
-                    "the query did not finish within its time of {}",
-                    format_duration(timeout)
-                ),
-            )
-            .with_limit(
-                Unit::Milliseconds,
-                timeout.as_millis() as u64,
-                token.elapsed().as_millis() as u64,
-            )
-            .with_hint("ask for less, or for a longer timeout"),
-            _ => error,
-        }
+/// Adds the limit to a failure that only knows that it was told to stop.
+pub(crate) fn explained(token: &StopToken, error: QueryError) -> QueryError {
+    match (error.kind, token.timeout()) {
+        (Kind::Timeout, _) if token.reason() == Some(StopReason::Outdated) => outdated(),
+        (Kind::Timeout, Some(timeout)) => QueryError::new(
+            Kind::Timeout,
+            format!(
+                "the query did not finish within its time of {}",
+                format_duration(timeout)
+            ),
+        )
+        .with_limit(
+            Unit::Milliseconds,
+            timeout.as_millis() as u64,
+            token.elapsed().as_millis() as u64,
+        )
+        .with_hint("ask for less, or for a longer timeout"),
+        _ => error,
     }
 }
 
@@ -191,6 +190,12 @@ impl Stop for Halt<'_> {
             return Some(explore::StopReason::Cancelled);
         }
         self.token.reason().map(stop_reason)
+    }
+}
+
+impl Stop for StopToken {
+    fn reason(&self) -> Option<explore::StopReason> {
+        self.reason().map(stop_reason)
     }
 }
 

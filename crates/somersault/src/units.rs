@@ -80,6 +80,20 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     scaled(text, number, micros).map(Duration::from_micros)
 }
 
+/// Reads the expected time from which plans are sampled: a duration, or `never`, which is the longest one.
+///
+/// ```
+/// # use std::time::Duration;
+/// assert_eq!(somersault::units::parse_sample_from("never"), Ok(Duration::MAX));
+/// assert_eq!(somersault::units::parse_sample_from("0ms"), Ok(Duration::ZERO));
+/// ```
+pub fn parse_sample_from(text: &str) -> Result<Duration, UnitError> {
+    match text.trim() {
+        "never" => Ok(Duration::MAX),
+        text => parse_duration(text),
+    }
+}
+
 /// A duration for people, with up to three decimals: milliseconds below a second, minutes from two
 /// of them on.
 ///

@@ -1,7 +1,7 @@
 //! Random graphs and queries: the engine against the naive evaluator and `spareval`.
 //!
 //! Each seed is a dataset, loaded from one of the text formats, with some tens of queries, each run
-//! with one thread and with two, and some also with the optimiser off. Plain queries (patterns,
+//! with one thread and with two, and some also with the optimiser off and with plans made by samples. Plain queries (patterns,
 //! graphs, filters) are asked of some hundred triples, wide ones (the whole algebra) of some tens,
 //! which is what an evaluation by definition can bear. At least 10,000 cases in an ordinary run, a
 //! million with `SOMERSAULT_LONG=1`; a failure prints its seed, replayed by `SOMERSAULT_SEED=N`, the
@@ -11,7 +11,9 @@ mod support;
 
 use oxrdf::{Dataset, GraphName};
 use somersault::{Database, Request};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use support::NoAnswer;
 use testkit::compare::{self, Blanks};
 use testkit::graph::{self, Format};
@@ -66,6 +68,8 @@ struct Tally {
     compared: usize,
     /// Of these, also with a plan in the order of the text.
     in_order: usize,
+    /// Plans made by samples.
+    sampled: usize,
     with_rows: usize,
     too_large: usize,
     refused: BTreeMap<String, usize>,
@@ -94,6 +98,7 @@ fn compare_all(sort: &Sort) {
     let Tally {
         compared,
         in_order,
+        sampled,
         with_rows,
         too_large,
         refused,
@@ -104,7 +109,7 @@ fn compare_all(sort: &Sort) {
     let refusals: usize = refused.values().sum();
     eprintln!(
         "oracle, {}: seeds {seeds:?}: {compared} compared ({with_rows} with rows, {in_order} also \
-         without the optimiser), {too_large} too large or undetermined, {refusals} refused, \
+         without the optimiser, {sampled} by samples), {too_large} too large or undetermined, {refusals} refused, \
          {failed} failed; the oracles disagree {} times",
         sort.name,
         disagreements.len()
@@ -131,6 +136,10 @@ fn compare_all(sort: &Sort) {
     assert!(
         *in_order * IN_ORDER_EVERY >= *compared / 2,
         "only {in_order} of {compared} cases ran without the optimiser"
+    );
+    assert!(
+        *sampled > 0 || seeds.end - seeds.start < 20,
+        "no plan was sampled"
     );
     let least = (seeds.end - seeds.start) as usize * QUERIES_A_GRAPH * sort.compared_least / 100;
     assert!(
@@ -194,6 +203,7 @@ fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
         let has_rows = !expected.rows.is_empty() || expected.boolean == Some(true);
         tally.with_rows += usize::from(has_rows);
     }
+    tally.sampled += loaded.sampled.get();
 }
 
 /// What a format can hold of a dataset.
@@ -211,6 +221,8 @@ fn written_part(dataset: Dataset, format: Format) -> Dataset {
 struct Loaded {
     database: Database,
     blanks: Blanks,
+    /// Plans that were made by samples.
+    sampled: Cell<usize>,
 }
 
 impl Loaded {
@@ -218,11 +230,16 @@ impl Loaded {
         let text = graph::write(dataset, format);
         let database = support::loaded(&text, format, threads)?;
         let blanks = support::blanks(&database)?;
-        Ok(Loaded { database, blanks })
+        Ok(Loaded {
+            database,
+            blanks,
+            sampled: Cell::new(0),
+        })
     }
 
     /// Whether the engine answers as expected, or what it refuses; on request also with a plan in
-    /// the order of the text, which the optimiser has not touched.
+    /// the order of the text, which the optimiser has not touched, and with one made by samples, however
+    /// light the query.
     fn check(
         &self,
         query: &str,
@@ -230,26 +247,46 @@ impl Loaded {
         is_in_order: bool,
     ) -> Result<Option<String>, String> {
         // The third time a plan is kept (`somersault::plan_cache`).
-        let ways: &[(usize, bool)] = if is_in_order {
-            &[(1, false), (2, false), (1, false), (1, true)]
+        let ways: &[(usize, bool, Option<Duration>)] = if is_in_order {
+            &[
+                (1, false, None),
+                (2, false, None),
+                (1, false, None),
+                (1, true, None),
+                (1, false, Some(Duration::ZERO)),
+            ]
         } else {
-            &[(1, false), (2, false), (1, false)]
+            &[(1, false, None), (2, false, None), (1, false, None)]
         };
-        for &(threads, keep_order) in ways {
+        for &(threads, keep_order, sample_from) in ways {
             let request = Request {
                 threads: Some(threads),
                 keep_order,
+                sample_from,
                 ..Request::new(query)
             };
+            if sample_from.is_some() && self.is_sampled(&request) {
+                self.sampled.set(self.sampled.get() + 1);
+            }
             match support::answer_to(&self.database, &request) {
                 Ok(answer) => compare::check(expected, &answer, &self.blanks).map_err(|it| {
-                    format!("{threads} threads, order of the text {keep_order}: {it}")
+                    format!(
+                        "{threads} threads, order of the text {keep_order}, samples from \
+                         {sample_from:?}: {it}"
+                    )
                 })?,
                 Err(NoAnswer::Refused(message)) => return Ok(Some(message)),
                 Err(NoAnswer::Failed(message)) => return Err(message),
             }
         }
         Ok(None)
+    }
+}
+
+impl Loaded {
+    fn is_sampled(&self, request: &Request<'_>) -> bool {
+        let query = self.database.start(request);
+        query.is_ok_and(|query| query.explain().contains("from samples (~)"))
     }
 }
 

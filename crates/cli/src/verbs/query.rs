@@ -19,6 +19,7 @@ use crate::trouble::Trouble;
 use crate::verbs::open;
 use somersault::config::Config;
 use somersault::results::{Rows, Sink};
+use somersault::units::parse_sample_from;
 use somersault::{Database, ForeignStatistics, Request};
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -45,6 +46,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     let request = Request {
         keep_order: flags.forced.keep_order,
         statistics: statistics.as_ref(),
+        sample_from: sample_from(&flags.forced)?,
         ..Request::new(&text)
     };
     if flags.explain {
@@ -145,6 +147,16 @@ fn statistics(database: &Database, forced: &Forced) -> Result<Option<ForeignStat
     let read = database.read_planner_statistics(&read_text(path)?);
     let in_file = |error| Failure::new(Code::Failed, format!("{}: {error}", path.display()));
     read.map(Some).map_err(in_file)
+}
+
+/// The expected time from which samples help to plan.
+fn sample_from(forced: &Forced) -> Result<Option<Duration>, Failure> {
+    let Some(text) = &forced.sample_from else {
+        return Ok(None);
+    };
+    let read = parse_sample_from(text);
+    read.map(Some)
+        .map_err(|error| Failure::new(Code::Usage, format!("--sample-from: {error}")))
 }
 
 fn profile(database: &Database, request: &Request<'_>, stop: &Stop) -> Outcome {
