@@ -103,7 +103,7 @@ pub struct Lists<'v> {
     patched: Vec<u32>,
     /// Whether rows of different graphs are one where their neighbour is the same.
     is_merge: bool,
-    /// Whether no column is filtered.
+    /// Whether no column of the segment is filtered.
     is_exact: bool,
     /// Memory for the rows of further columns.
     spare: Vec<Vec<(u64, u64)>>,
@@ -153,9 +153,11 @@ impl<'v> Lists<'v> {
         }
     }
 
-    /// Forgets the lists; `count` empty ones follow where there is no segment.
-    pub(crate) fn refill_empty(&mut self, count: usize) {
+    /// Forgets the lists; `count` empty ones follow where there is no segment, or nothing for these keys
+    /// in a segment that is filtered or not.
+    pub(crate) fn refill_empty(&mut self, count: usize, is_exact: bool) {
         self.forget(None, Filter::Nothing);
+        self.note_exactness(is_exact);
         self.rows.resize(count, (0, 0));
     }
 
@@ -176,6 +178,11 @@ impl<'v> Lists<'v> {
         let appended = append(&mut self.rows, &mut total);
         self.total_edges = total;
         appended
+    }
+
+    /// Says whether the segment is filtered in any column, those without a row of these lists included.
+    pub(crate) fn note_exactness(&mut self, is_exact: bool) {
+        self.is_exact = is_exact;
     }
 
     fn forget(&mut self, columns: Option<Columns<'v>>, filter: Filter) {
@@ -218,7 +225,6 @@ impl<'v> Lists<'v> {
     pub(crate) fn end_further(&mut self, is_merge: bool) {
         self.is_merge = is_merge;
         for further in &self.further {
-            self.is_exact &= further.filter == Filter::Every;
             assert!(
                 further.rows.len() == self.rows.len(),
                 "a range of rows per list"
@@ -276,7 +282,8 @@ impl<'v> Lists<'v> {
         self.total_edges
     }
 
-    /// Whether no row is filtered by its graph, so that rows are edges.
+    /// Whether no row of the segment is filtered by its graph in this scope, so that rows are edges. The
+    /// same whatever keys were asked, none included.
     pub fn is_exact(&self) -> bool {
         self.is_exact
     }

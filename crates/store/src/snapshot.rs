@@ -270,7 +270,7 @@ impl Snapshot {
         lists: &mut Lists<'v>,
     ) -> Result<(), Fault> {
         let Some(source) = self.list_source(segment, scope)? else {
-            lists.refill_empty(keys.len());
+            lists.refill_empty(keys.len(), true);
             return Ok(());
         };
         source.fill(keys, lists)
@@ -358,15 +358,22 @@ pub(crate) struct ListSource<'v> {
 }
 
 impl<'v> ListSource<'v> {
-    /// Refills `lists` from this segment, which is one of several.
-    pub(crate) fn fill_first(self, keys: &[VertexId], lists: &mut Lists<'v>) -> Result<(), Fault> {
+    /// Refills `lists` from this segment, which is one of several; `is_exact`: none of them is filtered.
+    pub(crate) fn fill_first(
+        self,
+        keys: &[VertexId],
+        is_exact: bool,
+        lists: &mut Lists<'v>,
+    ) -> Result<(), Fault> {
         let (segment, columns) = (self.segment, self.columns);
-        lists.refill(columns, self.filter, keys.len(), |rows, total| {
+        let filled = lists.refill(columns, self.filter, keys.len(), |rows, total| {
             segment.rows_of_few(keys, &columns.neighbours, |range| {
                 *total += range.end - range.start;
                 rows.push((range.start, range.end));
             })
-        })
+        });
+        lists.note_exactness(is_exact);
+        filled
     }
 
     /// Refills `lists` from this segment alone.

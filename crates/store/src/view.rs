@@ -138,7 +138,8 @@ pub trait GraphView: Sync {
     ) -> Result<VertexSet<'_>, ViewError>;
 
     /// The neighbour lists of a batch of keys: `lists` is refilled with one list per key, in order,
-    /// empty for vertices that are not keys. Cost: about one cache miss per key for a functional
+    /// empty for vertices that are not keys. Whatever the keys, none included, the lists say
+    /// whether the scope filters the segment ([`Lists::is_exact`]). Cost: about one cache miss per key for a functional
     /// segment, two for others, overlapped within the batch.
     fn lists<'v>(
         &'v self,

@@ -469,6 +469,9 @@ impl Pair<'_> {
             .snapshot
             .lists(theirs, keys, scope, &mut wanted)
             .unwrap();
+        let mut of_none = Lists::new();
+        let _ = self.version.lists(ours, &[], scope, &mut of_none).unwrap();
+        assert_eq!(of_none.is_exact(), found.is_exact(), "{scope:?}");
         let binds = scope.binds_graph();
         let rows = expand(&wanted, usize::MAX, binds);
         let bound = [3, 40, 5000][numbers.below(3) as usize];

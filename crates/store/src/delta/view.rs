@@ -28,6 +28,14 @@ struct Share<'v> {
     is_minus: bool,
 }
 
+/// The graphs that have a part in an answer.
+struct Shares<'v> {
+    shares: Vec<Share<'v>>,
+    /// Whether the scope admits every row of every graph from which it admits any, those without a part
+    /// included.
+    is_exact: bool,
+}
+
 impl Version {
     /// Gives every graph that has this segment: with the segment as it numbers it, and whether its
     /// edges are taken away.
@@ -72,21 +80,23 @@ impl Version {
 
     /// The graphs from which the scope admits something of one of these keys, the largest that adds
     /// first. What was described together has neighbouring ids, so most layers have nothing for a batch.
+    /// Whether the scope filters is told of the segment, whatever the keys.
     fn shares<'v>(
         &'v self,
         segment: SegmentKey,
         keys: &[VertexId],
         scope: GraphScope<'_>,
-    ) -> Result<Vec<Share<'v>>, Fault> {
+    ) -> Result<Shares<'v>, Fault> {
         let mut shares: Vec<Share<'v>> = Vec::with_capacity(4);
-        let (Some(&least), Some(&most)) = (keys.iter().min(), keys.iter().max()) else {
-            return Ok(shares);
-        };
+        let mut is_exact = true;
+        let span = keys.iter().min().zip(keys.iter().max());
         self.each_with(segment, |graph, segment, is_minus| {
-            if let Some(source) = graph.list_source(segment, scope)?
-                && source.segment.index()?.may_hold(least, most)
-            {
-                shares.push(Share { source, is_minus });
+            if let Some(source) = graph.list_source(segment, scope)? {
+                is_exact &= source.filter == Filter::Every;
+                let index = source.segment.index()?;
+                if span.is_some_and(|(&least, &most)| index.may_hold(least, most)) {
+                    shares.push(Share { source, is_minus });
+                }
             }
             Ok(())
         })?;
@@ -101,7 +111,7 @@ impl Version {
             Some(first) => shares.swap(0, first),
             None => shares.clear(),
         }
-        Ok(shares)
+        Ok(Shares { shares, is_exact })
     }
 
     fn fill_lists<'v>(
@@ -114,12 +124,13 @@ impl Version {
         if !self.is_layered(segment) {
             return self.base.fill_lists(segment, keys, scope, lists);
         }
-        let mut shares = self.shares(segment, keys, scope)?.into_iter();
+        let Shares { shares, is_exact } = self.shares(segment, keys, scope)?;
+        let mut shares = shares.into_iter();
         let Some(first) = shares.next() else {
-            lists.refill_empty(keys.len());
+            lists.refill_empty(keys.len(), is_exact);
             return Ok(());
         };
-        first.source.fill_first(keys, lists)?;
+        first.source.fill_first(keys, is_exact, lists)?;
         if shares.len() > 0 {
             for share in shares {
                 share.source.fill_further(share.is_minus, keys, lists)?;
@@ -147,7 +158,7 @@ impl Version {
             return Ok(VertexSet::shared(list));
         }
         let mut shares = Vec::new();
-        for share in self.shares(segment, &[vertex], scope)? {
+        for share in self.shares(segment, &[vertex], scope)?.shares {
             let rows = share.source.rows(vertex)?;
             if !rows.is_empty() {
                 shares.push((share, rows));
