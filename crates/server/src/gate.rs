@@ -248,8 +248,11 @@ impl Turn {
         let permit = wait_for_permit(&self.shared.permits, look, || {
             give_up() || standing.is_over.load(Ordering::Relaxed) || standing.handed().is_some()
         });
+        // Not in the match itself, which would hold the lock while the places aside are locked: who steps
+        // aside takes the two the other way round.
+        let handed = standing.handed().take();
         // Two permits, where both came at once: the other one goes on to the next in the queue.
-        match standing.handed().take().or(permit) {
+        match handed.or(permit) {
             Some(permit) => {
                 self.shared.leave(&standing);
                 *self.state() = State::Running(permit);
@@ -390,6 +393,38 @@ mod tests {
         assert_eq!(gate.aside(), 1);
         assert!(gate.enter_now().is_some());
         assert!(!first.come_back(LOOK, || false));
+    }
+
+    #[test]
+    fn many_that_step_aside_and_come_back_all_get_on() {
+        let gate = gate(2, 0, 1);
+        let first = gate.enter_now().unwrap();
+        let second = gate.enter_now().unwrap();
+        first.step_aside();
+        let third = gate.enter_now().unwrap();
+        let looked = std::sync::atomic::AtomicUsize::new(0);
+        let turns = [first, second, third];
+        std::thread::scope(|scope| {
+            for turn in &turns {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        turn.step_aside();
+                        let look = || {
+                            looked.fetch_add(1, Ordering::Relaxed);
+                            false
+                        };
+                        if !turn.come_back(LOOK, look) {
+                            // Ended for standing too long: there is nothing to come back to.
+                            turn.end();
+                            return;
+                        }
+                    }
+                    turn.end();
+                });
+            }
+        });
+        assert!(looked.into_inner() > 0);
+        assert_eq!(gate.aside(), 0);
     }
 
     #[test]
