@@ -15,7 +15,7 @@
 //! 32 KiB a slot, made when first used.
 
 use super::marks::Marks;
-use super::meet::Run;
+use super::meet::{ListName, Run};
 
 /// Slots, by the high bits of a hash.
 const HUBS: usize = 1 << HUBS_BITS;
@@ -29,8 +29,7 @@ const STAY_MAX: u8 = 8;
 /// One slot.
 #[derive(Clone, Debug, Default)]
 struct Hub {
-    /// The list, by its side and first row.
-    list: Option<(usize, u64)>,
+    list: Option<ListName>,
     stay: u8,
     marks: Marks,
 }
@@ -47,22 +46,22 @@ impl Hubs {
         self.hubs.iter().any(|hub| hub.list.is_some())
     }
 
-    /// The marks of a list of this side; `None` where its slot is another's.
+    /// The marks of a list; `None` where its slot is another's.
     #[inline]
-    pub(super) fn marks_of(&mut self, side: usize, list: &Run<'_>) -> Option<&Marks> {
+    pub(super) fn marks_of(&mut self, list: &Run<'_>) -> Option<&Marks> {
         if self.hubs.is_empty() {
             self.hubs.resize_with(HUBS, Hub::default);
         }
-        let hash = list.start.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let name = list.name();
+        let hash = (name.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let hub = &mut self.hubs[(hash >> (64 - HUBS_BITS)) as usize];
-        let name = Some((side, list.start));
-        if hub.list == name {
+        if hub.list == Some(name) {
             hub.stay = (hub.stay + 1).min(STAY_MAX);
         } else if hub.stay > 0 {
             hub.stay -= 1;
             return None;
         } else {
-            hub.list = name;
+            hub.list = Some(name);
             hub.stay = 1;
             hub.marks.mark(list);
         }

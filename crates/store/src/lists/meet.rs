@@ -52,15 +52,15 @@ const MARKS_PER_CUT: u32 = 16;
 const CUTS_MEMBERS: usize = 1 << 12;
 
 /// What is remembered from pair to pair of lists of the same two segments of a view; begin with the
-/// default.
+/// default. Its lists are named by where they lie, so it must not outlive the view.
 #[derive(Clone, Debug, Default)]
 pub struct Meeting {
     /// By side: a list by its first row, and where its last cut ended.
     last: [(u64, usize); 2],
     cuts: Cuts,
     marks: Marks,
-    /// The list that is marked: its side and rows.
-    marked: Option<(usize, (u64, u64))>,
+    /// The list that is marked, and its side.
+    marked: Option<(usize, ListName)>,
     /// The lists that were last looked at whether to mark them, by side, and how many were.
     weighed: [(u64, u64); 2],
     weighings: u32,
@@ -72,10 +72,10 @@ impl Meeting {
     /// Whether one of the lists is a hub's whose marks are kept; then what is common has been appended.
     #[inline]
     fn met_a_hub(&mut self, here: &Run<'_>, there: &Run<'_>, common: &mut Vec<VertexId>) -> bool {
-        let (side, hub, list) = if here.codes.len() < there.codes.len() {
-            (1, there, here)
+        let (hub, list) = if here.codes.len() < there.codes.len() {
+            (there, here)
         } else {
-            (0, here, there)
+            (here, there)
         };
         let length = hub.codes.len();
         if length < HUB_ROWS_MIN || length < HUB_SHARE * list.codes.len() || !self.cuts.are_vain() {
@@ -85,7 +85,7 @@ impl Meeting {
         if self.hub_pairs.is_multiple_of(MARKS_PER_CUT) {
             return false;
         }
-        match self.hubs.marks_of(side, hub) {
+        match self.hubs.marks_of(hub) {
             Some(marks) => {
                 marks.common(hub, list, common);
                 true
@@ -106,7 +106,16 @@ pub(super) struct Run<'v> {
     pub(super) start: u64,
 }
 
+/// Names a list among all of a view: where its codes lie. Row numbers do not, because batches of one
+/// segment may be answered by different graphs of a version.
+pub(super) type ListName = (usize, usize);
+
 impl<'v> Run<'v> {
+    #[inline]
+    pub(super) fn name(&self) -> ListName {
+        (self.codes.as_ptr() as usize, self.codes.len())
+    }
+
     #[inline]
     pub(super) fn id(&self, code: u32) -> VertexId {
         VertexId::from_bits(self.base.wrapping_add(u64::from(code)))
@@ -216,7 +225,9 @@ impl<'v> Lists<'v> {
         meeting: &mut Meeting,
     ) -> Option<usize> {
         let sides = [self, other].map(|lists| &lists.rows[..]);
-        let is_marked = |(side, rows): (usize, (u64, u64))| sides[side][list] == rows;
+        let is_marked = |(side, name): (usize, ListName)| {
+            name == if side == 0 { here.name() } else { there.name() }
+        };
         if !meeting.marked.is_some_and(is_marked) {
             let is_again = |side: &usize| {
                 let rows = sides[*side];
@@ -231,8 +242,9 @@ impl<'v> Lists<'v> {
             if !pays {
                 return None;
             }
-            meeting.marks.mark(if side == 0 { here } else { there });
-            meeting.marked = Some((side, sides[side][list]));
+            let marked = if side == 0 { here } else { there };
+            meeting.marks.mark(marked);
+            meeting.marked = Some((side, marked.name()));
         }
         let (side, _) = meeting.marked?;
         let (own, other) = (here.codes.len(), there.codes.len());
@@ -417,62 +429,91 @@ mod tests {
         found.iter().map(|vertex| vertex.bits()).collect()
     }
 
-    /// Meets the lists of both ends of each edge of a random graph, edges of one vertex after the other,
-    /// with ids so far apart; whether a list was marked, and one kept as a hub's.
-    fn meet_ends_of_edges(apart: u64, state: &mut u64) -> (bool, bool) {
-        let mut random = move |bound: u64| {
-            *state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (*state >> 33) % bound
-        };
-        let vertex = |number: u64| VertexId::new(Tag::Iri, 10 + number * apart);
-        let knows = VertexId::new(Tag::Iri, 1);
-        let mut edges = BTreeSet::new();
-        for _ in 0..20_000 {
-            // Low numbers have long lists.
-            let below = 1 + random(300);
-            edges.insert((vertex(random(below)), vertex(random(300))));
-        }
-        let default = GraphScope::DEFAULT_GRAPH;
-        let quads = edges.iter().map(|&(from, to)| (from, knows, to, default));
-        let graph = snapshot_of(&quads.collect::<Vec<_>>(), None);
-        let segment = SegmentKey {
-            predicate: graph.predicate_id(knows).unwrap(),
-            direction: Direction::Out,
-        };
-        let neighbours = |of: VertexId| edges.range((of, vertex(0))..=(of, vertex(300)));
-        let mut meeting = Meeting::default();
-        let (mut left, mut right) = (Lists::new(), Lists::new());
-        let mut has_marked = false;
-        for batch in edges.iter().collect::<Vec<_>>().chunks(100) {
-            let ends: (Vec<_>, Vec<_>) = batch.iter().map(|edge| **edge).unzip();
-            for (keys, lists) in [(&ends.0, &mut left), (&ends.1, &mut right)] {
-                let asked = graph.lists(segment, keys, GraphScope::Default, lists);
-                assert_eq!(asked.unwrap(), Progress::Ready);
+    const KNOWS: VertexId = VertexId::from_bits(1);
+
+    /// A random graph of skewed degrees whose ids are so far apart.
+    struct Skewed {
+        edges: BTreeSet<(VertexId, VertexId)>,
+        graph: crate::snapshot::Snapshot,
+    }
+
+    impl Skewed {
+        fn new(apart: u64, state: &mut u64) -> Skewed {
+            let mut random = move |bound: u64| {
+                *state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (*state >> 33) % bound
+            };
+            let vertex = |number: u64| VertexId::new(Tag::Iri, 10 + number * apart);
+            let mut edges = BTreeSet::new();
+            for _ in 0..20_000 {
+                // Low numbers have long lists.
+                let below = 1 + random(300);
+                edges.insert((vertex(random(below)), vertex(random(300))));
             }
-            for (list, (from, to)) in batch.iter().enumerate() {
-                let mut found = Vec::new();
-                assert!(left.meet(list, &right, &mut meeting, &mut found).unwrap());
-                let mut expected: Vec<_> = neighbours(*from).map(|edge| edge.1).collect();
-                expected.retain(|both| edges.contains(&(*to, *both)));
-                assert_eq!(found, expected);
-                has_marked |= meeting.marked.is_some();
-            }
+            let default = GraphScope::DEFAULT_GRAPH;
+            let quads = edges.iter().map(|&(from, to)| (from, KNOWS, to, default));
+            let graph = snapshot_of(&quads.collect::<Vec<_>>(), None);
+            Skewed { edges, graph }
         }
-        (has_marked, meeting.hubs.are_used())
+
+        /// Meets the lists of both ends of each edge, edges of one vertex after the other; whether a list
+        /// was marked.
+        fn meet_ends_of_edges(&self, meeting: &mut Meeting) -> bool {
+            let segment = SegmentKey {
+                predicate: self.graph.predicate_id(KNOWS).unwrap(),
+                direction: Direction::Out,
+            };
+            let least = VertexId::from_bits(0);
+            let most = VertexId::from_bits(u64::MAX);
+            let neighbours = |of: VertexId| self.edges.range((of, least)..=(of, most));
+            let (mut left, mut right) = (Lists::new(), Lists::new());
+            let mut has_marked = false;
+            for batch in self.edges.iter().collect::<Vec<_>>().chunks(100) {
+                let ends: (Vec<_>, Vec<_>) = batch.iter().map(|edge| **edge).unzip();
+                for (keys, lists) in [(&ends.0, &mut left), (&ends.1, &mut right)] {
+                    let asked = self.graph.lists(segment, keys, GraphScope::Default, lists);
+                    assert_eq!(asked.unwrap(), Progress::Ready);
+                }
+                for (list, (from, to)) in batch.iter().enumerate() {
+                    let mut found = Vec::new();
+                    assert!(left.meet(list, &right, meeting, &mut found).unwrap());
+                    let mut expected: Vec<_> = neighbours(*from).map(|edge| edge.1).collect();
+                    expected.retain(|both| self.edges.contains(&(*to, *both)));
+                    assert_eq!(found, expected);
+                    has_marked |= meeting.marked.is_some();
+                }
+            }
+            has_marked
+        }
     }
 
     #[test]
     fn lists_that_come_again_are_marked_and_met_rightly() {
         let mut state = 3;
         for apart in [1, 50, 20_000, 10_000_000] {
-            assert_eq!(
-                meet_ends_of_edges(apart, &mut state),
-                (true, true),
+            let mut meeting = Meeting::default();
+            assert!(
+                Skewed::new(apart, &mut state).meet_ends_of_edges(&mut meeting),
                 "{apart}"
             );
+            assert!(meeting.hubs.are_used(), "{apart}");
         }
+    }
+
+    /// As in a version whose base and layers answer different batches: lists of the same rows are others.
+    #[test]
+    fn lists_of_other_graphs_are_not_taken_for_those_that_are_marked() {
+        let mut state = 5;
+        let graphs = [1, 50, 1, 20_000].map(|apart| Skewed::new(apart, &mut state));
+        let mut meeting = Meeting::default();
+        for _ in 0..2 {
+            for graph in &graphs {
+                graph.meet_ends_of_edges(&mut meeting);
+            }
+        }
+        assert!(meeting.hubs.are_used());
     }
 
     #[test]
