@@ -1,6 +1,6 @@
 //! What is done beside readers and writers: merging layers, and checkpoints.
 //!
-//! One thread for a database that can be changed. It works on versions that nobody changes and has
+//! One thread for a database that can be changed, and another one while a checkpoint is written. It works on versions that nobody changes and has
 //! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
 //! keep that as long as they like (store.md, "Change").
 //!
@@ -20,7 +20,7 @@
 use super::files::write_graph;
 use super::planning::Rest;
 use super::writer::{Home, Staged, Writer, frozen_layers};
-use crate::database::{Graph, OpenError, open_parts};
+use crate::database::{Graph, OpenError, Planned, open_parts};
 use crate::error::{Kind, QueryError};
 use crate::run::panicked;
 use rdf::dictionary::{Dictionary, TermCounts};
@@ -89,7 +89,7 @@ pub(crate) struct Bell {
 #[derive(Default)]
 struct Rung {
     work: bool,
-    /// Why the last merge or checkpoint failed.
+    /// Why the last merge, checkpoint or reading of statistics failed.
     failure: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Bell {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Why the last merge or checkpoint failed, if it did.
+    /// Why the last merge, checkpoint or reading of statistics failed, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }
@@ -177,6 +177,11 @@ fn is_worth_it(sizes: &[u64]) -> Option<Range<usize>> {
     (range.len() > 1).then_some(range)
 }
 
+/// Whether a layer holds commits up to this one and later ones, too.
+fn straddles(layer: &Layer, number: u64) -> bool {
+    *layer.commits().start() <= number && *layer.commits().end() > number
+}
+
 /// Does a piece of work. A panic is a failure like another: a thread that is gone would let layers
 /// and log grow for ever, and nobody would know.
 fn guarded(work: impl FnOnce() -> Result<(), QueryError>) -> Result<(), QueryError> {
@@ -196,11 +201,11 @@ impl Writer {
         };
         let planned = guarded(|| self.plan_anew(is_quiet, rest));
         // What is closed in the middle of its work has not failed.
-        let outcome = merged.and(written).and(planned);
-        let failure = outcome.err().filter(|_| !self.bell.is_closing());
-        let failure = failure.map(|error| error.to_string());
-        let has_failed = failure.is_some();
-        self.bell.lock().failure = failure;
+        let outcome = merged.and(written);
+        let has_failed = outcome.is_err() && !self.bell.is_closing();
+        let failure = outcome.and(planned).err();
+        let failure = failure.filter(|_| !self.bell.is_closing());
+        self.bell.lock().failure = failure.map(|error| error.to_string());
         if has_failed { Err(()) } else { Ok(()) }
     }
 
@@ -224,7 +229,7 @@ impl Writer {
                 return write();
             };
             let mut merged = Ok(());
-            while !writing.is_finished() {
+            while !writing.is_finished() && !self.bell.is_closing() {
                 if self.bell.wait(QUIET) && merged.is_ok() {
                     merged = guarded(|| self.merge_all(plan_merge));
                 }
@@ -269,27 +274,49 @@ impl Writer {
         };
         let run = &layers[range.start + fixed..range.end + fixed];
         let merged = Arc::new(merge(run, &|| self.bell.is_closing())?);
+        self.put(run, &merged);
+        Ok(true)
+    }
+
+    /// Puts the sum of some layers into their place, unless a checkpoint has begun since they were chosen
+    /// and takes some of their commits with it.
+    fn put(&self, run: &[Arc<Layer>], merged: &Arc<Layer>) {
         let mut staged = self.turn.wait();
+        if straddles(merged, staged.frozen) {
+            return;
+        }
         self.exchange(&mut staged, &|graph| {
-            let layers = replaced(graph.snapshot.layers(), run, &merged)?;
+            let layers = replaced(graph.snapshot.layers(), run, merged)?;
             Some(graph.with_snapshot(graph.snapshot.with_layers(layers)))
         });
         self.bell.merges.fetch_add(1, Ordering::Relaxed);
-        Ok(true)
+    }
+
+    /// What is published, whose commits must not be merged with later ones until this has been written.
+    fn freeze(&self) -> Result<Arc<Graph>, QueryError> {
+        let mut staged = self.turn.wait();
+        if staged.frozen != 0 {
+            let message = "a checkpoint is being made already";
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        // What is staged may have been merged with what is published already. A log that has failed
+        // leaves what is published as it is.
+        let settled = self.settle(staged.graph.snapshot.number());
+        let graph = self.published();
+        let number = graph.snapshot.number();
+        let mut layers = staged.graph.snapshot.layers().iter();
+        if layers.any(|layer| straddles(layer, number)) {
+            settled?;
+            let message = "a layer holds commits that are published and others that are not";
+            return Err(QueryError::new(Kind::Internal, message));
+        }
+        staged.frozen = number;
+        Ok(graph)
     }
 
     /// Writes what is published as a new base, and lets go of the log and the layers that it holds.
     pub(crate) fn checkpoint(&self) -> Result<(), QueryError> {
-        let graph = {
-            let mut staged = self.turn.wait();
-            if staged.frozen != 0 {
-                let message = "a checkpoint is being made already";
-                return Err(QueryError::new(Kind::Conflict, message));
-            }
-            let graph = self.published();
-            staged.frozen = graph.snapshot.number();
-            graph
-        };
+        let graph = self.freeze()?;
         let _thaw = Thaw(self);
         let number = graph.snapshot.number();
         if graph.snapshot.layers().is_empty() {
@@ -304,6 +331,11 @@ impl Writer {
         };
         let base = Arc::new(base);
         let mut staged = self.turn.wait();
+        let layers = staged.graph.snapshot.layers();
+        if layers.iter().any(|layer| straddles(layer, number)) {
+            let message = "a layer holds commits of the checkpoint and later ones";
+            return Err(QueryError::new(Kind::Internal, message));
+        }
         let live = match dictionary {
             Some(dictionary) => Arc::new(staged.graph.dictionary.live().rebased(dictionary)),
             None => Arc::clone(staged.graph.dictionary.live()),
@@ -313,13 +345,20 @@ impl Writer {
             let later = layers[frozen_layers(layers, number)..].to_vec();
             let rebased = graph.with_snapshot(graph.snapshot.rebased(Arc::clone(&base), later));
             let view = live.view(graph.dictionary.counts());
-            let rebased = Graph {
-                dictionary: view,
-                ..rebased
+            // The content is the same, so what the planner knows of it still holds. It is read anew when
+            // nobody waits for that.
+            let planned = Planned {
+                number: 0,
+                ..rebased.planned
             };
-            Some(rebased.planned_anew().unwrap_or(rebased))
+            Some(Graph {
+                dictionary: view,
+                planned,
+                ..rebased
+            })
         });
         drop(staged);
+        self.bell.ring();
         if let Some(home) = &self.home {
             home.log.trim(number + 1)?;
         }
@@ -420,12 +459,48 @@ fn failed(error: impl std::fmt::Display) -> QueryError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Options, UpdateRequest, load};
 
     #[test]
     fn a_panic_is_a_failure() {
         assert!(guarded(|| Ok(())).is_ok());
         let error = guarded(|| panic!("no such layer")).unwrap_err();
         assert!(error.to_string().contains("no such layer"), "{error}");
+    }
+
+    /// A merge that began before a checkpoint and ended in it would take later commits away with it.
+    #[test]
+    fn layers_are_not_merged_across_a_checkpoint_that_has_begun() {
+        let options = Options {
+            memory_is_writable: true,
+            ..Options::default()
+        };
+        let request = load::Request::default();
+        let loaded = load::load_in_memory(Vec::new(), &request, &options, &load::Unwatched);
+        let database = loaded.unwrap().0;
+        let writer = database.writer().unwrap();
+        let layers = || writer.published().snapshot.layers().to_vec();
+        // The keeper merges what lies there for a while, so there is not always something to merge.
+        for number in 0..1000 {
+            let text = format!("INSERT DATA {{ <http://e/s> <http://e/p> {number} }}");
+            let request = UpdateRequest {
+                text: &text,
+                ..UpdateRequest::default()
+            };
+            database.update(&request).unwrap();
+            let run = layers();
+            if run.len() < 2 {
+                continue;
+            }
+            let merged = Arc::new(merge(&run, &|| false).unwrap());
+            writer.turn.wait().frozen = *run[0].commits().end();
+            writer.put(&run, &merged);
+            let is_there = layers().iter().any(|layer| Arc::ptr_eq(layer, &merged));
+            assert!(!is_there);
+            writer.turn.wait().frozen = 0;
+            return;
+        }
+        panic!("layers were always merged at once");
     }
 
     #[test]

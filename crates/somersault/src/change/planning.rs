@@ -9,6 +9,7 @@
 //! | the graph has changed by a quarter | the keeper | reading large layers takes longer than a commit should |
 //! | nobody has written for a moment | the keeper | only statistics of the present version prove a star empty |
 //!
+//! A checkpoint changes no content, so the statistics from before stay until the keeper reads better ones.
 //! Reading them takes about 50 ns for each vertex of a layer (`store::statistics`). The keeper rests in
 //! proportion, so that a trickle of commits over large layers does not keep a core busy.
 
@@ -17,14 +18,16 @@ use crate::database::{Graph, Planned, plan_statistics};
 use crate::error::QueryError;
 use query::planner::Planner;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a version has grown or shrunk by, besides a quarter, when its statistics are made anew.
 const DRIFT_QUADS: u64 = 1000;
 /// Quads in layers up to which a committing thread reads them: some 10 ms.
-const INLINE_QUADS: u64 = 1 << 20;
+const INLINE_QUADS: u64 = 1 << 18;
 /// The keeper rests so many times as long as its last statistics took.
 const REST: u32 = 32;
+/// How long it rests after statistics that could not be read.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// The same, its statistics made anew if a commit should wait for that.
 pub(super) fn planned_in_time(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
@@ -89,6 +92,7 @@ impl Writer {
         if begun < rest.until || !(is_old || graph.has_drifted()) {
             return Ok(());
         }
+        rest.until = begun + PAUSE;
         let planner = Arc::new(Planner::new(plan_statistics(&graph.snapshot)?));
         rest.until = Instant::now() + begun.elapsed() * REST;
         let planned = Planned::of(&graph);

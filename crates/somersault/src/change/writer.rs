@@ -123,7 +123,7 @@ impl Writer {
     }
 
     /// Waits until commit `number` is durable, and publishes all that are.
-    fn settle(&self, number: u64) -> Result<(), QueryError> {
+    pub(super) fn settle(&self, number: u64) -> Result<(), QueryError> {
         let durable = match &self.home {
             Some(home) => {
                 home.log.sync(number)?;
