@@ -1,7 +1,7 @@
 //! What the planner asks to have walked while it plans: samples of partial walks.
 //!
 //! Statistics multiply what they know of single predicates and of the predicates of one vertex. Joins
-//! whose ends depend on each other are mis-estimated by them, by orders of magnitude where several meet.
+//! whose ends depend on each other are misestimated by them, by orders of magnitude where several meet.
 //! So for a heavy query the planner has some rows of a partial walk taken one pattern further, and uses
 //! what was found (Leis, Radke, Gubichev, Kemper and Neumann, "Cardinality estimation done right:
 //! index-based join sampling", CIDR'17).
