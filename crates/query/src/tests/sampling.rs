@@ -205,6 +205,24 @@ fn what_cannot_be_asked_is_left_to_statistics() {
     assert!(walks.iter().any(|walk| walk.len() == 2), "{walks:?}");
 }
 
+/// An intersection costs nothing like the expansion that it replaces.
+#[test]
+fn cycles_are_left_to_statistics() {
+    let cycles = [
+        "?a <p0> ?b . ?b <p1> ?c . ?c <p2> ?a",
+        "?a <p0> ?b . ?b <p1> ?c . ?c <p2> ?d . ?a <p3> ?d . ?a <p4> <e:p9>",
+    ];
+    for pattern in cycles {
+        let (plan, _, batches) = planned(&query(pattern), 0, |_| ());
+        assert!(plan.is_ok() && batches == 0, "{pattern}");
+    }
+    let (_, _, batches) = planned(&query("?a <p0> ?b . ?a <p1> ?b . ?b <p2> ?c"), 0, |_| ());
+    assert!(
+        batches > 0,
+        "two patterns of the same two variables are no cycle"
+    );
+}
+
 #[test]
 fn without_answers_the_plan_is_that_of_statistics() {
     let query = query(CHAIN);
@@ -225,7 +243,7 @@ fn an_interrupted_sampler_ends_planning() {
 fn dear_answers_are_few() {
     // A plan of some 0.1 s may pay some thousand touches, and twice that where it was wrong.
     let query =
-        query("?a <p0> ?b . ?a <p1> ?c . ?a <p2> ?d . ?d <p3> ?e . ?c <p4> ?f . ?f <p5> ?b");
+        query("?a <p0> ?b . ?a <p1> ?c . ?a <p2> ?d . ?d <p3> ?e . ?c <p4> ?f . ?f <p5> ?g");
     let (_, all, _) = planned(&query, 0, |fake| fake.touched = 1);
     let (_, few, _) = planned(&query, 0, |fake| fake.touched = 10_000);
     assert!(
