@@ -1,9 +1,9 @@
 //! The database: one graph with its dictionary, and what queries over it share.
 //!
-//! Opening maps files and reads their heads; statistics are read once (their size is that of the
-//! predicates and characteristic sets, not of the graph), and a scrubber verifies every block in
-//! the background, so that hot paths may trust them. Until it is done each block is verified at
-//! first touch.
+//! Opening maps files and reads their heads; statistics are read (their size is that of the
+//! predicates and characteristic sets, not of the graph; after changes the keeper reads them anew),
+//! and a scrubber verifies every block in the background, so that hot paths may trust them. Until it
+//! is done each block is verified at first touch.
 
 use crate::budget::Pool;
 use crate::change::keeper::{Pace, keep};
