@@ -8,10 +8,11 @@
 //! At the end: no new connections, idle ones are closed, running requests get their grace, and what
 //! still runs then is cancelled and gets a moment to say so.
 
-use crate::edge::Edge;
+use crate::endpoint::routes;
 use crate::options::ServerOptions;
-use crate::routes::{self, Peer};
+use crate::request::access::Peer;
 use crate::stall::Impatient;
+use crate::state::ServerState;
 use axum::Router;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -39,23 +40,23 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// Serves until `shutdown` ends, then lets go; gives what `shutdown` gave.
 pub(crate) async fn serve<T>(
     listener: std::net::TcpListener,
-    edge: Arc<Edge>,
+    server: Arc<ServerState>,
     shutdown: impl Future<Output = T>,
 ) -> io::Result<T> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
     let ended = tokio::select! {
         ended = shutdown => ended,
-        never = accept_all(&listener, &edge, &graceful) => match never {},
+        never = accept_all(&listener, &server, &graceful) => match never {},
     };
     drop(listener);
-    edge.begin_to_end();
-    let grace = edge.options.grace;
+    server.begin_to_end();
+    let grace = server.options.grace;
     let all_done = graceful.shutdown();
     tokio::pin!(all_done);
     if timeout(grace, &mut all_done).await.is_err() {
         tracing::warn!("queries still run after {grace:?}: they are cancelled");
-        if let Ok(engine) = edge.engine() {
+        if let Ok(engine) = server.engine() {
             engine.running().cancel_all();
         }
         // Connections that are open still are cut when the runtime ends.
@@ -68,11 +69,11 @@ enum Never {}
 
 async fn accept_all(
     listener: &TcpListener,
-    edge: &Arc<Edge>,
+    server: &Arc<ServerState>,
     graceful: &GracefulShutdown,
 ) -> Never {
-    let places = Arc::new(Semaphore::new(edge.options.connections_max));
-    let router = routes::router(edge);
+    let places = Arc::new(Semaphore::new(server.options.connections_max));
+    let router = routes::router(server);
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
         let place = place.expect("the semaphore is never closed");
@@ -84,7 +85,7 @@ async fn accept_all(
                     place,
                     router: router.clone(),
                 };
-                connection.spawn(edge, graceful);
+                connection.spawn(server, graceful);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -102,7 +103,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn spawn(self, edge: &Arc<Edge>, graceful: &GracefulShutdown) {
+    fn spawn(self, server: &Arc<ServerState>, graceful: &GracefulShutdown) {
         // Chunks are whole when they are written: waiting for more would only delay them.
         let _ = self.stream.set_nodelay(true);
         let peer = Peer(self.peer);
@@ -111,10 +112,10 @@ impl Connection {
             request.extensions_mut().insert(peer);
             router.clone().call(request)
         });
-        let stream = Impatient::new(self.stream, edge.options.stall_timeout);
-        let connection = protocol(&edge.options).serve_connection(TokioIo::new(stream), service);
+        let stream = Impatient::new(self.stream, server.options.stall_timeout);
+        let connection = protocol(&server.options).serve_connection(TokioIo::new(stream), service);
         let served = graceful.watch(connection);
-        let (metrics, place) = (Arc::clone(&edge.metrics), self.place);
+        let (metrics, place) = (Arc::clone(&server.metrics), self.place);
         metrics.connection_opened();
         tokio::spawn(async move {
             if let Err(error) = served.await {

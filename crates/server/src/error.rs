@@ -1,6 +1,6 @@
 //! Why a server did not come up, or went down.
 //!
-//! What goes wrong within a request is a [`Problem`](crate::problem) that the client gets; here is
+//! What goes wrong within a request is a [`Problem`](crate::response::problem) that the client gets; here is
 //! only what ends the server as a whole.
 
 use std::io;

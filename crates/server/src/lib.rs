@@ -1,11 +1,10 @@
 //! HTTP: the SPARQL protocol, metrics and the page at the root.
 //!
 //! ```text
-//! listener -> connections -> routes -> query: protocol (what is asked, negotiate, intake)
-//!                                             gate     (a turn)
-//!                                             work     (an engine thread) -> outlet -> pipe
-//!                                             answer   (status, chunks)  <-------------'
-//!                                   change: access, a turn of its own, feed (the body, as it comes)
+//! listener -> connections -> endpoint::routes -> request   what is asked: rights, parameters, bodies
+//!                                             -> endpoint  one module a kind of address
+//!                                                run       admission, engine threads, the pipe
+//!                                             <- response  status, head, the answer as it comes
 //! ```
 //!
 //! A server may serve before its database is open ([`Server::serve_while_opening`]): requests are
@@ -30,54 +29,34 @@
 //!
 //! Deliberately does not know: anything below the façade.
 
-mod access;
-mod answer;
-mod api;
-mod change;
 mod connections;
-mod description;
-mod document;
-mod edge;
-mod engine;
+mod endpoint;
 mod error;
-mod feed;
-mod format;
-mod fresh;
-mod gate;
-mod graph_store;
-mod head;
-mod intake;
-mod light;
 mod listener;
 mod metrics;
-mod negotiate;
 mod opening;
 mod options;
 pub mod outbound;
-mod outlet;
-mod parameters;
-mod pipe;
-mod problem;
-mod protocol;
-mod query;
-mod routes;
+mod request;
+mod response;
+mod run;
 mod runtime;
 mod signals;
 mod stall;
-mod work;
+mod state;
 
 #[cfg(test)]
 mod tests;
 
-pub use access::Access;
 pub use error::{OpeningError, ServeError};
 pub use options::{PORT, ServerOptions};
+pub use request::access::Access;
 pub use signals::{Ended, ended_by_signal};
 
-use edge::Edge;
-use engine::Engine;
 use opening::Opening;
+use run::job::Engine;
 use somersault::Database;
+use state::ServerState;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -143,9 +122,9 @@ impl Server {
         engine: Arc<dyn Engine>,
         shutdown: impl Future<Output = T>,
     ) -> Result<T, ServeError> {
-        let edge = Edge::new(self.options, self.address);
-        edge.open(engine);
-        run(self.listener, Arc::new(edge), shutdown)
+        let server = ServerState::new(self.options, self.address);
+        server.open(engine);
+        run(self.listener, Arc::new(server), shutdown)
     }
 
     fn serve_opening<T, E: Send + 'static>(
@@ -154,25 +133,26 @@ impl Server {
         opened: impl FnOnce() + Send + 'static,
         shutdown: impl Future<Output = T>,
     ) -> Result<T, OpeningError<E>> {
-        let edge = Arc::new(Edge::new(self.options, self.address));
-        let opening = Opening::begin(Arc::clone(&edge), open, opened).map_err(ServeError::Start)?;
-        let ended = run(self.listener, edge, opening.failed_or(shutdown))?;
+        let server = Arc::new(ServerState::new(self.options, self.address));
+        let opening =
+            Opening::begin(Arc::clone(&server), open, opened).map_err(ServeError::Start)?;
+        let ended = run(self.listener, server, opening.failed_or(shutdown))?;
         ended.map_err(OpeningError::Open)
     }
 }
 
 fn run<T>(
     listener: TcpListener,
-    edge: Arc<Edge>,
+    server: Arc<ServerState>,
     shutdown: impl Future<Output = T>,
 ) -> Result<T, ServeError> {
     // Those that stand aside have threads besides those that run; whoever is about to take the
     // place of another needs one as well.
-    let changes_max = edge.options.changes_max + edge.options.uploads_max;
+    let changes_max = server.options.changes_max + server.options.uploads_max;
     // One more for upkeep.
     let engine_threads_max =
-        2 * edge.options.queries_max + edge.options.stalled_max + changes_max + 1;
-    let serving = connections::serve(listener, edge, shutdown);
+        2 * server.options.queries_max + server.options.stalled_max + changes_max + 1;
+    let serving = connections::serve(listener, server, shutdown);
     runtime::run(engine_threads_max, serving)
         .and_then(|ended| ended)
         .map_err(ServeError::Start)

@@ -5,8 +5,8 @@
 //! it ends with the reason why not. The thread is not joined unless it has ended, because nothing
 //! can interrupt it and a server that is asked to end should.
 
-use crate::edge::Edge;
-use crate::engine::Engine;
+use crate::run::job::Engine;
+use crate::state::ServerState;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,15 +23,15 @@ pub(crate) struct Opening<E> {
 }
 
 impl<E: Send + 'static> Opening<E> {
-    /// Opens on a thread of its own, gives the result to the edge, and then calls `opened`.
+    /// Opens on a thread of its own, gives the result to the server, and then calls `opened`.
     pub fn begin(
-        edge: Arc<Edge>,
+        server: Arc<ServerState>,
         open: impl FnOnce() -> Result<Arc<dyn Engine>, E> + Send + 'static,
         opened: impl FnOnce() + Send + 'static,
     ) -> io::Result<Opening<E>> {
         let (sender, outcome) = channel();
         let whole = move || {
-            edge.open(open()?);
+            server.open(open()?);
             opened();
             Ok(())
         };

@@ -4,7 +4,7 @@
 //! client does is without one: connections, queries at once, queries waiting, text, time to send a
 //! request, time to take an answer.
 
-use crate::access::Access;
+use crate::request::access::Access;
 use somersault::config::Config;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;

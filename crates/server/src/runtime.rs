@@ -1,4 +1,4 @@
-//! The threads of the edge: the one place where the runtime is made.
+//! The threads of the server: the one place where the runtime is made.
 //!
 //! One event loop on a few threads serves all connections; queries run on blocking threads beside
 //! it, so none of them ever holds up a socket. Each engine thread has a stack of known size, on

@@ -20,7 +20,7 @@ mod script;
 mod serving;
 mod starting;
 
-use crate::engine::Engine;
+use crate::run::job::Engine;
 use crate::{Server, ServerOptions};
 use client::Answer;
 use script::ScriptedEngine;

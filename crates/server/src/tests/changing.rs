@@ -3,7 +3,7 @@
 
 use super::{Served, client};
 use crate::Access;
-use crate::engine::Engine;
+use crate::run::job::Engine;
 use somersault::config::{Right, Token};
 use std::io::{BufReader, Write};
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 
 use super::Served;
 use super::client;
-use crate::engine::Engine;
+use crate::run::job::Engine;
 use std::io::{BufReader, Write};
 use std::time::{Duration, Instant};
 

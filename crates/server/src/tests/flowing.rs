@@ -2,7 +2,7 @@
 
 use super::Served;
 use super::client::{self, Answer, encoded};
-use crate::pipe::{CHUNK_BYTES, LINGER};
+use crate::run::pipe::{CHUNK_BYTES, LINGER};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;

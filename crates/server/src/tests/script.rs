@@ -17,9 +17,9 @@
 //!
 //! Texts that begin with `!` fail before they start: `!syntax`, `!panic`.
 
-use crate::change::{Change, Wanted};
-use crate::engine::{ChangeJob, Changed, Contents, Done, Engine, Job, Memory, Started};
-use crate::protocol::{Asked, What};
+use crate::request::{Change, ChangeRequest};
+use crate::request::{QueryRequest, Read};
+use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Memory, Started};
 use somersault::rdf::TermBuffer;
 use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, QueryId, Running};
@@ -44,10 +44,10 @@ pub struct ScriptedEngine {
 }
 
 impl Engine for ScriptedEngine {
-    fn start(&self, asked: &Asked, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
+    fn start(&self, asked: &QueryRequest, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
         let text = match &asked.what {
-            What::Query(text) => text.clone(),
-            What::Graph(name) => format!("rows 1; graph {name:?}"),
+            Read::Query(text) => text.clone(),
+            Read::Graph(name) => format!("rows 1; graph {name:?}"),
         };
         match text.strip_prefix('!') {
             Some("panic") => panic!("the planner met something"),
@@ -81,7 +81,7 @@ impl Engine for ScriptedEngine {
 
     fn start_change(
         &self,
-        wanted: &Wanted,
+        wanted: &ChangeRequest,
         timeout: Duration,
     ) -> Result<Box<dyn ChangeJob>, QueryError> {
         let text = match &wanted.change {
@@ -138,7 +138,7 @@ impl Engine for ScriptedEngine {
 }
 
 struct ScriptedChange {
-    wanted: Wanted,
+    wanted: ChangeRequest,
     text: String,
     entry: Entry,
     token: StopToken,
@@ -204,7 +204,7 @@ fn sleep(token: &StopToken, time: Option<Duration>) -> Result<(), QueryError> {
 }
 
 struct Script {
-    asked: Asked,
+    asked: QueryRequest,
     text: String,
     entry: Entry,
     token: StopToken,
@@ -265,7 +265,7 @@ impl Script {
             "fail" => Err(failure(argument)),
             "panic" => panic!("an operator met something"),
             "echo" => {
-                let Asked {
+                let QueryRequest {
                     default_graphs,
                     named_graphs,
                     ..

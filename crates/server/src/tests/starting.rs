@@ -2,7 +2,7 @@
 
 use super::client;
 use super::script::ScriptedEngine;
-use crate::engine::Engine;
+use crate::run::job::Engine;
 use crate::{OpeningError, Server, ServerOptions};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

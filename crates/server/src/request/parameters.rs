@@ -4,7 +4,7 @@
 //! character in a literal would be answered, wrongly. A `%` that is not followed by two digits
 //! stands for itself, as the URL standard has it.
 
-use crate::problem::Problem;
+use crate::response::problem::Problem;
 use percent_encoding::percent_decode;
 
 /// Names and values in the order sent.

@@ -6,10 +6,12 @@
 //! was sent here under a foreign name (DNS rebinding) or by a page of another origin: a request that
 //! was forwarded, whose `Host` is not of this machine or whose `Origin` is another, is refused.
 
-use crate::edge::Edge;
-use crate::engine::Engine;
-use crate::problem::Problem;
-use crate::routes::{Peer, done, reading, text};
+use crate::request::access::Peer;
+use crate::request::access::names_this_machine;
+use crate::response::problem::Problem;
+use crate::response::{done, reading, text};
+use crate::run::job::Engine;
+use crate::state::ServerState;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -20,20 +22,20 @@ use serde_json::{Value, json};
 use somersault::config::Right;
 use somersault::running::{QueryId, RunningQuery};
 use somersault::{Kind, QueryError};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// `GET /api/v1/queries`: the queries that run now, oldest first.
 pub(crate) async fn list(
-    State(edge): State<Arc<Edge>>,
+    State(server): State<Arc<ServerState>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    if let Err(problem) = keeper(&edge, peer, &headers) {
+    if let Err(problem) = keeper(&server, peer, &headers) {
         return problem.into_response();
     }
-    reading(&method, || match edge.engine() {
+    reading(&method, || match server.engine() {
         Ok(engine) => {
             let queries: Vec<Value> = engine.running().list().iter().map(described).collect();
             json_text(&json!({ "queries": queries }))
@@ -44,14 +46,14 @@ pub(crate) async fn list(
 
 /// `DELETE /api/v1/queries/{id}`: cancels one.
 pub(crate) async fn one(
-    State(edge): State<Arc<Edge>>,
+    State(server): State<Arc<ServerState>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
     id: Result<Path<String>, PathRejection>,
 ) -> Response<Body> {
-    let cancelled = keeper(&edge, peer, &headers).and_then(|()| match (method, id) {
-        (Method::DELETE, Ok(Path(id))) => cancel(&edge, &id),
+    let cancelled = keeper(&server, peer, &headers).and_then(|()| match (method, id) {
+        (Method::DELETE, Ok(Path(id))) => cancel(&server, &id),
         (Method::DELETE, Err(rejection)) => Err(Problem::bad_request(rejection.body_text())),
         (method, _) => Err(Problem::method_not_allowed(method.as_str(), "DELETE")),
     });
@@ -63,29 +65,29 @@ pub(crate) async fn one(
 
 /// `POST /api/v1/compact`: writes all changes into the store's files; answers when that is done.
 pub(crate) async fn compact(
-    State(edge): State<Arc<Edge>>,
+    State(server): State<Arc<ServerState>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    match compacted(&edge, peer, &headers, &method).await {
+    match compacted(&server, peer, &headers, &method).await {
         Ok(()) => done(),
         Err(problem) => problem.into_response(),
     }
 }
 
 async fn compacted(
-    edge: &Edge,
+    server: &ServerState,
     peer: Peer,
     headers: &HeaderMap,
     method: &Method,
 ) -> Result<(), Problem> {
-    keeper(edge, peer, headers)?;
+    keeper(server, peer, headers)?;
     if *method != Method::POST {
         return Err(Problem::method_not_allowed(method.as_str(), "POST"));
     }
-    let engine = Arc::clone(edge.engine()?);
-    let Ok(_running) = edge.compacting.try_lock() else {
+    let engine = Arc::clone(server.engine()?);
+    let Ok(_running) = server.compacting.try_lock() else {
         let problem = QueryError::new(Kind::Conflict, "the store is being compacted already");
         return Err(Problem::of_change(&problem));
     };
@@ -102,31 +104,31 @@ async fn compacted(
 
 /// `GET /api/v1/statistics`: what the store holds.
 pub(crate) async fn statistics(
-    State(edge): State<Arc<Edge>>,
+    State(server): State<Arc<ServerState>>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    let granted = edge.options.access.grant(&headers, edge.address);
+    let granted = server.options.access.grant(&headers, server.address);
     if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
         return problem.into_response();
     }
-    reading(&method, || match edge.engine() {
+    reading(&method, || match server.engine() {
         Ok(engine) => json_text(&sizes(engine.as_ref())),
         Err(problem) => problem.into_response(),
     })
 }
 
 /// Whether a request comes from somebody who may see and stop what others do.
-fn keeper(edge: &Edge, peer: Peer, headers: &HeaderMap) -> Result<(), Problem> {
-    let access = &edge.options.access;
-    let granted = access.grant(headers, edge.address)?;
+fn keeper(server: &ServerState, peer: Peer, headers: &HeaderMap) -> Result<(), Problem> {
+    let access = &server.options.access;
+    let granted = access.grant(headers, server.address)?;
     if access.has_admins() {
         return granted.need(Right::Admin);
     }
     if headers.contains_key(ORIGIN) && !granted.is_from_here() {
         return Err(Problem::forbidden("this is not for pages of other origins"));
     }
-    local(peer, headers, edge.address)
+    local(peer, headers, server.address)
 }
 
 fn sizes(engine: &dyn Engine) -> Value {
@@ -149,7 +151,7 @@ fn described(query: &RunningQuery) -> Value {
     })
 }
 
-fn cancel(edge: &Edge, id: &str) -> Result<(), Problem> {
+fn cancel(server: &ServerState, id: &str) -> Result<(), Problem> {
     let number = id
         .strip_prefix('q')
         .and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -158,7 +160,7 @@ fn cancel(edge: &Edge, id: &str) -> Result<(), Problem> {
             "`{id}` is no name of a query, like q00000001"
         )));
     };
-    if edge.engine()?.running().cancel(QueryId(number)) {
+    if server.engine()?.running().cancel(QueryId(number)) {
         Ok(())
     } else {
         Err(Problem::not_found(format!("no query `{id}` is running")))
@@ -188,7 +190,10 @@ fn local(peer: Peer, headers: &HeaderMap, bound: SocketAddr) -> Result<(), Probl
     }
     let mut hosts = headers.get_all(HOST).iter().peekable();
     let is_ours = hosts.peek().is_some()
-        && hosts.all(|host| host.to_str().is_ok_and(|host| is_ours(host, bound.ip())));
+        && hosts.all(|host| {
+            host.to_str()
+                .is_ok_and(|host| names_this_machine(host, bound.ip()))
+        });
     if is_ours {
         Ok(())
     } else {
@@ -198,50 +203,6 @@ fn local(peer: Peer, headers: &HeaderMap, bound: SocketAddr) -> Result<(), Probl
     }
 }
 
-/// Whether a `Host` names this machine: `localhost`, a loopback address, or the one bound.
-pub(crate) fn is_ours(host: &str, bound: IpAddr) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let bare = name
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let address = bare.unwrap_or(name).parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost")
-        || address.is_ok_and(|address| address.is_loopback() || address == bound)
-}
-
 fn json_text(value: &Value) -> Response<Body> {
     text("application/json", value.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_of_this_machine() {
-        let bound: IpAddr = "192.0.2.7".parse().unwrap();
-        for ours in [
-            "localhost",
-            "LocalHost:7272",
-            "127.0.0.1:7272",
-            "127.0.0.1",
-            "[::1]",
-            "[::1]:7272",
-            "192.0.2.7:80",
-        ] {
-            assert!(is_ours(ours, bound), "{ours}");
-        }
-        for foreign in [
-            "",
-            "evil.example",
-            "localhost.evil.example:7272",
-            "192.0.2.8",
-            "[::2]:1",
-        ] {
-            assert!(!is_ours(foreign, bound), "{foreign}");
-        }
-    }
 }

@@ -14,21 +14,24 @@
 //! exists. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
 //! `http://HOST/store/people`. Everything after that is as with a query: a turn, a deadline, an entry in the list of
 //! running ones, an answer that streams. Relative IRIs of a document are resolved against the name of
-//! its graph. What is sent is one document, or several in a form ([`crate::document`]), read as it
+//! its graph. What is sent is one document, or several in a form ([`crate::request::document`]), read as it
 //! comes; all of it is written, or nothing.
 
-use crate::access::Granted;
-use crate::change::{self, Change, Sent, Wanted};
-use crate::description;
-use crate::document::Content;
-use crate::edge::{Edge, RequestId};
-use crate::fresh;
-use crate::intake::{self, Bound};
-use crate::negotiate::Accepted;
-use crate::parameters::Parameters;
-use crate::problem::Problem;
-use crate::protocol::{self, Asked, Envelope, What};
-use crate::query;
+use crate::endpoint::change::{self, Sent};
+use crate::endpoint::description;
+use crate::endpoint::query;
+use crate::request::access::Granted;
+use crate::request::document::Content;
+use crate::request::intake::{self, Bound};
+use crate::request::negotiate::Accepted;
+use crate::request::parameters::Parameters;
+use crate::request::protocol::{self, Envelope};
+use crate::request::{Change, ChangeRequest};
+use crate::request::{QueryRequest, Read};
+use crate::response;
+use crate::response::problem::Problem;
+use crate::run::fresh;
+use crate::state::{RequestId, ServerState};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -48,34 +51,38 @@ const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 /// Answers a request to the graph store.
 pub(crate) async fn endpoint(
-    State(edge): State<Arc<Edge>>,
+    State(server): State<Arc<ServerState>>,
     Extension(RequestId(request_id)): Extension<RequestId>,
     request: Request<Body>,
 ) -> Response<Body> {
     let mut response = if request.method() == Method::OPTIONS {
-        let mut response = query::options(&edge, METHODS);
+        let mut response = response::options(&server, METHODS);
         let patches = HeaderValue::from_static(RDF_PATCH);
         response.headers_mut().insert(ACCEPT_PATCH, patches);
         response
     } else {
-        respond(&edge, request, &request_id).await
+        respond(&server, request, &request_id).await
     };
-    query::share(&edge, &mut response);
+    response::share(&server, &mut response);
     response
 }
 
 /// What a request to the graph store comes to.
 enum Operation {
-    Read(Asked),
-    Change(Wanted),
+    Read(QueryRequest),
+    Change(ChangeRequest),
 }
 
-async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> Response<Body> {
+async fn respond(
+    server: &Arc<ServerState>,
+    request: Request<Body>,
+    request_id: &str,
+) -> Response<Body> {
     if request.method() == Method::PATCH {
-        return patch(edge, request, request_id).await;
+        return patch(server, request, request_id).await;
     }
-    match read(&request, edge) {
-        Ok(Operation::Read(asked)) => query::answer(edge, asked, request_id).await,
+    match read(&request, server) {
+        Ok(Operation::Read(asked)) => query::answer(server, asked, request_id).await,
         Ok(Operation::Change(wanted)) => {
             let (head, body) = request.into_parts();
             let has_documents = matches!(wanted.change, Change::Write { .. });
@@ -83,63 +90,67 @@ async fn respond(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> 
                 headers: head.headers,
                 body,
             });
-            change::answer(edge, wanted, sent, request_id).await
+            change::answer(server, wanted, sent, request_id).await
         }
-        Err(problem) => query::refused_with_body(problem, request, request_id).await,
+        Err(problem) => response::refused_with_body(problem, request, request_id).await,
     }
 }
 
-fn read(request: &Request<Body>, edge: &Edge) -> Result<Operation, Problem> {
-    let (envelope, granted, direct, address) = envelope(request, edge)?;
+fn read(request: &Request<Body>, server: &ServerState) -> Result<Operation, Problem> {
+    let (envelope, granted, direct, address) = envelope(request, server)?;
     let mode = match *request.method() {
         Method::GET | Method::HEAD => {
             granted.need(Right::Read)?;
             let target = target(&envelope.parameters, direct)?;
-            return asked(&envelope, target, edge).map(Operation::Read);
+            return asked(&envelope, target, server).map(Operation::Read);
         }
         Method::DELETE => {
             granted.need(Right::Write)?;
             let target = target(&envelope.parameters, direct)?;
-            let wanted = envelope.wanted_change(Change::Delete(target), &edge.options, None)?;
+            let wanted = envelope.wanted_change(Change::Delete(target), &server.options, None)?;
             return Ok(Operation::Change(wanted));
         }
         Method::PUT => WriteMode::Replace,
         Method::POST => WriteMode::Add,
         ref method => return Err(Problem::method_not_allowed(method.as_str(), METHODS)),
     };
-    written(&envelope, (mode, direct, address), granted, edge).map(Operation::Change)
+    written(&envelope, (mode, direct, address), granted, server).map(Operation::Change)
 }
 
 /// Changes a graph, or the store, by a patch. It is read whole, as the text of an update is.
-async fn patch(edge: &Arc<Edge>, request: Request<Body>, request_id: &str) -> Response<Body> {
-    let (envelope, target, base) = match patched(&request, edge) {
+async fn patch(
+    server: &Arc<ServerState>,
+    request: Request<Body>,
+    request_id: &str,
+) -> Response<Body> {
+    let (envelope, target, base) = match patched(&request, server) {
         Ok(patched) => patched,
-        Err(problem) => return query::refused_with_body(problem, request, request_id).await,
+        Err(problem) => return response::refused_with_body(problem, request, request_id).await,
     };
-    let limit = edge.options.update_text_bytes_max;
+    let limit = server.options.update_text_bytes_max;
     let bound = Bound {
         body_bytes: limit,
         text_bytes: limit,
-        time: edge.options.body_timeout,
+        time: server.options.body_timeout,
     };
     let read = intake::read(&envelope.headers, request.into_body(), bound).await;
     let wanted = read.and_then(|bytes| {
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| Problem::bad_request("a patch is text in UTF-8"))?;
-        envelope.wanted_change(Change::Patch { target, text }, &edge.options, Some(base))
+        envelope.wanted_change(Change::Patch { target, text }, &server.options, Some(base))
     });
     match wanted {
-        Ok(wanted) => change::answer(edge, wanted, None, request_id).await,
-        Err(problem) => query::refused(problem, request_id),
+        Ok(wanted) => change::answer(server, wanted, None, request_id).await,
+        Err(problem) => response::refused(problem, request_id),
     }
 }
 
 /// What a patch is of, and its base.
 fn patched(
     request: &Request<Body>,
-    edge: &Edge,
+    server: &ServerState,
 ) -> Result<(Envelope, GraphTarget, String), Problem> {
-    let (envelope, granted, direct, address) = envelope(request, edge)?;
+    let (envelope, granted, direct, address) = envelope(request, server)?;
     granted.need(Right::Write)?;
     let target = target(&envelope.parameters, direct)?;
     let named = envelope.headers.get(CONTENT_TYPE);
@@ -162,10 +173,13 @@ fn patched(
 /// What the head of a request says: its rights, the graph whose address it has, its own address.
 fn envelope(
     request: &Request<Body>,
-    edge: &Edge,
+    server: &ServerState,
 ) -> Result<(Envelope, Granted, Option<String>, String), Problem> {
-    let granted = edge.options.access.grant(request.headers(), edge.address)?;
-    let address = description::address(request, edge);
+    let granted = server
+        .options
+        .access
+        .grant(request.headers(), server.address)?;
+    let address = description::address(request, server);
     let direct = is_direct(request.uri().path()).then(|| address.clone());
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
@@ -177,7 +191,11 @@ fn envelope(
     Ok((envelope, granted, direct, address))
 }
 
-fn asked(envelope: &Envelope, target: GraphTarget, edge: &Edge) -> Result<Asked, Problem> {
+fn asked(
+    envelope: &Envelope,
+    target: GraphTarget,
+    server: &ServerState,
+) -> Result<QueryRequest, Problem> {
     let name = match target {
         GraphTarget::Default => None,
         GraphTarget::Named(name) => Some(name),
@@ -187,12 +205,12 @@ fn asked(envelope: &Envelope, target: GraphTarget, edge: &Edge) -> Result<Asked,
             ));
         }
     };
-    Ok(Asked {
-        what: What::Graph(name),
+    Ok(QueryRequest {
+        what: Read::Graph(name),
         base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),
-        timeout: envelope.timeout(edge.options.timeout)?,
+        timeout: envelope.timeout(server.options.timeout)?,
         accepted: Accepted::read_graph(&envelope.headers)?,
         head_only: envelope.method == Method::HEAD,
         trailers: protocol::takes_trailers(&envelope.headers),
@@ -205,8 +223,8 @@ fn written(
     envelope: &Envelope,
     (mode, direct, address): (WriteMode, Option<String>, String),
     granted: Granted,
-    edge: &Edge,
-) -> Result<Wanted, Problem> {
+    server: &ServerState,
+) -> Result<ChangeRequest, Problem> {
     granted.need(Right::Write)?;
     let mut target = target(&envelope.parameters, direct)?;
     let content = Content::of(&envelope.headers)?;
@@ -227,7 +245,7 @@ fn written(
         content,
         location,
     };
-    envelope.wanted_change(change, &edge.options, Some(base))
+    envelope.wanted_change(change, &server.options, Some(base))
 }
 
 /// The name of a graph that is not there yet: an address below the store's, by chance.

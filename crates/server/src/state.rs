@@ -10,17 +10,17 @@
 //! | who opens the database | `engine` | once |
 //! | the accept loop | `ending` | once, when the server is to end |
 
-use crate::engine::Engine;
-use crate::gate::{Bounds, Gate};
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
-use crate::problem::Problem;
+use crate::response::problem::Problem;
+use crate::run::gate::{Bounds, Gate};
+use crate::run::job::Engine;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A server's shared state.
-pub(crate) struct Edge {
+pub(crate) struct ServerState {
     engine: OnceLock<Arc<dyn Engine>>,
     /// How to serve.
     pub options: ServerOptions,
@@ -46,9 +46,9 @@ pub(crate) struct Edge {
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub String);
 
-impl Edge {
+impl ServerState {
     /// The state of a server that has served nothing yet and has no database.
-    pub fn new(options: ServerOptions, address: SocketAddr) -> Edge {
+    pub fn new(options: ServerOptions, address: SocketAddr) -> ServerState {
         let gate = Gate::new(Bounds {
             running: options.queries_max,
             waiting: options.waiting_max,
@@ -62,7 +62,7 @@ impl Edge {
             })
         };
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
-        Edge {
+        ServerState {
             engine: OnceLock::new(),
             options,
             address,

@@ -5,7 +5,7 @@
 //! connection with unread bytes makes the system reset it, and the client would see a broken
 //! connection instead of the 413. A client that asked with `Expect: 100-continue` is told at once.
 
-use crate::problem::Problem;
+use crate::response::problem::Problem;
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;

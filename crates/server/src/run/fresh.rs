@@ -4,9 +4,9 @@
 //! a number that is ahead is that of a commit under way, or of another database. The wait holds no
 //! thread and no turn.
 
-use crate::engine::Engine;
-use crate::head;
-use crate::problem::Problem;
+use crate::response::head;
+use crate::response::problem::Problem;
+use crate::run::job::Engine;
 use hyper::{HeaderMap, StatusCode};
 use std::time::{Duration, Instant};
 

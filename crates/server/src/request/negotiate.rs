@@ -6,8 +6,8 @@
 //! over, because a client's slip in one of them says nothing about the others; a header without any
 //! range counts as absent.
 
-use crate::format::{AnswerFormat, offered};
-use crate::problem::Problem;
+use crate::response::format::{AnswerFormat, offered};
+use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 use somersault::results::ResultFormat;
@@ -193,6 +193,20 @@ fn thousandths(text: &str) -> Option<u16> {
         ("1", 0) => Some(1000),
         _ => None,
     }
+}
+
+/// A `charset` parameter that says something else than UTF-8 or its subset ASCII.
+pub(crate) fn foreign_charset(parameters: &str) -> Option<&str> {
+    parameters
+        .split(';')
+        .filter_map(|parameter| parameter.split_once('='))
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
+        .map(|(_, value)| value.trim().trim_matches('"'))
+        .find(|value| {
+            !["utf-8", "utf8", "us-ascii"]
+                .iter()
+                .any(|known| value.eq_ignore_ascii_case(known))
+        })
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 //! they are one query away. The size of the default graph is said where there is no other, and known
 //! without counting.
 
-use crate::edge::Edge;
-use crate::format::{AnswerFormat, AnswerWriter};
-use crate::negotiate::Accepted;
-use crate::problem::Problem;
+use crate::request::negotiate::Accepted;
+use crate::response::format::{AnswerFormat, AnswerWriter};
+use crate::response::problem::Problem;
+use crate::state::ServerState;
 use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, VARY};
 use hyper::{HeaderMap, Request, Response};
@@ -50,21 +50,21 @@ const INPUT_FORMATS: [&str; 6] = [
 
 /// The description, in a format that the client takes. `address` is that of the endpoint.
 pub(crate) fn answer(
-    edge: &Edge,
+    server: &ServerState,
     headers: &HeaderMap,
     address: &str,
 ) -> Result<Response<Body>, Problem> {
     let accepted = Accepted::read_graph(headers)?;
     let Some(format) = accepted.format(AnswerKind::Graph) else {
-        return Err(Problem::not_acceptable(crate::format::offered(
+        return Err(Problem::not_acceptable(crate::response::format::offered(
             AnswerKind::Graph,
         )));
     };
-    let engine = edge.engine()?;
+    let engine = server.engine()?;
     let contents = engine.contents();
     let mut triples = Triples::default();
-    triples.service(address, edge.options.calls_out);
-    if engine.is_writable() && edge.options.access.has_writers() {
+    triples.service(address, server.options.calls_out);
+    if engine.is_writable() && server.options.access.has_writers() {
         triples.updates();
     }
     let graphs = match contents.named_graphs {
@@ -85,7 +85,7 @@ pub(crate) fn answer(
 }
 
 /// The endpoint's own address, as the client sees it.
-pub(crate) fn address(request: &Request<Body>, edge: &Edge) -> String {
+pub(crate) fn address(request: &Request<Body>, server: &ServerState) -> String {
     let host = request.headers().get(HOST);
     let host = host.and_then(|host| host.to_str().ok());
     let is_host = |host: &&str| {
@@ -95,7 +95,7 @@ pub(crate) fn address(request: &Request<Body>, edge: &Edge) -> String {
     let path = request.uri().path();
     match host.filter(is_host) {
         Some(host) => format!("http://{host}{path}"),
-        None => format!("http://{}{path}", edge.address),
+        None => format!("http://{}{path}", server.address),
     }
 }
 

@@ -6,7 +6,7 @@
 //! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
 //! later; 504, 507: ask for less; 500: a bug of ours).
 
-use crate::head;
+use crate::response::head;
 use axum::body::Body;
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};

@@ -12,80 +12,30 @@
 //! away cancels its change unless it is being committed. The answer is 204, or 201 for a graph that
 //! was not there; with `Accept: application/json` it says in numbers what was changed.
 
-use crate::document::Content;
-use crate::edge::Edge;
-use crate::engine::{Changed, Engine};
-use crate::feed::{BodyReader, Fed, feed};
-use crate::fresh;
-use crate::gate::{Gate, Turn, Turned};
-use crate::head::{self, Spent};
-use crate::intake;
 use crate::metrics::{Metrics, Outcome};
-use crate::problem::Problem;
-use crate::query;
-use crate::routes;
-use crate::work::{bug, without_internals};
+use crate::request::feed::{BodyReader, Fed, feed};
+use crate::request::intake;
+use crate::request::{Change, ChangeRequest};
+use crate::response;
+use crate::response::head::{self, Spent};
+use crate::response::problem::Problem;
+use crate::run::fresh;
+use crate::run::gate::{Gate, Turn, Turned};
+use crate::run::job::{Changed, Engine};
+use crate::run::work::{bug, without_internals};
+use crate::state::ServerState;
 use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
 use hyper::{HeaderMap, Response, StatusCode};
 use serde_json::json;
 use somersault::running::QueryId;
 use somersault::stop::StopToken;
-use somersault::{Documents, GraphTarget, Kind, QueryError, WriteMode};
+use somersault::{Documents, GraphTarget, Kind, QueryError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// What a request wants.
-#[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    /// What is changed.
-    pub change: Change,
-    /// What relative IRIs are resolved against.
-    pub base: Option<String>,
-    /// The time it may take.
-    pub timeout: Duration,
-    /// The snapshot that it must not be older than.
-    pub snapshot: Option<u64>,
-    /// The client reads an account of it.
-    pub wants_account: bool,
-}
-
-/// What is changed.
-#[derive(Clone, Debug)]
-pub(crate) enum Change {
-    /// What an update says.
-    Update {
-        /// Its text.
-        text: String,
-        /// IRIs of the protocol's `using-graph-uri`.
-        using: Vec<String>,
-        /// IRIs of the protocol's `using-named-graph-uri`.
-        using_named: Vec<String>,
-    },
-    /// A graph, by documents in the request's body.
-    Write {
-        /// Which.
-        target: GraphTarget,
-        /// What becomes of what it holds.
-        mode: WriteMode,
-        /// The documents.
-        content: Content,
-        /// The address of a graph that is made for them.
-        location: Option<String>,
-    },
-    /// A graph or the store, by an RDF Patch.
-    Patch {
-        /// Which.
-        target: GraphTarget,
-        /// The patch.
-        text: String,
-    },
-    /// A graph, which goes.
-    Delete(GraphTarget),
-}
 
 /// The documents of a change that has none.
 struct Nothing;
@@ -108,26 +58,26 @@ pub(crate) struct Sent {
 
 /// Makes a change, or says why not.
 pub(crate) async fn answer(
-    edge: &Arc<Edge>,
-    wanted: Wanted,
+    server: &Arc<ServerState>,
+    wanted: ChangeRequest,
     sent: Option<Sent>,
     request_id: &str,
 ) -> Response<Body> {
-    match carry_out(edge, wanted, sent, request_id).await {
+    match carry_out(server, wanted, sent, request_id).await {
         Ok(response) => response,
-        Err(problem) => query::refused(problem, request_id),
+        Err(problem) => response::refused(problem, request_id),
     }
 }
 
 async fn carry_out(
-    edge: &Arc<Edge>,
-    wanted: Wanted,
+    server: &Arc<ServerState>,
+    wanted: ChangeRequest,
     mut sent: Option<Sent>,
     request_id: &str,
 ) -> Result<Response<Body>, Problem> {
     let arrived = Instant::now();
     let admitted = admit(
-        edge,
+        server,
         &wanted,
         sent.as_ref().map(|sent| &sent.headers),
         arrived,
@@ -144,8 +94,8 @@ async fn carry_out(
         }
     };
     let answering = Answering::to(&wanted, request_id);
-    let wait = Some(arrived.elapsed()).filter(|waited| *waited > query::WAIT_NOTED);
-    let reins = Reins::default();
+    let wait = Some(arrived.elapsed()).filter(|waited| *waited > response::WAIT_NOTED);
+    let reins = CancelOnDrop::default();
     let (outcome_sender, mut outcome) = oneshot::channel();
     let is_too_large = Arc::new(AtomicBool::new(false));
     let (feeder, reader) = feed(reins.is_stopped());
@@ -154,12 +104,12 @@ async fn carry_out(
         timeout: wanted.timeout.saturating_sub(arrived.elapsed()),
         wanted,
         body: sent.is_some().then_some(reader),
-        bytes_max: edge.options.body_bytes_max,
+        bytes_max: server.options.body_bytes_max,
         is_too_large: Arc::clone(&is_too_large),
         slot: Arc::clone(&reins.slot),
         turn,
-        metrics: Arc::clone(&edge.metrics),
-        read_only: Arc::clone(&edge.read_only),
+        metrics: Arc::clone(&server.metrics),
+        read_only: Arc::clone(&server.read_only),
         arrived,
         request_id: request_id.to_owned(),
     };
@@ -172,16 +122,16 @@ async fn carry_out(
     if let Some(sent) = &mut sent {
         tokio::select! {
             // The outcome of a body that was fed is about to come.
-            how = feeder.run(&mut sent.body, edge.options.body_timeout) => fed = Some(how),
+            how = feeder.run(&mut sent.body, server.options.body_timeout) => fed = Some(how),
             early = &mut outcome => {
                 let response = answering.ended(early, wait);
-                return conclude(edge, response, None, &is_too_large, sent).await;
+                return conclude(server, response, None, &is_too_large, sent).await;
             }
         }
     }
     let response = answering.ended((&mut outcome).await, wait);
     match &mut sent {
-        Some(sent) => conclude(edge, response, fed, &is_too_large, sent).await,
+        Some(sent) => conclude(server, response, fed, &is_too_large, sent).await,
         None => response,
     }
 }
@@ -201,7 +151,7 @@ struct Answering {
 }
 
 impl Answering {
-    fn to(wanted: &Wanted, request_id: &str) -> Answering {
+    fn to(wanted: &ChangeRequest, request_id: &str) -> Answering {
         let mut answering = Answering {
             wants_account: wanted.wants_account,
             location: None,
@@ -241,9 +191,9 @@ impl Answering {
                 "inserted": changed.inserted,
                 "deleted": changed.deleted,
             });
-            routes::text("application/json", account.to_string())
+            response::text("application/json", account.to_string())
         } else {
-            routes::done()
+            response::done()
         };
         if self.is_write && changed.is_new {
             *response.status_mut() = StatusCode::CREATED;
@@ -270,7 +220,7 @@ impl Answering {
 
 /// Says of a failure what the body's arrival has to do with it, and lets go of what is left of it.
 async fn conclude(
-    edge: &Edge,
+    server: &ServerState,
     response: Result<Response<Body>, Problem>,
     fed: Option<Fed>,
     is_too_large: &AtomicBool,
@@ -289,7 +239,7 @@ async fn conclude(
         }
         Err(problem) => problem,
     };
-    let limit = edge.options.body_bytes_max.unwrap_or(u64::MAX);
+    let limit = server.options.body_bytes_max.unwrap_or(u64::MAX);
     let problem = match fed {
         _ if is_too_large.load(Ordering::Relaxed) => Problem::too_large(limit),
         Some(Fed::TooSlow) => return Err(Problem::too_slow()),
@@ -305,19 +255,19 @@ async fn conclude(
 
 /// What must hold before a change begins.
 async fn admit(
-    edge: &Edge,
-    wanted: &Wanted,
+    server: &ServerState,
+    wanted: &ChangeRequest,
     sent: Option<&HeaderMap>,
     arrived: Instant,
 ) -> Result<(Arc<dyn Engine>, Turn), Problem> {
-    let engine = Arc::clone(edge.engine()?);
+    let engine = Arc::clone(server.engine()?);
     if !engine.is_writable() {
         return Err(
             Problem::forbidden("the database was opened for reading only")
                 .with_hint("start the server with --allow-update, or with a token that may write"),
         );
     }
-    if let (Some(limit), Some(headers)) = (edge.options.body_bytes_max, sent)
+    if let (Some(limit), Some(headers)) = (server.options.body_bytes_max, sent)
         && intake::announced_bytes(headers).is_some_and(|announced| announced > limit)
     {
         return Err(Problem::too_large(limit));
@@ -326,13 +276,14 @@ async fn admit(
         fresh::wait(engine.as_ref(), number, wanted.timeout).await?;
     }
     let gate = match sent {
-        Some(_) => &edge.uploads,
-        None => &edge.changes,
+        Some(_) => &server.uploads,
+        None => &server.changes,
     };
     let left = wanted.timeout.saturating_sub(arrived.elapsed());
     let turn = enter(gate, left, wanted.timeout, arrived).await;
     let turn = turn.inspect_err(|_| {
-        edge.metrics
+        server
+            .metrics
             .change_ended(Outcome::TurnedAway, arrived.elapsed());
     });
     Ok((engine, turn?))
@@ -346,7 +297,7 @@ async fn enter(
 ) -> Result<Turn, Problem> {
     gate.enter(patience).await.map_err(|turned| match turned {
         Turned::Away => Problem::overloaded("too many changes wait for their turn"),
-        Turned::TooLate => query::out_of_time(timeout, arrived),
+        Turned::TooLate => response::out_of_time(timeout, arrived),
     })
 }
 
@@ -385,11 +336,11 @@ impl Slot {
 /// Held by the handler: hyper drops it when the client goes away, and its change is cancelled. After
 /// its end that does nothing.
 #[derive(Default)]
-struct Reins {
+struct CancelOnDrop {
     slot: Arc<Slot>,
 }
 
-impl Reins {
+impl CancelOnDrop {
     fn is_stopped(&self) -> impl Fn() -> bool + Send + 'static {
         let slot = Arc::clone(&self.slot);
         move || {
@@ -400,7 +351,7 @@ impl Reins {
     }
 }
 
-impl Drop for Reins {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let mut state = self.slot.state();
         state.is_unwanted = true;
@@ -413,7 +364,7 @@ impl Drop for Reins {
 /// What an engine thread is given.
 struct Task<S> {
     engine: Arc<dyn Engine>,
-    wanted: Wanted,
+    wanted: ChangeRequest,
     timeout: Duration,
     body: Option<BodyReader<S>>,
     bytes_max: Option<u64>,

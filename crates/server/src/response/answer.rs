@@ -9,12 +9,12 @@
 //! bodies only, so a broken one has none; a whole one has `Server-Timing` with the time of running,
 //! where the client takes trailers.
 
-use crate::engine::{Done, Started};
-use crate::format::{AnswerFormat, LastRecord, offered};
-use crate::head::{self, Spent};
-use crate::negotiate::Accepted;
-use crate::pipe::{Early, Part, Reader};
-use crate::problem::Problem;
+use crate::request::negotiate::Accepted;
+use crate::response::format::{AnswerFormat, LastRecord, offered};
+use crate::response::head::{self, Spent};
+use crate::response::problem::Problem;
+use crate::run::job::{Done, Started};
+use crate::run::pipe::{Early, Part, Reader};
 use axum::body::Body;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER, VARY};

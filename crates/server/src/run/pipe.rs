@@ -23,8 +23,8 @@
 //! done when there is a chunk to take where there was none, and when half of what may be held has been
 //! taken: an engine thread that shares a core with its connection fills and drains by halves.
 
-use crate::engine::{Done, Started};
-use crate::gate::Turn;
+use crate::run::gate::Turn;
+use crate::run::job::{Done, Started};
 use hyper::body::Bytes;
 use somersault::{Kind, QueryError};
 use std::collections::VecDeque;
@@ -351,7 +351,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Bounds, Gate};
+    use crate::run::gate::{Bounds, Gate};
     use somersault::running::QueryId;
     use somersault::stop::StopToken;
 

@@ -10,13 +10,13 @@
 //! and asked again on an engine thread, which then says what there is to say. What is lost is a slice at
 //! most. (Queries change nothing and ask nobody else, which [`Engine::start_light`] sees to.)
 
-use crate::answer;
-use crate::edge::Edge;
-use crate::engine::{Engine, Job};
-use crate::format::AnswerWriter;
-use crate::head::Spent;
 use crate::metrics::Outcome;
-use crate::protocol::Asked;
+use crate::request::QueryRequest;
+use crate::response::answer;
+use crate::response::format::AnswerWriter;
+use crate::response::head::Spent;
+use crate::run::job::{Engine, Job};
+use crate::state::ServerState;
 use axum::body::Body;
 use hyper::Response;
 use somersault::results::Output;
@@ -34,8 +34,8 @@ const BYTES: usize = 4 << 10;
 /// The response to a light query; `None`: it is to be answered as others are.
 pub(crate) fn answer(
     engine: &dyn Engine,
-    edge: &Edge,
-    asked: &Asked,
+    server: &ServerState,
+    asked: &QueryRequest,
     arrived: Instant,
 ) -> Option<Response<Body>> {
     if asked.head_only {
@@ -46,7 +46,8 @@ pub(crate) fn answer(
     let tried = catch_unwind(AssertUnwindSafe(|| run(job, asked)));
     let (response, bytes) = tried.ok()??;
     let elapsed = arrived.elapsed();
-    edge.metrics
+    server
+        .metrics
         .query_ended(Outcome::Answered, elapsed, bytes as u64);
     Some(response)
 }
@@ -60,7 +61,7 @@ pub(crate) async fn let_others_read() {
     tokio::task::yield_now().await;
 }
 
-fn run(mut job: Box<dyn Job>, asked: &Asked) -> Option<(Response<Body>, usize)> {
+fn run(mut job: Box<dyn Job>, asked: &QueryRequest) -> Option<(Response<Body>, usize)> {
     let started = job.started();
     let format = asked.accepted.format(started.kind)?;
     let mut answer = Short(Vec::with_capacity(BYTES));

@@ -6,7 +6,7 @@
 //! goes away must not make half a document look whole; a reader whose change was stopped gets an
 //! error within [`LOOK`].
 
-use crate::gate::block_on;
+use crate::run::gate::block_on;
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;

@@ -7,8 +7,8 @@
 //! first 50 ms of output starts with the first row: an engine that prints its variables and then
 //! computes for long can still fail with a status of its own.
 
-use crate::format::{AnswerFormat, AnswerWriter};
-use crate::pipe::{CHUNK_BYTES, Writer};
+use crate::response::format::{AnswerFormat, AnswerWriter};
+use crate::run::pipe::{CHUNK_BYTES, Writer};
 use somersault::results::{Output, Rows, Sink};
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -16,14 +16,15 @@
 //! are passed over, as everywhere on the web. Follows clauses 2.1 and 2.2 of the protocol;
 //! `timeout` is ours: seconds, or a number with its unit.
 
-use crate::access::Granted;
-use crate::change::{Change, Wanted};
-use crate::fresh;
-use crate::intake::{self, Bound};
-use crate::negotiate::{self, Accepted};
 use crate::options::ServerOptions;
-use crate::parameters::Parameters;
-use crate::problem::Problem;
+use crate::request::access::Granted;
+use crate::request::intake::{self, Bound};
+use crate::request::negotiate::foreign_charset;
+use crate::request::negotiate::{self, Accepted};
+use crate::request::parameters::Parameters;
+use crate::request::{Change, ChangeRequest, QueryRequest, Read};
+use crate::response::problem::Problem;
+use crate::run::fresh;
 use axum::body::Body;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request};
@@ -43,7 +44,7 @@ const UPDATE: &str = "application/sparql-update";
 
 /// What an address takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Endpoint {
     /// Queries and updates.
     Both,
     /// Queries.
@@ -52,21 +53,21 @@ pub(crate) enum Door {
     Update,
 }
 
-impl Door {
+impl Endpoint {
     /// The methods that are answered there.
     pub fn methods(self) -> &'static str {
         match self {
-            Door::Both | Door::Query => METHODS,
-            Door::Update => "POST, OPTIONS",
+            Endpoint::Both | Endpoint::Query => METHODS,
+            Endpoint::Update => "POST, OPTIONS",
         }
     }
 
     /// The types of body that are taken there.
     fn bodies(self) -> Vec<&'static str> {
         match self {
-            Door::Both => vec![QUERY, UPDATE, FORM],
-            Door::Query => vec![QUERY, FORM],
-            Door::Update => vec![UPDATE, FORM],
+            Endpoint::Both => vec![QUERY, UPDATE, FORM],
+            Endpoint::Query => vec![QUERY, FORM],
+            Endpoint::Update => vec![UPDATE, FORM],
         }
     }
 }
@@ -75,9 +76,9 @@ impl Door {
 #[derive(Debug)]
 pub(crate) enum Operation {
     /// A query.
-    Query(Asked),
+    Query(QueryRequest),
     /// An update.
-    Update(Wanted),
+    Update(ChangeRequest),
 }
 
 /// A text with what it is.
@@ -91,38 +92,6 @@ const ENCODING_FACTOR: u64 = 3;
 /// Room in a form for everything besides the query.
 const OTHER_PARAMETERS_BYTES: u64 = 64 << 10;
 
-/// What a request asks for.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// What is read.
-    pub what: What,
-    /// What relative IRIs of a query are resolved against: the endpoint's own address.
-    pub base: Option<String>,
-    /// IRIs that make up the default graph.
-    pub default_graphs: Vec<String>,
-    /// IRIs of the named graphs.
-    pub named_graphs: Vec<String>,
-    /// The time it may take.
-    pub timeout: Duration,
-    /// How the answer may be written.
-    pub accepted: Accepted,
-    /// Only the head of the response is wanted.
-    pub head_only: bool,
-    /// The client takes trailers.
-    pub trailers: bool,
-    /// The snapshot that it must not be older than.
-    pub snapshot: Option<u64>,
-}
-
-/// What is read.
-#[derive(Clone, Debug)]
-pub(crate) enum What {
-    /// What a query finds, by its text.
-    Query(String),
-    /// A graph as it is: the default one, or a named one.
-    Graph(Option<String>),
-}
-
 /// What the address, the method and the fields say, before the body is read.
 pub(crate) struct Envelope {
     pub method: Method,
@@ -134,7 +103,7 @@ pub(crate) struct Envelope {
 pub(crate) async fn read(
     request: Request<Body>,
     options: &ServerOptions,
-    door: Door,
+    door: Endpoint,
     granted: Granted,
     base: String,
 ) -> Result<Operation, Problem> {
@@ -147,9 +116,9 @@ pub(crate) async fn read(
         parameters,
     };
     let text = match envelope.method.as_str() {
-        "GET" | "HEAD" if door != Door::Update => in_parameters(&envelope, door)?,
+        "GET" | "HEAD" if door != Endpoint::Update => in_parameters(&envelope, door)?,
         "POST" => in_body(&mut envelope, body, options, door, granted).await?,
-        "QUERY" if door != Door::Update => {
+        "QUERY" if door != Endpoint::Update => {
             in_body(&mut envelope, body, options, door, granted).await?
         }
         method => {
@@ -179,9 +148,14 @@ fn within(text: &str, bytes_max: u64) -> Result<(), Problem> {
 }
 
 impl Envelope {
-    fn asked(&self, text: String, options: &ServerOptions, base: String) -> Result<Asked, Problem> {
-        Ok(Asked {
-            what: What::Query(text),
+    fn asked(
+        &self,
+        text: String,
+        options: &ServerOptions,
+        base: String,
+    ) -> Result<QueryRequest, Problem> {
+        Ok(QueryRequest {
+            what: Read::Query(text),
             base: Some(base),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
@@ -198,7 +172,7 @@ impl Envelope {
         text: String,
         options: &ServerOptions,
         base: String,
-    ) -> Result<Wanted, Problem> {
+    ) -> Result<ChangeRequest, Problem> {
         self.wanted_change(
             Change::Update {
                 text,
@@ -216,8 +190,8 @@ impl Envelope {
         change: Change,
         options: &ServerOptions,
         base: Option<String>,
-    ) -> Result<Wanted, Problem> {
-        Ok(Wanted {
+    ) -> Result<ChangeRequest, Problem> {
+        Ok(ChangeRequest {
             change,
             base,
             timeout: self.timeout(options.update_timeout)?,
@@ -246,13 +220,13 @@ impl Envelope {
 }
 
 /// The text of a `GET` or of a form.
-fn in_parameters(envelope: &Envelope, door: Door) -> Result<Text, Problem> {
+fn in_parameters(envelope: &Envelope, door: Endpoint) -> Result<Text, Problem> {
     let parameters = &envelope.parameters;
     let refuse = |why: &str| Err(Problem::bad_request(why));
     let has = |names: [&str; 2]| names.iter().any(|name| parameters.has(name));
     match (parameters.single("query")?, parameters.single("update")?) {
         (Some(_), Some(_)) => refuse("either a `query` or an `update`, not both"),
-        (Some(_), None) if door == Door::Update => {
+        (Some(_), None) if door == Endpoint::Update => {
             refuse("this address takes updates; queries go to /sparql")
         }
         (Some(_), None) if has(["using-graph-uri", "using-named-graph-uri"]) => {
@@ -260,14 +234,14 @@ fn in_parameters(envelope: &Envelope, door: Door) -> Result<Text, Problem> {
         }
         (Some(text), None) => Ok(Text::Query(text.to_owned())),
         (None, Some(_)) if envelope.method != Method::POST => refuse("an `update` is sent by POST"),
-        (None, Some(_)) if door == Door::Query => {
+        (None, Some(_)) if door == Endpoint::Query => {
             refuse("this address takes queries; updates go to /sparql or /update")
         }
         (None, Some(_)) if has(["default-graph-uri", "named-graph-uri"]) => {
             refuse("`default-graph-uri` is for queries; an update has `using-graph-uri`")
         }
         (None, Some(text)) => Ok(Text::Update(text.to_owned())),
-        (None, None) if door == Door::Update => refuse("the parameter `update` is missing"),
+        (None, None) if door == Endpoint::Update => refuse("the parameter `update` is missing"),
         (None, None) => refuse("the parameter `query` is missing"),
     }
 }
@@ -277,12 +251,12 @@ async fn in_body(
     envelope: &mut Envelope,
     body: Body,
     options: &ServerOptions,
-    door: Door,
+    door: Endpoint,
     granted: Granted,
 ) -> Result<Text, Problem> {
     let first = match door {
-        Door::Update => granted.need(Right::Write),
-        Door::Both | Door::Query => Ok(()),
+        Endpoint::Update => granted.need(Right::Write),
+        Endpoint::Both | Endpoint::Query => Ok(()),
     };
     let media_type = first.and_then(|()| body_type(envelope, door));
     let media_type = media_type.and_then(|media_type| {
@@ -300,7 +274,7 @@ async fn in_body(
             return Err(problem.closing());
         }
     };
-    let may_update = door != Door::Query
+    let may_update = door != Endpoint::Query
         && envelope.method == Method::POST
         && granted.has(Right::Write)
         && media_type != QUERY;
@@ -354,7 +328,7 @@ fn alone(parameters: &Parameters, media_type: &str, text: Vec<u8>) -> Result<Tex
 }
 
 /// The type of a body that is taken here; 415 for others.
-fn body_type(envelope: &Envelope, door: Door) -> Result<&'static str, Problem> {
+fn body_type(envelope: &Envelope, door: Endpoint) -> Result<&'static str, Problem> {
     let headers = &envelope.headers;
     let refuse = |why: String| Err(Problem::unsupported_media_type(why, door.bodies()));
     if let Some(coding) = headers.get(CONTENT_ENCODING)
@@ -380,20 +354,6 @@ fn body_type(envelope: &Envelope, door: Door) -> Result<&'static str, Problem> {
         Some(found) => Ok(found),
         None => refuse(format!("`{named}` is not {}", list())),
     }
-}
-
-/// A `charset` parameter that says something else than UTF-8 or its subset ASCII.
-pub(crate) fn foreign_charset(parameters: &str) -> Option<&str> {
-    parameters
-        .split(';')
-        .filter_map(|parameter| parameter.split_once('='))
-        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
-        .map(|(_, value)| value.trim().trim_matches('"'))
-        .find(|value| {
-            !["utf-8", "utf8", "us-ascii"]
-                .iter()
-                .any(|known| value.eq_ignore_ascii_case(known))
-        })
 }
 
 pub(crate) fn takes_trailers(headers: &HeaderMap) -> bool {

@@ -5,12 +5,12 @@
 //! panic is a bug of ours: the client gets its id, the log gets its message, and the process goes
 //! on with everything else.
 
-use crate::engine::{Done, Engine};
-use crate::format::offered;
 use crate::metrics::{Metrics, Outcome};
-use crate::outlet::Outlet;
-use crate::pipe::Writer;
-use crate::protocol::Asked;
+use crate::request::QueryRequest;
+use crate::response::format::offered;
+use crate::run::job::{Done, Engine};
+use crate::run::outlet::Outlet;
+use crate::run::pipe::Writer;
 use somersault::stop::StopReason;
 use somersault::units::format_duration;
 use somersault::{AnswerKind, Kind, QueryError};
@@ -24,7 +24,7 @@ pub(crate) struct Task {
     /// Who answers.
     pub engine: Arc<dyn Engine>,
     /// What is asked.
-    pub asked: Asked,
+    pub asked: QueryRequest,
     /// What is left of the query's time.
     pub timeout: Duration,
     /// Where the answer goes.

@@ -5,8 +5,8 @@
 //! [`BUFFER_BYTES`]; a delimiter may lie across two reads. Decompression is streaming too; the
 //! configured limit counts what comes out of it, so that a small body cannot become a huge one.
 
-use crate::problem::Problem;
-use crate::protocol::foreign_charset;
+use crate::request::negotiate::foreign_charset;
+use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use somersault::rdf::format::Format;

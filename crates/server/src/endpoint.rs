@@ -1,0 +1,9 @@
+//! What lives at the addresses of a server, one module a kind of address.
+
+pub(crate) mod api;
+pub(crate) mod change;
+pub(crate) mod description;
+pub(crate) mod exposition;
+pub(crate) mod graph_store;
+pub(crate) mod query;
+pub(crate) mod routes;

@@ -1,0 +1,102 @@
+//! What requests ask for, once their heads and bodies are read: plain values, which endpoints make and
+//! engine threads take.
+//!
+//! | module | about |
+//! |---|---|
+//! | `protocol` | the SPARQL protocol's requests |
+//! | `parameters`, `negotiate`, `access` | parameters, formats, rights |
+//! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
+
+pub(crate) mod access;
+pub(crate) mod document;
+pub(crate) mod feed;
+pub(crate) mod intake;
+pub(crate) mod negotiate;
+pub(crate) mod parameters;
+pub(crate) mod protocol;
+
+use document::Content;
+use negotiate::Accepted;
+use somersault::{GraphTarget, WriteMode};
+use std::time::Duration;
+
+/// What a request asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryRequest {
+    /// What is read.
+    pub what: Read,
+    /// What relative IRIs of a query are resolved against: the endpoint's own address.
+    pub base: Option<String>,
+    /// IRIs that make up the default graph.
+    pub default_graphs: Vec<String>,
+    /// IRIs of the named graphs.
+    pub named_graphs: Vec<String>,
+    /// The time it may take.
+    pub timeout: Duration,
+    /// How the answer may be written.
+    pub accepted: Accepted,
+    /// Only the head of the response is wanted.
+    pub head_only: bool,
+    /// The client takes trailers.
+    pub trailers: bool,
+    /// The snapshot that it must not be older than.
+    pub snapshot: Option<u64>,
+}
+
+/// What is read.
+#[derive(Clone, Debug)]
+pub(crate) enum Read {
+    /// What a query finds, by its text.
+    Query(String),
+    /// A graph as it is: the default one, or a named one.
+    Graph(Option<String>),
+}
+
+/// What a request wants.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeRequest {
+    /// What is changed.
+    pub change: Change,
+    /// What relative IRIs are resolved against.
+    pub base: Option<String>,
+    /// The time it may take.
+    pub timeout: Duration,
+    /// The snapshot that it must not be older than.
+    pub snapshot: Option<u64>,
+    /// The client reads an account of it.
+    pub wants_account: bool,
+}
+
+/// What is changed.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// What an update says.
+    Update {
+        /// Its text.
+        text: String,
+        /// IRIs of the protocol's `using-graph-uri`.
+        using: Vec<String>,
+        /// IRIs of the protocol's `using-named-graph-uri`.
+        using_named: Vec<String>,
+    },
+    /// A graph, by documents in the request's body.
+    Write {
+        /// Which.
+        target: GraphTarget,
+        /// What becomes of what it holds.
+        mode: WriteMode,
+        /// The documents.
+        content: Content,
+        /// The address of a graph that is made for them.
+        location: Option<String>,
+    },
+    /// A graph or the store, by an RDF Patch.
+    Patch {
+        /// Which.
+        target: GraphTarget,
+        /// The patch.
+        text: String,
+    },
+    /// A graph, which goes.
+    Delete(GraphTarget),
+}
