@@ -1,32 +1,37 @@
-//! Accepting connections, bounding them, and letting them go.
+//! Accepting connections, and letting them go.
 //!
 //! Each connection is a task of its own: HTTP/1.1 with keep-alive, a bound on the time a head may
 //! take (which is the bound on idleness too), on the bytes it may have, and on how long a client
-//! may take nothing of an answer. Beyond the greatest number of connections, new ones wait in the
-//! system's queue. HTTP/2 is left to a proxy in front: without TLS no browser speaks it.
+//! may take nothing of an answer. How many there may be, and which goes where there are too many, is
+//! [`crate::sockets`]' business. HTTP/2 is left to a proxy in front: without TLS no browser speaks it.
 //!
-//! At the end: no new connections, idle ones are closed, running requests get their grace, and what
-//! still runs then is cancelled and gets a moment to say so.
+//! At the end: readiness falls, and for the delay of the options connections are still taken, so that
+//! whoever balances load can see it; then no new connections, idle ones are closed, running requests get
+//! their grace, and what still runs then is cancelled and gets a moment to say so.
 
 use crate::endpoint::routes;
 use crate::options::ServerOptions;
-use crate::request::access::Peer;
+use crate::request::access::{Client, Peer};
+use crate::sockets::{Bounds, InFlight, Place, Sockets, Use};
 use crate::stall::Impatient;
 use crate::state::ServerState;
 use axum::Router;
+use axum::body::Body;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tower::Service;
 
@@ -34,6 +39,10 @@ use tower::Service;
 const BUFFER_BYTES_MAX: usize = 128 << 10;
 /// Pause after a failed accept: it is mostly file descriptors that are missing, and some come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Descriptors that are not for connections (count): the store's, the log's, standard streams, event loops.
+const OTHER_DESCRIPTORS: usize = 128;
+/// Connections that are taken however few descriptors there are (count).
+const DESCRIPTORS_MIN: usize = 8;
 /// Time for cancelled queries to answer that they were.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
@@ -45,13 +54,18 @@ pub(crate) async fn serve<T>(
 ) -> io::Result<T> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
+    let delayed = async {
+        let ended = shutdown.await;
+        server.begin_to_end();
+        tokio::time::sleep(server.options().shutdown_delay).await;
+        ended
+    };
     let ended = tokio::select! {
-        ended = shutdown => ended,
+        ended = delayed => ended,
         never = accept_all(&listener, &server, &graceful) => match never {},
     };
     drop(listener);
-    server.begin_to_end();
-    let grace = server.options.grace;
+    let grace = server.options().grace;
     let all_done = graceful.shutdown();
     tokio::pin!(all_done);
     if timeout(grace, &mut all_done).await.is_err() {
@@ -72,13 +86,16 @@ async fn accept_all(
     server: &Arc<ServerState>,
     graceful: &GracefulShutdown,
 ) -> Never {
-    let places = Arc::new(Semaphore::new(server.options.connections_max));
+    let sockets = Sockets::new(bounds(&server.options()));
     let router = routes::router(server);
     loop {
-        let place = Arc::clone(&places).acquire_owned().await;
-        let place = place.expect("the semaphore is never closed");
         match listener.accept().await {
             Ok((stream, peer)) => {
+                let is_bounded = !server.options().proxies.contains(&peer.ip().to_canonical());
+                let Some(place) = sockets.enter(Client::at(peer.ip()), is_bounded) else {
+                    server.metrics.connection_refused();
+                    continue;
+                };
                 let connection = Connection {
                     stream,
                     peer,
@@ -89,16 +106,40 @@ async fn accept_all(
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
+                sockets.make_room();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
+/// How many connections there may be: as configured, as far as there are descriptors. The store needs some
+/// as well.
+fn bounds(options: &ServerOptions) -> Bounds {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    let most = limit
+        .unwrap_or(usize::MAX)
+        .saturating_sub(OTHER_DESCRIPTORS);
+    let most = most.saturating_sub(options.reserve).max(DESCRIPTORS_MIN);
+    if most < options.connections_max {
+        tracing::warn!(
+            "{} connections are configured, and there are descriptors for {most}",
+            options.connections_max
+        );
+    }
+    let connections = options.connections_max.min(most);
+    Bounds {
+        connections,
+        per_peer: connections.div_ceil(4) * 3,
+        reserve: options.reserve,
+    }
+}
+
 struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
-    place: OwnedSemaphorePermit,
+    place: Place,
     router: Router,
 }
 
@@ -107,23 +148,70 @@ impl Connection {
         // Chunks are whole when they are written: waiting for more would only delay them.
         let _ = self.stream.set_nodelay(true);
         let peer = Peer(self.peer);
-        let router = self.router;
+        let (router, place) = (self.router, self.place);
+        let (socket, purpose) = (Arc::clone(&place.socket), place.purpose);
         let service = service_fn(move |mut request: Request<Incoming>| {
+            let in_flight = socket.begin();
             request.extensions_mut().insert(peer);
-            router.clone().call(request)
+            let is_served = purpose == Use::Full || routes::is_for_watchers(request.uri());
+            let answering = is_served.then(|| router.clone().call(request));
+            async move {
+                let answered: Result<_, Infallible> = match answering {
+                    Some(answering) => answering.await,
+                    None => Ok(routes::no_room()),
+                };
+                answered.map(|response| {
+                    response.map(|body| Guarded {
+                        body,
+                        _in_flight: in_flight,
+                    })
+                })
+            }
         });
-        let stream = Impatient::new(self.stream, server.options.stall_timeout);
-        let connection = protocol(&server.options).serve_connection(TokioIo::new(stream), service);
+        let options = server.options();
+        let stream = Impatient::new(self.stream, options.stall_timeout);
+        let connection = protocol(&options).serve_connection(TokioIo::new(stream), service);
         let served = graceful.watch(connection);
-        let (metrics, place) = (Arc::clone(&server.metrics), self.place);
+        let metrics = Arc::clone(&server.metrics);
         metrics.connection_opened();
         tokio::spawn(async move {
-            if let Err(error) = served.await {
-                tracing::debug!(%error, peer = %peer.0, "connection ended early");
+            tokio::select! {
+                served = served => if let Err(error) = served {
+                    tracing::debug!(%error, peer = %peer.0, "connection ended early");
+                },
+                () = place.socket.ended() => {
+                    tracing::debug!(peer = %peer.0, "an idle connection made room for another");
+                }
             }
             metrics.connection_closed();
             drop(place);
         });
+    }
+}
+
+/// A response's body, which tells when it has been sent.
+struct Guarded {
+    body: Body,
+    _in_flight: InFlight,
+}
+
+impl hyper::body::Body for Guarded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

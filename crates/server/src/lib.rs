@@ -42,6 +42,7 @@ mod response;
 mod run;
 mod runtime;
 mod signals;
+mod sockets;
 mod stall;
 mod state;
 
@@ -57,16 +58,29 @@ use opening::Opening;
 use run::job::Engine;
 use somersault::Database;
 use state::ServerState;
+use std::fmt;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 /// A server that has its address and does not serve yet.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     options: ServerOptions,
+    reload: Option<Reload>,
+}
+
+/// Reads the configuration again; an error leaves what is in force.
+pub type Reload = Box<dyn Fn() -> Result<ServerOptions, String> + Send + Sync>;
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Server");
+        shown.field("address", &self.address);
+        shown.field("options", &self.options);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -82,7 +96,18 @@ impl Server {
             listener,
             address,
             options,
+            reload: None,
         })
+    }
+
+    /// Reads the configuration again at `SIGHUP`. Rights, tokens, proxies, times and limits of texts and
+    /// bodies are by the new one from then on; the address, and how much there may be at once, stay.
+    #[must_use]
+    pub fn reloading(self, reload: Reload) -> Server {
+        Server {
+            reload: Some(reload),
+            ..self
+        }
     }
 
     /// The address it is bound to, with the port that the system chose.
@@ -124,7 +149,8 @@ impl Server {
     ) -> Result<T, ServeError> {
         let server = ServerState::new(self.options, self.address);
         server.open(engine);
-        run(self.listener, Arc::new(server), shutdown)
+        let reload = self.reload;
+        run(self.listener, Arc::new(server), reload, shutdown)
     }
 
     fn serve_opening<T, E: Send + 'static>(
@@ -136,7 +162,12 @@ impl Server {
         let server = Arc::new(ServerState::new(self.options, self.address));
         let opening =
             Opening::begin(Arc::clone(&server), open, opened).map_err(ServeError::Start)?;
-        let ended = run(self.listener, server, opening.failed_or(shutdown))?;
+        let ended = run(
+            self.listener,
+            server,
+            self.reload,
+            opening.failed_or(shutdown),
+        )?;
         ended.map_err(OpeningError::Open)
     }
 }
@@ -144,15 +175,19 @@ impl Server {
 fn run<T>(
     listener: TcpListener,
     server: Arc<ServerState>,
+    reload: Option<Reload>,
     shutdown: impl Future<Output = T>,
 ) -> Result<T, ServeError> {
-    // Those that stand aside have threads besides those that run; whoever is about to take the
-    // place of another needs one as well.
-    let changes_max = server.options.changes_max + server.options.uploads_max;
-    // One more for upkeep.
-    let engine_threads_max =
-        2 * server.options.queries_max + server.options.stalled_max + changes_max + 1;
-    let serving = connections::serve(listener, server, shutdown);
+    let options = server.options();
+    let changes_max = options.changes_max + options.uploads_max;
+    // One more for upkeep, and one to read the configuration again.
+    let engine_threads_max = options.started_max + changes_max + 2;
+    let serving = async {
+        if let Some(reload) = reload {
+            tokio::spawn(signals::reload_at_hangup(Arc::clone(&server), reload));
+        }
+        connections::serve(listener, server, shutdown).await
+    };
     runtime::run(engine_threads_max, serving)
         .and_then(|ended| ended)
         .map_err(ServeError::Start)

@@ -128,6 +128,9 @@ pub(crate) struct Metrics {
     /// By hundreds of the status: 1xx to 5xx.
     pub requests: [AtomicU64; 5],
     pub connections: AtomicU64,
+    pub refused: AtomicU64,
+    /// Panics that clients saw as errors, or not at all.
+    pub panics: AtomicU64,
 }
 
 impl Metrics {
@@ -142,6 +145,8 @@ impl Metrics {
             result_bytes: AtomicU64::default(),
             requests: Default::default(),
             connections: AtomicU64::default(),
+            refused: AtomicU64::default(),
+            panics: AtomicU64::default(),
         }
     }
 
@@ -168,9 +173,19 @@ impl Metrics {
         add(&self.requests[class - 1], 1);
     }
 
+    /// A thread met a bug.
+    pub fn panicked(&self) {
+        add(&self.panics, 1);
+    }
+
     /// A connection came.
     pub fn connection_opened(&self) {
         add(&self.connections, 1);
+    }
+
+    /// A connection was closed at once, because there was no room.
+    pub fn connection_refused(&self) {
+        add(&self.refused, 1);
     }
 
     /// A connection ended.

@@ -6,7 +6,7 @@
 
 use crate::request::access::Access;
 use somersault::config::Config;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 /// The port of the default address.
@@ -17,15 +17,21 @@ pub const PORT: u16 = 7272;
 pub struct ServerOptions {
     /// Address and port to listen on; port 0 lets the system choose one.
     pub bind: SocketAddr,
-    /// Connections served at once; more wait in the listener's queue.
+    /// Connections at once (count); for more, the idlest are closed.
     pub connections_max: usize,
-    /// Queries that run at once. A light query takes less than a millisecond of a core, a heavy one
-    /// uses every core on its own, so a few per core keep all busy and few enough share the memory.
-    pub queries_max: usize,
-    /// Queries that wait for their turn; more are told to come back (503 with `Retry-After`).
+    /// Connections besides (count), for `/health` and `/metrics` while all others have requests under way.
+    pub reserve: usize,
+    /// Queries that compute at once beyond their first moments (count). One per processor: a light query
+    /// is over before it needs a share, a heavy one uses every processor on its own.
+    pub shares: usize,
+    /// Queries that have started and not ended (count). Each has a thread.
+    pub started_max: usize,
+    /// Of these, those of one client (count).
+    pub started_per_client_max: usize,
+    /// Queries that wait to be started; more are told to come back (503 with `Retry-After`).
     pub waiting_max: usize,
-    /// Queries that stand aside while their clients take nothing, at most. Each keeps a thread and its
-    /// memory, but no right to run; so many slow clients stop nobody.
+    /// Queries whose clients take nothing (count), before the longest of them is ended. Each keeps a thread
+    /// and its memory, but no share of the processors; so many slow clients stop nobody.
     pub stalled_max: usize,
     /// Updates and deletions that run at once. They take turns, and wait together for the disk: the
     /// more there are, the more of them share a sync.
@@ -42,6 +48,8 @@ pub struct ServerOptions {
     pub timeout: Duration,
     /// The same for a change, its document's arrival included.
     pub update_timeout: Duration,
+    /// Addresses of proxies that are believed when they say for whom they speak (`X-Forwarded-For`).
+    pub proxies: Vec<IpAddr>,
     /// Who may what.
     pub access: Access,
     /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
@@ -54,6 +62,8 @@ pub struct ServerOptions {
     pub body_timeout: Duration,
     /// Time in which a client must take some part of an answer before its connection is closed.
     pub stall_timeout: Duration,
+    /// Time for which connections are still taken at shutdown, while readiness says 503 already.
+    pub shutdown_delay: Duration,
     /// Time that running queries get to finish at shutdown before they are cancelled.
     pub grace: Duration,
 }
@@ -64,22 +74,27 @@ impl Default for ServerOptions {
         ServerOptions {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
             connections_max: 1024,
-            queries_max: (2 * cores).max(4),
+            reserve: 32,
+            shares: cores,
+            started_max: 384,
+            started_per_client_max: 128,
             waiting_max: 256,
             stalled_max: 128,
             changes_max: 64,
-            uploads_max: 16,
+            uploads_max: 32,
             text_bytes_max: 1 << 20,
             update_text_bytes_max: 64 << 20,
             body_bytes_max: None,
             timeout: Duration::from_secs(30),
             update_timeout: Duration::from_mins(5),
+            proxies: Vec::new(),
             access: Access::default(),
             cross_origin: false,
             calls_out: false,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(30),
+            shutdown_delay: Duration::ZERO,
             grace: Duration::from_secs(5),
         }
     }
@@ -96,6 +111,7 @@ impl ServerOptions {
             body_bytes_max: config.body_max_bytes,
             timeout: config.timeout,
             update_timeout: config.update_timeout,
+            proxies: config.proxies.clone(),
             access: Access::from_config(config),
             calls_out: !config.services.is_empty(),
             ..ServerOptions::default()

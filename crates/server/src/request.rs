@@ -15,9 +15,12 @@ pub(crate) mod negotiate;
 pub(crate) mod parameters;
 pub(crate) mod protocol;
 
+use crate::run::account::BodyAccount;
+use access::Client;
 use document::Content;
 use negotiate::Accepted;
 use somersault::{GraphTarget, WriteMode};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a request asks for.
@@ -31,6 +34,10 @@ pub(crate) struct QueryRequest {
     pub default_graphs: Vec<String>,
     /// IRIs of the named graphs.
     pub named_graphs: Vec<String>,
+    /// Whose it is.
+    pub client: Client,
+    /// What its text holds, where that came in a body.
+    pub _held: Option<Arc<BodyAccount>>,
     /// The time it may take.
     pub timeout: Duration,
     /// How the answer may be written.
@@ -65,6 +72,8 @@ pub(crate) struct ChangeRequest {
     pub snapshot: Option<u64>,
     /// The client reads an account of it.
     pub wants_account: bool,
+    /// What its text holds, where that came in a body.
+    pub _held: Option<Arc<BodyAccount>>,
 }
 
 /// What is changed.

@@ -75,7 +75,7 @@ pub(crate) async fn refused_with_body(
 /// Lets pages of other origins read a response, where that is configured.
 pub(crate) fn share(server: &ServerState, response: &mut Response<Body>) {
     let headers = response.headers_mut();
-    if server.options.cross_origin {
+    if server.options().cross_origin {
         headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
         let ours = HeaderValue::from_static("query-id, server-timing, somersault-snapshot");
         headers.insert(hyper::header::ACCESS_CONTROL_EXPOSE_HEADERS, ours);
@@ -88,7 +88,7 @@ pub(crate) fn options(server: &ServerState, methods: &'static str) -> Response<B
     let headers = response.headers_mut();
     let methods = HeaderValue::from_static(methods);
     headers.insert(ALLOW, methods.clone());
-    if server.options.cross_origin {
+    if server.options().cross_origin {
         use hyper::header as h;
         headers.insert(h::ACCESS_CONTROL_ALLOW_METHODS, methods);
         let fields = "accept, authorization, content-type, somersault-snapshot";

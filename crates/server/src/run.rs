@@ -3,11 +3,17 @@
 //! | module | about |
 //! |---|---|
 //! | `job`, `engine` | what a server needs of a database, and the database as that |
-//! | `gate` | who may run |
+//! | `admission` | who may start, and who computes now |
+//! | `account` | memory that requests hold outside of the engine |
+//! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
+//! | `change` | a change on an engine thread |
 //! | `fresh` | reading one's own writes |
 
+pub(crate) mod account;
+pub(crate) mod admission;
+pub(crate) mod change;
 pub(crate) mod engine;
 pub(crate) mod fresh;
 pub(crate) mod gate;

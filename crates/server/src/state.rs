@@ -7,27 +7,30 @@
 //! | who | touches | when |
 //! |---|---|---|
 //! | every request | reads all, `last_request` | at any time |
-//! | who opens the database | `engine` | once |
+//! | who opens the database | `engine`, `accounts` | once |
+//! | whoever reloads the configuration | `options` | at any time |
 //! | the accept loop | `ending` | once, when the server is to end |
 
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::response::problem::Problem;
-use crate::run::gate::{Bounds, Gate};
+use crate::run::account::Accounts;
+use crate::run::admission::{Admission, Bounds};
+use crate::run::gate::Gate;
 use crate::run::job::Engine;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A server's shared state.
 pub(crate) struct ServerState {
     engine: OnceLock<Arc<dyn Engine>>,
-    /// How to serve.
-    pub options: ServerOptions,
+    accounts: OnceLock<Accounts>,
+    options: RwLock<Arc<ServerOptions>>,
     /// The address it is bound to, with its port.
     pub address: SocketAddr,
-    /// Who may run now.
-    pub gate: Gate,
+    /// Which queries may start, and which compute now.
+    pub admission: Admission,
     /// Which updates and deletions may.
     pub changes: Gate,
     /// Which changes whose documents still arrive may.
@@ -49,24 +52,23 @@ pub(crate) struct RequestId(pub String);
 impl ServerState {
     /// The state of a server that has served nothing yet and has no database.
     pub fn new(options: ServerOptions, address: SocketAddr) -> ServerState {
-        let gate = Gate::new(Bounds {
-            running: options.queries_max,
+        let admission = Admission::new(Bounds {
+            shares: options.shares,
+            started: options.started_max,
+            started_per_client: options.started_per_client_max,
+            long_per_client: (2 * options.shares).max(4),
+            open_per_client: 16 * options.shares,
             waiting: options.waiting_max,
-            aside: options.stalled_max,
+            stalled: options.stalled_max,
         });
-        let changes = |running| {
-            Gate::new(Bounds {
-                running,
-                waiting: options.waiting_max,
-                aside: 0,
-            })
-        };
+        let changes = |running| Gate::new(running, options.waiting_max);
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         ServerState {
             engine: OnceLock::new(),
-            options,
+            accounts: OnceLock::new(),
+            options: RwLock::new(Arc::new(options)),
             address,
-            gate,
+            admission,
             changes: updates,
             uploads,
             read_only: Arc::default(),
@@ -79,12 +81,33 @@ impl ServerState {
 
     /// From now on there is a database.
     pub fn open(&self, engine: Arc<dyn Engine>) {
+        // First, because whoever has the engine has the accounts.
+        let accounts = Accounts::on(engine.pool());
+        assert!(self.accounts.set(accounts).is_ok(), "it is set here alone");
         assert!(self.engine.set(engine).is_ok(), "a server has one database");
     }
 
     /// Who answers; 503 before there is a database.
     pub fn engine(&self) -> Result<&Arc<dyn Engine>, Problem> {
         self.engine.get().ok_or_else(Problem::starting)
+    }
+
+    /// How to serve, from now on.
+    pub fn options(&self) -> Arc<ServerOptions> {
+        // A pointer is whole at every moment.
+        let options = self.options.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&options)
+    }
+
+    /// Serves by other options. What is made when the server starts stays as it is: its address, its
+    /// threads, how much of everything there may be at once.
+    pub fn reload(&self, options: ServerOptions) {
+        *self.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options);
+    }
+
+    /// What requests draw memory on; 503 before there is a database.
+    pub fn accounts(&self) -> Result<&Accounts, Problem> {
+        self.accounts.get().ok_or_else(Problem::starting)
     }
 
     /// A name for a request that may never become a query; those of queries begin with `q`.

@@ -145,7 +145,7 @@ impl Query {
                 let decoded = decoder.decode(&graph.dictionary, prepared, chunk, from..len)?;
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
-                if let Some(reason) = token.reason() {
+                if let Some(reason) = token.look() {
                     return Err(WalkError::Stopped(crate::run::stop_reason(reason)).into());
                 }
             }

@@ -13,6 +13,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Who holds no more than this may take the last of the pool.
+const SMALL_BYTES: u64 = 2 << 20;
+/// The part of the pool, one in so many, that is kept for them: so that a pool which heavy queries have
+/// used up does not end light ones.
+const RESERVE: u64 = 16;
+
 /// A limit of memory was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: {used} bytes in use, {asked} more asked for, limit {limit} bytes")]
@@ -75,7 +81,12 @@ impl Budget {
     /// Takes bytes, from the share and from the pool, or neither.
     pub fn take(&self, bytes: u64) -> Result<(), Exhausted> {
         let used = add_below(&self.used, bytes, self.limit)?;
-        if let Err(exhausted) = add_below(&self.pool.used, bytes, self.pool.limit) {
+        let limit = if used <= SMALL_BYTES {
+            self.pool.limit
+        } else {
+            self.pool.limit - self.pool.limit / RESERVE
+        };
+        if let Err(exhausted) = add_below(&self.pool.used, bytes, limit) {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
             return Err(exhausted);
         }

@@ -9,7 +9,7 @@
 use crate::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// Where a value came from.
@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 19] = [
+pub const KEYS: [(&str, &str, &str); 20] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -98,6 +98,11 @@ pub const KEYS: [(&str, &str, &str); 19] = [
         "server.connections",
         "1024",
         "connections served at once; more wait",
+    ),
+    (
+        "server.proxies",
+        "",
+        "addresses of proxies that are believed when they say for whom they speak, separated by commas",
     ),
     (
         "server.allow_update",
@@ -304,6 +309,13 @@ impl Layers {
             tokens,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
+            proxies: self.read("server.proxies", |text| {
+                let address = |text: &String| {
+                    let address = text.parse();
+                    address.map_err(|_| format!("`{text}` is no IP address"))
+                };
+                list(text).iter().map(address).collect()
+            })?,
             timeout: self.duration("query.timeout")?,
             max_snapshot_age: self.duration("store.max_snapshot_age")?,
             memory_pool_bytes: pool,
@@ -418,6 +430,8 @@ pub struct Config {
     pub bind: SocketAddr,
     /// Connections served at once.
     pub connections: usize,
+    /// Proxies that are believed when they say for whom they speak.
+    pub proxies: Vec<IpAddr>,
     /// Whether everybody who reaches the server may change the graph.
     pub allow_update: bool,
     /// Largest document for a graph, in bytes, decompressed; `None`: no limit.

@@ -12,7 +12,7 @@ use explore::{Service, ServiceError as Failure};
 use oxrdf::Term;
 use rdf::format::Format;
 use sparesults::{QueryResultsParser, ReaderQueryResultsParserOutput};
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 /// The time an endpoint is given when the query itself has no deadline.
@@ -83,18 +83,20 @@ impl Service for Federation<'_> {
         let left = self.token.timeout().map_or(TIMEOUT, |timeout| {
             timeout.saturating_sub(self.token.elapsed())
         });
-        let (format, reader) = self
-            .client
-            .select(endpoint, text, left, self.token.clone())
-            .map_err(|error| {
-                if error.refused {
-                    Failure::Refused(error.message)
-                } else {
-                    Failure::Failed(error.message)
-                }
-            })?;
+        let ask = || self.client.select(endpoint, text, left, self.token.clone());
+        let (format, reader) = self.token.waiting(ask).map_err(|error| {
+            if error.refused {
+                Failure::Refused(error.message)
+            } else {
+                Failure::Failed(error.message)
+            }
+        })?;
         let failed = |error: &dyn std::fmt::Display| {
             Failure::Failed(format!("its answer cannot be read: {error}"))
+        };
+        let reader = Patient {
+            reader,
+            token: self.token,
         };
         let reader = Whole::new(reader, format == ResultFormat::Xml);
         let parser = QueryResultsParser::from_format(format.library());
@@ -114,5 +116,17 @@ impl Service for Federation<'_> {
             each(&cells).map_err(Failure::Walk)?;
         }
         Ok(())
+    }
+}
+
+/// What another endpoint sends: reading it waits for that endpoint, without a share of the processors.
+struct Patient<'q, R> {
+    reader: R,
+    token: &'q StopToken,
+}
+
+impl<R: Read> Read for Patient<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.token.waiting(|| self.reader.read(into))
     }
 }

@@ -13,7 +13,7 @@ use crate::results::{Rows, Sink};
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
 use crate::scan::{self, Batch, Part};
-use crate::stop::{StopReason, StopToken, outdated};
+use crate::stop::{Pace, StopReason, StopToken, outdated};
 use crate::units::format_duration;
 use oxrdf::TermRef;
 use rdf::{Lexicon, PredicateId, Tag, TermBuffer, VertexId};
@@ -79,6 +79,13 @@ impl GraphRead {
         &self.token
     }
 
+    /// The same at this pace.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Option<Arc<dyn Pace>>) -> GraphRead {
+        self.token = self.token.with_pace(pace);
+        self
+    }
+
     /// The number of the snapshot that it sees.
     pub fn snapshot_number(&self) -> u64 {
         self.graph.snapshot.number()
@@ -99,7 +106,7 @@ impl GraphRead {
                 sink.rows(&columns.rows)?;
                 from += len;
                 triples += len as u64;
-                stopped = self.token.reason();
+                stopped = self.token.look();
                 if stopped.is_some() {
                     return Err(DumpError::Output(io::ErrorKind::Interrupted.into()));
                 }

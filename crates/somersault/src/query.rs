@@ -12,7 +12,7 @@ use crate::run::{Answered, explained};
 use crate::running::{Entry, QueryId};
 use crate::sampling::Timed;
 use crate::statistics::ForeignStatistics;
-use crate::stop::StopToken;
+use crate::stop::{Pace, StopToken};
 use ::query::Scanned;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
 use ::query::plan::{ConstantId, Form, Plan, Weight};
@@ -56,6 +56,8 @@ pub struct Request<'a> {
     pub sample_from: Option<Duration>,
     /// Expand, then check, where an intersection would do both: to measure what it gains.
     pub keep_checks: bool,
+    /// Who shares the processors between this query and others; `None`: it never waits for others.
+    pub pace: Option<Arc<dyn Pace>>,
 }
 
 impl<'a> Request<'a> {
@@ -345,7 +347,8 @@ impl Context {
     pub(crate) fn enter(database: &Database, request: &Request<'_>) -> Context {
         let longest = database.options().timeout;
         let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
-        Context::enter_for(database, request, database.reader_token(timeout))
+        let token = database.reader_token(timeout);
+        Context::enter_for(database, request, token.with_pace(request.pace.clone()))
     }
 
     /// As [`Context::enter`], for a change.

@@ -27,7 +27,7 @@ use crate::query::Query;
 use crate::stop::{StopReason, StopToken, outdated};
 use crate::units::format_duration;
 use ::query::plan::Weight;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use explore::{
     Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Service, Status,
     StepProfile, Stop, Walk, WalkError, prepare,
@@ -99,6 +99,9 @@ impl Query {
         consume: &mut Consumer<'_>,
         end: &mut End<'_>,
     ) -> Result<Answered, QueryError> {
+        if self.plan.weight == Weight::Heavy {
+            self.context.token.expect_heavy(self.context.threads);
+        }
         let halt = Halt {
             token: &self.context.token,
             halted: AtomicBool::new(false),
@@ -189,13 +192,13 @@ impl Stop for Halt<'_> {
         if self.slice_end.is_some_and(|end| Instant::now() >= end) {
             return Some(explore::StopReason::Cancelled);
         }
-        self.token.reason().map(stop_reason)
+        self.token.look().map(stop_reason)
     }
 }
 
 impl Stop for StopToken {
     fn reason(&self) -> Option<explore::StopReason> {
-        self.reason().map(stop_reason)
+        self.look().map(stop_reason)
     }
 }
 
@@ -306,6 +309,7 @@ impl Run<'_, '_> {
             dictionary,
             ..
         } = self.graph;
+        let _computing = self.halt.token.computing();
         let mut profile = vec![StepProfile::default(); self.prepared.cut()];
         let _end_on_panic = EndOnPanic(parts);
         while let Some(range) = parts.next() {
@@ -321,7 +325,7 @@ impl Run<'_, '_> {
             loop {
                 let mut chunk = Chunk::new();
                 match walk.next(&mut chunk) {
-                    Ok(Status::Rows) if sender.send(chunk).is_err() => return Ok(profile),
+                    Ok(Status::Rows) if !self.send(sender, chunk) => return Ok(profile),
                     Ok(Status::Rows | Status::Yield) => {}
                     Ok(Status::Done) => break,
                     Ok(Status::Pending(_) | Status::Starved) => {
@@ -337,6 +341,28 @@ impl Run<'_, '_> {
             add(&mut profile, 0, walk.profile());
         }
         Ok(profile)
+    }
+
+    /// Sends a chunk to the tail; false where nobody takes it any more. While the tail is behind, mostly
+    /// because the client is, the thread computes nothing.
+    fn send(&self, sender: &Sender<Chunk>, chunk: Chunk) -> bool {
+        match sender.try_send(chunk) {
+            Ok(()) => true,
+            Err(TrySendError::Full(chunk)) => {
+                let token = self.halt.token;
+                token.waiting(|| sender.send(chunk)).is_ok()
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    /// The next chunk of the workers; none when they have all ended.
+    fn receive(&self, chunks: &Receiver<Chunk>) -> Option<Chunk> {
+        match chunks.try_recv() {
+            Ok(chunk) => Some(chunk),
+            Err(TryRecvError::Empty) => self.halt.token.waiting(|| chunks.recv()).ok(),
+            Err(TryRecvError::Disconnected) => None,
+        }
     }
 
     /// The steps that look at rows together, over what the workers send.
@@ -361,9 +387,9 @@ impl Run<'_, '_> {
                         break;
                     }
                 }
-                Status::Starved => match chunks.recv() {
-                    Ok(mut chunk) => tail.push(&mut chunk)?,
-                    Err(_) => tail.end_input(),
+                Status::Starved => match self.receive(chunks) {
+                    Some(mut chunk) => tail.push(&mut chunk)?,
+                    None => tail.end_input(),
                 },
                 Status::Done => break,
                 Status::Yield => {}

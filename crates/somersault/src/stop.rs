@@ -4,12 +4,16 @@
 //! the clock costs some 25 ns, so operators ask once per chunk or about every millisecond of work,
 //! as `explore` decides.
 //!
+//! A look is also where a query lets others compute: whoever shares the processors among queries gives
+//! the token a [`Pace`], which may make the looking thread wait (worker-obliger, OSDI'16 section 5.4).
+//!
 //! | who | touches | when |
 //! |---|---|---|
 //! | any thread (a disconnect, an operator, shutdown) | sets `cancelled` | at any time, once |
 //! | the threads of the query | read `cancelled` and the clock | between pieces of work |
 
 use crate::error::{Kind, QueryError};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,6 +36,20 @@ pub(crate) fn outdated() -> QueryError {
     QueryError::new(Kind::Timeout, message).with_hint(hint)
 }
 
+/// Shares the processors among queries. One value belongs to one query; all of its threads call it.
+pub trait Pace: Send + Sync + fmt::Debug {
+    /// Called between pieces of work. Blocks while the query has no share; returns at once where it has
+    /// one, and soon after `is_stopped` says so.
+    fn look(&self, is_stopped: &dyn Fn() -> bool);
+    /// The calling thread stops computing, to wait for somebody else or for good. A query none of whose
+    /// threads compute holds no share.
+    fn suspend(&self);
+    /// The calling thread computes, from now on or again. Blocks as [`Pace::look`] does.
+    fn resume(&self, is_stopped: &dyn Fn() -> bool);
+    /// The query is about to walk, on so many threads, by a plan that is expected to be heavy.
+    fn expect_heavy(&self, threads: usize, is_stopped: &dyn Fn() -> bool);
+}
+
 /// Shared by a query and whoever may stop it.
 #[derive(Clone, Debug)]
 pub struct StopToken {
@@ -39,6 +57,7 @@ pub struct StopToken {
     started: Instant,
     timeout: Option<Duration>,
     age_max: Option<Duration>,
+    pace: Option<Arc<dyn Pace>>,
 }
 
 impl StopToken {
@@ -49,7 +68,14 @@ impl StopToken {
             started: Instant::now(),
             timeout,
             age_max: None,
+            pace: None,
         }
+    }
+
+    /// The same for a query that computes at this pace.
+    #[must_use]
+    pub fn with_pace(self, pace: Option<Arc<dyn Pace>>) -> StopToken {
+        StopToken { pace, ..self }
     }
 
     /// The same for a reader of a graph that may change: it is stopped at this age also where it has
@@ -80,6 +106,46 @@ impl StopToken {
         is_over(self.age_max).then_some(StopReason::Outdated)
     }
 
+    /// As [`StopToken::reason`], for the threads that compute: lets other queries have their turn first.
+    pub fn look(&self) -> Option<StopReason> {
+        let reason = self.reason();
+        let (None, Some(pace)) = (reason, &self.pace) else {
+            return reason;
+        };
+        pace.look(&|| self.reason().is_some());
+        self.reason()
+    }
+
+    /// Waits for somebody else, without a share of the processors meanwhile.
+    pub fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let Some(pace) = &self.pace else {
+            return wait();
+        };
+        pace.suspend();
+        // Also when `wait` panics: the thread's end suspends it for good.
+        let _resumed = Resumed(self);
+        wait()
+    }
+
+    /// Counts the calling thread among those that compute, until the guard is dropped.
+    pub fn computing(&self) -> Computing<'_> {
+        self.resume();
+        Computing(self)
+    }
+
+    /// Says that a heavy walk on so many threads is about to begin, which may have to wait for its turn.
+    pub fn expect_heavy(&self, threads: usize) {
+        if let Some(pace) = &self.pace {
+            pace.expect_heavy(threads, &|| self.reason().is_some());
+        }
+    }
+
+    fn resume(&self) {
+        if let Some(pace) = &self.pace {
+            pace.resume(&|| self.reason().is_some());
+        }
+    }
+
     /// The time the query was given.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
@@ -88,6 +154,26 @@ impl StopToken {
     /// Time since the query began.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+}
+
+struct Resumed<'t>(&'t StopToken);
+
+impl Drop for Resumed<'_> {
+    fn drop(&mut self) {
+        self.0.resume();
+    }
+}
+
+/// A thread that computes for its query.
+#[must_use]
+pub struct Computing<'t>(&'t StopToken);
+
+impl Drop for Computing<'_> {
+    fn drop(&mut self) {
+        if let Some(pace) = &self.0.pace {
+            pace.suspend();
+        }
     }
 }
 

@@ -108,7 +108,7 @@ pub(crate) async fn statistics(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    let granted = server.options.access.grant(&headers, server.address);
+    let granted = server.options().access.grant(&headers, server.address);
     if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
         return problem.into_response();
     }
@@ -120,7 +120,7 @@ pub(crate) async fn statistics(
 
 /// Whether a request comes from somebody who may see and stop what others do.
 fn keeper(server: &ServerState, peer: Peer, headers: &HeaderMap) -> Result<(), Problem> {
-    let access = &server.options.access;
+    let access = &server.options().access;
     let granted = access.grant(headers, server.address)?;
     if access.has_admins() {
         return granted.need(Right::Admin);

@@ -12,41 +12,27 @@
 //! away cancels its change unless it is being committed. The answer is 204, or 201 for a graph that
 //! was not there; with `Accept: application/json` it says in numbers what was changed.
 
-use crate::metrics::{Metrics, Outcome};
-use crate::request::feed::{BodyReader, Fed, feed};
+use crate::metrics::Outcome;
+use crate::request::feed::{Fed, feed};
 use crate::request::intake;
 use crate::request::{Change, ChangeRequest};
 use crate::response;
 use crate::response::head::{self, Spent};
 use crate::response::problem::Problem;
+use crate::run::change::{CancelOnDrop, ChangeTask, Outcomes};
 use crate::run::fresh;
-use crate::run::gate::{Gate, Turn, Turned};
+use crate::run::gate::{Gate, Place, Turned};
 use crate::run::job::{Changed, Engine};
-use crate::run::work::{bug, without_internals};
 use crate::state::ServerState;
 use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
 use hyper::{HeaderMap, Response, StatusCode};
 use serde_json::json;
-use somersault::running::QueryId;
-use somersault::stop::StopToken;
-use somersault::{Documents, GraphTarget, Kind, QueryError};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use somersault::{GraphTarget, Kind, QueryError};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// The documents of a change that has none.
-struct Nothing;
-
-impl Documents for Nothing {
-    fn next(
-        &mut self,
-    ) -> Result<Option<(somersault::rdf::format::Format, &mut dyn std::io::Read)>, QueryError> {
-        Ok(None)
-    }
-}
 
 /// A request's body with its head.
 pub(crate) struct Sent {
@@ -83,7 +69,7 @@ async fn carry_out(
         arrived,
     )
     .await;
-    let (engine, turn) = match admitted {
+    let (engine, place) = match admitted {
         Ok(admitted) => admitted,
         Err(problem) => {
             if let Some(sent) = sent.take() {
@@ -95,19 +81,19 @@ async fn carry_out(
     };
     let answering = Answering::to(&wanted, request_id);
     let wait = Some(arrived.elapsed()).filter(|waited| *waited > response::WAIT_NOTED);
-    let reins = CancelOnDrop::default();
+    let cancel = CancelOnDrop::default();
     let (outcome_sender, mut outcome) = oneshot::channel();
     let is_too_large = Arc::new(AtomicBool::new(false));
-    let (feeder, reader) = feed(reins.is_stopped());
-    let task = Task {
+    let (feeder, reader) = feed(Arc::clone(&place), cancel.is_stopped());
+    let task = ChangeTask {
         engine,
         timeout: wanted.timeout.saturating_sub(arrived.elapsed()),
         wanted,
         body: sent.is_some().then_some(reader),
-        bytes_max: server.options.body_bytes_max,
+        bytes_max: server.options().body_bytes_max,
         is_too_large: Arc::clone(&is_too_large),
-        slot: Arc::clone(&reins.slot),
-        turn,
+        slot: cancel.slot(),
+        _place: Arc::clone(&place),
         metrics: Arc::clone(&server.metrics),
         read_only: Arc::clone(&server.read_only),
         arrived,
@@ -122,22 +108,21 @@ async fn carry_out(
     if let Some(sent) = &mut sent {
         tokio::select! {
             // The outcome of a body that was fed is about to come.
-            how = feeder.run(&mut sent.body, server.options.body_timeout) => fed = Some(how),
+            how = feeder.run(&mut sent.body, server.options().body_timeout) => fed = Some(how),
             early = &mut outcome => {
                 let response = answering.ended(early, wait);
-                return conclude(server, response, None, &is_too_large, sent).await;
+                return conclude(server, response, None, (&is_too_large, &place), sent).await;
             }
         }
     }
     let response = answering.ended((&mut outcome).await, wait);
     match &mut sent {
-        Some(sent) => conclude(server, response, fed, &is_too_large, sent).await,
+        Some(sent) => conclude(server, response, fed, (&is_too_large, &place), sent).await,
         None => response,
     }
 }
 
 type Ended = Result<Outcomes, oneshot::error::RecvError>;
-type Outcomes = (Option<QueryId>, Result<Changed, QueryError>);
 
 /// What a response needs to know of its request.
 struct Answering {
@@ -223,7 +208,7 @@ async fn conclude(
     server: &ServerState,
     response: Result<Response<Body>, Problem>,
     fed: Option<Fed>,
-    is_too_large: &AtomicBool,
+    (is_too_large, place): (&AtomicBool, &Place),
     sent: &mut Sent,
 ) -> Result<Response<Body>, Problem> {
     let is_whole = fed == Some(Fed::Whole);
@@ -239,9 +224,10 @@ async fn conclude(
         }
         Err(problem) => problem,
     };
-    let limit = server.options.body_bytes_max.unwrap_or(u64::MAX);
+    let limit = server.options().body_bytes_max.unwrap_or(u64::MAX);
     let problem = match fed {
         _ if is_too_large.load(Ordering::Relaxed) => Problem::too_large(limit),
+        _ if place.is_over() => Problem::too_slow(),
         Some(Fed::TooSlow) => return Err(Problem::too_slow()),
         Some(Fed::BrokenOff) => Problem::bad_request("the body of the request broke off"),
         _ => problem,
@@ -259,7 +245,7 @@ async fn admit(
     wanted: &ChangeRequest,
     sent: Option<&HeaderMap>,
     arrived: Instant,
-) -> Result<(Arc<dyn Engine>, Turn), Problem> {
+) -> Result<(Arc<dyn Engine>, Arc<Place>), Problem> {
     let engine = Arc::clone(server.engine()?);
     if !engine.is_writable() {
         return Err(
@@ -267,7 +253,7 @@ async fn admit(
                 .with_hint("start the server with --allow-update, or with a token that may write"),
         );
     }
-    if let (Some(limit), Some(headers)) = (server.options.body_bytes_max, sent)
+    if let (Some(limit), Some(headers)) = (server.options().body_bytes_max, sent)
         && intake::announced_bytes(headers).is_some_and(|announced| announced > limit)
     {
         return Err(Problem::too_large(limit));
@@ -280,13 +266,13 @@ async fn admit(
         None => &server.changes,
     };
     let left = wanted.timeout.saturating_sub(arrived.elapsed());
-    let turn = enter(gate, left, wanted.timeout, arrived).await;
-    let turn = turn.inspect_err(|_| {
+    let place = enter(gate, left, wanted.timeout, arrived).await;
+    let place = place.inspect_err(|_| {
         server
             .metrics
             .change_ended(Outcome::TurnedAway, arrived.elapsed());
     });
-    Ok((engine, turn?))
+    Ok((engine, place?))
 }
 
 async fn enter(
@@ -294,141 +280,9 @@ async fn enter(
     patience: Duration,
     timeout: Duration,
     arrived: Instant,
-) -> Result<Turn, Problem> {
+) -> Result<Arc<Place>, Problem> {
     gate.enter(patience).await.map_err(|turned| match turned {
         Turned::Away => Problem::overloaded("too many changes wait for their turn"),
         Turned::TooLate => response::out_of_time(timeout, arrived),
     })
-}
-
-/// What the engine thread says of its change while it runs.
-#[derive(Default)]
-struct Slot {
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    started: Option<(QueryId, StopToken)>,
-    is_unwanted: bool,
-}
-
-impl Slot {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of it is one assignment.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The change can be stopped from now on; it is at once where the client has gone already.
-    fn start(&self, id: QueryId, token: StopToken) {
-        let mut state = self.state();
-        if state.is_unwanted {
-            token.cancel();
-        }
-        state.started = Some((id, token));
-    }
-
-    fn id(&self) -> Option<QueryId> {
-        self.state().started.as_ref().map(|(id, _)| *id)
-    }
-}
-
-/// Held by the handler: hyper drops it when the client goes away, and its change is cancelled. After
-/// its end that does nothing.
-#[derive(Default)]
-struct CancelOnDrop {
-    slot: Arc<Slot>,
-}
-
-impl CancelOnDrop {
-    fn is_stopped(&self) -> impl Fn() -> bool + Send + 'static {
-        let slot = Arc::clone(&self.slot);
-        move || {
-            let state = slot.state();
-            let started = state.started.as_ref();
-            state.is_unwanted || started.is_some_and(|(_, token)| token.reason().is_some())
-        }
-    }
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let mut state = self.slot.state();
-        state.is_unwanted = true;
-        if let Some((_, token)) = &state.started {
-            token.cancel();
-        }
-    }
-}
-
-/// What an engine thread is given.
-struct Task<S> {
-    engine: Arc<dyn Engine>,
-    wanted: ChangeRequest,
-    timeout: Duration,
-    body: Option<BodyReader<S>>,
-    bytes_max: Option<u64>,
-    is_too_large: Arc<AtomicBool>,
-    slot: Arc<Slot>,
-    turn: Turn,
-    metrics: Arc<Metrics>,
-    read_only: Arc<OnceLock<String>>,
-    arrived: Instant,
-    request_id: String,
-}
-
-impl<S: Fn() -> bool> Task<S> {
-    /// Makes the change, a panic included.
-    fn run(mut self) -> Outcomes {
-        // Nothing of what the closure touches is used after a panic but the slot, whose state is
-        // whole at every moment.
-        let result = catch_unwind(AssertUnwindSafe(|| self.make()))
-            .unwrap_or_else(|panic| Err(bug(panic.as_ref())));
-        self.turn.end();
-        self.record(&result);
-        (self.slot.id(), result.map_err(without_internals))
-    }
-
-    fn make(&mut self) -> Result<Changed, QueryError> {
-        let job = self.engine.start_change(&self.wanted, self.timeout)?;
-        self.slot.start(job.id(), job.token());
-        match (&self.wanted.change, self.body.take()) {
-            (Change::Write { content, .. }, Some(body)) => {
-                let is_too_large = Arc::clone(&self.is_too_large);
-                let documents = content.documents(Box::new(body), self.bytes_max, is_too_large);
-                let mut documents =
-                    documents.map_err(|error| QueryError::new(Kind::Internal, error))?;
-                job.run(&mut *documents)
-            }
-            _ => job.run(&mut Nothing),
-        }
-    }
-
-    fn record(&self, result: &Result<Changed, QueryError>) {
-        let elapsed = self.arrived.elapsed();
-        let is_gone = self.slot.state().is_unwanted;
-        let outcome = match result {
-            Ok(_) => Outcome::Answered,
-            Err(_) if is_gone => Outcome::Disconnected,
-            Err(error) => Outcome::Failed(error.kind),
-        };
-        self.metrics.change_ended(outcome, elapsed);
-        if let Err(error) = result
-            && error.kind == Kind::ReadOnly
-        {
-            self.read_only.get_or_init(|| error.message.clone());
-        }
-        if let Ok(changed) = result {
-            self.metrics.changed(changed.inserted, changed.deleted);
-        }
-        let id = self.slot.id();
-        let id = id.map_or_else(|| self.request_id.clone(), |id| id.to_string());
-        match result {
-            Ok(changed) => tracing::debug!(%id, ?changed, ?elapsed, "change made"),
-            Err(error) if matches!(error.kind, Kind::Internal | Kind::Damaged | Kind::ReadOnly) => {
-                tracing::error!(%id, %error, "change failed");
-            }
-            Err(error) => tracing::debug!(%id, %error, ?elapsed, "change failed"),
-        }
-    }
 }

@@ -63,8 +63,8 @@ pub(crate) fn answer(
     let engine = server.engine()?;
     let contents = engine.contents();
     let mut triples = Triples::default();
-    triples.service(address, server.options.calls_out);
-    if engine.is_writable() && server.options.access.has_writers() {
+    triples.service(address, server.options().calls_out);
+    if engine.is_writable() && server.options().access.has_writers() {
         triples.updates();
     }
     let graphs = match contents.named_graphs {

@@ -20,7 +20,7 @@ pub(crate) async fn exposition(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    let granted = server.options.access.grant(&headers, server.address);
+    let granted = server.options().access.grant(&headers, server.address);
     if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
         return problem.into_response();
     }
@@ -101,6 +101,15 @@ fn write_server(page: &mut Page, metrics: &Metrics) {
         "Connections open now.",
         connections,
     );
+    let help = "Connections closed at once, because each other had a request under way.";
+    page.single(
+        "http_connections_refused_total",
+        "counter",
+        help,
+        get(&metrics.refused),
+    );
+    let help = "Panics, each of which is a bug.";
+    page.single("panics_total", "counter", help, get(&metrics.panics));
     page.family("build_info", "gauge", "The version that is running.");
     let version = concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}");
     page.sample("build_info", version, 1);
@@ -138,10 +147,13 @@ fn write_series(page: &mut Page, series: &Series, total: (&str, &str), duration:
 }
 
 fn write_gates(page: &mut Page, server: &ServerState) {
-    let help = "Queries waiting for their turn.";
-    page.single("queries_waiting", "gauge", help, server.gate.waiting());
-    let help = "Queries standing aside until their clients take more of the answer.";
-    page.single("queries_stalled", "gauge", help, server.gate.aside());
+    let help = "Queries waiting for a place or a share of the processors.";
+    let admission = &server.admission;
+    page.single("queries_waiting", "gauge", help, admission.waiting());
+    let help = "Queries waiting for their clients to take more of the answer.";
+    page.single("queries_stalled", "gauge", help, admission.stalled());
+    let help = "Queries that have started and not ended.";
+    page.single("queries_started", "gauge", help, admission.started());
     let help = "Changes waiting for their turn.";
     let waiting = server.changes.waiting() + server.uploads.waiting();
     page.single("changes_waiting", "gauge", help, waiting);
@@ -203,13 +215,13 @@ fn write_changes(page: &mut Page, engine: &dyn Engine, has_failed: bool) {
 }
 
 fn write_engine(page: &mut Page, engine: &dyn Engine) {
-    let (memory, contents) = (engine.memory(), engine.contents());
+    let (pool, contents) = (engine.pool(), engine.contents());
     let running = engine.running().list().len();
     page.single("queries_running", "gauge", "Queries running now.", running);
-    let help = "Memory that queries hold now.";
-    page.single("memory_pool_used_bytes", "gauge", help, memory.used_bytes);
-    let help = "Memory that all queries together may hold.";
-    page.single("memory_pool_limit_bytes", "gauge", help, memory.limit_bytes);
+    let help = "Memory that requests hold now.";
+    page.single("memory_pool_used_bytes", "gauge", help, pool.used_bytes());
+    let help = "Memory that all requests together may hold.";
+    page.single("memory_pool_limit_bytes", "gauge", help, pool.limit_bytes());
     let plans = engine.plans();
     let help = "Queries that were answered with a kept plan, without parsing.";
     page.single("plan_cache_hits_total", "counter", help, plans.hits);

@@ -20,7 +20,7 @@
 use crate::endpoint::change::{self, Sent};
 use crate::endpoint::description;
 use crate::endpoint::query;
-use crate::request::access::Granted;
+use crate::request::access::{self, Granted};
 use crate::request::document::Content;
 use crate::request::intake::{self, Bound};
 use crate::request::negotiate::Accepted;
@@ -107,7 +107,7 @@ fn read(request: &Request<Body>, server: &ServerState) -> Result<Operation, Prob
         Method::DELETE => {
             granted.need(Right::Write)?;
             let target = target(&envelope.parameters, direct)?;
-            let wanted = envelope.wanted_change(Change::Delete(target), &server.options, None)?;
+            let wanted = envelope.wanted_change(Change::Delete(target), &server.options(), None)?;
             return Ok(Operation::Change(wanted));
         }
         Method::PUT => WriteMode::Replace,
@@ -123,21 +123,32 @@ async fn patch(
     request: Request<Body>,
     request_id: &str,
 ) -> Response<Body> {
-    let (envelope, target, base) = match patched(&request, server) {
+    let (mut envelope, target, base) = match patched(&request, server) {
         Ok(patched) => patched,
         Err(problem) => return response::refused_with_body(problem, request, request_id).await,
     };
-    let limit = server.options.update_text_bytes_max;
+    let limit = server.options().update_text_bytes_max;
     let bound = Bound {
         body_bytes: limit,
         text_bytes: limit,
-        time: server.options.body_timeout,
+        time: server.options().body_timeout,
     };
-    let read = intake::read(&envelope.headers, request.into_body(), bound).await;
-    let wanted = read.and_then(|bytes| {
-        let text = String::from_utf8(bytes);
+    let read = match server.accounts() {
+        Ok(accounts) => {
+            let account = accounts.body();
+            intake::read(&envelope.headers, request.into_body(), bound, account).await
+        }
+        Err(problem) => return response::refused_with_body(problem, request, request_id).await,
+    };
+    let wanted = read.and_then(|patch| {
+        let text = String::from_utf8(patch.bytes);
         let text = text.map_err(|_| Problem::bad_request("a patch is text in UTF-8"))?;
-        envelope.wanted_change(Change::Patch { target, text }, &server.options, Some(base))
+        envelope.account = Some(Arc::new(patch.account));
+        envelope.wanted_change(
+            Change::Patch { target, text },
+            &server.options(),
+            Some(base),
+        )
     });
     match wanted {
         Ok(wanted) => change::answer(server, wanted, None, request_id).await,
@@ -176,7 +187,7 @@ fn envelope(
     server: &ServerState,
 ) -> Result<(Envelope, Granted, Option<String>, String), Problem> {
     let granted = server
-        .options
+        .options()
         .access
         .grant(request.headers(), server.address)?;
     let address = description::address(request, server);
@@ -187,6 +198,8 @@ fn envelope(
         method: request.method().clone(),
         headers: request.headers().clone(),
         parameters,
+        client: granted.client(access::sender(request)),
+        account: None,
     };
     Ok((envelope, granted, direct, address))
 }
@@ -210,7 +223,9 @@ fn asked(
         base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),
-        timeout: envelope.timeout(server.options.timeout)?,
+        client: envelope.client,
+        _held: None,
+        timeout: envelope.timeout(server.options().timeout)?,
         accepted: Accepted::read_graph(&envelope.headers)?,
         head_only: envelope.method == Method::HEAD,
         trailers: protocol::takes_trailers(&envelope.headers),
@@ -245,7 +260,7 @@ fn written(
         content,
         location,
     };
-    envelope.wanted_change(change, &server.options, Some(base))
+    envelope.wanted_change(change, &server.options(), Some(base))
 }
 
 /// The name of a graph that is not there yet: an address below the store's, by chance.

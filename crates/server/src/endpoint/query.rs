@@ -8,13 +8,14 @@ use crate::endpoint::change;
 use crate::endpoint::description;
 use crate::metrics::Outcome;
 use crate::request::QueryRequest;
+use crate::request::access::{self, Client};
 use crate::request::protocol::{self, Endpoint, Operation};
 use crate::response::answer::{self, Answering};
 use crate::response::head;
 use crate::response::problem::Problem;
 use crate::response::{WAIT_NOTED, options, out_of_time, refused, refused_with_body, share};
+use crate::run::admission::{Turn, Turned};
 use crate::run::fresh;
-use crate::run::gate::{Turn, Turned};
 use crate::run::job::Engine;
 use crate::run::light;
 use crate::run::pipe;
@@ -25,9 +26,14 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::header::HeaderValue;
 use hyper::{Method, Request, Response};
+use somersault::budget::Budget;
 use somersault::config::Right;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Memory of a started query besides what its operators ask for (bytes): stacks and buffers of its threads,
+/// measured as some 0.7 MiB on two processors.
+const QUERY_BYTES: u64 = 1 << 20;
 
 /// Answers a request to `/sparql`.
 pub(crate) async fn both(
@@ -83,7 +89,7 @@ async fn respond(
     door: Endpoint,
 ) -> Response<Body> {
     let granted = match server
-        .options
+        .options()
         .access
         .grant(request.headers(), server.address)
     {
@@ -97,7 +103,20 @@ async fn respond(
             .and_then(|()| description::answer(server, request.headers(), &base))
             .unwrap_or_else(|problem| refused(problem, request_id));
     }
-    match protocol::read(request, &server.options, door, granted, base).await {
+    let account = match server.accounts() {
+        Ok(accounts) => accounts.body(),
+        Err(problem) => return refused_with_body(problem, request, request_id).await,
+    };
+    let client = granted.client(access::sender(&request));
+    match protocol::read(
+        request,
+        &server.options(),
+        door,
+        granted,
+        (base, client, account),
+    )
+    .await
+    {
         Ok(Operation::Query(asked)) => answer(server, asked, request_id).await,
         Ok(Operation::Update(wanted)) => change::answer(server, wanted, None, request_id).await,
         Err(problem) => refused(problem, request_id),
@@ -135,8 +154,14 @@ async fn ask(
         light::let_others_read().await;
         return Ok(response);
     }
-    let patience = asked.timeout.saturating_sub(arrived.elapsed());
-    let turn = turn(server, patience, arrived).await?;
+    let patience = |arrived: Instant| asked.timeout.saturating_sub(arrived.elapsed());
+    let accounts = server.accounts()?;
+    let Some(account) = accounts.wait_for(QUERY_BYTES, patience(arrived)).await else {
+        let why = "the memory of all queries is in use";
+        return Err(turned_away(server, Problem::overloaded(why), arrived));
+    };
+    let patience = patience(arrived);
+    let turn = turn(server, asked.client, patience, arrived).await?;
     let waited = Some(arrived.elapsed()).filter(|waited| *waited > WAIT_NOTED);
     let answering = Answering {
         accepted: asked.accepted,
@@ -149,6 +174,7 @@ async fn ask(
     let begun = Begun {
         asked,
         turn,
+        account,
         timeout,
         arrived,
         request_id: request_id.to_owned(),
@@ -159,7 +185,7 @@ async fn ask(
 
 /// Runs a query on an engine thread.
 fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::Reader {
-    let (writer, reader) = pipe::pipe(begun.turn);
+    let (writer, reader) = pipe::pipe(begun.turn, begun.account);
     let task = Task {
         engine,
         asked: begun.asked,
@@ -178,20 +204,31 @@ fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::R
 struct Begun {
     asked: QueryRequest,
     turn: Turn,
+    /// What it holds outside of the engine.
+    account: Budget,
     /// What is left of its time.
     timeout: Duration,
     arrived: Instant,
     request_id: String,
 }
 
-async fn turn(server: &ServerState, patience: Duration, arrived: Instant) -> Result<Turn, Problem> {
-    let problem = match server.gate.enter(patience).await {
+async fn turn(
+    server: &ServerState,
+    client: Client,
+    patience: Duration,
+    arrived: Instant,
+) -> Result<Turn, Problem> {
+    let problem = match server.admission.enter(client, patience).await {
         Ok(turn) => return Ok(turn),
         Err(Turned::Away) => Problem::overloaded("too many queries wait for their turn"),
         Err(Turned::TooLate) => out_of_time(patience, arrived),
     };
-    server
-        .metrics
-        .query_ended(Outcome::TurnedAway, arrived.elapsed(), 0);
-    Err(problem)
+    Err(turned_away(server, problem, arrived))
+}
+
+/// Counts a query that was not let in.
+fn turned_away(server: &ServerState, problem: Problem, arrived: Instant) -> Problem {
+    let metrics = &server.metrics;
+    metrics.query_ended(Outcome::TurnedAway, arrived.elapsed(), 0);
+    problem
 }

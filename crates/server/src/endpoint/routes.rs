@@ -15,6 +15,7 @@ use crate::endpoint::api;
 use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
 use crate::endpoint::query;
+use crate::request::access::{Client, Peer};
 use crate::response::head::{self, Signature};
 use crate::response::problem::Problem;
 use crate::response::{reading, text};
@@ -64,6 +65,20 @@ pub(crate) fn router(server: &Arc<ServerState>) -> Router {
         .with_state(Arc::clone(server))
 }
 
+/// Whether an address is for machines that watch the server: they are answered where nobody else is.
+pub(crate) fn is_for_watchers(address: &Uri) -> bool {
+    matches!(
+        address.path(),
+        "/metrics" | "/health/live" | "/health/ready"
+    )
+}
+
+/// The answer to a request for which there is no room.
+pub(crate) fn no_room() -> Response<Body> {
+    let problem = Problem::overloaded("too many connections have requests under way");
+    problem.closing().into_response()
+}
+
 /// What is done to every response, whoever made it.
 async fn sign(
     State(server): State<Arc<ServerState>>,
@@ -73,6 +88,10 @@ async fn sign(
     let arrived = Instant::now();
     let id = server.request_id();
     request.extensions_mut().insert(id.clone());
+    let peer = request.extensions().get::<Peer>().copied();
+    let peer = peer.expect("every connection knows its peer");
+    let sender = Client::sending(peer, request.headers(), &server.options().proxies);
+    request.extensions_mut().insert(sender);
     let mut response = next.run(request).await;
     let signature = Signature {
         request_id: &id.0,

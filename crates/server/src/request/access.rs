@@ -15,7 +15,7 @@ use hyper::HeaderMap;
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use somersault::config::{Config, Right, Token};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Rights of a server's clients.
 #[derive(Clone, Debug)]
@@ -36,11 +36,60 @@ impl Default for Access {
     }
 }
 
+/// Whose request it is, for whatever clients share fairly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Client {
+    /// Somebody at an address; of IPv6 the first 64 bits, which are one customer's.
+    Address(IpAddr),
+    /// A bearer of the token with this place in the configuration.
+    Token(usize),
+}
+
+/// Whom a request came from, as [`Client::sending`] has told when it came.
+pub(crate) fn sender<B>(request: &hyper::Request<B>) -> Client {
+    let sender = request.extensions().get::<Client>();
+    *sender.expect("every request is told its sender before it is routed")
+}
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+impl Client {
+    /// Whoever sent a request: the peer, or whom it speaks for, where it is one of our proxies. The last
+    /// address that no proxy of ours has written is believed, and nothing before it.
+    pub fn sending(peer: Peer, headers: &HeaderMap, proxies: &[IpAddr]) -> Client {
+        let mut sender = peer.0.ip().to_canonical();
+        let lines = headers.get_all(FORWARDED_FOR).iter().rev();
+        let lines = lines.filter_map(|line| line.to_str().ok());
+        for named in lines.flat_map(|line| line.rsplit(',')) {
+            if !proxies.contains(&sender) {
+                break;
+            }
+            let Ok(address) = named.trim().parse::<IpAddr>() else {
+                break;
+            };
+            sender = address.to_canonical();
+        }
+        Client::at(sender)
+    }
+
+    /// Whoever has this address.
+    pub fn at(address: IpAddr) -> Client {
+        Client::Address(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = address.to_bits() & !u128::from(u64::MAX);
+                IpAddr::V6(Ipv6Addr::from_bits(network))
+            }
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
 /// What the sender of a request may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Granted {
     right: Option<Right>,
-    has_token: bool,
+    /// The place of its token in the configuration.
+    token: Option<usize>,
     /// Tokens would help.
     has_tokens: bool,
     /// A browser sent it for a page of somebody else.
@@ -77,7 +126,7 @@ impl Access {
     ) -> Result<Granted, Problem> {
         let granted = Granted {
             right: self.anonymous,
-            has_token: false,
+            token: None,
             has_tokens: !self.tokens.is_empty(),
             is_foreign: is_foreign(headers, address),
         };
@@ -87,14 +136,14 @@ impl Access {
         };
         let presented = bearer(named.as_bytes());
         let mut found = None;
-        for token in &self.tokens {
+        for (place, token) in self.tokens.iter().enumerate() {
             let is_it = presented.is_some_and(|given| same(given, token.secret.as_bytes()));
-            found = found.max(is_it.then_some(token.right));
+            found = found.max(is_it.then_some((token.right, place)));
         }
         match found {
-            Some(right) => Ok(Granted {
+            Some((right, place)) => Ok(Granted {
                 right: Some(right).max(self.anonymous),
-                has_token: true,
+                token: Some(place),
                 ..granted
             }),
             None => Err(unauthorised(
@@ -108,7 +157,13 @@ impl Access {
 impl Granted {
     /// Whether this may be done.
     pub fn has(self, right: Right) -> bool {
-        self.right >= Some(right) && (right == Right::Read || self.has_token || !self.is_foreign)
+        self.right >= Some(right)
+            && (right == Right::Read || self.token.is_some() || !self.is_foreign)
+    }
+
+    /// Whose request it is, sent from the address of `sender`.
+    pub fn client(self, sender: Client) -> Client {
+        self.token.map_or(sender, Client::Token)
     }
 
     /// Whether no browser says that it speaks for a page of somebody else.
@@ -126,7 +181,7 @@ impl Granted {
             Right::Write => "changing the graph",
             Right::Admin => "upkeep",
         };
-        if self.has_token {
+        if self.token.is_some() {
             let value = "Bearer realm=\"somersault\", error=\"insufficient_scope\"";
             let problem = Problem::forbidden(format!("{what} is beyond the right of this token"));
             return Err(problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(value)));
@@ -312,5 +367,37 @@ mod tests {
         ] {
             assert!(!names_this_machine(foreign, bound), "{foreign}");
         }
+    }
+
+    #[test]
+    fn whoever_speaks_for_others_is_believed_where_it_is_a_proxy_of_ours() {
+        let ours: IpAddr = "10.0.0.1".parse().unwrap();
+        let sending = |peer: &str, lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(FORWARDED_FOR, HeaderValue::from_static(line));
+            }
+            Client::sending(Peer(peer.parse().unwrap()), &headers, &[ours])
+        };
+        let at = |address: &str| Client::at(address.parse().unwrap());
+        assert_eq!(sending("10.0.0.1:5", &["192.0.2.1"]), at("192.0.2.1"));
+        assert_eq!(
+            sending("[::ffff:10.0.0.1]:5", &["192.0.2.1"]),
+            at("192.0.2.1")
+        );
+        // What a client writes in front of itself is nobody's word.
+        assert_eq!(
+            sending("10.0.0.1:5", &["192.0.2.9, 192.0.2.1"]),
+            at("192.0.2.1")
+        );
+        assert_eq!(
+            sending("10.0.0.1:5", &["192.0.2.1", "10.0.0.1"]),
+            at("192.0.2.1")
+        );
+        assert_eq!(sending("10.0.0.2:5", &["192.0.2.1"]), at("10.0.0.2"));
+        assert_eq!(sending("10.0.0.1:5", &["unknown"]), at("10.0.0.1"));
+        assert_eq!(sending("10.0.0.1:5", &[]), at("10.0.0.1"));
+        assert_eq!(at("2001:db8::1"), at("2001:db8::2:3"));
+        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
     }
 }

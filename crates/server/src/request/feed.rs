@@ -6,19 +6,24 @@
 //! goes away must not make half a document look whole; a reader whose change was stopped gets an
 //! error within [`LOOK`].
 
-use crate::run::gate::block_on;
+use crate::run::gate::{Place, block_on};
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// Pieces of a body under way; each is what came at once, some tens of kilobytes.
 const PIECES_MAX: usize = 8;
 /// How often a thread that waits for its client looks whether it is stopped.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// Bytes that a client sends at least within the time that it may stall: one that sends a byte a minute
+/// holds a thread as long as one that sends none.
+const BYTES_MIN: usize = 16 << 10;
 
 enum Piece {
     Data(Bytes),
@@ -48,37 +53,51 @@ pub(crate) struct BodyReader<S> {
     pieces: Receiver<Piece>,
     current: Bytes,
     has_ended: bool,
+    /// Told while the client is waited for.
+    place: Arc<Place>,
     is_stopped: S,
 }
 
 /// Both ends.
-pub(crate) fn feed<S: Fn() -> bool>(is_stopped: S) -> (Feeder, BodyReader<S>) {
+pub(crate) fn feed<S: Fn() -> bool>(place: Arc<Place>, is_stopped: S) -> (Feeder, BodyReader<S>) {
     let (sender, receiver) = channel(PIECES_MAX);
     let reader = BodyReader {
         pieces: receiver,
         current: Bytes::new(),
         has_ended: false,
+        place,
         is_stopped,
     };
     (Feeder { pieces: sender }, reader)
 }
 
 impl Feeder {
-    /// Gives the body to the reader until one of them ends. A client may send nothing for so long.
+    /// Gives the body to the reader until one of them ends. A client may send less than [`BYTES_MIN`] for
+    /// so long.
     pub async fn run(self, body: &mut Body, stall: Duration) -> Fed {
+        let mut due = Instant::now() + stall;
+        let mut bytes = 0;
         loop {
-            let piece = match timeout(stall, body.frame()).await {
+            let piece = match timeout_at(due, body.frame()).await {
                 Err(_) => return Fed::TooSlow,
                 Ok(None) => Piece::End,
                 Ok(Some(Err(_))) => return Fed::BrokenOff,
                 Ok(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) => Piece::Data(data),
+                    Ok(data) => {
+                        bytes += data.len();
+                        Piece::Data(data)
+                    }
                     Err(_) => continue,
                 },
             };
             let is_end = matches!(piece, Piece::End);
+            let waits_for_reader = self.pieces.capacity() == 0;
             if self.pieces.send(piece).await.is_err() {
                 return Fed::Unwanted;
+            }
+            if bytes >= BYTES_MIN || waits_for_reader {
+                due = Instant::now() + stall;
+                bytes = 0;
             }
             if is_end {
                 return Fed::Whole;
@@ -90,9 +109,16 @@ impl Feeder {
 impl<S: Fn() -> bool> Read for BodyReader<S> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.has_ended {
-            let is_stopped = &self.is_stopped;
-            let piece = block_on(self.pieces.recv(), LOOK, is_stopped)
-                .ok_or_else(|| io::Error::other("stopped while waiting for the client"))?;
+            let is_stopped = || (self.is_stopped)() || self.place.is_over();
+            let pieces = &mut self.pieces;
+            let piece = match pieces.try_recv() {
+                Ok(piece) => Some(Some(piece)),
+                Err(_) => self
+                    .place
+                    .waiting(|| block_on(pieces.recv(), LOOK, is_stopped)),
+            };
+            let piece =
+                piece.ok_or_else(|| io::Error::other("stopped while waiting for the client"))?;
             match piece {
                 Some(Piece::Data(data)) => self.current = data,
                 Some(Piece::End) => self.has_ended = true,
@@ -111,11 +137,17 @@ impl<S: Fn() -> bool> Read for BodyReader<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+    use crate::run::gate::Gate;
+
+    fn place() -> Arc<Place> {
+        let entering = Gate::new(1, 0);
+        let place = block_on(entering.enter(LOOK), LOOK, || false);
+        place.unwrap().unwrap()
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_body_arrives_whole() {
-        let (feeder, mut reader) = feed(|| false);
+        let (feeder, mut reader) = feed(place(), || false);
         let reading = tokio::task::spawn_blocking(move || {
             let mut text = String::new();
             reader.read_to_string(&mut text).map(|_| text)
@@ -127,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_body_that_nobody_ends_is_not_whole() {
-        let (feeder, mut reader) = feed(|| false);
+        let (feeder, mut reader) = feed(place(), || false);
         feeder
             .pieces
             .try_send(Piece::Data("ab".into()))
@@ -141,10 +173,45 @@ mod tests {
 
     #[test]
     fn a_reader_that_is_stopped_does_not_wait() {
-        let begun = Instant::now();
-        let (feeder, mut reader) = feed(move || begun.elapsed() > LOOK);
+        let begun = std::time::Instant::now();
+        let (feeder, mut reader) = feed(place(), move || begun.elapsed() > LOOK);
         assert!(reader.read(&mut [0; 8]).is_err());
         assert!(begun.elapsed() < Duration::from_secs(5));
         drop(feeder);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_body_that_trickles_is_too_slow() {
+        let (feeder, mut reader) = feed(place(), || false);
+        let reading = tokio::task::spawn_blocking(move || io::copy(&mut reader, &mut io::sink()));
+        let (sender, receiver) = channel::<Result<hyper::body::Frame<Bytes>, io::Error>>(1);
+        let trickling = async move {
+            while sender
+                .send(Ok(hyper::body::Frame::data("x".into())))
+                .await
+                .is_ok()
+            {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let frames = Trickle(receiver);
+        let mut body = Body::new(frames);
+        tokio::spawn(trickling);
+        assert_eq!(feeder.run(&mut body, 10 * LOOK).await, Fed::TooSlow);
+        assert!(reading.await.unwrap().is_err());
+    }
+
+    struct Trickle(Receiver<Result<hyper::body::Frame<Bytes>, io::Error>>);
+
+    impl hyper::body::Body for Trickle {
+        type Data = Bytes;
+        type Error = io::Error;
+
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            context: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, io::Error>>> {
+            self.0.poll_recv(context)
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! connection instead of the 413. A client that asked with `Expect: 100-continue` is told at once.
 
 use crate::response::problem::Problem;
+use crate::run::account::BodyAccount;
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
@@ -29,26 +30,54 @@ pub(crate) struct Bound {
     pub time: Duration,
 }
 
-/// Reads a body: 413 when it is too long, 408 when it takes too long, 400 when it breaks off.
+/// A body that was read, with its account.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// What they hold; to be kept as long as they are, or what is made of them.
+    pub account: BodyAccount,
+}
+
+/// Reads a body: 413 when it is too long, 408 when it takes too long, 400 when it breaks off, 503 when
+/// there is no memory for it.
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Body,
     bound: Bound,
-) -> Result<Vec<u8>, Problem> {
+    account: BodyAccount,
+) -> Result<Intake, Problem> {
     let announced = announced_bytes(headers).unwrap_or(0);
     if announced > bound.body_bytes {
         refuse(headers, body).await;
         return Err(Problem::too_long(bound.text_bytes).closing());
     }
-    let mut kept = Vec::with_capacity(announced as usize);
-    match timeout(bound.time, collect(&mut body, &mut kept, bound.body_bytes)).await {
+    if let Err(problem) = account.take(announced) {
+        refuse(headers, body).await;
+        return Err(problem.closing());
+    }
+    let mut intake = Intake {
+        bytes: Vec::with_capacity(announced as usize),
+        account,
+    };
+    match timeout(
+        bound.time,
+        collect(&mut body, &mut intake, bound.body_bytes),
+    )
+    .await
+    {
         Err(_) => Err(Problem::too_slow()),
-        Ok(Collected::Whole) => Ok(kept),
+        Ok(Collected::Whole) => Ok(intake),
         Ok(Collected::BrokenOff) => Err(Problem::bad_request("the body of the request broke off")),
         Ok(Collected::TooLong) => {
-            drop(kept);
+            drop(intake);
             drain(body).await;
             Err(Problem::too_long(bound.text_bytes).closing())
+        }
+        Ok(Collected::NoMemory(problem)) => {
+            drop(intake);
+            drain(body).await;
+            Err(problem.closing())
         }
     }
 }
@@ -79,9 +108,10 @@ enum Collected {
     Whole,
     TooLong,
     BrokenOff,
+    NoMemory(Problem),
 }
 
-async fn collect(body: &mut Body, kept: &mut Vec<u8>, bytes_max: u64) -> Collected {
+async fn collect(body: &mut Body, intake: &mut Intake, bytes_max: u64) -> Collected {
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             return Collected::BrokenOff;
@@ -89,12 +119,31 @@ async fn collect(body: &mut Body, kept: &mut Vec<u8>, bytes_max: u64) -> Collect
         let Some(data) = frame.data_ref() else {
             continue;
         };
-        if (kept.len() + data.len()) as u64 > bytes_max {
+        if (intake.bytes.len() + data.len()) as u64 > bytes_max {
             return Collected::TooLong;
         }
-        kept.extend_from_slice(data);
+        if let Err(problem) = intake.make_room(data.len()) {
+            return Collected::NoMemory(problem);
+        }
+        intake.bytes.extend_from_slice(data);
     }
     Collected::Whole
+}
+
+impl Intake {
+    /// Room for more bytes, drawn on the account before it is there; while they are moved, the bytes have
+    /// their old room as well.
+    fn make_room(&mut self, more: usize) -> Result<(), Problem> {
+        let (before, needed) = (self.bytes.capacity(), self.bytes.len() + more);
+        if needed <= before {
+            return Ok(());
+        }
+        let room = needed.max(2 * before);
+        self.account.take(room as u64)?;
+        self.bytes.reserve_exact(room - self.bytes.len());
+        self.account.give_back(before as u64);
+        Ok(())
+    }
 }
 
 /// The length of a body, where its head says so.

@@ -17,13 +17,14 @@
 //! `timeout` is ours: seconds, or a number with its unit.
 
 use crate::options::ServerOptions;
-use crate::request::access::Granted;
+use crate::request::access::{Client, Granted};
 use crate::request::intake::{self, Bound};
 use crate::request::negotiate::foreign_charset;
 use crate::request::negotiate::{self, Accepted};
 use crate::request::parameters::Parameters;
 use crate::request::{Change, ChangeRequest, QueryRequest, Read};
 use crate::response::problem::Problem;
+use crate::run::account::BodyAccount;
 use crate::run::fresh;
 use axum::body::Body;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
@@ -31,6 +32,7 @@ use hyper::{HeaderMap, Method, Request};
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The types of body that a `QUERY` may have.
@@ -97,15 +99,18 @@ pub(crate) struct Envelope {
     pub method: Method,
     pub headers: HeaderMap,
     pub parameters: Parameters,
+    pub client: Client,
+    /// What the text holds, where it came in a body.
+    pub account: Option<Arc<BodyAccount>>,
 }
 
-/// Reads a request to an endpoint. `base` is the endpoint's own address.
+/// Reads a request to an endpoint. `base` is the endpoint's own address, `client` whose request it is, `account` is drawn on for its body.
 pub(crate) async fn read(
     request: Request<Body>,
     options: &ServerOptions,
     door: Endpoint,
     granted: Granted,
-    base: String,
+    (base, client, account): (String, Client, BodyAccount),
 ) -> Result<Operation, Problem> {
     let (head, body) = request.into_parts();
     let mut parameters = Parameters::default();
@@ -114,12 +119,14 @@ pub(crate) async fn read(
         method: head.method,
         headers: head.headers,
         parameters,
+        client,
+        account: None,
     };
     let text = match envelope.method.as_str() {
         "GET" | "HEAD" if door != Endpoint::Update => in_parameters(&envelope, door)?,
-        "POST" => in_body(&mut envelope, body, options, door, granted).await?,
+        "POST" => in_body(&mut envelope, (body, account), options, door, granted).await?,
         "QUERY" if door != Endpoint::Update => {
-            in_body(&mut envelope, body, options, door, granted).await?
+            in_body(&mut envelope, (body, account), options, door, granted).await?
         }
         method => {
             intake::drain(body).await;
@@ -159,6 +166,8 @@ impl Envelope {
             base: Some(base),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
+            client: self.client,
+            _held: self.account.clone(),
             timeout: self.timeout(options.timeout)?,
             accepted: Accepted::read(&self.headers)?,
             head_only: self.method == Method::HEAD,
@@ -197,6 +206,7 @@ impl Envelope {
             timeout: self.timeout(options.update_timeout)?,
             snapshot: fresh::wanted(&self.headers)?,
             wants_account: negotiate::names_json(&self.headers),
+            _held: self.account.clone(),
         })
     }
 
@@ -249,7 +259,7 @@ fn in_parameters(envelope: &Envelope, door: Endpoint) -> Result<Text, Problem> {
 /// The text of a `POST` or a `QUERY`.
 async fn in_body(
     envelope: &mut Envelope,
-    body: Body,
+    (body, account): (Body, BodyAccount),
     options: &ServerOptions,
     door: Endpoint,
     granted: Granted,
@@ -290,8 +300,9 @@ async fn in_body(
             text_bytes,
             time,
         };
-        let form = intake::read(&envelope.headers, body, bound).await?;
-        envelope.parameters.add(&form)?;
+        let form = intake::read(&envelope.headers, body, bound, account).await?;
+        envelope.parameters.add(&form.bytes)?;
+        envelope.account = Some(Arc::new(form.account));
         return in_parameters(envelope, door);
     }
     let bound = Bound {
@@ -299,8 +310,9 @@ async fn in_body(
         text_bytes,
         time,
     };
-    let text = intake::read(&envelope.headers, body, bound).await?;
-    alone(&envelope.parameters, media_type, text)
+    let text = intake::read(&envelope.headers, body, bound, account).await?;
+    envelope.account = Some(Arc::new(text.account));
+    alone(&envelope.parameters, media_type, text.bytes)
 }
 
 /// A text that was a whole body, where the parameters of the address are for what it is.

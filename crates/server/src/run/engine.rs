@@ -4,16 +4,18 @@
 
 use crate::request::{Change, ChangeRequest};
 use crate::request::{QueryRequest, Read};
-use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Memory, Started};
+use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
+use somersault::budget::Pool;
 use somersault::dump;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
-use somersault::stop::StopToken;
+use somersault::stop::{Pace, StopToken};
 use somersault::{
     AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, Kind,
     PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate, UpdateRequest,
     WriteMode,
 };
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Changed {
@@ -35,14 +37,20 @@ fn no_such_graph(name: &str) -> QueryError {
 }
 
 impl Engine for Database {
-    fn start(&self, asked: &QueryRequest, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
+    fn start(
+        &self,
+        asked: &QueryRequest,
+        timeout: Duration,
+        pace: Arc<dyn Pace>,
+    ) -> Result<Box<dyn Job>, QueryError> {
         let text = match &asked.what {
             Read::Query(text) => text,
             Read::Graph(name) => {
                 let graph = self.open_graph(name.as_deref(), Some(timeout))?;
-                return Ok(Box::new(graph.ok_or_else(|| {
-                    no_such_graph(name.as_deref().unwrap_or_default())
-                })?));
+                let graph = graph
+                    .ok_or_else(|| no_such_graph(name.as_deref().unwrap_or_default()))?
+                    .with_pace(Some(pace));
+                return Ok(Box::new(graph));
             }
         };
         let request = Request {
@@ -51,6 +59,7 @@ impl Engine for Database {
             default_graphs: asked.default_graphs.clone(),
             named_graphs: asked.named_graphs.clone(),
             timeout: Some(timeout),
+            pace: Some(pace),
             ..Request::default()
         };
         Ok(Box::new(Database::start(self, &request)?))
@@ -83,12 +92,8 @@ impl Engine for Database {
         self.snapshot_number()
     }
 
-    fn memory(&self) -> Memory {
-        let pool = self.pool();
-        Memory {
-            used_bytes: pool.used_bytes(),
-            limit_bytes: pool.limit_bytes(),
-        }
+    fn pool(&self) -> &Arc<Pool> {
+        Database::pool(self)
     }
 
     fn plans(&self) -> PlanFigures {

@@ -6,17 +6,24 @@
 //! times per query, so the indirection costs nothing that could be measured.
 
 use crate::request::{ChangeRequest, QueryRequest};
+use somersault::budget::Pool;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
-use somersault::stop::StopToken;
+use somersault::stop::{Pace, StopToken};
 use somersault::{AnswerKind, ChangeFigures, Documents, PlanFigures, QueryError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A database, as the edge sees it.
 pub(crate) trait Engine: Send + Sync + 'static {
     /// Checks, parses, plans and prepares a query, which from then on is in the list of
-    /// [`Engine::running`].
-    fn start(&self, asked: &QueryRequest, timeout: Duration) -> Result<Box<dyn Job>, QueryError>;
+    /// [`Engine::running`]. It computes at this pace.
+    fn start(
+        &self,
+        asked: &QueryRequest,
+        timeout: Duration,
+        pace: Arc<dyn Pace>,
+    ) -> Result<Box<dyn Job>, QueryError>;
     /// A query that is known to take microseconds, planned; `None` for all others.
     fn start_light(&self, _asked: &QueryRequest, _timeout: Duration) -> Option<Box<dyn Job>> {
         None
@@ -25,8 +32,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn running(&self) -> &Running;
     /// The number of the snapshot that queries see now.
     fn snapshot(&self) -> u64;
-    /// The memory that all queries draw on.
-    fn memory(&self) -> Memory;
+    /// The memory that all requests draw on.
+    fn pool(&self) -> &Arc<Pool>;
     /// What has come of keeping plans.
     fn plans(&self) -> PlanFigures {
         PlanFigures::default()
@@ -114,15 +121,6 @@ pub(crate) struct Done {
     pub rows: u64,
     /// Time of running, writing the answer included.
     pub exec: Duration,
-}
-
-/// The pool of memory of all queries.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Memory {
-    /// Bytes in use.
-    pub used_bytes: u64,
-    /// Bytes there are.
-    pub limit_bytes: u64,
 }
 
 /// Sizes of what the store holds.

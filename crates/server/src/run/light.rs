@@ -6,7 +6,7 @@
 //! that heavy queries, which fill the gate, are not in its way.
 //!
 //! An estimate may be wrong and an answer long, and this thread has other connections to serve. So the
-//! attempt has a slice of time and a small buffer; what exceeds either, or fails in any way, is forgotten
+//! attempt has a slice of time and a small buffer; what exceeds either, or fails in any way but a panic, is forgotten
 //! and asked again on an engine thread, which then says what there is to say. What is lost is a slice at
 //! most. (Queries change nothing and ask nobody else, which [`Engine::start_light`] sees to.)
 
@@ -15,10 +15,13 @@ use crate::request::QueryRequest;
 use crate::response::answer;
 use crate::response::format::AnswerWriter;
 use crate::response::head::Spent;
+use crate::response::problem::Problem;
 use crate::run::job::{Engine, Job};
+use crate::run::work::{bug, without_internals};
 use crate::state::ServerState;
 use axum::body::Body;
 use hyper::Response;
+use somersault::QueryError;
 use somersault::results::Output;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,15 +44,30 @@ pub(crate) fn answer(
     if asked.head_only {
         return None;
     }
-    let job = engine.start_light(asked, asked.timeout)?;
     // Nothing of what the closure touches is used after a panic.
-    let tried = catch_unwind(AssertUnwindSafe(|| run(job, asked)));
-    let (response, bytes) = tried.ok()??;
+    let tried = catch_unwind(AssertUnwindSafe(|| {
+        run(engine.start_light(asked, asked.timeout)?, asked)
+    }));
+    let (response, bytes) = match tried {
+        Ok(answered) => answered?,
+        Err(panic) => return Some(failed(&bug(panic.as_ref()), server, arrived)),
+    };
     let elapsed = arrived.elapsed();
     server
         .metrics
         .query_ended(Outcome::Answered, elapsed, bytes as u64);
     Some(response)
+}
+
+/// The response to a query that met a bug of ours: it would meet it on an engine thread as well.
+fn failed(error: &QueryError, server: &ServerState, arrived: Instant) -> Response<Body> {
+    let metrics = &server.metrics;
+    metrics.panicked();
+    metrics.query_ended(Outcome::Failed(error.kind), arrived.elapsed(), 0);
+    let id = server.request_id();
+    tracing::error!(id = %id.0, %error, "a light query failed");
+    let problem = Problem::of_query(&without_internals(error.clone()));
+    problem.with_id(&id.0).into_response()
 }
 
 /// Lets this thread's other connections, whose requests have come, be answered before any answer is

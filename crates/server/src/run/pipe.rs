@@ -23,9 +23,11 @@
 //! done when there is a chunk to take where there was none, and when half of what may be held has been
 //! taken: an engine thread that shares a core with its connection fills and drains by halves.
 
-use crate::run::gate::Turn;
+use crate::run::admission::Turn;
 use crate::run::job::{Done, Started};
 use hyper::body::Bytes;
+use somersault::budget::Budget;
+use somersault::stop::Pace;
 use somersault::{Kind, QueryError};
 use std::collections::VecDeque;
 use std::io;
@@ -44,9 +46,14 @@ pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How often an engine thread that waits for its client looks at its deadline.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A new pipe, for a query with this right to run.
-pub(crate) fn pipe(turn: Turn) -> (Writer, Reader) {
-    let shared = Arc::new(Shared::default());
+/// A new pipe, for a query with this place and this account.
+pub(crate) fn pipe(turn: Turn, account: Budget) -> (Writer, Reader) {
+    let shared = Arc::new(Shared {
+        state: Mutex::default(),
+        room: Condvar::default(),
+        ready: Notify::default(),
+        account,
+    });
     (
         Writer {
             shared: Arc::clone(&shared),
@@ -56,13 +63,15 @@ pub(crate) fn pipe(turn: Turn) -> (Writer, Reader) {
     )
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
     /// There is room for a chunk, or the reader has gone. Engine threads wait here.
     room: Condvar,
     /// There is something to take, or to wait for less long. The reader waits here.
     ready: Notify,
+    /// What the pieces hold is drawn on it.
+    account: Budget,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +85,8 @@ struct State {
     held_since: Option<Instant>,
     /// The engine thread waits for room.
     waits: bool,
+    /// Bytes of the pieces that are not on the account.
+    owed_bytes: u64,
     bytes: u64,
     end: Option<Result<Done, QueryError>>,
     reader_gone: bool,
@@ -112,7 +123,8 @@ impl Writer {
         if output.is_empty() {
             return Ok(());
         }
-        let mut state = self.wait_for_room()?;
+        let bytes = output.len() as u64;
+        let mut state = self.wait_for_room(bytes)?;
         state.bytes += output.len() as u64;
         let before = state.held_bytes;
         state.add(std::mem::take(output));
@@ -126,11 +138,17 @@ impl Writer {
 
     /// Waits for the client; from the second look on without a turn, which is taken up again before
     /// the query computes on. Only this thread fills the pipe, so the room does not go away.
-    fn wait_for_room(&self) -> io::Result<MutexGuard<'_, State>> {
+    fn wait_for_room(&self, bytes: u64) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.shared.state();
         loop {
             self.check(&state)?;
-            if state.held_bytes < HELD_BYTES_MAX {
+            let has_room = state.held_bytes < HELD_BYTES_MAX;
+            if has_room && self.shared.account.take(bytes).is_ok() {
+                break;
+            }
+            // Where memory is short, a piece at a time is sent, which was there before it was asked for.
+            if state.held_bytes == 0 {
+                state.owed_bytes += bytes;
                 break;
             }
             state.waits = true;
@@ -143,10 +161,10 @@ impl Writer {
         }
         drop(state);
         let is_over = || self.check(&self.shared.state()).is_err();
-        let is_back = self.turn.come_back(LOOK, is_over);
+        self.turn.come_back(&is_over);
         let state = self.shared.state();
         self.check(&state)?;
-        if is_back { Ok(state) } else { Err(stopped()) }
+        Ok(state)
     }
 
     /// Whether somebody still wants the answer.
@@ -160,6 +178,11 @@ impl Writer {
             return Err(stopped());
         }
         Ok(())
+    }
+
+    /// The pace of the query, for its token.
+    pub fn pace(&self) -> Arc<dyn Pace> {
+        self.turn.pace()
     }
 
     /// Whether others took this query's place because its client took nothing.
@@ -243,6 +266,7 @@ impl Reader {
             Some(Err(error)) => Early::Failed(error.clone()),
             Some(Ok(done)) => {
                 let done = *done;
+                // What it holds stays on the account as long as the pipe is there.
                 Early::Whole(state.take_all(), done)
             }
             None => Early::Flowing,
@@ -255,6 +279,9 @@ impl Reader {
         let mut state = self.shared.state();
         if let Some(piece) = state.pieces.pop_front() {
             state.held_bytes -= piece.len();
+            self.shared
+                .account
+                .give_back(state.settle(piece.len() as u64));
             // What is left waits for more again, from now on.
             state.held_since = state.held_since.filter(|_| !state.pieces.is_empty());
             if let Some(since) = &mut state.held_since {
@@ -326,6 +353,13 @@ impl State {
         }
     }
 
+    /// What is to be given back to the account for bytes that have been taken.
+    fn settle(&mut self, bytes: u64) -> u64 {
+        let owed = bytes.min(self.owed_bytes);
+        self.owed_bytes -= owed;
+        bytes - owed
+    }
+
     fn readiness(&self) -> Readiness {
         if self.end.is_some() || self.held_bytes >= CHUNK_BYTES {
             return Readiness::Ready;
@@ -351,17 +385,12 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::gate::{Bounds, Gate};
     use somersault::running::QueryId;
     use somersault::stop::StopToken;
 
     fn pipe() -> (Writer, Reader) {
-        let gate = Gate::new(Bounds {
-            running: 1,
-            waiting: 0,
-            aside: 1,
-        });
-        super::pipe(gate.enter_now().unwrap())
+        let pool = somersault::budget::Pool::new(1 << 30);
+        super::pipe(crate::run::admission::alone(), Budget::new(&pool, u64::MAX))
     }
 
     fn started(timeout: Option<Duration>) -> Started {

@@ -42,8 +42,10 @@ impl Task {
     pub fn run(self) {
         // Nothing of what the closure touches is used after a panic but the pipe, whose state is
         // whole at every moment.
-        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate()))
-            .unwrap_or_else(|panic| Err(bug(panic.as_ref())));
+        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate())).unwrap_or_else(|panic| {
+            self.metrics.panicked();
+            Err(bug(panic.as_ref()))
+        });
         let result = result.map_err(|error| self.in_other_words(error));
         self.record(&result);
         let result = result.map_err(without_internals);
@@ -51,7 +53,9 @@ impl Task {
     }
 
     fn evaluate(&self) -> Result<Done, QueryError> {
-        let mut job = self.engine.start(&self.asked, self.timeout)?;
+        let mut job = self
+            .engine
+            .start(&self.asked, self.timeout, self.writer.pace())?;
         let started = job.started();
         let kind = started.kind;
         self.writer.start(started);

@@ -398,7 +398,7 @@ fn changes_are_cancelled_by_their_name() {
 fn changes_do_not_hold_up_queries() {
     let served = Served::with(|options| {
         options.access = open();
-        options.queries_max = 1;
+        options.started_max = 1;
         options.changes_max = 2;
         options.waiting_max = 1;
     });
@@ -479,4 +479,34 @@ fn the_description_says_whether_updates_are_taken() {
     };
     assert!(says(&writable()));
     assert!(!says(&Served::new()));
+}
+
+#[test]
+fn uploads_that_stall_do_not_hold_up_others() {
+    let served = Served::with(|options| {
+        options.access = open();
+        options.uploads_max = 4;
+    });
+    let fields = ["Content-Type: text/turtle", "Content-Length: 1000"];
+    let stalled: Vec<_> = (0..6)
+        .map(|_| {
+            let mut stream = client::connect(served.address);
+            client::request(&mut stream, "PUT /store?default", &fields, b"<http://e/a>");
+            stream
+        })
+        .collect();
+    served.until_running(4, SOON);
+    let begun = Instant::now();
+    let document = b"<http://e/s> <http://e/p> <http://e/o> .";
+    let fields = ["Content-Type: text/turtle"];
+    let written = served.send("POST /store?default", &fields, document);
+    assert_eq!(written.status, 201, "{written:?}");
+    // A few seconds, for two that wait in front and itself; the stalled ones have 30.
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
+    let mut first = BufReader::new(stalled.into_iter().next().unwrap());
+    client::read(&mut first, false).problem(408);
 }

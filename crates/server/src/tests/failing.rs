@@ -173,7 +173,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 #[test]
 fn too_many_queries_are_told_to_come_back() {
     let served = Served::with(|options| {
-        options.queries_max = 1;
+        options.started_max = 1;
         options.waiting_max = 1;
     });
     std::thread::scope(|scope| {
@@ -202,7 +202,7 @@ fn too_many_queries_are_told_to_come_back() {
 
 #[test]
 fn waiting_is_part_of_a_query_s_time() {
-    let served = Served::with(|options| options.queries_max = 1);
+    let served = Served::with(|options| options.started_max = 1);
     std::thread::scope(|scope| {
         let first = scope.spawn(|| served.get("/sparql?query=spin&timeout=20"));
         served.until_running(1, Duration::from_secs(5));
@@ -220,4 +220,45 @@ fn heads_that_cannot_be_read() {
     let mut stream = client::connect(served.address);
     stream.write_all(b"nonsense\r\n\r\n").unwrap();
     assert_eq!(client::read_head(&mut BufReader::new(stream)).status, 400);
+}
+
+#[test]
+fn a_panic_of_a_light_query_is_told_and_counted() {
+    let served = Served::new();
+    let answer = served.query("light panic");
+    answer.problem(500);
+    assert!(
+        !answer.text().contains("met something"),
+        "{}",
+        answer.text()
+    );
+    let metrics = served.get("/metrics").text().to_owned();
+    assert!(metrics.contains("somersault_panics_total 1"), "{metrics}");
+    assert!(metrics.contains("queries_total{outcome=\"internal\"} 1"));
+    assert_eq!(served.query("ask").status, 200);
+}
+
+#[test]
+fn bodies_hold_a_quarter_of_the_memory_at_most() {
+    use super::script::POOL_BYTES;
+    let served = Served::with(|options| options.text_bytes_max = POOL_BYTES);
+    let length = POOL_BYTES / 9;
+    let fields = [QUERY, &format!("Content-Length: {length}")];
+    let mut unfinished: Vec<_> = (0..2)
+        .map(|_| {
+            let mut stream = client::connect(served.address);
+            client::request(&mut stream, "POST /sparql", &fields, b"rows 1");
+            stream
+        })
+        .collect();
+    served.until_metric("memory_pool_used_bytes", 2 * length);
+    let mut third = client::connect(served.address);
+    client::request(&mut third, "POST /sparql", &fields, b"rows 1");
+    client::read(&mut BufReader::new(third), false).problem(503);
+    // Queries have the rest.
+    assert_eq!(served.query("ask").status, 200);
+    unfinished.pop();
+    served.until_metric("memory_pool_used_bytes", length);
+    drop(unfinished);
+    served.until_metric("memory_pool_used_bytes", 0);
 }

@@ -188,7 +188,7 @@ fn a_client_that_goes_before_any_row_takes_its_query_along() {
 
 #[test]
 fn a_client_that_goes_while_it_waits_never_runs() {
-    let served = Served::with(|options| options.queries_max = 1);
+    let served = Served::with(|options| options.started_max = 1);
     let mut first = client::connect(served.address);
     client::request(&mut first, "GET /sparql?query=spin", &[], b"");
     served.until_running(1, SOON);
@@ -231,7 +231,7 @@ fn stalled(served: &Served, count: usize) -> Vec<TcpStream> {
 
 #[test]
 fn clients_that_do_not_read_stop_nobody() {
-    let served = Served::with(|options| options.queries_max = 4);
+    let served = Served::with(|options| options.shares = 1);
     let clients = stalled(&served, 8);
     served.until_running(8, Duration::from_secs(10));
     served.until_metric("queries_stalled", 8);
@@ -256,7 +256,7 @@ fn clients_that_do_not_read_stop_nobody() {
 #[test]
 fn too_many_clients_that_do_not_read_lose_the_oldest() {
     let served = Served::with(|options| {
-        options.queries_max = 1;
+        options.shares = 1;
         options.stalled_max = 1;
     });
     let clients = stalled(&served, 2);

@@ -7,6 +7,7 @@
 //! | `flood` | rows of 1 KiB until somebody stops it |
 //! | `sleep N` | nothing for so many milliseconds, unless it is stopped |
 //! | `spin` | nothing until it is stopped |
+//! | `heavy` | expects to take long, and waits for a share |
 //! | `ask` | answers `true`, instead of rows |
 //! | `fail KIND` | fails |
 //! | `panic` | panics |
@@ -19,11 +20,12 @@
 
 use crate::request::{Change, ChangeRequest};
 use crate::request::{QueryRequest, Read};
-use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Memory, Started};
+use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
+use somersault::budget::Pool;
 use somersault::rdf::TermBuffer;
 use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, QueryId, Running};
-use somersault::stop::{StopReason, StopToken};
+use somersault::stop::{Pace, StopReason, StopToken};
 use somersault::{
     AnswerKind, ChangeFigures, Documents, GraphTarget, Kind, Position, QueryError, Unit,
 };
@@ -32,8 +34,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-#[derive(Default)]
+/// Memory of all queries.
+pub const POOL_BYTES: u64 = 1 << 28;
+
 pub struct ScriptedEngine {
+    /// What requests draw on.
+    pub pool: Arc<Pool>,
     running: Running,
     /// Rows that all queries have got rid of so far.
     pub rows: Arc<AtomicU64>,
@@ -43,8 +49,25 @@ pub struct ScriptedEngine {
     pub commits: Arc<AtomicU64>,
 }
 
+impl Default for ScriptedEngine {
+    fn default() -> ScriptedEngine {
+        ScriptedEngine {
+            pool: Pool::new(POOL_BYTES),
+            running: Running::default(),
+            rows: Arc::default(),
+            is_closed: AtomicBool::default(),
+            commits: Arc::default(),
+        }
+    }
+}
+
 impl Engine for ScriptedEngine {
-    fn start(&self, asked: &QueryRequest, timeout: Duration) -> Result<Box<dyn Job>, QueryError> {
+    fn start(
+        &self,
+        asked: &QueryRequest,
+        timeout: Duration,
+        pace: Arc<dyn Pace>,
+    ) -> Result<Box<dyn Job>, QueryError> {
         let text = match &asked.what {
             Read::Query(text) => text.clone(),
             Read::Graph(name) => format!("rows 1; graph {name:?}"),
@@ -54,7 +77,7 @@ impl Engine for ScriptedEngine {
             Some(name) => return Err(failure(name)),
             None => {}
         }
-        let token = StopToken::starting_now(Some(timeout));
+        let token = StopToken::starting_now(Some(timeout)).with_pace(Some(pace));
         let entry = self.running.enter(&text, token.clone());
         let rows = Arc::clone(&self.rows);
         Ok(Box::new(Script {
@@ -65,6 +88,13 @@ impl Engine for ScriptedEngine {
             rows,
             timeout,
         }))
+    }
+
+    fn start_light(&self, asked: &QueryRequest, _timeout: Duration) -> Option<Box<dyn Job>> {
+        match &asked.what {
+            Read::Query(text) if text == "light panic" => panic!("a light operator met something"),
+            _ => None,
+        }
     }
 
     fn running(&self) -> &Running {
@@ -115,11 +145,8 @@ impl Engine for ScriptedEngine {
         Ok(())
     }
 
-    fn memory(&self) -> Memory {
-        Memory {
-            used_bytes: 11,
-            limit_bytes: 1000,
-        }
+    fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
     fn contents(&self) -> Contents {
@@ -261,6 +288,10 @@ impl Script {
             },
             "sleep" => self.wait(Some(Duration::from_millis(number as u64))),
             "spin" => self.wait(None),
+            "heavy" => {
+                self.token.expect_heavy(1);
+                Ok(())
+            }
             "ask" => output(sink.boolean(true)),
             "fail" => Err(failure(argument)),
             "panic" => panic!("an operator met something"),
@@ -300,7 +331,7 @@ impl Script {
     }
 
     fn look(&self) -> Result<(), QueryError> {
-        match self.token.reason() {
+        match self.token.look() {
             None => Ok(()),
             Some(StopReason::Deadline | StopReason::Outdated) => Err(failure("timeout")),
             Some(StopReason::Cancelled) => Err(failure("cancelled")),

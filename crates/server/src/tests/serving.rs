@@ -3,7 +3,7 @@
 use super::Served;
 use super::client;
 use crate::{Server, ServerOptions};
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -145,8 +145,8 @@ fn metrics_are_well_formed_and_count() {
         "somersault_query_duration_seconds_bucket{le=\"0.00025\"}",
         "somersault_query_duration_seconds_count 3",
         "somersault_queries_running 0",
-        "somersault_memory_pool_used_bytes 11",
-        "somersault_memory_pool_limit_bytes 1000",
+        "somersault_memory_pool_used_bytes 0",
+        "somersault_memory_pool_limit_bytes 268435456",
         "somersault_store_quads 42",
         "somersault_store_terms 23",
         "somersault_http_requests_total{class=\"4xx\"} 1",
@@ -233,19 +233,79 @@ fn a_connection_serves_many_requests_and_idles_for_a_bounded_time() {
 }
 
 #[test]
-fn connections_beyond_the_greatest_number_wait() {
-    let served = Served::with(|options| options.connections_max = 1);
-    let mut first = client::connect(served.address);
-    client::request(&mut first, "GET /health/live", &[], b"");
-    let mut first = BufReader::new(first);
-    client::read(&mut first, false);
-    std::thread::scope(|scope| {
-        let second = scope.spawn(|| served.get("/health/live"));
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(!second.is_finished());
-        drop(first);
-        assert_eq!(second.join().unwrap().status, 200);
+fn idle_connections_make_room_for_others() {
+    let served = Served::with(|options| options.connections_max = 20);
+    // More than there may be, of one peer, and none of them asks for anything.
+    let idle: Vec<_> = (0..50).map(|_| client::connect(served.address)).collect();
+    for _ in 0..30 {
+        assert_eq!(served.get("/health/live").status, 200);
+        assert_eq!(served.query("ask").status, 200);
+    }
+    // Slow heads are idle, too.
+    let mut slow: Vec<_> = (0..50).map(|_| client::connect(served.address)).collect();
+    for stream in &mut slow {
+        // Some have been closed already.
+        let _ = stream.write_all(b"GET /sparql?query=ask HTTP/1.1\r\nX: ");
+    }
+    assert_eq!(served.query("ask").status, 200);
+    drop((idle, slow));
+}
+
+#[test]
+fn a_server_full_of_requests_still_says_how_it_is() {
+    let served = Served::with(|options| {
+        options.connections_max = 8;
+        options.reserve = 2;
     });
+    let mut busy = Vec::new();
+    for running in 1..=8 {
+        let mut stream = client::connect(served.address);
+        client::request(&mut stream, "GET /sparql?query=spin", &[], b"");
+        // Six of one peer, and the reserve does not answer queries.
+        if running <= 6 {
+            served.until_running(running, Duration::from_secs(5));
+        }
+        busy.push(stream);
+    }
+    for _ in 0..10 {
+        assert_eq!(served.get("/health/live").status, 200);
+        assert_eq!(served.get("/health/ready").status, 200);
+        assert!(
+            served
+                .get("/metrics")
+                .text()
+                .contains("somersault_queries_started 6")
+        );
+        let refused = served.query("ask");
+        refused.problem(503);
+        assert_eq!(refused.field("connection"), "close");
+    }
+    drop(busy);
+    served.until_running(0, Duration::from_secs(5));
+    assert_eq!(served.query("ask").status, 200);
+}
+
+#[test]
+fn readiness_falls_before_the_port_closes() {
+    let served = Served::with(|options| options.shutdown_delay = Duration::from_millis(600));
+    assert_eq!(served.get("/health/ready").status, 200);
+    let address = served.address;
+    let ending = std::thread::spawn(move || drop(served));
+    let ready = || client::send(address, "GET /health/ready", &[], b"").status;
+    let begun = Instant::now();
+    while ready() == 200 {
+        assert!(
+            begun.elapsed() < Duration::from_millis(500),
+            "it stays ready"
+        );
+    }
+    // It still answers whoever comes.
+    assert_eq!(
+        client::send(address, "GET /health/live", &[], b"").status,
+        200
+    );
+    ending.join().unwrap();
+    assert!(std::net::TcpStream::connect(address).is_err());
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! Admission: who may start, and who computes now.
+//!
+//! ```text
+//! enter -> (queue per client) -> fresh -> running <-> waiting -> end
+//!                                  |         |           ^
+//!                                  +-> idle <+-----------+   waits for its client, for SERVICE
+//! ```
+//!
+//! Two things are scarce, and each has its own count. *Places*: a started query has a thread and memory,
+//! so their number is bounded, in all and per client. *Shares*: as many as processors. A query computes
+//! only with a share, in slices of [`SLICE`]: its threads look up between chunks, and give the share to
+//! whoever is due (worker-obliger, OSDI'16 section 5.4). Whoever waits for others holds no share.
+//!
+//! Three rules decide who is due. A query that is new computes at once for [`FRESH`] beside those that
+//! have shares, because most queries are over by then. Otherwise the client that has had least computes
+//! next, so one client's two hundred heavy queries do not outvote another's single one. Among one client's
+//! queries those below [`SHORT`] of service come first, in the order of their arrival, and of those beyond
+//! it only a few ([`Bounds::long_per_client`]) alternate, so that the rest keeps its memory small.
+//!
+//! Nothing here is preemptive. A query that does not look computes on, but its share is given to another
+//! [`OVERDUE`] after its slice, and the system divides the processors between them. A client is an
+//! address, or a token ([`Client`]).
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | requests | `Board::inner` | entering, and leaving the queue |
+//! | engine threads | `Share::slice_end_ns` (read) | between chunks |
+//! | engine threads | `Board::inner` | when a slice is over; when they begin and end to wait |
+//!
+//! Cost: a look within a slice is a clock and an atomic load (30 ns); a change of turns takes the lock and
+//! looks at all that wait, a few hundred at most, some fifty times a second and share.
+
+mod board;
+
+use crate::request::access::Client;
+use board::Board;
+pub(crate) use board::{Bounds, Turn};
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+/// Service that a query gets at once, before it needs a share.
+const FRESH: Duration = Duration::from_millis(10);
+/// Service up to which a query goes before its client's longer ones.
+const SHORT: Duration = Duration::from_millis(100);
+/// The time after which a computing query looks whether another one is due.
+const SLICE: Duration = Duration::from_millis(20);
+/// The time after the end of its slice from which a query that does not look loses its share all the same.
+const OVERDUE: Duration = Duration::from_millis(20);
+/// The longest time after which a waiting thread sees that its query was stopped.
+const LOOK: Duration = Duration::from_millis(50);
+/// A client that took nothing for so long may lose its query to others.
+pub(crate) const STALLED_MIN: Duration = Duration::from_secs(1);
+
+/// The admission of queries.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    board: std::sync::Arc<Board>,
+}
+
+/// Why a query was not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turned {
+    /// Too many wait already.
+    Away,
+    /// Its time was over before its turn came.
+    TooLate,
+}
+
+impl Admission {
+    /// Admission within these bounds.
+    pub fn new(bounds: Bounds) -> Admission {
+        Admission {
+            board: Board::new(bounds),
+        }
+    }
+
+    /// Waits for a place, at most so long. Dropping the future gives the place in the queue up.
+    pub async fn enter(&self, client: Client, patience: Duration) -> Result<Turn, Turned> {
+        let (queued, turn) = self.board.apply(client).ok_or(Turned::Away)?;
+        let begun = Instant::now();
+        let mut turn = pin!(turn);
+        loop {
+            let left = patience.saturating_sub(begun.elapsed());
+            match tokio::time::timeout(left.min(OVERDUE), turn.as_mut()).await {
+                Ok(turn) => return turn.map_err(|_| Turned::Away),
+                Err(_) if left <= OVERDUE => {
+                    drop(queued);
+                    return Err(Turned::TooLate);
+                }
+                Err(_) => self.board.give_out(),
+            }
+        }
+    }
+
+    /// How many wait: for a place, or for a share.
+    pub fn waiting(&self) -> usize {
+        self.board.waiting()
+    }
+
+    /// How many wait for their clients to take more of the answer.
+    pub fn stalled(&self) -> usize {
+        self.board.stalled()
+    }
+
+    /// How many have started and not ended.
+    pub fn started(&self) -> usize {
+        self.board.started()
+    }
+}
+
+/// A query that is alone.
+#[cfg(test)]
+pub(crate) fn alone() -> Turn {
+    let (_queued, mut turn) = Board::new(tests::BOUNDS).apply(tests::client(1)).unwrap();
+    turn.try_recv().unwrap()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,661 @@
+//! The one table of admission: every started query, every client, and what is free.
+//!
+//! Invariants, held whenever the lock is free: `shares_free` and the shares held by running queries add up
+//! to the bound; `fresh` counts the queries in that state; a query that no thread computes for is idle and
+//! holds nothing; whoever could be given a share or a place has it.
+
+use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, STALLED_MIN};
+use crate::request::access::Client;
+use somersault::stop::Pace;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+
+/// How many queries may do what, at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Shares of the processors (count): one each.
+    pub shares: usize,
+    /// Queries that have started and not ended (count): each has a thread.
+    pub started: usize,
+    /// Of these, those of one client.
+    pub started_per_client: usize,
+    /// One client's queries beyond [`SHORT`] of service that alternate (count): each may hold a quarter of
+    /// the memory.
+    pub long_per_client: usize,
+    /// One client's heavy queries that have begun to walk (count): each has several threads.
+    pub open_per_client: usize,
+    /// Queries that wait to be started.
+    pub waiting: usize,
+    /// Queries whose clients take nothing, before the longest of them is ended.
+    pub stalled: usize,
+}
+
+/// Everything, behind one lock.
+#[derive(Debug)]
+pub(crate) struct Board {
+    bounds: Bounds,
+    base: Instant,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// By number, which is the order of arrival.
+    queries: BTreeMap<u64, Entry>,
+    clients: HashMap<Client, Account>,
+    last: u64,
+    /// Queries in the state [`State::Fresh`].
+    fresh: usize,
+    shares_free: usize,
+    /// In the queues of all clients.
+    queued: usize,
+    /// Queries whose clients take nothing, longest first.
+    stalled: VecDeque<(u64, Instant)>,
+    /// When a query may be overdue, at the earliest, in nanoseconds since [`Board::base`].
+    reclaim_at_ns: u64,
+    /// Who was let in and is told so once the lock is free.
+    admitted: Vec<(Sender<Turn>, Turn)>,
+}
+
+/// What is known of a client that has queries here.
+#[derive(Debug, Default)]
+struct Account {
+    /// Service of its queries, times the shares that they held.
+    service: Duration,
+    started: usize,
+    /// Its queries that are [`Entry::is_long`].
+    long: usize,
+    /// Its queries that are [`Entry::is_open`].
+    open: usize,
+    queue: VecDeque<(u64, Sender<Turn>)>,
+}
+
+/// A started query.
+#[derive(Debug)]
+struct Entry {
+    client: Client,
+    share: Arc<Share>,
+    state: State,
+    /// Time for which it computed.
+    service: Duration,
+    /// Up to when that has been counted, while it computes.
+    counted: Instant,
+    /// Shares that it takes, where they are free: its threads.
+    wants: usize,
+    /// It is expected to need more than [`FRESH`].
+    is_heavy: bool,
+    /// It is heavy, and has begun to walk.
+    is_open: bool,
+    /// It is among those of its client that alternate beyond [`SHORT`].
+    is_long: bool,
+    /// When it had a share last, as a number that only grows.
+    ran: u64,
+    /// Threads that compute, or would.
+    computing: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Computes without a share, for [`FRESH`] at most.
+    Fresh,
+    /// Computes with so many shares.
+    Running(usize),
+    /// Would compute.
+    Waiting,
+    /// Waits for somebody else.
+    Idle,
+}
+
+/// What a query's threads share.
+#[derive(Debug)]
+pub(crate) struct Share {
+    board: Arc<Board>,
+    number: u64,
+    /// Nanoseconds since [`Board::base`] up to which a look finds nothing to do.
+    slice_end_ns: AtomicU64,
+    /// Told when the query may compute again. Used with the lock of the board.
+    granted: Condvar,
+    /// Another query has taken its place, because its client took nothing.
+    is_over: AtomicBool,
+}
+
+/// One started query's place, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    share: Arc<Share>,
+    is_aside: AtomicBool,
+}
+
+/// A place in a client's queue, given up when it is dropped.
+pub(crate) struct Queued {
+    board: Arc<Board>,
+    client: Client,
+    number: u64,
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.board.with(|inner, _| {
+            if let Some(account) = inner.clients.get_mut(&self.client) {
+                let before = account.queue.len();
+                account.queue.retain(|(number, _)| *number != self.number);
+                inner.queued -= before - account.queue.len();
+            }
+            inner.forget(&self.client);
+        });
+    }
+}
+
+impl Board {
+    pub fn new(bounds: Bounds) -> Arc<Board> {
+        let inner = Inner {
+            shares_free: bounds.shares,
+            ..Inner::default()
+        };
+        Arc::new(Board {
+            bounds,
+            base: Instant::now(),
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// Queues for a place; `None` where too many do. The receiver fails where others took the place in
+    /// the queue.
+    pub fn apply(self: &Arc<Board>, client: Client) -> Option<(Queued, Receiver<Turn>)> {
+        let (sender, receiver) = channel();
+        // Dropped when the lock is free: whoever loses its place in the queue is woken by that.
+        let mut evicted = None;
+        let number = self.with(|inner, bounds| {
+            inner.end_stalled(bounds);
+            let is_full = inner.queued >= bounds.waiting;
+            if is_full && !inner.can_start(&client, bounds) {
+                evicted = Some(inner.evict(&client)?);
+            }
+            inner.last += 1;
+            let least = inner.least_service();
+            let account = inner.clients.entry(client).or_insert_with(|| Account {
+                service: least,
+                ..Account::default()
+            });
+            account.queue.push_back((inner.last, sender));
+            inner.queued += 1;
+            Some(inner.last)
+        })?;
+        drop(evicted);
+        let queued = Queued {
+            board: Arc::clone(self),
+            client,
+            number,
+        };
+        Some((queued, receiver))
+    }
+
+    pub fn waiting(&self) -> usize {
+        let inner = self.lock();
+        let waits = |entry: &&Entry| entry.state == State::Waiting;
+        inner.queued + inner.queries.values().filter(waits).count()
+    }
+
+    pub fn stalled(&self) -> usize {
+        self.lock().stalled.len()
+    }
+
+    pub fn started(&self) -> usize {
+        self.lock().queries.len()
+    }
+
+    /// Changes the table, gives out what has become free, and tells those who were let in.
+    fn with<T>(self: &Arc<Board>, change: impl FnOnce(&mut Inner, Bounds) -> T) -> T {
+        let mut inner = self.lock();
+        let result = change(&mut inner, self.bounds);
+        inner.give_out(self);
+        let admitted = std::mem::take(&mut inner.admitted);
+        drop(inner);
+        for (sender, turn) in admitted {
+            // Who has gone meanwhile gives the place back by dropping it.
+            drop(sender.send(turn));
+        }
+        result
+    }
+
+    /// Gives out what has become free since, because a query is overdue.
+    pub fn give_out(self: &Arc<Board>) {
+        self.with(|_, _| {});
+    }
+
+    /// Whole at every moment at which something could panic, so a poisoned lock holds no harm.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.base).as_nanos() as u64
+    }
+}
+
+impl Inner {
+    fn fresh_max(bounds: Bounds) -> usize {
+        2 * bounds.shares
+    }
+
+    fn can_start(&self, client: &Client, bounds: Bounds) -> bool {
+        let started = self
+            .clients
+            .get(client)
+            .map_or(0, |account| account.started);
+        self.fresh < Inner::fresh_max(bounds)
+            && self.queries.len() < bounds.started
+            && started < bounds.started_per_client
+    }
+
+    /// Makes room in the queue for a newcomer of this client: the client with the most loses its newest,
+    /// unless that is the newcomer itself.
+    fn evict(&mut self, newcomer: &Client) -> Option<Sender<Turn>> {
+        let own = self
+            .clients
+            .get(newcomer)
+            .map_or(0, |account| account.queue.len());
+        let longest = self
+            .clients
+            .values_mut()
+            .max_by_key(|account| account.queue.len())?;
+        if longest.queue.len() <= own + 1 {
+            return None;
+        }
+        let (_, sender) = longest.queue.pop_back()?;
+        self.queued -= 1;
+        Some(sender)
+    }
+
+    /// A client that comes begins where the others are: what it did not use earlier is gone.
+    fn least_service(&self) -> Duration {
+        let services = self.clients.values().map(|account| account.service);
+        services.min().unwrap_or_default()
+    }
+
+    fn forget(&mut self, client: &Client) {
+        let is_gone = |account: &Account| account.started == 0 && account.queue.is_empty();
+        if self.clients.get(client).is_some_and(is_gone) {
+            self.clients.remove(client);
+        }
+    }
+
+    /// Counts what a query computed since it was counted last.
+    fn count(&mut self, number: u64, now: Instant) {
+        let Some(entry) = self.queries.get_mut(&number) else {
+            return;
+        };
+        let shares = match entry.state {
+            State::Fresh => 1,
+            State::Running(shares) => shares.max(1),
+            State::Waiting | State::Idle => return,
+        };
+        let elapsed = now.saturating_duration_since(entry.counted);
+        entry.counted = now;
+        entry.service += elapsed;
+        if let Some(account) = self.clients.get_mut(&entry.client) {
+            account.service += elapsed * shares as u32;
+        }
+    }
+
+    /// Takes from a query what it computes with. The caller gives out what is free.
+    fn set(&mut self, number: u64, state: State) {
+        let Some(entry) = self.queries.get_mut(&number) else {
+            return;
+        };
+        match entry.state {
+            State::Fresh => self.fresh -= 1,
+            State::Running(shares) => self.shares_free += shares,
+            State::Waiting | State::Idle => {}
+        }
+        entry.state = state;
+        entry.share.slice_end_ns.store(0, Ordering::Relaxed);
+        if state == State::Idle
+            && std::mem::take(&mut entry.is_long)
+            && let Some(account) = self.clients.get_mut(&entry.client)
+        {
+            account.long -= 1;
+        }
+    }
+
+    /// Gives every free share and place to whoever is due.
+    fn give_out(&mut self, board: &Arc<Board>) {
+        let now = Instant::now();
+        self.reclaim(board, now);
+        while let Some(number) = self.due(board.bounds) {
+            self.grant(number, board, now);
+        }
+        while let Some((number, client, sender)) = self.next_in_queue(board.bounds) {
+            let turn = self.start(number, client, board, now);
+            self.admitted.push((sender, turn));
+        }
+    }
+
+    /// Takes shares from queries that have not looked for long: a step that does not look, or a long text
+    /// that is parsed, computes on beside the others, and must not keep them from starting.
+    fn reclaim(&mut self, board: &Board, now: Instant) {
+        let now_ns = board.nanos(now);
+        if now_ns < self.reclaim_at_ns {
+            return;
+        }
+        self.reclaim_at_ns = u64::MAX;
+        for entry in self.queries.values_mut() {
+            let shares = match entry.state {
+                State::Fresh => 0,
+                State::Running(shares) if shares > 0 => shares,
+                State::Running(_) | State::Waiting | State::Idle => continue,
+            };
+            let slice_end_ns = entry.share.slice_end_ns.load(Ordering::Relaxed);
+            let at_ns = slice_end_ns + OVERDUE.as_nanos() as u64;
+            if now_ns < at_ns {
+                self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns);
+                continue;
+            }
+            if entry.state == State::Fresh {
+                self.fresh -= 1;
+            }
+            self.shares_free += shares;
+            entry.state = State::Running(0);
+        }
+    }
+
+    /// Who is to compute next, where something is free for it.
+    fn due(&self, bounds: Bounds) -> Option<u64> {
+        let has_share = self.shares_free > 0;
+        let has_fresh = self.fresh < Inner::fresh_max(bounds);
+        if !has_share && !has_fresh {
+            return None;
+        }
+        let due = self.queries.iter().filter_map(|(number, entry)| {
+            if entry.state != State::Waiting {
+                return None;
+            }
+            if entry.is_fresh() {
+                // Before all others: it is over soon.
+                return has_fresh.then_some(((Duration::ZERO, false, 0), *number));
+            }
+            let account = self.clients.get(&entry.client)?;
+            let is_beyond = entry.service >= SHORT;
+            let may_open =
+                !entry.is_heavy || entry.is_open || account.open < bounds.open_per_client;
+            let may = has_share
+                && may_open
+                && (!is_beyond || entry.is_long || account.long < bounds.long_per_client);
+            let order = if is_beyond { entry.ran } else { *number };
+            may.then_some(((account.service, is_beyond, order), *number))
+        });
+        due.min_by_key(|(rank, _)| *rank).map(|(_, number)| number)
+    }
+
+    fn grant(&mut self, number: u64, board: &Board, now: Instant) {
+        let entry = self.queries.get_mut(&number).expect("it was found there");
+        let slice = if entry.is_fresh() {
+            self.fresh += 1;
+            entry.state = State::Fresh;
+            FRESH.saturating_sub(entry.service)
+        } else {
+            let shares = entry.wants.clamp(1, self.shares_free);
+            self.shares_free -= shares;
+            entry.state = State::Running(shares);
+            let account = self.clients.get_mut(&entry.client);
+            let account = account.expect("a client with queries has an account");
+            if entry.service >= SHORT && !entry.is_long {
+                entry.is_long = true;
+                account.long += 1;
+            }
+            if entry.is_heavy && !entry.is_open {
+                entry.is_open = true;
+                account.open += 1;
+            }
+            self.last += 1;
+            entry.ran = self.last;
+            SLICE
+        };
+        entry.counted = now;
+        let end = board.nanos(now + slice);
+        entry.share.slice_end_ns.store(end, Ordering::Relaxed);
+        entry.share.granted.notify_all();
+        self.expect_look(end);
+    }
+
+    /// A slice ends then.
+    fn expect_look(&mut self, slice_end_ns: u64) {
+        let at_ns = slice_end_ns + OVERDUE.as_nanos() as u64;
+        self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns);
+    }
+
+    fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Client, Sender<Turn>)> {
+        if self.queued == 0
+            || self.fresh >= Inner::fresh_max(bounds)
+            || self.queries.len() >= bounds.started
+        {
+            return None;
+        }
+        let may = |account: &Account| {
+            !account.queue.is_empty() && account.started < bounds.started_per_client
+        };
+        let accounts = self.clients.iter_mut().filter(|(_, account)| may(account));
+        let (client, account) = accounts.min_by_key(|(_, account)| account.service)?;
+        let (number, sender) = account.queue.pop_front()?;
+        account.started += 1;
+        self.queued -= 1;
+        Some((number, *client, sender))
+    }
+
+    fn start(&mut self, number: u64, client: Client, board: &Arc<Board>, now: Instant) -> Turn {
+        let share = Arc::new(Share {
+            board: Arc::clone(board),
+            number,
+            slice_end_ns: AtomicU64::new(board.nanos(now + FRESH)),
+            granted: Condvar::new(),
+            is_over: AtomicBool::new(false),
+        });
+        let entry = Entry {
+            client,
+            share: Arc::clone(&share),
+            state: State::Fresh,
+            service: Duration::ZERO,
+            counted: now,
+            wants: 1,
+            is_heavy: false,
+            is_open: false,
+            is_long: false,
+            ran: 0,
+            computing: 1,
+        };
+        self.fresh += 1;
+        self.expect_look(board.nanos(now + FRESH));
+        let before = self.queries.insert(number, entry);
+        assert!(before.is_none(), "numbers of queries are never used again");
+        Turn {
+            share,
+            is_aside: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends the query whose client has taken nothing for longest, where too many do not, or where they
+    /// are in the way of newcomers.
+    fn end_stalled(&mut self, bounds: Bounds) {
+        let is_full = self.stalled.len() > bounds.stalled || self.queries.len() >= bounds.started;
+        let Some((number, since)) = self.stalled.front().copied() else {
+            return;
+        };
+        if is_full && since.elapsed() >= STALLED_MIN {
+            self.stalled.pop_front();
+            if let Some(entry) = self.queries.get(&number) {
+                entry.share.is_over.store(true, Ordering::Relaxed);
+                entry.share.granted.notify_all();
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn is_fresh(&self) -> bool {
+        !self.is_heavy && self.service < FRESH
+    }
+}
+
+impl Share {
+    /// Changes the state of this query.
+    fn with<T>(&self, change: impl FnOnce(&mut Inner, Instant) -> T) -> T {
+        self.board.with(|inner, _| {
+            let now = Instant::now();
+            inner.count(self.number, now);
+            change(inner, now)
+        })
+    }
+
+    /// Blocks the calling thread while its query would compute and may not.
+    fn wait(&self, is_stopped: &dyn Fn() -> bool) {
+        let mut inner = self.board.lock();
+        let waits = |inner: &Inner| {
+            let entry = inner.queries.get(&self.number);
+            entry.is_some_and(|entry| entry.state == State::Waiting)
+        };
+        while waits(&inner) && !self.is_over.load(Ordering::Relaxed) && !is_stopped() {
+            let woken = self.granted.wait_timeout(inner, LOOK);
+            let (again, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+            inner = again;
+            if timeout.timed_out() {
+                drop(inner);
+                self.board.give_out();
+                inner = self.board.lock();
+            }
+        }
+    }
+
+    /// Ends a slice: the query queues again, at the head where nobody else is due.
+    fn end_slice(&self) {
+        self.with(|inner, now| {
+            let Some(entry) = inner.queries.get(&self.number) else {
+                return;
+            };
+            let is_due = self.board.nanos(now) >= self.slice_end_ns.load(Ordering::Relaxed);
+            if is_due && matches!(entry.state, State::Fresh | State::Running(_)) {
+                inner.set(self.number, State::Waiting);
+            }
+        });
+    }
+}
+
+impl Pace for Share {
+    fn look(&self, is_stopped: &dyn Fn() -> bool) {
+        let now = self.board.nanos(Instant::now());
+        if now < self.slice_end_ns.load(Ordering::Relaxed) {
+            return;
+        }
+        self.end_slice();
+        self.wait(is_stopped);
+    }
+
+    fn suspend(&self) {
+        self.with(|inner, _| {
+            let Some(entry) = inner.queries.get_mut(&self.number) else {
+                return;
+            };
+            entry.computing = entry.computing.saturating_sub(1);
+            if entry.computing == 0 {
+                inner.set(self.number, State::Idle);
+            }
+        });
+    }
+
+    fn resume(&self, is_stopped: &dyn Fn() -> bool) {
+        let must_wait = self.with(|inner, _| {
+            let Some(entry) = inner.queries.get_mut(&self.number) else {
+                return false;
+            };
+            entry.computing += 1;
+            if entry.state == State::Idle {
+                inner.set(self.number, State::Waiting);
+                return true;
+            }
+            entry.state == State::Waiting
+        });
+        if must_wait {
+            self.wait(is_stopped);
+        }
+    }
+
+    fn expect_heavy(&self, threads: usize, is_stopped: &dyn Fn() -> bool) {
+        self.with(|inner, _| {
+            let Some(entry) = inner.queries.get_mut(&self.number) else {
+                return;
+            };
+            entry.wants = threads;
+            entry.is_heavy = true;
+            if entry.state == State::Fresh {
+                inner.set(self.number, State::Waiting);
+            }
+        });
+        self.wait(is_stopped);
+    }
+}
+
+impl Turn {
+    /// The pace of the query, for its token.
+    pub fn pace(&self) -> Arc<dyn Pace> {
+        Arc::clone(&self.share) as Arc<dyn Pace>
+    }
+
+    /// The client is behind: the calling thread computes nothing until [`Turn::come_back`]. Said again, it
+    /// looks whether a client has been behind for so long that its query ends.
+    pub fn step_aside(&self) {
+        let is_aside = self.is_aside.swap(true, Ordering::Relaxed);
+        if !is_aside {
+            self.share.suspend();
+        }
+        self.share.board.with(|inner, bounds| {
+            if !is_aside {
+                inner.stalled.push_back((self.share.number, Instant::now()));
+            }
+            inner.end_stalled(bounds);
+        });
+    }
+
+    /// The client goes on: waits for a share. Nothing is waited for where it did not stand aside.
+    pub fn come_back(&self, is_stopped: &dyn Fn() -> bool) {
+        if self.is_aside.swap(false, Ordering::Relaxed) {
+            self.leave_stalled();
+            self.share.resume(is_stopped);
+        }
+    }
+
+    /// Whether this query lost its place to another one.
+    pub fn is_over(&self) -> bool {
+        self.share.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Gives everything back for good.
+    pub fn end(&self) {
+        let number = self.share.number;
+        self.leave_stalled();
+        self.share.with(|inner, _| {
+            inner.set(number, State::Idle);
+            let Some(entry) = inner.queries.remove(&number) else {
+                return;
+            };
+            if let Some(account) = inner.clients.get_mut(&entry.client) {
+                account.started -= 1;
+                account.open -= usize::from(entry.is_open);
+            }
+            inner.forget(&entry.client);
+        });
+    }
+
+    fn leave_stalled(&self) {
+        let number = self.share.number;
+        let stalled = &mut self.share.board.lock().stalled;
+        stalled.retain(|(other, _)| *other != number);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
