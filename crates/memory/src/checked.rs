@@ -19,7 +19,10 @@
 //! not 0, one bit test per block. The first touch of a block of a mapped file reads it through its
 //! descriptor (about 15 microseconds when cached), so that an I/O error or a file cut short is an
 //! error of this call instead of a signal that ends the process. A page that the kernel drops
-//! afterwards and then cannot read again still raises that signal: only a copy would prevent it.
+//! afterwards and then cannot read again still raises that signal, and so does a file that is cut then.
+//! Where the signal is handled ([`survive_bus_errors`](crate::survive_bus_errors)) zeros are read, of
+//! verified blocks too, so whoever ends a query asks [`CheckedRegion::damage`] before it believes its
+//! answer.
 
 use crate::region::Region;
 use crate::sums::{BLOCK_BYTES, block_count, block_sum};
@@ -39,6 +42,8 @@ pub enum Damage {
     Beyond,
     /// The file's length does not fit its table of checksums.
     Length,
+    /// Bytes of the file were gone when they were to be read again.
+    Gone,
 }
 
 impl std::fmt::Display for Damage {
@@ -48,6 +53,7 @@ impl std::fmt::Display for Damage {
             Damage::Unreadable(kind) => write!(f, "it cannot be read: {kind}"),
             Damage::Beyond => f.write_str("it is beyond the end of the file"),
             Damage::Length => f.write_str("the file's length does not fit its checksums"),
+            Damage::Gone => f.write_str("it was there, and is gone"),
         }
     }
 }
@@ -176,6 +182,18 @@ impl CheckedRegion {
     /// The region itself, without verification, for hints to the kernel ([`Region::advise_random`]).
     pub fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// The damage that came after blocks had been verified, where there is any: bytes that were read may
+    /// have been zeros in place of the file's. Which block it is nobody knows; the first is named. It
+    /// stays so. O(1), see [`Region::is_damaged`].
+    pub fn damage(&self) -> Option<DamagedBlock> {
+        self.region.is_damaged().then(|| DamagedBlock {
+            file: Arc::clone(&self.name),
+            block: 0,
+            offset: 0,
+            damage: Damage::Gone,
+        })
     }
 
     /// Verifies every block that was not verified yet and stops at the first damaged one. The

@@ -9,7 +9,8 @@
 //! see to it. For a mapped file it rests on how stores treat their files: a file is written once,
 //! synced, named by the manifest and from then on only read or unlinked (an unlinked file stays
 //! mapped). A foreign process that writes into a store's files breaks this; checksums find what it
-//! did before the first touch, nothing in user space finds what it does after.
+//! did before the first touch, nothing in user space finds what it overwrites after. What it cuts off
+//! is found: see [`faults`](crate::survive_bus_errors).
 //!
 //! Cost: mapping is one system call whatever the length; pages come in at first touch. Heap
 //! memory of 2 MiB and more asks for huge pages, which saves most of the misses of the TLB on
@@ -17,6 +18,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::faults::Watch;
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;
 use std::io;
@@ -42,9 +44,18 @@ pub struct Region {
 
 /// Who holds the bytes.
 enum Memory {
-    Mapped { map: Mmap, file: File },
-    Anonymous { map: MmapMut },
-    Lines { lines: Vec<Line> },
+    /// In this order: the region is no longer watched when it is unmapped.
+    Mapped {
+        watch: Watch,
+        map: Mmap,
+        file: File,
+    },
+    Anonymous {
+        map: MmapMut,
+    },
+    Lines {
+        lines: Vec<Line>,
+    },
 }
 
 impl Memory {
@@ -72,8 +83,9 @@ impl Region {
         // (module documentation); a reader of a file that breaks this promise sees other bytes
         // than were checked, and every format decoded from a region bounds-checks what it reads.
         let map = unsafe { memmap2::MmapOptions::new().len(len).map(&file)? };
+        let watch = Watch::new(map.as_ptr() as usize, len);
         Ok(Region {
-            memory: Arc::new(Memory::Mapped { map, file }),
+            memory: Arc::new(Memory::Mapped { watch, map, file }),
             start: 0,
             len,
         })
@@ -129,6 +141,29 @@ impl Region {
         if let Memory::Mapped { map, .. } = &*self.memory {
             let _ = map.advise_range(memmap2::Advice::WillNeed, self.start, self.len);
         }
+    }
+
+    /// Whether bytes of the mapped file were found to be gone since it was mapped; zeros may have been
+    /// read in their place, in this region or another one of the same map. It stays so.
+    pub fn is_damaged(&self) -> bool {
+        match &*self.memory {
+            Memory::Mapped { watch, .. } => watch.is_damaged(),
+            Memory::Anonymous { .. } | Memory::Lines { .. } => false,
+        }
+    }
+
+    /// Whether the mapped file is shorter now than it was; then the region [is
+    /// damaged](Region::is_damaged). One system call.
+    pub fn is_shortened(&self) -> bool {
+        let Memory::Mapped { watch, map, file } = &*self.memory else {
+            return false;
+        };
+        let length = file.metadata().map(|metadata| metadata.len());
+        let is_shortened = length.is_ok_and(|length| length < map.len() as u64);
+        if is_shortened && !watch.is_damaged() {
+            watch.condemn();
+        }
+        is_shortened
     }
 
     /// The bytes of `range`, read so that an error of the device or a file cut short is an error
