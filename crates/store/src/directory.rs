@@ -27,7 +27,9 @@ pub mod generation;
 pub mod manifest;
 pub mod open;
 
-pub use generation::{BeginError, NewGeneration, WriterLock, begin, begin_locked, lock_writer};
+pub use generation::{
+    BeginError, LostError, NewGeneration, WriterLock, begin, begin_locked, lock_writer,
+};
 pub use manifest::{Manifest, SNAPSHOT_COUNT};
 pub use open::{OpenError, Opened, open};
 

@@ -1,7 +1,8 @@
 //! The seam to stable storage: who keeps bytes?
 //!
 //! Files are written once from front to back, synced, renamed into place and then only mapped. That
-//! is all a store and its log do, so it is all a disk offers: no file is opened again for writing.
+//! is all a store and its log do, so it is all a disk offers: no file is opened again for writing, and
+//! nothing is appended to one that was [cut](AppendFile::cut) after a failed write.
 //! A [`SimDisk`] can forget, at a power cut, exactly what a real one may forget: a `kill -9` keeps
 //! the kernel's cache, so only this proves that each sync is where it must be.
 //!
@@ -24,7 +25,19 @@ use std::io;
 use std::path::Path;
 
 /// Holds a lock until it is dropped.
-pub trait DiskLock: Send + Sync {}
+pub trait DiskLock: Send + Sync {
+    /// Whether the path names the file that is locked: otherwise somebody else can lock its successor.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
+}
+
+/// Holds descriptors until it is dropped.
+pub trait Reserve: Send + Sync {}
+
+/// Whether a call failed for want of a descriptor, of the process or of the system.
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    // ENFILE and EMFILE, which have the same numbers on all systems that we build for.
+    matches!(error.raw_os_error(), Some(23 | 24))
+}
 
 /// Stable storage. Paths are used as they are given. Errors are the system's; a missing file is
 /// [`io::ErrorKind::NotFound`], a full disk [`io::ErrorKind::StorageFull`].
@@ -52,4 +65,9 @@ pub trait Disk: Send + Sync {
     /// Takes the exclusive lock on this file, making it where it is missing. Does not wait:
     /// [`io::ErrorKind::WouldBlock`] where somebody holds it. It ends with its holder's process.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>>;
+    /// Takes descriptors that are free for others when it is dropped. A disk without descriptors has
+    /// nothing to take.
+    fn reserve(&self, _descriptors: usize) -> io::Result<Box<dyn Reserve>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

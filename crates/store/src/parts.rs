@@ -14,6 +14,7 @@ use memory::{BlockSums, CheckedRegion, Region};
 use rdf::Direction;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Buffered bytes after which they are handed on.
@@ -25,6 +26,16 @@ pub trait AppendFile: Send {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Returns after everything appended has reached stable storage.
     fn sync(&mut self) -> io::Result<()>;
+    /// Gives up everything behind the first `length_bytes`, to give its space back. Nothing is appended
+    /// afterwards. The cut itself is not durable.
+    fn cut(&mut self, _length_bytes: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Whether the path names this file: false where it was removed, replaced, or the path leads
+    /// elsewhere now. Files of no disk are where they are.
+    fn is_at(&self, _path: &Path) -> io::Result<bool> {
+        Ok(true)
+    }
 }
 
 /// Where new parts are made.

@@ -84,6 +84,21 @@ impl Snapshot {
             .try_for_each(|(_, _, region)| region.verify_all().map_err(|block| *damaged(block)))
     }
 
+    /// Damage that came after blocks had been verified: whatever was read of this snapshot may hold zeros
+    /// in place of a file's bytes. O(parts); see [`CheckedRegion::damage`].
+    pub fn damage(&self) -> Option<ViewError> {
+        let mut damages = self.parts().filter_map(|(_, _, region)| region.damage());
+        damages.next().map(|block| *damaged(block))
+    }
+
+    /// Looks whether a file has become shorter than it was, which then is [damage](Snapshot::damage).
+    /// One system call a part.
+    pub fn look(&self) {
+        self.parts().for_each(|(_, _, region)| {
+            region.region().is_shortened();
+        });
+    }
+
     /// Tells the kernel that the whole graph will be read soon.
     pub fn advise_will_need(&self) {
         self.parts()

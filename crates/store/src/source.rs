@@ -25,6 +25,12 @@ pub(crate) fn damaged(block: DamagedBlock) -> Fault {
             file,
             block: block.block,
         },
+        Damage::Gone => ViewError::Inconsistent {
+            file,
+            what:
+                "bytes that were there are gone: the file was cut or removed, or its device fails"
+                    .to_owned(),
+        },
         Damage::Beyond | Damage::Length => ViewError::Inconsistent {
             file,
             what: format!("a reference beyond the end, to byte {}", block.offset),

@@ -202,9 +202,33 @@ fn a_power_cut_anywhere_loses_nothing_that_was_synced() {
     assert!(torn >= seeds.count(), "only {torn} torn tails were seen");
 }
 
+/// What a caller does about a call that failed: gives up what is not durable and goes on, or finds that
+/// the log takes no more.
+fn go_on(log: &FileLog, model: &mut Model, error: &LogError) -> bool {
+    if let Some(cause) = log.refusal() {
+        let again = log.append(&[b"more"]).unwrap_err();
+        assert!(matches!(again, LogError::ReadOnly { .. }), "{again}");
+        assert!(again.to_string().contains(&*cause), "{again}");
+        assert!(log.rotate().is_err() && log.resume().is_err());
+        return false;
+    }
+    if log.has_given_up() {
+        // Nothing is taken before whoever appended knows what was given up.
+        let again = log.append(&[b"more"]).unwrap_err();
+        assert_eq!(again.to_string(), error.to_string());
+    }
+    assert_eq!(log.resume().unwrap(), log.next());
+    assert!(!log.has_given_up());
+    assert!(log.durable() >= model.acknowledged);
+    model.written.truncate(log.next() as usize - 1);
+    true
+}
+
+/// Every call of a session fails once. Only of a sync nobody knows what it has lost; everything else is
+/// tried again by the next record.
 #[test]
-fn a_call_that_fails_makes_the_log_read_only_and_loses_nothing() {
-    let mut read_only = 0;
+fn a_call_that_fails_once_loses_nothing_and_only_a_sync_is_final() {
+    let (mut refused, mut went_on) = (0, 0);
     let seeds = seeds::chosen(100, 10_000);
     for seed in seeds.clone() {
         for call in 1..=calls(seed) {
@@ -217,28 +241,21 @@ fn a_call_that_fails_makes_the_log_read_only_and_loses_nothing() {
             let mut model = Model::default();
             let mut numbers = Numbers(seed);
             if let Ok((log, _)) = open(&disk, 1) {
-                let error = session(&log, &mut numbers, &mut model).err();
-                let error = error.unwrap_or_else(|| panic!("{}: it did not matter", case()));
-                assert!(matches!(error, LogError::Io { .. }), "{}: {error}", case());
-                if let Err(error) = log.append(&[b"more"]) {
-                    assert!(matches!(error, LogError::ReadOnly { .. }), "{error}");
-                    assert!(error.to_string().contains("permission denied"), "{error}");
-                    let again = log.append(&[b"more"]).unwrap_err();
-                    assert_eq!(again.to_string(), error.to_string());
-                    assert!(log.rotate().is_err());
+                // A cut that fails, or the syncs of a look, do no harm.
+                if let Err(error) = session(&log, &mut numbers, &mut model) {
+                    assert!(matches!(error, LogError::Io { .. }), "{}: {error}", case());
+                    if go_on(&log, &mut model, &error) {
+                        session(&log, &mut numbers, &mut model)
+                            .unwrap_or_else(|error| panic!("{}: afterwards: {error}", case()));
+                        went_on += 1;
+                    } else {
+                        refused += 1;
+                    }
                     // What is known to be durable can still be read.
                     let from = model.checkpoint + 1;
                     let found = read(&log, from).unwrap();
                     assert_eq!(model.checkpoint + found.len() as u64, log.durable());
                     assert!(log.durable() >= model.acknowledged);
-                    read_only += 1;
-                } else {
-                    // Reading or removing failed, which harms nothing.
-                    model.written.push(b"more".to_vec());
-                    let last = log.next() - 1;
-                    log.sync(last).unwrap();
-                    assert_eq!(last, model.written.len() as u64);
-                    model.acknowledged = last;
                 }
             }
             // Opened again by another process: what that one replays must not vanish later.
@@ -248,11 +265,14 @@ fn a_call_that_fails_makes_the_log_read_only_and_loses_nothing() {
             session(&log, &mut numbers, &mut model).unwrap();
         }
     }
-    assert!(read_only >= seeds.count(), "{read_only}");
+    assert!(refused >= seeds.clone().count(), "{refused}");
+    assert!(went_on >= seeds.count() * 2, "{went_on}");
 }
 
+/// Records that do not fit are given up, and smaller ones taken as soon as there is room for them.
 #[test]
-fn a_full_disk_is_told_and_earlier_records_stay() {
+fn a_full_disk_is_told_and_smaller_records_fit() {
+    let mut fitted = 0;
     for seed in seeds::chosen(300, 10_000) {
         let case = || format!("SOMERSAULT_SEED={seed}");
         let mut numbers = Numbers(seed);
@@ -263,28 +283,140 @@ fn a_full_disk_is_told_and_earlier_records_stay() {
         let disk = fresh(seed, faults);
         let mut model = Model::default();
         let (log, _) = open(&disk, 1).unwrap();
-        let error = loop {
+        let mut failures = 0;
+        while failures < 4 {
             let tried = append(&log, &mut numbers, &mut model).and_then(|()| {
                 let last = model.written.len() as u64;
                 log.sync(last)?;
                 model.acknowledged = last;
                 Ok(())
             });
-            if let Err(error) = tried {
-                break error;
-            }
-        };
-        let LogError::Io { source, .. } = &error else {
-            panic!("{}: {error}", case())
-        };
-        assert_eq!(source.kind(), io::ErrorKind::StorageFull, "{}", case());
-        let later = log.append(&[b"x"]).unwrap_err().to_string();
-        assert!(later.contains("no storage space"), "{later}");
+            let Err(error) = tried else {
+                fitted += usize::from(failures > 0);
+                continue;
+            };
+            let LogError::Io { source, .. } = &error else {
+                panic!("{}: {error}", case())
+            };
+            assert_eq!(source.kind(), io::ErrorKind::StorageFull, "{}", case());
+            assert!(go_on(&log, &mut model, &error), "{}", case());
+            failures += 1;
+        }
+        // Somebody makes room.
+        disk.set_faults(SimFaults::default());
+        session(&log, &mut numbers, &mut model)
+            .unwrap_or_else(|error| panic!("{}: {error}", case()));
         drop(log);
         check(&disk, &mut model, &case);
         let disk = disk.restart(SimFaults::default());
         let log = check(&disk, &mut model, &case);
         session(&log, &mut numbers, &mut model).unwrap();
+    }
+    assert!(fitted > 100, "{fitted}");
+}
+
+/// Whoever waits for a record that is given up is told so, although its position is given again.
+#[test]
+fn a_record_that_was_given_up_is_not_taken_for_its_successor() {
+    let disk = fresh(1, SimFaults::default());
+    let (log, _) = open(&disk, 1).unwrap();
+    log.append(&[b"one"]).unwrap();
+    log.sync(1).unwrap();
+    let used = disk.map(
+        Path::new(STORE)
+            .join("log/00000000000000000001.log")
+            .as_path(),
+    );
+    let used = used.unwrap().len() as u64;
+    disk.set_faults(SimFaults {
+        capacity_bytes: Some(used + 10),
+        ..SimFaults::default()
+    });
+    log.append(&[&[b'x'; 300]]).unwrap();
+    assert!(matches!(log.sync(2), Err(LogError::Io { .. })));
+    // Late, and before anybody has gone on.
+    assert!(matches!(log.sync(2), Err(LogError::Ahead { next: 2, .. })));
+    disk.set_faults(SimFaults::default());
+    assert_eq!(log.resume().unwrap(), 2);
+    assert_eq!(log.append(&[b"two"]).unwrap(), 2);
+    log.sync(2).unwrap();
+    assert_eq!(read(&log, 1).unwrap(), [b"one".to_vec(), b"two".to_vec()]);
+    let (log, _) = open(&disk.restart(SimFaults::default()), 1).unwrap();
+    assert_eq!(read(&log, 1).unwrap(), [b"one".to_vec(), b"two".to_vec()]);
+}
+
+/// A process that has run out of descriptors: the reserve begins one file, and when that is used up, too,
+/// a record is refused until there are descriptors again.
+#[test]
+fn a_file_is_begun_from_the_reserve_when_descriptors_run_out() {
+    let disk = fresh(1, SimFaults::default());
+    let (log, _) = open(&disk, 1).unwrap();
+    let mut written = 0;
+    let mut write = |log: &FileLog| {
+        log.append(&[b"record"])?;
+        written += 1;
+        log.sync(written)
+    };
+    write(&log).unwrap();
+    let limited = |descriptors| {
+        disk.set_faults(SimFaults {
+            descriptors: Some(descriptors),
+            ..SimFaults::default()
+        });
+    };
+    // The file and the reserve of eight are open, and somebody else has all that is left.
+    limited(9);
+    log.rotate().unwrap();
+    limited(8);
+    write(&log).unwrap();
+    // Now the reserve is gone, too.
+    limited(1);
+    log.rotate().unwrap();
+    limited(0);
+    let error = write(&log).unwrap_err();
+    assert!(error.to_string().contains("open files"), "{error}");
+    assert!(log.refusal().is_none() && !log.has_given_up());
+    disk.set_faults(SimFaults::default());
+    write(&log).unwrap();
+    assert_eq!(read(&log, 1).unwrap().len() as u64, written);
+}
+
+/// What was synced into a file that nobody will find is not acknowledged.
+#[test]
+fn a_log_that_was_removed_or_replaced_is_noticed() {
+    let first = Path::new(STORE).join("log/00000000000000000001.log");
+    for (is_sealed, is_looked_for) in [(false, false), (false, true), (true, true)] {
+        let disk = fresh(1, SimFaults::default());
+        let (log, _) = open(&disk, 1).unwrap();
+        log.look().unwrap();
+        log.append(&[b"one"]).unwrap();
+        log.sync(1).unwrap();
+        if is_sealed {
+            log.rotate().unwrap();
+            log.append(&[b"two"]).unwrap();
+            log.sync(2).unwrap();
+        }
+        log.look().unwrap();
+        disk.remove_file(&first).unwrap();
+        // Another file of the same name is another file.
+        drop((!is_sealed).then(|| disk.create(&first).unwrap()));
+        let error = if is_looked_for {
+            log.look().unwrap_err()
+        } else {
+            log.append(&[b"lost"]).unwrap();
+            log.sync(2).unwrap_err()
+        };
+        assert!(
+            matches!(&error, LogError::Gone { file } if *file == first),
+            "{error}"
+        );
+        assert!(error.to_string().contains("removed or replaced"), "{error}");
+        let refusal = log.refusal().unwrap();
+        assert!(refusal.contains("00000000000000000001.log"), "{refusal}");
+        assert!(matches!(
+            log.append(&[b"x"]),
+            Err(LogError::ReadOnly { .. })
+        ));
     }
 }
 

@@ -142,6 +142,16 @@ impl Version {
         self.base.verify_all()
     }
 
+    /// Damage of the base's files that came after they had been verified ([`Snapshot::damage`]).
+    pub fn damage(&self) -> Option<ViewError> {
+        self.base.damage()
+    }
+
+    /// Looks for such damage ([`Snapshot::look`]).
+    pub fn look(&self) {
+        self.base.look();
+    }
+
     /// The first number that is free for predicates of layers.
     fn first_added(&self) -> usize {
         let taken = self.base.predicate_table().len();

@@ -74,7 +74,7 @@ pub struct NewGeneration<'d> {
 /// The right to write into a store, until it is dropped or its holder's process ends.
 pub struct WriterLock {
     store: PathBuf,
-    _lock: Box<dyn DiskLock>,
+    lock: Box<dyn DiskLock>,
 }
 
 impl WriterLock {
@@ -82,6 +82,87 @@ impl WriterLock {
     pub fn store(&self) -> &Path {
         &self.store
     }
+
+    /// Looks whether the store is still where it was locked, and whole enough to be opened there again:
+    /// the lock's file, CURRENT, and the files of the generation that it names, by name. No part of
+    /// the graph is read. What cannot be looked at now (no descriptor, an error of the device) is
+    /// taken to be there.
+    pub fn look(&self, disk: &dyn Disk) -> Result<(), LostError> {
+        let lost = |path: PathBuf| Err(LostError { path });
+        let file = self.store.join(LOCK);
+        if matches!(self.lock.is_at(&file), Ok(false)) {
+            return lost(file);
+        }
+        for _ in 0..LOOKS {
+            let Some(missing) = missing(disk, &self.store) else {
+                return Ok(());
+            };
+            // A checkpoint may have removed what CURRENT named before.
+            if missing.generation == generation_of(disk, &self.store) {
+                return lost(missing.path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How often a generation is looked for while checkpoints replace it.
+const LOOKS: usize = 8;
+
+/// The store is not where it was opened.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "{path}: it was removed or replaced while the store is open, so changes would be lost and are \
+     refused; put the store back in its place, then open it again"
+)]
+pub struct LostError {
+    /// What is missing.
+    pub path: PathBuf,
+}
+
+/// A file that is missing, and the generation that CURRENT named then.
+struct Missing {
+    path: PathBuf,
+    generation: Option<u64>,
+}
+
+fn generation_of(disk: &dyn Disk, store: &Path) -> Option<u64> {
+    let current = read_current(disk, store);
+    current.ok().map(|current| current.generation)
+}
+
+/// The first file of the current generation that is missing.
+fn missing(disk: &dyn Disk, store: &Path) -> Option<Missing> {
+    let generation = match read_current(disk, store) {
+        Ok(current) => current.generation,
+        // It cannot be read now.
+        Err(OpenError::Io { .. }) => return None,
+        Err(_) => {
+            let path = store.join(CURRENT);
+            let generation = None;
+            return Some(Missing { path, generation });
+        }
+    };
+    let directory = store.join(generation_name(generation));
+    let path = directory.join(MANIFEST);
+    let generation = Some(generation);
+    let is_absent = |error: &io::Error| {
+        let kind = error.kind();
+        matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    };
+    let region = match disk.map(&path) {
+        Ok(region) => region,
+        Err(error) if is_absent(&error) => return Some(Missing { path, generation }),
+        Err(_) => return None,
+    };
+    let Ok(manifest) = Manifest::from_bytes(region.bytes()) else {
+        return Some(Missing { path, generation });
+    };
+    let names = disk.list(&directory).ok()?;
+    let is_missing = |part: &&PartSummary| !names.contains(&part.name);
+    let part = manifest.files.iter().find(is_missing)?;
+    let path = directory.join(&part.name);
+    Some(Missing { path, generation })
 }
 
 /// Takes the writers' lock of the store at `path`, which must be there. Does not wait.
@@ -91,7 +172,7 @@ pub fn lock_writer(disk: &dyn Disk, path: &Path) -> Result<WriterLock, BeginErro
     match disk.lock(&file) {
         Ok(lock) => Ok(WriterLock {
             store: path.to_owned(),
-            _lock: lock,
+            lock,
         }),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(BeginError::Locked {
             path: path.to_owned(),

@@ -1,6 +1,6 @@
 //! The disk of this machine.
 
-use super::{AppendFile, Disk, DiskLock};
+use super::{AppendFile, Disk, DiskLock, Reserve};
 use memory::Region;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -14,8 +14,14 @@ struct RealFile(File);
 
 struct RealLock {
     /// The lock lasts as long as the open file.
-    _file: File,
+    file: File,
 }
+
+struct RealReserve {
+    _files: Vec<File>,
+}
+
+impl Reserve for RealReserve {}
 
 impl AppendFile for RealFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -25,9 +31,21 @@ impl AppendFile for RealFile {
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }
+
+    fn cut(&mut self, length_bytes: u64) -> io::Result<()> {
+        self.0.set_len(length_bytes)
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        is_at(&self.0, path)
+    }
 }
 
-impl DiskLock for RealLock {}
+impl DiskLock for RealLock {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        is_at(&self.file, path)
+    }
+}
 
 impl Disk for RealDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
@@ -88,28 +106,39 @@ impl Disk for RealDisk {
             .truncate(false)
             .open(path)?;
         match file.try_lock() {
-            Ok(()) if is_at(&file, path) => Ok(Box::new(RealLock { _file: file })),
+            Ok(()) if is_at(&file, path)? => Ok(Box::new(RealLock { file })),
             Err(TryLockError::Error(error)) => Err(error),
             // A file that its holder removed between opening and locking locks nothing any more.
             Ok(()) | Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
+
+    #[cfg(unix)]
+    fn reserve(&self, descriptors: usize) -> io::Result<Box<dyn Reserve>> {
+        let files = (0..descriptors).map(|_| File::open("/dev/null"));
+        let files = files.collect::<io::Result<_>>()?;
+        Ok(Box::new(RealReserve { _files: files }))
+    }
 }
 
 /// Whether this open file is still the one at the path.
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), path.metadata()) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        _ => false,
+    let open = file.metadata()?;
+    match path.metadata() {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
+            _ => Err(error),
+        },
     }
 }
 
 /// Elsewhere a file that is open is not removed.
 #[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
+fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -142,7 +171,21 @@ mod tests {
         );
         drop(lock);
         disk.lock(&path("l")).unwrap();
+        // What is open and what its path names are two things.
+        assert!(file.is_at(&path("b")).unwrap());
+        assert!(!file.is_at(&path("a")).unwrap());
+        assert!(!file.is_at(&path("b/c")).unwrap());
+        assert!(!file.is_at(&path("d")).unwrap());
+        file.cut(4).unwrap();
+        assert_eq!(disk.map(&path("b")).unwrap().bytes(), b"some");
+        let lock = disk.lock(&path("l")).unwrap();
+        assert!(lock.is_at(&path("l")).unwrap());
+        disk.remove_file(&path("l")).unwrap();
+        assert!(!lock.is_at(&path("l")).unwrap());
+        drop(disk.lock(&path("l")).unwrap());
+        assert!(disk.reserve(3).is_ok());
         disk.remove_file(&path("b")).unwrap();
+        assert!(!file.is_at(&path("b")).unwrap());
         disk.remove_dir(&path("d")).unwrap();
         assert_eq!(disk.list(dir.path()).unwrap(), ["l"]);
     }

@@ -6,12 +6,13 @@
 //! - of bytes appended since the last sync of a file: none, a prefix, or the length of a prefix with
 //!   any of its sectors never written (zeros), or as they were after an earlier one of the appends:
 //!   so appends reach the medium in any order, sector by sector;
+//! - of a cut since the last sync of a file: the cut, or the bytes before it;
 //! - of names changed since the last sync of a directory: any subset, in order.
 //!
 //! Everything follows from the seed and the calls, so a failing case is replayed by its seed and
 //! the number of the call. Who may touch what: one mutex around all state.
 
-use super::{AppendFile, Disk, DiskLock};
+use super::{AppendFile, Disk, DiskLock, Reserve};
 use memory::Region;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,7 +34,13 @@ pub struct SimFaults {
     pub error_at_call: Option<(u64, io::ErrorKind)>,
     /// Bytes that fit; an append beyond is cut short and fails.
     pub capacity_bytes: Option<u64>,
+    /// Descriptors that are free for open files and for the calls that need one for a moment; a call that
+    /// finds none fails as one of a process that has run out of them.
+    pub descriptors: Option<usize>,
 }
+
+/// `EMFILE`.
+const OUT_OF_DESCRIPTORS: i32 = 24;
 
 /// A simulated disk. Clones are handles of the same disk.
 #[derive(Clone)]
@@ -56,11 +63,15 @@ struct State {
     /// Changes of names that are not, in order, each with its directory.
     pending: Vec<(PathBuf, NameChange)>,
     locked: BTreeSet<PathBuf>,
+    /// Descriptors of open files, locks and reserves.
+    open: usize,
 }
 
 #[derive(Clone, Default)]
 struct FileState {
     bytes: Vec<u8>,
+    /// The bytes before a cut that may not have reached the medium.
+    before_cut: Option<Vec<u8>>,
     synced_bytes: usize,
     /// Lengths after each append since the last sync.
     appended: Vec<usize>,
@@ -92,6 +103,27 @@ struct SimFile {
 struct SimLock {
     disk: SimDisk,
     path: PathBuf,
+    /// Index in `State::files`.
+    file: usize,
+}
+
+struct SimReserve {
+    disk: SimDisk,
+    descriptors: usize,
+}
+
+impl Reserve for SimReserve {}
+
+impl Drop for SimReserve {
+    fn drop(&mut self) {
+        self.disk.lock_state().open -= self.descriptors;
+    }
+}
+
+impl Drop for SimFile {
+    fn drop(&mut self) {
+        self.disk.lock_state().open -= 1;
+    }
 }
 
 impl SimDisk {
@@ -114,6 +146,7 @@ impl SimDisk {
                 durable: root,
                 pending: Vec::new(),
                 locked: BTreeSet::new(),
+                open: 0,
             })),
         }
     }
@@ -155,6 +188,7 @@ impl SimDisk {
                 names,
                 pending: Vec::new(),
                 locked: BTreeSet::new(),
+                open: 0,
             })),
         }
     }
@@ -183,6 +217,11 @@ impl SimDisk {
         };
         state.files[file].bytes.truncate(length_bytes);
         true
+    }
+
+    /// Says what shall go wrong from now on. Calls are counted on.
+    pub fn set_faults(&self, faults: SimFaults) {
+        self.lock_state().faults = faults;
     }
 
     fn lock_state(&self) -> MutexGuard<'_, State> {
@@ -214,6 +253,7 @@ impl FileState {
     fn sync(&mut self) {
         self.synced_bytes = self.bytes.len();
         self.appended.clear();
+        self.before_cut = None;
     }
 }
 
@@ -252,7 +292,11 @@ impl State {
     }
 
     fn surviving_bytes(&mut self, file: usize) -> FileState {
-        let mut bytes = self.files[file].bytes.clone();
+        let before_cut = self.files[file].before_cut.take();
+        let mut bytes = match before_cut {
+            Some(bytes) if self.random().is_multiple_of(2) => bytes,
+            _ => self.files[file].bytes.clone(),
+        };
         let appended = std::mem::take(&mut self.files[file].appended);
         let synced = self.files[file].synced_bytes.min(bytes.len());
         let unsynced = bytes.len() - synced;
@@ -268,6 +312,7 @@ impl State {
         FileState {
             synced_bytes: bytes.len(),
             bytes,
+            before_cut: None,
             appended: Vec::new(),
         }
     }
@@ -292,6 +337,16 @@ impl State {
     fn change(&mut self, directory: &Path, change: NameChange) {
         apply(&mut self.names, change.clone());
         self.pending.push((directory.to_owned(), change));
+    }
+
+    /// Fails where no more descriptors are to be had.
+    fn require_descriptors(&self, count: usize) -> io::Result<()> {
+        match self.faults.descriptors {
+            Some(most) if self.open + count > most => {
+                Err(io::Error::from_raw_os_error(OUT_OF_DESCRIPTORS))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn require_dir(&self, path: &Path) -> io::Result<()> {
@@ -353,6 +408,8 @@ impl Disk for SimDisk {
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
+        state.require_descriptors(1)?;
+        state.open += 1;
         let file = state.files.len();
         state.files.push(FileState::default());
         state.change(
@@ -368,12 +425,14 @@ impl Disk for SimDisk {
     fn map(&self, path: &Path) -> io::Result<Region> {
         let state = self.call(false)?;
         let file = state.require_file(path)?;
+        state.require_descriptors(1)?;
         Region::heap(&state.files[file].bytes)
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         let mut state = self.call(true)?;
         let file = state.require_file(path)?;
+        state.require_descriptors(1)?;
         state.files[file].sync();
         Ok(())
     }
@@ -381,6 +440,7 @@ impl Disk for SimDisk {
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let state = self.call(false)?;
         state.require_dir(path)?;
+        state.require_descriptors(1)?;
         let names = state.children(path).filter_map(|name| name.file_name());
         Ok(names
             .map(|name| name.to_string_lossy().into_owned())
@@ -420,6 +480,7 @@ impl Disk for SimDisk {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.call(true)?;
         state.require_dir(path)?;
+        state.require_descriptors(1)?;
         let pending = std::mem::take(&mut state.pending);
         let (done, pending) = pending
             .into_iter()
@@ -442,12 +503,26 @@ impl Disk for SimDisk {
                 NameChange::Add(path.to_owned(), Entry::File(file)),
             );
         }
+        state.require_descriptors(1)?;
         if !state.locked.insert(path.to_owned()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
+        state.open += 1;
+        let file = state.require_file(path)?;
         Ok(Box::new(SimLock {
             disk: self.clone(),
             path: path.to_owned(),
+            file,
+        }))
+    }
+
+    fn reserve(&self, descriptors: usize) -> io::Result<Box<dyn Reserve>> {
+        let mut state = self.lock_state();
+        state.require_descriptors(descriptors)?;
+        state.open += descriptors;
+        Ok(Box::new(SimReserve {
+            disk: self.clone(),
+            descriptors,
         }))
     }
 }
@@ -476,13 +551,37 @@ impl AppendFile for SimFile {
         state.files[self.file].sync();
         Ok(())
     }
+
+    fn cut(&mut self, length_bytes: u64) -> io::Result<()> {
+        let mut state = self.disk.call(false)?;
+        let file = &mut state.files[self.file];
+        let length = usize::try_from(length_bytes).unwrap_or(usize::MAX);
+        let freed = file.bytes.len().saturating_sub(length);
+        file.before_cut = Some(file.bytes.clone());
+        file.bytes.truncate(length);
+        file.synced_bytes = file.synced_bytes.min(length);
+        state.used_bytes -= freed as u64;
+        Ok(())
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let state = self.disk.call(false)?;
+        Ok(state.names.get(path) == Some(&Entry::File(self.file)))
+    }
 }
 
-impl DiskLock for SimLock {}
+impl DiskLock for SimLock {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let state = self.disk.call(false)?;
+        Ok(state.names.get(path) == Some(&Entry::File(self.file)))
+    }
+}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.disk.lock_state().locked.remove(&self.path);
+        let mut state = self.disk.lock_state();
+        state.locked.remove(&self.path);
+        state.open -= 1;
     }
 }
 

@@ -21,15 +21,31 @@
 //! everything before is durable. No space is reserved: on the disks that were measured
 //! (`docs/formats/log.md`) a sync costs the same with and without.
 //!
-//! **After a failed write or sync nothing is written any more.** A kernel may drop what it could
-//! not write and say so once ("fsyncgate"); what the file then holds is found at the next open.
+//! **What fails, and what comes of it.**
+//!
+//! | what | so |
+//! |---|---|
+//! | a file cannot be begun (no descriptor, no space, an error of the device) | the append that needs it fails; the next one tries again |
+//! | a write fails (no space) | the records that are not durable are given up: the file is cut to where it is durable and ended there; after [`Log::resume`] the next record begins a file |
+//! | a sync fails | nothing is written any more, until the log is opened again |
+//! | a synced file is not the one that its path names | the same: the next start would not find it |
+//!
+//! A failed write harms nothing that is durable, and the head of the next file says where the file before
+//! ends, as behind any torn tail; the cut only gives the space back. After a failed sync a kernel
+//! may drop what it could not write, and say so once ("fsyncgate"): of the sector that holds the last
+//! durable record, too. What the file then holds is found at the next open.
+//!
+//! **A reserve of descriptors** is held for the beginning of a file, and let go where the process has
+//! run out of them: the file needs two for a moment and one for good. A file that is
+//! created ahead of need would have to be named and removed again, and the folder's sync needs a
+//! descriptor even so. Another thread may be faster; then that append fails, and the next one tries again.
 
 use super::format::{FILE_HEAD_BYTES, FileHead, Frame, SECTOR_BYTES};
 use super::recover::{
     Chain, Kept, NEXT_SUFFIX, OpenOptions, Recovery, chain, cut_away, file_name, replay,
 };
 use super::{LOG, Log, LogError, LogFigures};
-use crate::disk::{AppendFile, Disk};
+use crate::disk::{AppendFile, Disk, Reserve, is_out_of_descriptors};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
@@ -39,6 +55,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of frames that wait for a write; a record that does not fit is written by its thread.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Descriptors that are held for the beginning of a file.
+const RESERVE: usize = 8;
 
 /// A log in files of one folder. Dropping it writes nothing: what was not synced may be lost.
 pub struct FileLog {
@@ -77,10 +96,33 @@ struct State {
     groups: [u64; 2],
     /// How many a leader waits for.
     wanted: Option<u64>,
-    failed: Option<Arc<str>>,
+    failed: Option<Failure>,
+    /// How often records were given up, and why the last time.
+    given_up: (u64, Option<LogError>),
+    /// Whether the folder's name is known to be durable.
+    is_folder_synced: bool,
+    reserve: Option<Box<dyn Reserve>>,
     records: u64,
     payload_bytes: u64,
     syncs: u64,
+}
+
+/// Why nothing is written.
+enum Failure {
+    /// Records were given up, and whoever appended them has not [resumed](Log::resume).
+    GivenUp,
+    /// Until the log is opened again.
+    Final(Arc<str>),
+}
+
+/// Why the buffer is not on the medium.
+enum Unwritten {
+    /// It was not written, or not whole.
+    Write(io::Error),
+    /// Whether it is there is not known.
+    Sync(io::Error),
+    /// It is in a file that nobody will find.
+    Gone,
 }
 
 /// Where the file is.
@@ -175,6 +217,9 @@ impl FileLog {
                 groups: [0; 2],
                 wanted: None,
                 failed: None,
+                given_up: (0, None),
+                is_folder_synced: false,
+                reserve: None,
                 records: 0,
                 payload_bytes: 0,
                 syncs: 0,
@@ -185,9 +230,8 @@ impl FileLog {
         };
         if is_cut {
             // So that the next open finds no damage.
-            let (mut state, mut turn) = log.take(log.lock())?;
-            log.begin_file(&mut state, &mut turn)?;
-            turn.done(&mut state);
+            let (mut state, turn) = log.take(log.lock())?;
+            log.begin_file(&mut state, turn)?.done(&mut state);
         }
         Ok((log, recovery))
     }
@@ -195,9 +239,8 @@ impl FileLog {
     /// Ends the file being written, so that all records so far can be trimmed by whole files. They
     /// are durable then.
     pub fn rotate(&self) -> Result<(), LogError> {
-        let (mut state, mut turn) = self.take(self.lock())?;
-        self.seal(&mut state, &mut turn)?;
-        turn.done(&mut state);
+        let (mut state, turn) = self.take(self.lock())?;
+        self.seal(&mut state, turn)?.done(&mut state);
         Ok(())
     }
 
@@ -237,19 +280,62 @@ impl FileLog {
 
     /// Whether anything may still be written.
     fn check(&self, state: &State) -> Result<(), LogError> {
-        let cause = match &state.failed {
-            Some(cause) => Arc::clone(cause),
-            None if self.is_dead.load(Ordering::SeqCst) => "a thread died while it wrote".into(),
-            None => return Ok(()),
-        };
-        Err(LogError::ReadOnly { cause })
+        if let Some(cause) = self.refusal(state) {
+            return Err(LogError::ReadOnly { cause });
+        }
+        match (&state.failed, &state.given_up.1) {
+            (Some(Failure::GivenUp), Some(error)) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why nothing is written until the log is opened again.
+    fn refusal(&self, state: &State) -> Option<Arc<str>> {
+        match &state.failed {
+            Some(Failure::Final(cause)) => Some(Arc::clone(cause)),
+            _ if self.is_dead.load(Ordering::SeqCst) => Some("a thread died while it wrote".into()),
+            _ => None,
+        }
     }
 
     /// Notes why nothing is written any more.
-    fn fail(&self, state: &mut State, file: &Path, source: io::Error) -> LogError {
-        let error = LogError::io(file)(source);
-        state.failed = Some(error.to_string().into());
+    fn fail(&self, state: &mut State, error: LogError) -> LogError {
+        state.failed = Some(Failure::Final(error.to_string().into()));
         self.turned.notify_all();
+        error
+    }
+
+    /// Ends the turn of whoever could not write.
+    fn unwritten(&self, state: &mut State, mut turn: Turn<'_>, why: Unwritten) -> LogError {
+        let path = self.path(state.begun.first);
+        match why {
+            Unwritten::Write(source) => self.give_up(state, turn, LogError::io(path)(source)),
+            Unwritten::Sync(source) => {
+                turn.is_done = true;
+                self.fail(state, LogError::io(path)(source))
+            }
+            Unwritten::Gone => {
+                turn.is_done = true;
+                self.fail(state, LogError::Gone { file: path })
+            }
+        }
+    }
+
+    /// Gives up every record that is not durable, and ends the file at the last one that is.
+    fn give_up(&self, state: &mut State, mut turn: Turn<'_>, error: LogError) -> LogError {
+        let mut ended = std::mem::take(&mut state.begun);
+        ended.end = state.synced_end;
+        if let Some(mut file) = turn.file.take() {
+            // Only for the space: the next file's head says where this one ends.
+            let _ = file.cut(ended.end);
+        }
+        state.sealed.push_back(ended);
+        state.buffer.clear();
+        state.next = state.durable + 1;
+        state.callers = 0;
+        state.given_up = (state.given_up.0 + 1, Some(error.clone()));
+        state.failed = Some(Failure::GivenUp);
+        turn.done(state);
         error
     }
 
@@ -258,17 +344,16 @@ impl FileLog {
     }
 
     /// Makes everything durable and ends the file, if there is one with records.
-    fn seal(&self, state: &mut State, turn: &mut Turn<'_>) -> Result<(), LogError> {
+    fn seal<'l>(&'l self, state: &mut State, mut turn: Turn<'l>) -> Result<Turn<'l>, LogError> {
         let Some(file) = &mut turn.file else {
-            return Ok(());
+            return Ok(turn);
         };
         if state.next == state.begun.first {
-            return Ok(());
+            return Ok(turn);
         }
-        let written = file.append(&state.buffer).and_then(|()| file.sync());
-        if let Err(source) = written {
-            turn.is_done = true;
-            return Err(self.fail(state, &self.path(state.begun.first), source));
+        let path = self.path(state.begun.first);
+        if let Err(why) = write_out(&mut **file, &state.buffer, &path) {
+            return Err(self.unwritten(state, turn, why));
         }
         state.buffer.clear();
         state.syncs += u64::from(state.durable + 1 < state.next);
@@ -277,11 +362,17 @@ impl FileLog {
         let sealed = std::mem::take(&mut state.begun);
         state.sealed.push_back(sealed);
         turn.file = None;
-        Ok(())
+        Ok(turn)
     }
 
-    /// Begins a file for the next record. Everything before is durable.
-    fn begin_file(&self, state: &mut State, turn: &mut Turn<'_>) -> Result<(), LogError> {
+    /// Begins a file for the next record. Everything before is durable. Where that fails it is as if
+    /// nobody had tried: the next attempt writes the file anew, and every name and byte of it that
+    /// must be durable.
+    fn begin_file<'l>(
+        &'l self,
+        state: &mut State,
+        mut turn: Turn<'l>,
+    ) -> Result<Turn<'l>, LogError> {
         let first = state.next;
         // A file without records is replaced, and so is one that only has a torn one.
         let (is_replaced, previous_end) = match state.sealed.back() {
@@ -290,12 +381,19 @@ impl FileLog {
             None => (false, 0),
         };
         let path = self.path(first);
-        let begun = self.create(&path, &FileHead::new(first, previous_end));
+        let head = FileHead::new(first, previous_end);
+        let mut begun = self.create(state, &path, &head);
+        if begun.as_ref().is_err_and(is_out_of_descriptors) && state.reserve.take().is_some() {
+            begun = self.create(state, &path, &head);
+        }
+        if state.reserve.is_none() {
+            state.reserve = self.disk.reserve(RESERVE).ok();
+        }
         match begun {
             Ok(file) => turn.file = Some(file),
             Err(source) => {
-                turn.is_done = true;
-                return Err(self.fail(state, &path, source));
+                turn.done(state);
+                return Err(LogError::io(path)(source));
             }
         }
         if is_replaced {
@@ -307,14 +405,22 @@ impl FileLog {
             previous_end,
         };
         state.synced_end = state.begun.end;
-        Ok(())
+        Ok(turn)
     }
 
-    fn create(&self, path: &Path, head: &FileHead) -> io::Result<Box<dyn AppendFile>> {
-        match self.disk.create_dir(&self.folder) {
-            Ok(()) => self.disk.sync_dir(&self.store)?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+    fn create(
+        &self,
+        state: &mut State,
+        path: &Path,
+        head: &FileHead,
+    ) -> io::Result<Box<dyn AppendFile>> {
+        if !state.is_folder_synced {
+            // Where the folder is there already, whoever made it may have been killed before its sync.
+            match self.disk.create_dir(&self.folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => self.disk.sync_dir(&self.store)?,
+            }
+            state.is_folder_synced = true;
         }
         let mut next = path.as_os_str().to_owned();
         next.push(NEXT_SUFFIX);
@@ -340,10 +446,10 @@ impl FileLog {
     ) -> Result<u64, LogError> {
         let (mut state, mut turn) = self.take(state)?;
         if turn.file.is_some() && state.begun.end >= self.options.file_bytes {
-            self.seal(&mut state, &mut turn)?;
+            turn = self.seal(&mut state, turn)?;
         }
         if turn.file.is_none() {
-            self.begin_file(&mut state, &mut turn)?;
+            turn = self.begin_file(&mut state, turn)?;
         }
         let position = state.next;
         let path = self.path(state.begun.first);
@@ -371,8 +477,7 @@ impl FileLog {
         let mut state = self.lock();
         state.buffer = buffer;
         if let Err(source) = outcome {
-            turn.is_done = true;
-            return Err(self.fail(&mut state, &path, source));
+            return Err(self.unwritten(&mut state, turn, Unwritten::Write(source)));
         }
         state.appended(&frame);
         turn.done(&mut state);
@@ -415,15 +520,10 @@ impl FileLog {
         let (target, covered) = (state.next - 1, state.callers);
         drop(state);
         let file = turn.file.as_mut().expect("it was taken");
-        let written = if buffer.is_empty() {
-            file.sync()
-        } else {
-            file.append(&buffer).and_then(|()| file.sync())
-        };
+        let written = write_out(&mut **file, &buffer, &self.path(first));
         let mut state = self.lock();
-        if let Err(source) = written {
-            turn.is_done = true;
-            return Err(self.fail(&mut state, &self.path(first), source));
+        if let Err(why) = written {
+            return Err(self.unwritten(&mut state, turn, why));
         }
         buffer.clear();
         state.spare = buffer;
@@ -434,6 +534,19 @@ impl FileLog {
         state.synced_end = end;
         turn.done(&mut state);
         Ok(state)
+    }
+}
+
+/// Writes and syncs, and looks whether what was synced is what the path names.
+fn write_out(file: &mut dyn AppendFile, buffer: &[u8], path: &Path) -> Result<(), Unwritten> {
+    if !buffer.is_empty() {
+        file.append(buffer).map_err(Unwritten::Write)?;
+    }
+    file.sync().map_err(Unwritten::Sync)?;
+    match file.is_at(path) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Unwritten::Gone),
+        Err(error) => Err(Unwritten::Sync(error)),
     }
 }
 
@@ -495,8 +608,12 @@ impl Log for FileLog {
                 self.gathered.notify_one();
             }
         }
+        let given_up = state.given_up.0;
         while state.durable < position {
             self.check(&state)?;
+            if let (true, Some(error)) = (state.given_up.0 != given_up, &state.given_up.1) {
+                return Err(error.clone());
+            }
             state = match state.file {
                 Place::Here(_) => self.lead(state)?,
                 _ => self.wait(state),
@@ -509,6 +626,54 @@ impl Log for FileLog {
         self.lock().durable
     }
 
+    fn resume(&self) -> Result<u64, LogError> {
+        let mut state = self.lock();
+        if matches!(state.failed, Some(Failure::GivenUp)) {
+            state.failed = None;
+        }
+        self.check(&state)?;
+        Ok(state.next)
+    }
+
+    fn has_given_up(&self) -> bool {
+        matches!(self.lock().failed, Some(Failure::GivenUp))
+    }
+
+    fn refusal(&self) -> Option<Arc<str>> {
+        FileLog::refusal(self, &self.lock())
+    }
+
+    fn look(&self) -> Result<(), LogError> {
+        let mut state = self.lock();
+        self.check(&state)?;
+        if let Place::Here(file) = &state.file {
+            let path = self.path(state.begun.first);
+            if matches!(file.is_at(&path), Ok(false)) {
+                return Err(self.fail(&mut state, LogError::Gone { file: path }));
+            }
+        }
+        let sealed: Vec<u64> = state.sealed.iter().map(|kept| kept.first).collect();
+        drop(state);
+        if sealed.is_empty() {
+            return Ok(());
+        }
+        let names = match self.disk.list(&self.folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // It cannot be looked at now.
+            Err(_) => return Ok(()),
+        };
+        let mut state = self.lock();
+        // What was trimmed meanwhile is not missed.
+        let is_missed =
+            |kept: &&Kept| sealed.contains(&kept.first) && !names.contains(&file_name(kept.first));
+        let gone = state.sealed.iter().find(is_missed);
+        match gone.map(|kept| self.path(kept.first)) {
+            Some(file) => Err(self.fail(&mut state, LogError::Gone { file })),
+            None => Ok(()),
+        }
+    }
+
     fn read(
         &self,
         from: u64,
@@ -517,10 +682,9 @@ impl Log for FileLog {
         let mut state = self.lock();
         if state.failed.is_none() {
             // A file that is mapped is not written any more.
-            let (taken, mut turn) = self.take(state)?;
+            let (taken, turn) = self.take(state)?;
             state = taken;
-            self.seal(&mut state, &mut turn)?;
-            turn.done(&mut state);
+            self.seal(&mut state, turn)?.done(&mut state);
         }
         let oldest = state.oldest;
         if from < oldest {
@@ -549,11 +713,11 @@ impl Log for FileLog {
         }
         if position == state.next {
             // All go; a file without records says where the log goes on.
-            let (taken, mut turn) = self.take(state)?;
+            let (taken, turn) = self.take(state)?;
             state = taken;
-            self.seal(&mut state, &mut turn)?;
+            let mut turn = self.seal(&mut state, turn)?;
             if turn.file.is_none() {
-                self.begin_file(&mut state, &mut turn)?;
+                turn = self.begin_file(&mut state, turn)?;
             }
             turn.done(&mut state);
         }

@@ -47,6 +47,22 @@ pub trait Log: Send + Sync {
     /// The last position known to be durable.
     fn durable(&self) -> u64;
 
+    /// Goes on after records were given up: a write failed, they are not durable, and their positions
+    /// are given again. Until this is called nothing can be appended. The caller sees to it that nobody
+    /// who waits for one of those records takes the next record of its position for it. Gives the
+    /// position that the next record will get; changes nothing where nothing was given up.
+    fn resume(&self) -> Result<u64, LogError>;
+
+    /// Whether records were given up, so that [`Log::resume`] has to be called.
+    fn has_given_up(&self) -> bool;
+
+    /// Why nothing can be appended until the log is opened again, if it is so.
+    fn refusal(&self) -> Option<Arc<str>>;
+
+    /// Looks whether the log is still where the next start will look for it; where it is not, nothing can
+    /// be appended any more. A few system calls, no bytes are read.
+    fn look(&self) -> Result<(), LogError>;
+
     /// Gives every record from `from` on that is appended when this is called, in order and whole,
     /// until `each` breaks. No record is given before its checksum was compared.
     fn read(
@@ -80,15 +96,22 @@ pub struct LogFigures {
 /// Why a log could not be opened, read or written. Says what to do where something can be done.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
-    /// An earlier write or sync failed. What the medium then holds is not known to anybody, and
-    /// asking again would be answered with a lie (a kernel drops what it could not write).
-    #[error(
-        "the log takes no more changes since a write failed ({cause}); what was acknowledged is \
-         safe: mend the disk, then open the store again"
-    )]
+    /// An earlier sync failed, or a file has gone. What the medium holds after a failed sync is not
+    /// known to anybody, and asking again would be answered with a lie (a kernel drops what it could
+    /// not write).
+    #[error("the log takes no changes any more ({cause}); mend that, then open the store again")]
     ReadOnly {
         /// What failed.
         cause: Arc<str>,
+    },
+    /// A file of the log is not where the next start will look for it.
+    #[error(
+        "{file}: it was removed or replaced while the store is open, so changes would be lost and \
+         are refused; put the store back in its place, then open it again"
+    )]
+    Gone {
+        /// The file.
+        file: PathBuf,
     },
     /// Bytes that were once whole are not what was written.
     #[error(
