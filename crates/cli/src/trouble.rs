@@ -110,6 +110,8 @@ impl From<QueryError> for Trouble {
             | Kind::Output
             | Kind::Conflict
             | Kind::ReadOnly
+            | Kind::DiskFull
+            | Kind::Unavailable
             | Kind::Internal => Code::Failed,
         };
         if error.is_broken_pipe() {

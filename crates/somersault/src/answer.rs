@@ -60,6 +60,8 @@ impl Query {
             Form::Describe(nodes) => {
                 sink.graph_head(self.prefixes()).map_err(output)?;
                 let triples = self.describe(&nodes, sink)?;
+                // Descriptions are read behind the walk.
+                self.graph.sound()?;
                 sink.finish().map_err(output)?;
                 triples
             }

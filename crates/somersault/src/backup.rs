@@ -187,7 +187,7 @@ fn write(
         path: destination.to_owned(),
         error: Box::new(error),
     };
-    let not_begun = |error: BeginError| failed(QueryError::new(Kind::Output, error));
+    let not_begun = |error: BeginError| failed(QueryError::of_cause(&error, Kind::Output, &error));
     let generation = begin(disk, destination).map_err(not_begun)?;
     let spilling = Spilling::Above {
         limit_bytes: SORT_BYTES,
@@ -195,6 +195,7 @@ fn write(
         directory: generation.directory(),
     };
     write_graph(graph, &generation, spilling, is_stopped).map_err(failed)?;
+    graph.sound().map_err(failed)?;
     generation.commit(counts_of(graph)).map_err(not_begun)?;
     Ok(())
 }

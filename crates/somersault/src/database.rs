@@ -12,6 +12,7 @@ use crate::change::{Writer, open};
 use crate::config::Config;
 use crate::error::{Kind, QueryError};
 use crate::federation::ServiceClient;
+use crate::health::{ChangeHealth, Health};
 use crate::plan_cache::{PlanCache, PlanFigures};
 use crate::query::{Query, Request};
 use crate::running::Running;
@@ -530,6 +531,25 @@ impl Database {
         }
     }
 
+    /// Whether the database does what it is there for, for readiness probes. Cheap: some locks that
+    /// nobody holds for long, and where nobody changes the database a system call for each file.
+    pub fn health(&self) -> Health {
+        let graph = self.graph();
+        let changes = match &self.inner.writer {
+            Some(writer) => writer.health(),
+            // There is no keeper to look.
+            None => {
+                graph.look();
+                ChangeHealth::NotOffered
+            }
+        };
+        let damage = graph.damage().or_else(|| self.inner.scrub.damage());
+        Health {
+            changes,
+            damage: damage.map(|damage| damage.to_string()),
+        }
+    }
+
     /// Waits until every block has been verified; the first damaged one is the error.
     pub fn wait_until_verified(&self) -> Result<(), ViewError> {
         self.inner.scrub.wait()
@@ -596,6 +616,44 @@ impl Graph {
         })
     }
 
+    /// Damage of files that came after their blocks had been verified: then what was read of this graph
+    /// may have been zeros. One load where no file of this process has been damaged so; otherwise it asks
+    /// every file.
+    pub fn damage(&self) -> Option<ViewError> {
+        if memory::fault_count() == 0 {
+            return None;
+        }
+        let of_dictionary = || {
+            let files = self.dictionary.base().files();
+            let damage = files.into_iter().find_map(|file| file.damage())?;
+            Some(ViewError::Inconsistent {
+                file: damage.file.to_string(),
+                what: damage.to_string(),
+            })
+        };
+        self.snapshot.damage().or_else(of_dictionary)
+    }
+
+    /// An error where there is such damage: for whoever has read all that it needs, before it says
+    /// that its answer is whole.
+    pub(crate) fn sound(&self) -> Result<(), QueryError> {
+        match self.damage() {
+            None => Ok(()),
+            Some(damage) => Err(QueryError::from(damage).with_hint(
+                "restore the file or a backup and open the store again; `somersault check` names \
+                 all that is wrong",
+            )),
+        }
+    }
+
+    /// Looks whether a file has become shorter than it was. One system call a file.
+    pub(crate) fn look(&self) {
+        self.snapshot.look();
+        for file in self.dictionary.base().files() {
+            file.region().is_shortened();
+        }
+    }
+
     /// Verifies every block of every file.
     pub fn verify(&self) -> Result<(), ViewError> {
         self.snapshot.verify_all()?;
@@ -621,6 +679,12 @@ impl Scrub {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         *outcome = Some(damage.map_or(Ok(()), Err));
         self.done.notify_all();
+    }
+
+    /// What was found so far.
+    fn damage(&self) -> Option<ViewError> {
+        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.clone()?.err()
     }
 
     fn wait(&self) -> Result<(), ViewError> {

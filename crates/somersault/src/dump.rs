@@ -68,7 +68,10 @@ pub(crate) fn part(
         }
         Ok(())
     })?;
-    Ok(total)
+    match graph.damage() {
+        Some(damage) => Err(damage.into()),
+        None => Ok(total),
+    }
 }
 
 /// Gives every quad to `take`.

@@ -4,6 +4,8 @@
 //! position and the hint. Rooms below have typed errors of their own; here they meet.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
 
 /// What sort of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +34,48 @@ pub enum Kind {
     NotFound,
     /// It asks for a graph to be made that is there, or for what is being done already.
     Conflict,
-    /// The store takes no changes any more: its log could not be written.
+    /// The store takes no changes until it is opened again: what its log holds is not known any more,
+    /// or the store was removed under it.
     ReadOnly,
+    /// The disk is full, or a quota is reached. The next attempt may succeed.
+    DiskFull,
+    /// The system refused a file or a folder for now: descriptors ran out, or a device failed once. The
+    /// next attempt may succeed.
+    Unavailable,
     /// Its answer cannot be written in a format that was asked for.
     Format,
     /// Whoever takes the answer failed to.
     Output,
     /// A bug of ours.
     Internal,
+}
+
+impl Kind {
+    /// What a failed call of the system amounts to.
+    pub fn of_io(error: &io::Error) -> Kind {
+        match error.kind() {
+            // A write that takes nothing has found no room.
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::WriteZero => {
+                Kind::DiskFull
+            }
+            ErrorKind::OutOfMemory => Kind::Memory,
+            ErrorKind::FileTooLarge => Kind::TooLong,
+            _ => Kind::Unavailable,
+        }
+    }
+
+    /// The same of the call in an error's chain of causes; `None` where no call failed.
+    pub(crate) fn of_cause(error: &(dyn std::error::Error + 'static)) -> Option<Kind> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            let shared = error.downcast_ref::<Arc<io::Error>>().map(|error| &**error);
+            if let Some(error) = error.downcast_ref::<io::Error>().or(shared) {
+                return Some(Kind::of_io(error));
+            }
+            cause = error.source();
+        }
+        None
+    }
 }
 
 /// A place in a query text, both counted from 1; columns in characters.
@@ -114,6 +150,22 @@ impl QueryError {
         }
     }
 
+    /// A failed call of the system somewhere below: its kind follows from the call's error, with what to
+    /// do about it. `otherwise`: where no call failed.
+    pub(crate) fn of_cause(
+        error: &(dyn std::error::Error + 'static),
+        otherwise: Kind,
+        message: impl fmt::Display,
+    ) -> QueryError {
+        let kind = Kind::of_cause(error).unwrap_or(otherwise);
+        let failure = QueryError::new(kind, message);
+        match kind {
+            Kind::DiskFull => failure.with_hint("make room on the disk, or ask for less"),
+            Kind::Unavailable => failure.with_hint("nothing was changed; try again"),
+            _ => failure,
+        }
+    }
+
     /// With what to do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: &'static str) -> QueryError {
@@ -145,3 +197,46 @@ impl fmt::Display for QueryError {
 }
 
 impl std::error::Error for QueryError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::parts::PartError;
+
+    #[test]
+    fn a_full_disk_is_no_lack_of_memory() {
+        let full = [
+            ErrorKind::StorageFull,
+            ErrorKind::QuotaExceeded,
+            ErrorKind::WriteZero,
+        ];
+        for kind in full {
+            assert_eq!(Kind::of_io(&kind.into()), Kind::DiskFull);
+        }
+        // ENOSPC, EMFILE, EIO, as systems number them.
+        let of_number = |number| Kind::of_io(&io::Error::from_raw_os_error(number));
+        assert_eq!(of_number(28), Kind::DiskFull);
+        assert_eq!(of_number(24), Kind::Unavailable);
+        assert_eq!(of_number(5), Kind::Unavailable);
+        assert_eq!(Kind::of_io(&ErrorKind::OutOfMemory.into()), Kind::Memory);
+    }
+
+    #[test]
+    fn the_cause_is_found_below_other_errors() {
+        let part = PartError {
+            file: "spill".to_owned(),
+            source: ErrorKind::StorageFull.into(),
+        };
+        let delta = store::delta::DeltaError::Part(part);
+        assert_eq!(Kind::of_cause(&delta), Some(Kind::DiskFull));
+        assert_eq!(QueryError::from(delta).kind, Kind::DiskFull);
+        let log = store::log::LogError::Io {
+            file: "log".into(),
+            source: Arc::new(ErrorKind::QuotaExceeded.into()),
+        };
+        assert_eq!(Kind::of_cause(&log), Some(Kind::DiskFull));
+        let error = QueryError::from(log);
+        assert!(error.hint.unwrap().contains("room"), "{error}");
+        assert_eq!(Kind::of_cause(&store::delta::DeltaError::Halted), None);
+    }
+}

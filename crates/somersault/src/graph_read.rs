@@ -117,6 +117,7 @@ impl GraphRead {
             Some(reason) => self.stopped(reason),
             None => failure(error),
         })?;
+        self.graph.sound()?;
         sink.finish().map_err(crate::answer::output)?;
         Ok(Finished {
             rows: triples,

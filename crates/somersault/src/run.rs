@@ -88,6 +88,8 @@ impl Query {
         let walked = catch_unwind(AssertUnwindSafe(|| {
             self.walk_unguarded(&self.graph, consume, end)
         }));
+        // Zeros may have been read in place of a file's bytes, whatever has come of them.
+        self.graph.sound()?;
         let answered = walked.map_err(|panic| panicked(&panic))??;
         self.answered = Some(answered);
         Ok(())

@@ -18,6 +18,6 @@ pub(crate) fn write_graph(
     let written = write_dictionary(&graph.dictionary, files, spilling, is_halted);
     written.map_err(|error| match error {
         DictionaryError::Halted => QueryError::new(Kind::Cancelled, "it was stopped"),
-        error => QueryError::new(Kind::Output, error),
+        error => QueryError::of_cause(&error, Kind::Output, &error),
     })
 }

@@ -14,6 +14,8 @@
 //!   the whole log, or the new one with a log of which it needs the end.
 //! - **Statistics** of what is published ([`planning`](super::planning)).
 //! - **In memory** a checkpoint becomes a new base in memory.
+//! - **Looks** whether the store is still where it was opened, and its files as long as they were
+//!   ([`Writer::look`]): a folder that was removed is noticed without a change, too.
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
@@ -36,7 +38,7 @@ use store::delta::dictionary::Spilling;
 use store::delta::merge::plan_merge;
 use store::delta::{Layer, merge};
 use store::directory::manifest::SNAPSHOT_COUNT;
-use store::directory::{self, begin_locked};
+use store::directory::{self, LostError, begin_locked};
 use store::load::BLANK_NODES_COUNT;
 use store::parts::MemoryParts;
 
@@ -52,6 +54,9 @@ const WORTH_SHARE: u64 = 32;
 /// to end.
 const PAUSE: Duration = Duration::from_secs(30);
 const RESTING: Duration = Duration::from_millis(100);
+/// How often the thread looks whether the store is still there: some 50 microseconds a look. Where
+/// nothing rings it looks every [`IDLE`].
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Memory in which a checkpoint sorts the dictionary's hashes.
 const SORT_BYTES: u64 = 256 << 20;
@@ -145,8 +150,13 @@ pub(crate) fn keep(writer: &Writer, pace: Pace) {
     let mut pause = IDLE;
     let mut failed: Option<Instant> = None;
     let mut rest = Rest::over();
+    let mut looked = Instant::now();
     while !writer.bell.is_closing() {
         let is_rung = writer.bell.wait(pause);
+        if looked.elapsed() >= LOOK {
+            writer.look();
+            looked = Instant::now();
+        }
         // Every commit rings: what failed is not tried again at each of them.
         if let Some(since) = failed
             && since.elapsed() < PAUSE
@@ -301,7 +311,9 @@ impl Writer {
         }
         // What is staged may have been merged with what is published already. A log that has failed
         // leaves what is published as it is.
-        let settled = self.settle(staged.graph.snapshot.number());
+        let fate = Arc::clone(&staged.fate);
+        let gone_on = self.go_on(&mut staged);
+        let settled = gone_on.and_then(|()| self.settle(staged.graph.snapshot.number(), &fate));
         let graph = self.published();
         let number = graph.snapshot.number();
         let mut layers = staged.graph.snapshot.layers().iter();
@@ -372,6 +384,9 @@ impl Writer {
         home: &Home,
         graph: &Graph,
     ) -> Result<(Snapshot, Dictionary), QueryError> {
+        let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
+        // What lies there now may be another store, which is not ours to write into.
+        home.lock.look(&*home.disk).map_err(lost)?;
         let generation = begin_locked(&*home.disk, &home.lock).map_err(failed)?;
         let spilling = Spilling::Above {
             limit_bytes: SORT_BYTES,
@@ -379,15 +394,16 @@ impl Writer {
             directory: generation.directory(),
         };
         write_graph(graph, &generation, spilling, &|| self.bell.is_closing())?;
+        // What was written may have been zeros in place of a file's bytes.
+        graph.sound()?;
+        home.lock.look(&*home.disk).map_err(lost)?;
         generation.commit(counts_of(graph)).map_err(failed)?;
         let opened = directory::open(&*home.disk, &home.location).map_err(failed)?;
         let (base, dictionary) = open_parts(&opened).map_err(|error: OpenError| failed(error))?;
         // Verified now, so that readers find trusted blocks; what was just written is in memory.
         base.verify_all()?;
         for file in dictionary.files() {
-            file.verify_all().map_err(|block| {
-                failed(format!("{}: block {} is damaged", block.file, block.block))
-            })?;
+            file.verify_all().map_err(failed)?;
         }
         Ok((base, dictionary))
     }
@@ -449,11 +465,9 @@ impl Drop for Thaw<'_> {
 }
 
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
-fn failed(error: impl std::fmt::Display) -> QueryError {
-    QueryError::new(
-        Kind::ReadOnly,
-        format!("no checkpoint could be made: {error}"),
-    )
+fn failed(error: impl std::error::Error + 'static) -> QueryError {
+    let message = format!("no checkpoint could be made: {error}");
+    QueryError::of_cause(&error, Kind::ReadOnly, message)
 }
 
 #[cfg(test)]

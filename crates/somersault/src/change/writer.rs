@@ -8,9 +8,16 @@
 //! | the keeper | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
 //!
 //! Invariant: commits are staged in the order of their numbers, which are their positions in the
-//! log, and published in that order, none before it is durable. A log that failed takes nothing
-//! more (`store::log`), so nothing is published that a crash could take back; the commits that were
-//! staged over what failed are answered with the same error.
+//! log, and published in that order, none before it is durable. So nothing is published that a crash could
+//! take back.
+//!
+//! **A write that fails** (a full disk) gives up every commit that is not durable: they are answered with
+//! the same error. Whoever has the turn next goes back to the last durable version and lets the log go on
+//! ([`Writer::go_on`]); numbers are then given again. A commit that still waits knows by its [`Fate`] that
+//! it was given up, however late it looks: the fate is sealed before the log goes on.
+//!
+//! **A sync that fails, and a store that was removed** end all changes until the store is opened again.
+//! [`Writer::look`] notices the second without a change, too.
 
 use super::draft::Draft;
 use super::keeper::Bell;
@@ -19,12 +26,13 @@ use super::turn::Turn;
 use super::update::Committed;
 use crate::database::Graph;
 use crate::error::{Kind, QueryError};
+use crate::health::ChangeHealth;
 use crate::stop::StopToken;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use store::delta::merge::{INLINE_QUADS, plan_merge};
 use store::delta::{DeltaError, Layer, merge};
@@ -40,12 +48,18 @@ pub(crate) struct Home {
     pub(crate) log: Box<dyn Log>,
 }
 
+/// What becomes of the commits that are staged until the next are given up: the last one that was
+/// durable then, and why the others are not.
+pub(crate) type Fate = OnceLock<(u64, LogError)>;
+
 /// What whoever has the turn works on.
 pub(crate) struct Staged {
     /// The newest version, perhaps not durable yet.
     pub(crate) graph: Arc<Graph>,
     /// Layers up to this commit are being written elsewhere and must not be merged with later ones.
     pub(crate) frozen: u64,
+    /// Of commits that are staged now.
+    pub(crate) fate: Arc<Fate>,
 }
 
 /// The writing side of a database.
@@ -59,6 +73,10 @@ pub(crate) struct Writer {
     /// `None` for a graph in memory, which is as durable as it will be.
     pub(crate) home: Option<Home>,
     pub(crate) bell: Bell,
+    /// The store is not where it was opened: said once, final.
+    lost: OnceLock<String>,
+    /// Why the last commit could not be kept, if it could not.
+    failing: Mutex<Option<String>>,
 }
 
 impl Writer {
@@ -66,12 +84,18 @@ impl Writer {
     pub(crate) fn new(published: Arc<RwLock<Arc<Graph>>>, home: Option<Home>) -> Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
         Writer {
-            turn: Turn::new(Staged { graph, frozen: 0 }),
+            turn: Turn::new(Staged {
+                graph,
+                frozen: 0,
+                fate: Arc::default(),
+            }),
             pending: Mutex::default(),
             published,
             advanced: Condvar::new(),
             home,
             bell: Bell::default(),
+            lost: OnceLock::new(),
+            failing: Mutex::default(),
         }
     }
 
@@ -83,6 +107,7 @@ impl Writer {
         work: &mut dyn FnMut(&mut Draft) -> Result<(), QueryError>,
     ) -> Result<Committed, QueryError> {
         let mut staged = self.turn.take(token)?;
+        self.go_on(&mut staged)?;
         let number = staged.graph.snapshot.number() + 1;
         let seed = RandomState::new().hash_one(number);
         let base = Arc::clone(&staged.graph);
@@ -100,14 +125,18 @@ impl Writer {
         let Some(graph) = drafted.graph else {
             // What the request has seen may not be durable yet, and its answer says that it is.
             committed.snapshot = staged.graph.snapshot.number();
+            let fate = Arc::clone(&staged.fate);
             drop(staged);
-            self.settle(committed.snapshot)?;
+            self.settle(committed.snapshot, &fate)?;
             return Ok(committed);
         };
         let graph = tidied(graph, staged.frozen)?;
+        // What the request has read may have been zeros in place of a file's bytes.
+        graph.sound()?;
         if let Some(home) = &self.home {
             let parts: Vec<&[u8]> = drafted.record.iter().map(Vec::as_slice).collect();
-            let position = home.log.append(&parts)?;
+            let appended = home.log.append(&parts);
+            let position = appended.map_err(|error| self.failed(home, error))?;
             assert!(
                 position == number,
                 "a commit's number is its place in the log"
@@ -115,24 +144,103 @@ impl Writer {
         }
         staged.graph = Arc::clone(&graph);
         self.lock_pending().push_back(graph);
+        let fate = Arc::clone(&staged.fate);
         drop(staged);
-        self.settle(number)?;
+        self.settle(number, &fate)?;
         self.bell.ring();
         committed.snapshot = number;
         Ok(committed)
     }
 
-    /// Waits until commit `number` is durable, and publishes all that are.
-    pub(super) fn settle(&self, number: u64) -> Result<(), QueryError> {
+    /// Waits until commit `number` is durable, and publishes all that are. `fate`: that of the commits
+    /// which were staged with it.
+    pub(super) fn settle(&self, number: u64, fate: &Fate) -> Result<(), QueryError> {
         let durable = match &self.home {
             Some(home) => {
-                home.log.sync(number)?;
+                let synced = home.log.sync(number);
+                // The log may have given the number to another commit by now.
+                if let Some((durable, cause)) = fate.get()
+                    && number > *durable
+                {
+                    return Err(self.failed(home, cause.clone()));
+                }
+                synced.map_err(|error| self.failed(home, error))?;
+                *self.lock_failing() = None;
                 home.log.durable()
             }
             None => number,
         };
         self.publish(durable);
         Ok(())
+    }
+
+    /// Goes back to the last durable version where commits were given up, and lets the log go on. An error
+    /// where nothing can be changed any more. The caller has the turn.
+    pub(super) fn go_on(&self, staged: &mut Staged) -> Result<(), QueryError> {
+        let Some(home) = &self.home else {
+            return Ok(());
+        };
+        if let Some(lost) = self.lost.get() {
+            return Err(QueryError::new(Kind::ReadOnly, lost));
+        }
+        let Some(cause) = home.log.given_up() else {
+            return Ok(());
+        };
+        let durable = home.log.durable();
+        // Before the log goes on: it will give the same numbers again.
+        let sealed = std::mem::take(&mut staged.fate).set((durable, cause));
+        assert!(sealed.is_ok(), "commits are given up once");
+        let mut pending = self.lock_pending();
+        pending.retain(|graph| graph.snapshot.number() <= durable);
+        let newest = pending.back().cloned();
+        staged.graph = newest.unwrap_or_else(|| self.published());
+        drop(pending);
+        let resumed = home.log.resume();
+        let next = resumed.map_err(|error| self.failed(home, error))?;
+        assert!(
+            next == staged.graph.snapshot.number() + 1,
+            "the last durable version is the newest that is left"
+        );
+        Ok(())
+    }
+
+    /// A failure of the log in the words for a change; noted for [`Writer::health`].
+    fn failed(&self, home: &Home, error: LogError) -> QueryError {
+        let mut failure = QueryError::from(error);
+        if home.log.refusal().is_some() {
+            failure.kind = Kind::ReadOnly;
+            failure.hint = None;
+        }
+        *self.lock_failing() = Some(failure.message.clone());
+        failure
+    }
+
+    /// Looks whether the store is where it was opened, and its files as long as they were. From then on
+    /// changes are refused, or queries that read what is cut. Some system calls, no bytes are read.
+    pub(crate) fn look(&self) {
+        self.published().look();
+        let Some(home) = &self.home else {
+            return;
+        };
+        if let Err(lost) = home.lock.look(&*home.disk) {
+            // Only the first is kept.
+            let _ = self.lost.set(lost.to_string());
+        }
+        // The log keeps what it finds.
+        drop(home.log.look());
+    }
+
+    /// Whether changes are taken, and if not, why. A few locks that nobody holds for long.
+    pub(crate) fn health(&self) -> ChangeHealth {
+        let refused = self.home.as_ref().and_then(|home| home.log.refusal());
+        let refused = refused.map(|cause| cause.to_string());
+        if let Some(cause) = self.lost.get().cloned().or(refused) {
+            return ChangeHealth::Refused(cause);
+        }
+        match self.lock_failing().clone() {
+            Some(cause) => ChangeHealth::Failing(cause),
+            None => ChangeHealth::Taken,
+        }
     }
 
     /// Publishes the newest of the pending versions that is durable.
@@ -214,6 +322,10 @@ impl Writer {
         self.home.as_ref().map(|home| home.log.figures())
     }
 
+    fn lock_failing(&self) -> MutexGuard<'_, Option<String>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_pending(&self) -> MutexGuard<'_, VecDeque<Arc<Graph>>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -268,17 +380,16 @@ impl Graph {
 
 impl From<LogError> for QueryError {
     fn from(error: LogError) -> QueryError {
-        QueryError::new(Kind::ReadOnly, error)
+        QueryError::of_cause(&error, Kind::ReadOnly, &error)
     }
 }
 
 impl From<DeltaError> for QueryError {
     fn from(error: DeltaError) -> QueryError {
-        let kind = match &error {
-            DeltaError::Part(_) => Kind::Memory,
-            DeltaError::View(_) => Kind::Damaged,
-            DeltaError::Halted => Kind::Cancelled,
-        };
-        QueryError::new(kind, error)
+        match &error {
+            DeltaError::Part(_) => QueryError::of_cause(&error, Kind::Memory, &error),
+            DeltaError::View(_) => QueryError::new(Kind::Damaged, error),
+            DeltaError::Halted => QueryError::new(Kind::Cancelled, error),
+        }
     }
 }

@@ -78,6 +78,7 @@ pub enum LoadError {
         /// The file's name within the store's directory.
         name: String,
         /// What the system said.
+        #[source]
         error: io::Error,
     },
     /// The number of distinct predicates exceeds what a store can number.
@@ -85,10 +86,10 @@ pub enum LoadError {
     TooManyPredicates(u32),
     /// A part of the store cannot be written.
     #[error("{0}")]
-    Part(PartError),
+    Part(#[source] PartError),
     /// A part of the dictionary cannot be written.
     #[error("{0}")]
-    Dictionary(rdf::dictionary::WriteError),
+    Dictionary(#[source] rdf::dictionary::WriteError),
     /// No new generation of the store can be begun or made current.
     #[error(transparent)]
     Begin(#[from] BeginError),
@@ -103,7 +104,7 @@ pub enum LoadError {
     OpenDictionary(#[from] rdf::dictionary::OpenError),
     /// Memory for the finished graph cannot be had.
     #[error("memory for the loaded graph: {0}")]
-    Memory(io::Error),
+    Memory(#[source] io::Error),
     /// The existing graph cannot be read.
     #[error("the existing store: {0}")]
     View(#[from] ViewError),

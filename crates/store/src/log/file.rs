@@ -598,6 +598,8 @@ impl Log for FileLog {
     fn sync(&self, position: u64) -> Result<(), LogError> {
         let mut state = self.lock();
         if position >= state.next {
+            // It may have been given up.
+            self.check(&state)?;
             let next = state.next;
             return Err(LogError::Ahead { position, next });
         }
@@ -635,8 +637,10 @@ impl Log for FileLog {
         Ok(state.next)
     }
 
-    fn has_given_up(&self) -> bool {
-        matches!(self.lock().failed, Some(Failure::GivenUp))
+    fn given_up(&self) -> Option<LogError> {
+        let state = self.lock();
+        let is_given_up = matches!(state.failed, Some(Failure::GivenUp));
+        state.given_up.1.clone().filter(|_| is_given_up)
     }
 
     fn refusal(&self) -> Option<Arc<str>> {

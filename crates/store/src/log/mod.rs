@@ -53,8 +53,8 @@ pub trait Log: Send + Sync {
     /// position that the next record will get; changes nothing where nothing was given up.
     fn resume(&self) -> Result<u64, LogError>;
 
-    /// Whether records were given up, so that [`Log::resume`] has to be called.
-    fn has_given_up(&self) -> bool;
+    /// Why records were given up, where [`Log::resume`] has not been called since.
+    fn given_up(&self) -> Option<LogError>;
 
     /// Why nothing can be appended until the log is opened again, if it is so.
     fn refusal(&self) -> Option<Arc<str>>;
