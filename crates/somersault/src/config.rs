@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 20] = [
+pub const KEYS: [(&str, &str, &str); 22] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -113,6 +113,16 @@ pub const KEYS: [(&str, &str, &str); 20] = [
         "server.body_max",
         "none",
         "largest document that is sent for a graph, decompressed",
+    ),
+    (
+        "server.shutdown_delay",
+        "0s",
+        "time at the end in which readiness says 503 and requests are still taken",
+    ),
+    (
+        "server.drain",
+        "5s",
+        "time at the end that running requests have to finish before they are cancelled",
     ),
     ("query.timeout", "30s", "time a query may take"),
     (
@@ -316,6 +326,8 @@ impl Layers {
                 };
                 list(text).iter().map(address).collect()
             })?,
+            shutdown_delay: self.duration("server.shutdown_delay")?,
+            drain: self.duration("server.drain")?,
             timeout: self.duration("query.timeout")?,
             max_snapshot_age: self.duration("store.max_snapshot_age")?,
             memory_pool_bytes: pool,
@@ -432,6 +444,11 @@ pub struct Config {
     pub connections: usize,
     /// Proxies that are believed when they say for whom they speak.
     pub proxies: Vec<IpAddr>,
+    /// Between the request to end and the end of listening: readiness says 503, so that whoever shares
+    /// out requests sends no more; those that come are answered.
+    pub shutdown_delay: Duration,
+    /// After that: how long running requests may go on before they are cancelled.
+    pub drain: Duration,
     /// Whether everybody who reaches the server may change the graph.
     pub allow_update: bool,
     /// Largest document for a graph, in bytes, decompressed; `None`: no limit.
@@ -632,183 +649,4 @@ fn edit_distance(left: &str, right: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MACHINE: Machine = Machine {
-        cores: 2,
-        free_memory_bytes: 10 << 30,
-    };
-
-    #[test]
-    fn defaults_follow_the_machine() {
-        let config = Layers::new().check(MACHINE).unwrap();
-        assert_eq!(config.memory_pool_bytes, 6 << 30);
-        assert_eq!(config.query_memory_bytes, (6 << 30) / 4);
-        assert_eq!(config.query_threads, 2);
-        assert_eq!(config.timeout, Duration::from_secs(30));
-    }
-
-    #[test]
-    fn a_query_may_not_take_more_than_the_pool() {
-        let mut layers = Layers::new();
-        let limit = "7GiB".to_owned();
-        layers
-            .add_flag("--memory-limit", "query.memory_limit", limit)
-            .unwrap();
-        assert_eq!(
-            layers.check(MACHINE).unwrap_err().to_string(),
-            "flag --memory-limit: `query.memory_limit` = 7.0 GiB is more than \
-             `query.memory_pool` = 6.0 GiB (default)"
-        );
-        let pool = "7GiB".to_owned();
-        layers
-            .add_flag("--pool", "query.memory_pool", pool)
-            .unwrap();
-        assert!(layers.check(MACHINE).is_ok());
-    }
-
-    #[test]
-    fn what_is_automatic_follows_the_memory_that_a_load_leaves() {
-        let before = Layers::new().check(MACHINE).unwrap();
-        let after = before.with_free_memory(5 << 30);
-        assert_eq!(after.memory_pool_bytes, (5 << 30) / 10 * 6);
-        assert_eq!(after.query_memory_bytes, after.memory_pool_bytes / 4);
-        assert_eq!(before.with_free_memory(20 << 30), before);
-
-        let mut layers = Layers::new();
-        layers
-            .add_file("f", "[query]\nmemory_limit = \"4GiB\"")
-            .unwrap();
-        let after = layers.check(MACHINE).unwrap().with_free_memory(5 << 30);
-        assert_eq!(after.query_memory_bytes, after.memory_pool_bytes);
-
-        layers
-            .add_file("f", "[query]\nmemory_pool = \"5GiB\"")
-            .unwrap();
-        let configured = layers.check(MACHINE).unwrap();
-        assert_eq!(configured.with_free_memory(1 << 30), configured);
-    }
-
-    #[test]
-    fn layers_override_in_order_and_say_so() {
-        let mut layers = Layers::new();
-        layers
-            .add_file("somersault.toml", "[query]\ntimeout = \"5s\"\nthreads = 3")
-            .unwrap();
-        let variable = ("SOMERSAULT_QUERY__TIMEOUT".to_owned(), "6s".to_owned());
-        layers
-            .add_environment([variable, ("PATH".to_owned(), "x".to_owned())])
-            .unwrap();
-        layers
-            .add_flag("--threads", "query.threads", "4".to_owned())
-            .unwrap();
-        let config = layers.check(MACHINE).unwrap();
-        assert_eq!(
-            (config.timeout, config.query_threads),
-            (Duration::from_secs(6), 4)
-        );
-        let shown = layers.show();
-        let timeout = shown
-            .iter()
-            .find(|(key, _, _)| *key == "query.timeout")
-            .unwrap();
-        assert_eq!(
-            timeout.2.to_string(),
-            "environment SOMERSAULT_QUERY__TIMEOUT"
-        );
-    }
-
-    #[test]
-    fn a_list_is_an_array_or_has_commas() {
-        let mut layers = Layers::new();
-        assert!(layers.check(MACHINE).unwrap().services.is_empty());
-        let file = "[service]\nallow = [\"https://a.example/\", \"https://b.example/x\"]";
-        layers.add_file("f", file).unwrap();
-        let both = ["https://a.example/", "https://b.example/x"];
-        assert_eq!(layers.check(MACHINE).unwrap().services, both);
-        let flag = "https://a.example/, https://b.example/x".to_owned();
-        layers
-            .add_flag("--allow-service", "service.allow", flag)
-            .unwrap();
-        assert_eq!(layers.check(MACHINE).unwrap().services, both);
-    }
-
-    #[test]
-    fn tokens_have_rights_and_are_not_shown() {
-        let secret = "0123456789abcdef";
-        for file in [
-            format!("[auth]\ntokens = [{{ token = \"{secret}\", rights = \"write\" }}]"),
-            format!("[[auth.tokens]]\ntoken = \"{secret}\"\nrights = \"write\""),
-            format!("[auth]\ntokens = [\"write:{secret}\"]"),
-        ] {
-            let mut layers = Layers::new();
-            layers.add_file("f", &file).unwrap();
-            let config = layers.check(MACHINE).unwrap();
-            assert_eq!(config.tokens.len(), 1, "{file}");
-            assert_eq!(config.tokens[0].right, Right::Write);
-            assert_eq!(config.tokens[0].secret, secret);
-            assert!(config.may_be_changed());
-            assert_eq!(config.anonymous, Some(Right::Read));
-            let shown = format!("{:?} {config:?}", layers.show());
-            assert!(!shown.contains(secret), "{shown}");
-        }
-        for bad in [
-            "write",
-            "write:short",
-            "all:0123456789abcdef",
-            "read:0123456789 bcdefg",
-        ] {
-            let mut layers = Layers::new();
-            let file = format!("[auth]\ntokens = [\"{bad}\"]");
-            layers.add_file("f", &file).unwrap();
-            let error = layers.check(MACHINE).unwrap_err().to_string();
-            let secret = bad.split(':').nth(1).unwrap_or("no such");
-            assert!(!error.contains(secret), "{error}");
-        }
-    }
-
-    #[test]
-    fn everybody_may_change_only_where_it_is_said() {
-        let config = Layers::new().check(MACHINE).unwrap();
-        assert!(!config.may_be_changed());
-        assert_eq!(config.anonymous, Some(Right::Read));
-        let mut layers = Layers::new();
-        layers
-            .add_flag("--allow-update", "server.allow_update", "true".to_owned())
-            .unwrap();
-        let config = layers.check(MACHINE).unwrap();
-        assert_eq!(config.anonymous, Some(Right::Write));
-        layers
-            .add_file("f", "[auth]\nanonymous = \"none\"")
-            .unwrap();
-        assert!(layers.check(MACHINE).is_err());
-    }
-
-    #[test]
-    fn an_unknown_key_names_the_nearest() {
-        let mut layers = Layers::new();
-        let error = layers
-            .add_file("somersault.toml", "[query]\ntimout = \"5s\"")
-            .unwrap_err();
-        let message = error.to_string();
-        assert_eq!(
-            message,
-            "file somersault.toml: unknown key `query.timout`; did you mean `query.timeout`?"
-        );
-        assert!(layers.add_file("f", "colour = 1").is_err());
-    }
-
-    #[test]
-    fn a_bad_value_names_its_origin() {
-        let mut layers = Layers::new();
-        layers
-            .add_flag("--timeout", "query.timeout", "30".to_owned())
-            .unwrap();
-        let message = layers.check(MACHINE).unwrap_err().to_string();
-        assert!(
-            message.starts_with("flag --timeout: `query.timeout` = `30`:"),
-            "{message}"
-        );
-    }
-}
+mod tests;
