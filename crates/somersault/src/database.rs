@@ -646,8 +646,9 @@ impl Graph {
         }
     }
 
-    /// Looks whether a file has become shorter than it was. One system call a file.
-    pub(crate) fn look(&self) {
+    /// Looks whether a file has become shorter than it was; then [`Graph::damage`] tells. One system call
+    /// a file. The keeper does it now and then, and [`Database::health`] where there is none.
+    pub fn look(&self) {
         self.snapshot.look();
         for file in self.dictionary.base().files() {
             file.region().is_shortened();

@@ -161,6 +161,16 @@ impl SimDisk {
         self.lock_state().syncs
     }
 
+    /// Bytes that all files hold.
+    pub fn used_bytes(&self) -> u64 {
+        self.lock_state().used_bytes
+    }
+
+    /// Whether there is a file or a directory of this name.
+    pub fn exists(&self, path: &Path) -> bool {
+        self.lock_state().names.contains_key(path)
+    }
+
     /// Whether the power has been cut.
     pub fn is_off(&self) -> bool {
         self.lock_state().is_off

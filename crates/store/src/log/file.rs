@@ -315,6 +315,10 @@ impl FileLog {
                 self.fail(state, LogError::io(path)(source))
             }
             Unwritten::Gone => {
+                // So that what was refused does not come back with a folder that was moved away.
+                if let Some(file) = &mut turn.file {
+                    let _ = file.cut(state.synced_end);
+                }
                 turn.is_done = true;
                 self.fail(state, LogError::Gone { file: path })
             }
