@@ -95,6 +95,7 @@ use crate::disk::Disk;
 use crate::log;
 use crate::parts::MemoryParts;
 use crate::snapshot::Snapshot;
+use crate::source::damaged;
 use existing::Existing;
 use pipeline::{Job, Outcome};
 use rdf::dictionary::Dictionary;
@@ -135,6 +136,9 @@ pub fn load_into(
         mut report,
         blank_nodes,
     } = pipeline::run(&job, sources)?;
+    if let Some((view, dictionary)) = &before {
+        undamaged(view, dictionary)?;
+    }
     let start = (watch.clock)();
     let mut counts = BTreeMap::from([
         ("quads".to_owned(), report.quads),
@@ -148,6 +152,20 @@ pub fn load_into(
         .phases
         .push((Phase::Commit, (watch.clock)().saturating_sub(start)));
     Ok(report)
+}
+
+/// An error where a file of the existing store was cut while it was read: what was made of it may be of
+/// zeros.
+fn undamaged(view: &Snapshot, dictionary: &Dictionary) -> Result<(), LoadError> {
+    let of_dictionary = || {
+        let mut files = dictionary.files().into_iter();
+        let block = files.find_map(|file| file.damage())?;
+        Some(*damaged(block))
+    };
+    match view.damage().or_else(of_dictionary) {
+        Some(damage) => Err(damage.into()),
+        None => Ok(()),
+    }
 }
 
 /// What the store holds, and the number of its last commit. A log whose records no generation holds

@@ -25,7 +25,9 @@ use super::scratch::{ScratchSpace, Spill};
 use super::source::Source;
 use super::stage::Stage;
 use crate::parts::PartFiles;
+use memory::Region;
 use rdf::PredicateId;
+use std::io::{self, ErrorKind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -198,6 +200,17 @@ fn read(
         let input = input.into_inner().unwrap_or_else(PoisonError::into_inner);
         (run, input.read_bytes())
     });
+    // Zeros were parsed in place of what is gone.
+    let is_cut = |map: &Option<Region>| {
+        map.as_ref()
+            .is_some_and(|map| map.is_shortened() || map.is_damaged())
+    };
+    if let Some(place) = maps.iter().position(is_cut) {
+        return Err(LoadError::Read {
+            name: names[place].clone(),
+            error: io::Error::new(ErrorKind::UnexpectedEof, "it was cut while it was read"),
+        });
+    }
     let results = ingest
         .results
         .into_inner()

@@ -158,6 +158,10 @@ impl<'l> Spill<'l> {
         let before = records.len();
         records.resize(before + part.len(), T::zeroed());
         bytemuck::cast_slice_mut(&mut records[before..]).copy_from_slice(bytes);
+        // Zeros were copied in place of what is gone.
+        if self.region()?.is_damaged() {
+            return Err(self.failed(&io::ErrorKind::UnexpectedEof.into()));
+        }
         Ok(())
     }
 

@@ -197,6 +197,17 @@ impl Mapped {
         }
     }
 
+    /// An error where the file was cut while it was read: what was found in it may be zeros, and taken
+    /// for the end of the log. A writer that meets a full disk cuts what nobody was told of.
+    fn intact(&self) -> Result<(), LogError> {
+        if self.region.is_damaged() || self.region.is_shortened() {
+            let what = "it was cut while it was read; try again";
+            let source = io::Error::new(io::ErrorKind::UnexpectedEof, what);
+            return Err(LogError::io(&self.path)(source));
+        }
+        Ok(())
+    }
+
     /// The file up to where it counts.
     fn bound(&self, end: Option<u64>) -> Result<&[u8], LogError> {
         let bytes = self.region.bytes();
@@ -327,6 +338,7 @@ fn walk(
             Err(fault) => break Some(fault),
         }
     };
+    mapped.intact()?;
     let (offset, next) = (records.offset, records.next);
     let is_good = match fault {
         None => true,
@@ -377,7 +389,11 @@ pub(super) fn replay(
         let bytes = mapped.bound(Some(kept.end))?;
         let mut records = Records::new(bytes, &mapped.head, from);
         loop {
-            let record = match records.step() {
+            let step = records.step();
+            if !matches!(step, Ok(Some(_))) {
+                mapped.intact()?;
+            }
+            let record = match step {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
                 Err(Fault::Damaged(what)) => return Err(mapped.damaged(records.offset, what)),
@@ -387,7 +403,7 @@ pub(super) fn replay(
                 }
             };
             if record.position >= until || each(record.position, &record.payload()).is_break() {
-                return Ok(());
+                return mapped.intact();
             }
         }
     }
