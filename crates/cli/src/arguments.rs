@@ -77,7 +77,7 @@ pub struct Located {
 }
 
 /// Flags that override the configuration of queries.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Limits {
     /// Time a query may take, with its unit [default: 30s]
     #[arg(long, value_name = "DURATION")]

@@ -9,6 +9,7 @@ mod exit;
 mod format;
 mod interrupt;
 mod printer;
+mod process;
 mod processor;
 mod progress;
 mod say;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     let outcome = processor::check().and_then(|()| {
         let arguments = Arguments::parse();
         log_to_standard_error();
+        process::prepare();
         run(arguments)
     });
     match outcome {

@@ -12,11 +12,8 @@ use std::path::Path;
 
 /// Runs `serve`.
 pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
-    let mut layers = settings::layers(file)?;
-    settings::add_limits(&mut layers, &flags.limits)?;
-    settings::add_bind(&mut layers, flags.bind.as_deref())?;
-    settings::add_allow_update(&mut layers, flags.allow_update)?;
-    let config = settings::check(&layers)?;
+    let config = reloading(&flags, file)();
+    let config = config.map_err(|message| Failure::new(Code::Configuration, message))?;
     if flags.location.is_some() && !flags.files.is_empty() && !config.may_be_changed() {
         let message = "serving a store does not change it, so no files can be loaded into it: add \
                        --allow-update, or load them before with `somersault load`";
@@ -25,6 +22,29 @@ pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
     let mut options = ServerOptions::from_config(&config);
     options.cross_origin = flags.cors;
     serve(options, move || opened(&flags, &config), |_| {})
+}
+
+/// Reads the configuration as it is now, each time it is called: the file, the environment, and the
+/// flags that the process was started with. An error says what is wrong, and changes nothing: what was
+/// read before stays in force. What is automatic is measured anew, so memory that the graph
+/// has taken since is not free any more.
+pub fn reloading(
+    flags: &Serve,
+    file: Option<&Path>,
+) -> impl Fn() -> Result<Config, String> + Send + 'static {
+    let file = file.map(Path::to_owned);
+    let (limits, bind, allow_update) =
+        (flags.limits.clone(), flags.bind.clone(), flags.allow_update);
+    move || {
+        let read = || {
+            let mut layers = settings::layers(file.as_deref())?;
+            settings::add_limits(&mut layers, &limits)?;
+            settings::add_bind(&mut layers, bind.as_deref())?;
+            settings::add_allow_update(&mut layers, allow_update)?;
+            settings::check(&layers)
+        };
+        read().map_err(|failure: Failure| failure.message)
+    }
 }
 
 /// What is to be served: for changing, where somebody may.
@@ -118,4 +138,73 @@ fn introduce(url: &str) {
         say!("       --data-urlencode 'query={query}'\n");
     }
     say!("Ctrl-C ends it.");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Verb};
+    use clap::Parser;
+    use std::fs;
+    use std::time::Duration;
+
+    fn flags(arguments: &[&str]) -> Serve {
+        let arguments = ["somersault", "serve", "-l", "store"]
+            .iter()
+            .chain(arguments);
+        match Arguments::parse_from(arguments).verb {
+            Verb::Serve(flags) => flags,
+            _ => panic!("another verb"),
+        }
+    }
+
+    #[test]
+    fn the_configuration_is_read_again_with_the_same_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("somersault.toml");
+        fs::write(&file, "[query]\ntimeout = \"5s\"\nthreads = 1").unwrap();
+        let flags = flags(&[
+            "--threads",
+            "3",
+            "--allow-update",
+            "--bind",
+            "127.0.0.1:7333",
+        ]);
+        let reload = reloading(&flags, Some(&file));
+        let before = reload().unwrap();
+        let seconds = Duration::from_secs;
+        assert_eq!((before.timeout, before.query_threads), (seconds(5), 3));
+        assert!(before.allow_update && before.bind.port() == 7333);
+        let changed = "[query]\ntimeout = \"6s\"\nthreads = 2\n[server]\ndrain = \"1s\"";
+        fs::write(&file, changed).unwrap();
+        let after = reload().unwrap();
+        assert_eq!((after.timeout, after.drain), (seconds(6), seconds(1)));
+        assert_eq!(after.query_threads, 3, "a flag is above the file");
+        assert!(after.allow_update);
+    }
+
+    #[test]
+    fn a_configuration_that_makes_no_sense_says_why_and_the_next_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("somersault.toml");
+        fs::write(&file, "").unwrap();
+        let reload = reloading(&flags(&[]), Some(&file));
+        assert!(reload().is_ok());
+        fs::write(&file, "[query]\ntimeout = \"5\"").unwrap();
+        let message = reload().unwrap_err();
+        assert!(
+            message.contains("somersault.toml: `query.timeout` = `5`"),
+            "{message}"
+        );
+        fs::write(&file, "[query]\ntimout = \"5s\"").unwrap();
+        assert!(
+            reload()
+                .unwrap_err()
+                .contains("did you mean `query.timeout`?")
+        );
+        fs::remove_file(&file).unwrap();
+        assert!(reload().unwrap_err().contains("somersault.toml"));
+        fs::write(&file, "[query]\ntimeout = \"7s\"").unwrap();
+        assert_eq!(reload().unwrap().timeout, Duration::from_secs(7));
+    }
 }
