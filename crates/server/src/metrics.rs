@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 21] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -68,6 +68,8 @@ impl Outcome {
         "internal",
         "conflict",
         "read_only",
+        "disk_full",
+        "unavailable",
     ];
 
     /// Place in [`Outcome::NAMES`].
@@ -93,6 +95,8 @@ impl Outcome {
                 Kind::Internal => 16,
                 Kind::Conflict => 17,
                 Kind::ReadOnly => 18,
+                Kind::DiskFull => 19,
+                Kind::Unavailable => 20,
             },
         }
     }

@@ -112,6 +112,8 @@ impl ServerOptions {
             timeout: config.timeout,
             update_timeout: config.update_timeout,
             proxies: config.proxies.clone(),
+            shutdown_delay: config.shutdown_delay,
+            grace: config.drain,
             access: Access::from_config(config),
             calls_out: !config.services.is_empty(),
             ..ServerOptions::default()

@@ -18,6 +18,7 @@ use crate::run::account::Accounts;
 use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
+use somersault::{ChangeHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -35,8 +36,6 @@ pub(crate) struct ServerState {
     pub changes: Gate,
     /// Which changes whose documents still arrive may.
     pub uploads: Gate,
-    /// Why the store takes no changes any more, once a change has met that.
-    pub read_only: Arc<OnceLock<String>>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
     /// Held while the store is compacted on request.
@@ -71,7 +70,6 @@ impl ServerState {
             admission,
             changes: updates,
             uploads,
-            read_only: Arc::default(),
             metrics: Arc::new(Metrics::new()),
             compacting: tokio::sync::Mutex::default(),
             last_request: AtomicU64::new(0),
@@ -121,11 +119,22 @@ impl ServerState {
         self.ending.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server takes queries, or why not.
-    pub fn readiness(&self) -> Result<(), Problem> {
+    /// Whether the server does what it was started for, with a remark, or why not.
+    pub fn readiness(&self) -> Result<Option<String>, Problem> {
         if self.ending.load(Ordering::Relaxed) {
             return Err(Problem::overloaded("the server is about to end"));
         }
-        self.engine().map(|_| ())
+        let Health { changes, damage } = self.engine()?.health();
+        if let Some(damage) = damage {
+            return Err(Problem::unsound(format!("the store is damaged: {damage}")));
+        }
+        match changes {
+            ChangeHealth::Taken => Ok(None),
+            ChangeHealth::NotOffered => Ok(Some("read-only: opened for reading".to_owned())),
+            ChangeHealth::Failing(why) => Ok(Some(format!("the last change failed: {why}"))),
+            ChangeHealth::Refused(why) => {
+                Err(Problem::unsound(format!("changes are refused: {why}")))
+            }
+        }
     }
 }

@@ -5,45 +5,50 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
 use crate::verbs::{load, open};
-use server::{Ended, OpeningError, ServeError, Server, ServerOptions, ended_by_signal};
+use server::{Ended, OpeningError, Reload, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
 use somersault::config::Config;
 use std::path::Path;
 
 /// Runs `serve`.
 pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
-    let config = reloading(&flags, file)();
-    let config = config.map_err(|message| Failure::new(Code::Configuration, message))?;
+    let read = reading(&flags, file);
+    let config = read()?;
     if flags.location.is_some() && !flags.files.is_empty() && !config.may_be_changed() {
         let message = "serving a store does not change it, so no files can be loaded into it: add \
                        --allow-update, or load them before with `somersault load`";
         return Err(Failure::new(Code::Usage, message));
     }
-    let mut options = ServerOptions::from_config(&config);
-    options.cross_origin = flags.cors;
-    serve(options, move || opened(&flags, &config), |_| {})
+    let cors = flags.cors;
+    let options = move |config: &Config| ServerOptions {
+        cross_origin: cors,
+        ..ServerOptions::from_config(config)
+    };
+    let now = options(&config);
+    let reload: Reload = Box::new(move || match read() {
+        Ok(config) => Ok(options(&config)),
+        Err(failure) => Err(failure.message),
+    });
+    serve(now, Some(reload), move || opened(&flags, &config), |_| {})
 }
 
 /// Reads the configuration as it is now, each time it is called: the file, the environment, and the
 /// flags that the process was started with. An error says what is wrong, and changes nothing: what was
 /// read before stays in force. What is automatic is measured anew, so memory that the graph
 /// has taken since is not free any more.
-pub fn reloading(
+fn reading(
     flags: &Serve,
     file: Option<&Path>,
-) -> impl Fn() -> Result<Config, String> + Send + 'static {
+) -> impl Fn() -> Result<Config, Failure> + Send + Sync + 'static {
     let file = file.map(Path::to_owned);
     let (limits, bind, allow_update) =
         (flags.limits.clone(), flags.bind.clone(), flags.allow_update);
     move || {
-        let read = || {
-            let mut layers = settings::layers(file.as_deref())?;
-            settings::add_limits(&mut layers, &limits)?;
-            settings::add_bind(&mut layers, bind.as_deref())?;
-            settings::add_allow_update(&mut layers, allow_update)?;
-            settings::check(&layers)
-        };
-        read().map_err(|failure: Failure| failure.message)
+        let mut layers = settings::layers(file.as_deref())?;
+        settings::add_limits(&mut layers, &limits)?;
+        settings::add_bind(&mut layers, bind.as_deref())?;
+        settings::add_allow_update(&mut layers, allow_update)?;
+        settings::check(&layers)
     }
 }
 
@@ -70,17 +75,21 @@ pub fn demo(flags: &Demo, file: Option<&Path>) -> Outcome {
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
     let config = settings::check(&layers)?;
     let options = ServerOptions::from_config(&config);
-    serve(options, move || open::demo(&config), introduce)
+    serve(options, None, move || open::demo(&config), introduce)
 }
 
 /// Takes the address first, so that a port in use is said at once, and answers probes while what is
 /// served is opened.
 fn serve(
     options: ServerOptions,
+    reload: Option<Reload>,
     open: impl FnOnce() -> Result<Database, Failure> + Send + 'static,
     ready: impl FnOnce(&str) + Send + 'static,
 ) -> Outcome {
-    let server = Server::bind(options).map_err(failure)?;
+    let mut server = Server::bind(options).map_err(failure)?;
+    if let Some(reload) = reload {
+        server = server.reloading(reload);
+    }
     let url = format!("http://{}", server.address());
     let opened = move || {
         say!("somersault {} listens on {url}", env!("CARGO_PKG_VERSION"));
@@ -170,7 +179,7 @@ mod tests {
             "--bind",
             "127.0.0.1:7333",
         ]);
-        let reload = reloading(&flags, Some(&file));
+        let reload = reading(&flags, Some(&file));
         let before = reload().unwrap();
         let seconds = Duration::from_secs;
         assert_eq!((before.timeout, before.query_threads), (seconds(5), 3));
@@ -188,10 +197,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("somersault.toml");
         fs::write(&file, "").unwrap();
-        let reload = reloading(&flags(&[]), Some(&file));
+        let reload = reading(&flags(&[]), Some(&file));
         assert!(reload().is_ok());
         fs::write(&file, "[query]\ntimeout = \"5\"").unwrap();
-        let message = reload().unwrap_err();
+        let message = reload().unwrap_err().message;
         assert!(
             message.contains("somersault.toml: `query.timeout` = `5`"),
             "{message}"
@@ -200,10 +209,11 @@ mod tests {
         assert!(
             reload()
                 .unwrap_err()
+                .message
                 .contains("did you mean `query.timeout`?")
         );
         fs::remove_file(&file).unwrap();
-        assert!(reload().unwrap_err().contains("somersault.toml"));
+        assert!(reload().unwrap_err().message.contains("somersault.toml"));
         fs::write(&file, "[query]\ntimeout = \"7s\"").unwrap();
         assert_eq!(reload().unwrap().timeout, Duration::from_secs(7));
     }

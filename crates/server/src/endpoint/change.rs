@@ -95,7 +95,6 @@ async fn carry_out(
         slot: cancel.slot(),
         _place: Arc::clone(&place),
         metrics: Arc::clone(&server.metrics),
-        read_only: Arc::clone(&server.read_only),
         arrived,
         request_id: request_id.to_owned(),
     };

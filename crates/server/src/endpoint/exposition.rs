@@ -9,6 +9,7 @@ use crate::state::ServerState;
 use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
+use somersault::ChangeHealth;
 use somersault::config::Right;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ fn to_text(server: &ServerState) -> String {
     write_gates(&mut page, server);
     if let Ok(engine) = server.engine() {
         write_engine(&mut page, engine.as_ref());
-        write_changes(&mut page, engine.as_ref(), server.read_only.get().is_some());
+        write_changes(&mut page, engine.as_ref());
     }
     page.text
 }
@@ -160,9 +161,15 @@ fn write_gates(page: &mut Page, server: &ServerState) {
 }
 
 /// What changes have cost and hold; nothing where the database is for reading only.
-fn write_changes(page: &mut Page, engine: &dyn Engine, has_failed: bool) {
+fn write_changes(page: &mut Page, engine: &dyn Engine) {
+    let health = engine.health();
+    let help = "Whether nothing of the store is known to be damaged or lost.";
+    page.single("store_sound", "gauge", help, u8::from(health.is_sound()));
     let help = "Whether the database takes changes.";
-    let is_writable = engine.is_writable() && !has_failed;
+    let is_writable = matches!(
+        health.changes,
+        ChangeHealth::Taken | ChangeHealth::Failing(_)
+    );
     page.single("writable", "gauge", help, u8::from(is_writable));
     let Some(figures) = engine.change_figures() else {
         return;

@@ -120,23 +120,14 @@ async fn alive(method: Method) -> Response<Body> {
 
 async fn prepared(State(server): State<Arc<ServerState>>, method: Method) -> Response<Body> {
     reading(&method, || {
+        let ready = |remark: Option<String>| match remark {
+            Some(remark) => text(PLAIN, format!("ready\n{remark}\n")),
+            None => text(PLAIN, "ready\n"),
+        };
         server
             .readiness()
-            .map_or_else(Problem::into_response, |()| {
-                text(PLAIN, prepared_text(&server))
-            })
+            .map_or_else(Problem::into_response, ready)
     })
-}
-
-/// It answers queries; whether it takes changes is said too, because a balancer of reads need not
-/// mind.
-fn prepared_text(server: &ServerState) -> String {
-    let is_writable = server.engine().is_ok_and(|engine| engine.is_writable());
-    match (server.read_only.get(), is_writable) {
-        (Some(why), _) => format!("ready\nread-only: {why}\n"),
-        (None, false) => "ready\nread-only: opened for reading\n".to_owned(),
-        (None, true) => "ready\n".to_owned(),
-    }
 }
 
 async fn nowhere(address: Uri) -> Response<Body> {

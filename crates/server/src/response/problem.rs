@@ -175,6 +175,14 @@ impl Problem {
         .retry_after("1")
     }
 
+    /// 503: the store does not do what it is there for, and will not until somebody does something.
+    pub fn unsound(detail: String) -> Problem {
+        let title = "The store is not sound";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unsound", title, detail).with_hint(
+            "run `somersault check` on it; it has to be repaired, or restored, and opened again",
+        )
+    }
+
     /// 503: the database is being opened.
     pub fn starting() -> Problem {
         Problem::new(
@@ -196,7 +204,7 @@ impl Problem {
         problem.0.unit = error.unit.map(Unit::as_str);
         problem.0.hint = error.hint;
         match error.kind {
-            Kind::Cancelled | Kind::Remote => problem.retry_after("1"),
+            Kind::Cancelled | Kind::Remote | Kind::Unavailable => problem.retry_after("1"),
             Kind::Damaged => problem.retry_after("60"),
             _ => problem,
         }
@@ -321,6 +329,12 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             S::SERVICE_UNAVAILABLE,
             "read-only",
             "The store takes no changes",
+        ),
+        Kind::DiskFull => (S::INSUFFICIENT_STORAGE, "disk-full", "The disk is full"),
+        Kind::Unavailable => (
+            S::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "The system refused a file for now",
         ),
         Kind::Format => (S::NOT_ACCEPTABLE, "not-acceptable", "No acceptable format"),
         Kind::Output | Kind::Internal => (

@@ -14,7 +14,7 @@ use somersault::stop::StopToken;
 use somersault::{Documents, Kind, QueryError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The change's name, once it has one, and what has come of it.
@@ -109,7 +109,6 @@ pub(crate) struct ChangeTask<S> {
     /// Given back at the end.
     pub _place: Arc<Place>,
     pub metrics: Arc<Metrics>,
-    pub read_only: Arc<OnceLock<String>>,
     pub arrived: Instant,
     pub request_id: String,
 }
@@ -151,11 +150,6 @@ impl<S: Fn() -> bool> ChangeTask<S> {
             Err(error) => Outcome::Failed(error.kind),
         };
         self.metrics.change_ended(outcome, elapsed);
-        if let Err(error) = result
-            && error.kind == Kind::ReadOnly
-        {
-            self.read_only.get_or_init(|| error.message.clone());
-        }
         if let Ok(changed) = result {
             self.metrics.changed(changed.inserted, changed.deleted);
         }

@@ -11,7 +11,7 @@ use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, Kind,
+    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, Health, Kind,
     PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate, UpdateRequest,
     WriteMode,
 };
@@ -113,6 +113,10 @@ impl Engine for Database {
 
     fn graphs(&self, max: u64) -> Option<Vec<String>> {
         dump::names(&self.graph(), max).ok().flatten()
+    }
+
+    fn health(&self) -> Health {
+        Database::health(self)
     }
 
     fn is_writable(&self) -> bool {

@@ -10,7 +10,7 @@ use somersault::budget::Pool;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
-use somersault::{AnswerKind, ChangeFigures, Documents, PlanFigures, QueryError};
+use somersault::{AnswerKind, ChangeFigures, Documents, Health, PlanFigures, QueryError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn contents(&self) -> Contents;
     /// The names of the named graphs; `None` where there are more than `max`, or they cannot be read.
     fn graphs(&self, max: u64) -> Option<Vec<String>>;
+    /// Whether it does what it is there for.
+    fn health(&self) -> Health;
     /// Whether it was opened for changing.
     fn is_writable(&self) -> bool;
     /// Gets a change ready, which from then on is in the list of [`Engine::running`].

@@ -27,11 +27,12 @@ use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, QueryId, Running};
 use somersault::stop::{Pace, StopReason, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Documents, GraphTarget, Kind, Position, QueryError, Unit,
+    AnswerKind, ChangeFigures, ChangeHealth, Documents, GraphTarget, Health, Kind, Position,
+    QueryError, Unit,
 };
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Memory of all queries.
@@ -40,6 +41,8 @@ pub const POOL_BYTES: u64 = 1 << 28;
 pub struct ScriptedEngine {
     /// What requests draw on.
     pub pool: Arc<Pool>,
+    /// Why changes are refused for good, once one was.
+    pub refused: Arc<Mutex<Option<String>>>,
     running: Running,
     /// Rows that all queries have got rid of so far.
     pub rows: Arc<AtomicU64>,
@@ -53,6 +56,7 @@ impl Default for ScriptedEngine {
     fn default() -> ScriptedEngine {
         ScriptedEngine {
             pool: Pool::new(POOL_BYTES),
+            refused: Arc::default(),
             running: Running::default(),
             rows: Arc::default(),
             is_closed: AtomicBool::default(),
@@ -105,6 +109,19 @@ impl Engine for ScriptedEngine {
         7 + self.commits.load(Ordering::SeqCst)
     }
 
+    fn health(&self) -> Health {
+        let refused = self.refused.lock().unwrap();
+        let changes = match &*refused {
+            Some(why) => ChangeHealth::Refused(why.clone()),
+            None if !self.is_writable() => ChangeHealth::NotOffered,
+            None => ChangeHealth::Taken,
+        };
+        Health {
+            changes,
+            damage: None,
+        }
+    }
+
     fn is_writable(&self) -> bool {
         !self.is_closed.load(Ordering::SeqCst)
     }
@@ -130,6 +147,7 @@ impl Engine for ScriptedEngine {
             text,
             token,
             commits: Arc::clone(&self.commits),
+            refused: Arc::clone(&self.refused),
         }))
     }
 
@@ -170,6 +188,7 @@ struct ScriptedChange {
     entry: Entry,
     token: StopToken,
     commits: Arc<AtomicU64>,
+    refused: Arc<Mutex<Option<String>>>,
 }
 
 impl ChangeJob for ScriptedChange {
@@ -200,7 +219,13 @@ impl ChangeJob for ScriptedChange {
                     argument.parse().ok().map(Duration::from_millis),
                 )?,
                 "spin" => sleep(&self.token, None)?,
-                "fail" => return Err(failure(argument)),
+                "fail" => {
+                    let error = failure(argument);
+                    if error.kind == Kind::ReadOnly {
+                        *self.refused.lock().unwrap() = Some(error.message.clone());
+                    }
+                    return Err(error);
+                }
                 "panic" => panic!("an operation met something"),
                 _ => {}
             }
