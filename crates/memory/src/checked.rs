@@ -53,7 +53,9 @@ impl std::fmt::Display for Damage {
             Damage::Unreadable(kind) => write!(f, "it cannot be read: {kind}"),
             Damage::Beyond => f.write_str("it is beyond the end of the file"),
             Damage::Length => f.write_str("the file's length does not fit its checksums"),
-            Damage::Gone => f.write_str("it was there, and is gone"),
+            Damage::Gone => {
+                f.write_str("bytes that were there are gone: the file was cut, or its device fails")
+            }
         }
     }
 }

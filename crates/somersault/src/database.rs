@@ -535,13 +535,12 @@ impl Database {
     /// nobody holds for long, and where nobody changes the database a system call for each file.
     pub fn health(&self) -> Health {
         let graph = self.graph();
-        let changes = match &self.inner.writer {
-            Some(writer) => writer.health(),
+        let changes = if let Some(writer) = &self.inner.writer {
+            writer.health()
+        } else {
             // There is no keeper to look.
-            None => {
-                graph.look();
-                ChangeHealth::NotOffered
-            }
+            graph.look();
+            ChangeHealth::NotOffered
         };
         let damage = graph.damage().or_else(|| self.inner.scrub.damage());
         Health {
@@ -628,7 +627,7 @@ impl Graph {
             let damage = files.into_iter().find_map(|file| file.damage())?;
             Some(ViewError::Inconsistent {
                 file: damage.file.to_string(),
-                what: damage.to_string(),
+                what: damage.damage.to_string(),
             })
         };
         self.snapshot.damage().or_else(of_dictionary)

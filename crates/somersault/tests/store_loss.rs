@@ -2,6 +2,7 @@
 //! what goes on, and that nothing is acknowledged that the next start would not find.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
 
 use oxrdf::{Dataset, QuadRef};
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};

@@ -27,9 +27,7 @@ pub(crate) fn damaged(block: DamagedBlock) -> Fault {
         },
         Damage::Gone => ViewError::Inconsistent {
             file,
-            what:
-                "bytes that were there are gone: the file was cut or removed, or its device fails"
-                    .to_owned(),
+            what: block.damage.to_string(),
         },
         Damage::Beyond | Damage::Length => ViewError::Inconsistent {
             file,

@@ -309,7 +309,7 @@ impl FileLog {
     fn unwritten(&self, state: &mut State, mut turn: Turn<'_>, why: Unwritten) -> LogError {
         let path = self.path(state.begun.first);
         match why {
-            Unwritten::Write(source) => self.give_up(state, turn, LogError::io(path)(source)),
+            Unwritten::Write(source) => FileLog::give_up(state, turn, LogError::io(path)(source)),
             Unwritten::Sync(source) => {
                 turn.is_done = true;
                 self.fail(state, LogError::io(path)(source))
@@ -326,7 +326,7 @@ impl FileLog {
     }
 
     /// Gives up every record that is not durable, and ends the file at the last one that is.
-    fn give_up(&self, state: &mut State, mut turn: Turn<'_>, error: LogError) -> LogError {
+    fn give_up(state: &mut State, mut turn: Turn<'_>, error: LogError) -> LogError {
         let mut ended = std::mem::take(&mut state.begun);
         ended.end = state.synced_end;
         if let Some(mut file) = turn.file.take() {
