@@ -9,7 +9,10 @@
 //! - an entity's expanded value is at most 4 KiB, its name at most 128 bytes;
 //! - all uses together expand to at most 1 MiB and 16 times the bytes read. Namespace
 //!   abbreviations, what entities are for in RDF/XML, stay below 5 times;
-//! - elements nest at most [`NESTING_MAX`] deep.
+//! - elements nest at most [`NESTING_MAX`] deep;
+//! - what the library holds at once is at most [`TOKEN_BYTES_MAX`]: a tag with the text before it,
+//!   comments and character data in that text included, or a whole XML literal. A literal begins with a
+//!   tag whose `parseType` is neither `Resource` nor `Collection` (RDF/XML section 7.2.20).
 //!
 //! The tokens end where the library's XML reader (quick-xml) ends them, also in malformed input,
 //! so the two cannot be made to disagree about what is markup.
@@ -20,6 +23,12 @@ use std::collections::HashMap;
 
 /// How deep elements may nest.
 pub(super) const NESTING_MAX: u32 = 1000;
+
+/// Bytes that the library may have to hold at once. It copies them twice or three times.
+const TOKEN_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The attribute that makes an element's content a literal, in any namespace.
+const PARSE_TYPE: &[u8] = b"parseType";
 
 const DOCTYPE_BYTES_MAX: usize = 64 * 1024;
 const ENTITY_BYTES_MAX: u64 = 4096;
@@ -46,6 +55,55 @@ pub(super) struct XmlScan {
     entities: HashMap<String, u64>,
     /// The name after the last `&`, while it may still become a reference.
     reference: Option<Vec<u8>>,
+    /// Bytes read before what the library holds now.
+    token_start: u64,
+    parse_type: ParseType,
+    /// The depth of the element whose content is a literal.
+    literal: Option<u32>,
+}
+
+/// What a tag says of its element's content.
+#[derive(Default)]
+struct ParseType {
+    /// Bytes of the attribute's name that have been matched; all until its value begins.
+    matched: usize,
+    is_in_value: bool,
+    /// The beginning of its value, once there is one.
+    value: Option<Vec<u8>>,
+}
+
+impl ParseType {
+    /// Takes a byte of a tag; `quote` is the quote that it stands in, or that it opens or closes.
+    fn take(&mut self, byte: u8, quote: Option<u8>) {
+        match quote {
+            Some(quote) if self.is_in_value => {
+                let value = self.value.get_or_insert_default();
+                if byte == quote {
+                    self.is_in_value = false;
+                } else if value.len() <= b"Collection".len() {
+                    value.push(byte);
+                }
+            }
+            Some(_) => {
+                if self.matched == PARSE_TYPE.len() {
+                    self.is_in_value = true;
+                }
+                self.matched = 0;
+            }
+            None if self.matched == PARSE_TYPE.len() => {
+                if !byte.is_ascii_whitespace() && byte != b'=' {
+                    self.matched = 0;
+                }
+            }
+            None if byte == PARSE_TYPE[self.matched] => self.matched += 1,
+            None => self.matched = usize::from(byte == PARSE_TYPE[0]),
+        }
+    }
+
+    fn is_literal(&self) -> bool {
+        let value = self.value.as_deref();
+        value.is_some_and(|value| !matches!(value, b"Resource" | b"Collection"))
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -81,6 +139,13 @@ impl Scan for XmlScan {
             offset += 1;
         }
         self.read_bytes = start + bytes.len() as u64;
+        if self.read_bytes - self.token_start > TOKEN_BYTES_MAX {
+            let limit = TOKEN_BYTES_MAX >> 20;
+            return Err(Objection {
+                offset: bytes.len(),
+                message: format!("a text, tag or XML literal is longer than {limit} MiB"),
+            });
+        }
         Ok(())
     }
 }
@@ -92,7 +157,9 @@ impl XmlScan {
             State::Text if self.reference.is_none() => memchr2(b'<', b'&', bytes),
             State::Tag {
                 quote: Some(quote), ..
-            } if self.reference.is_none() => memchr2(quote, b'&', bytes),
+            } if self.reference.is_none() && !self.parse_type.is_in_value => {
+                memchr2(quote, b'&', bytes)
+            }
             _ => return 0,
         };
         found.unwrap_or(bytes.len())
@@ -148,6 +215,7 @@ impl XmlScan {
     fn after_open(&mut self, byte: u8) -> State {
         self.previous = 0;
         self.reference = None;
+        self.parse_type = ParseType::default();
         match byte {
             b'!' => State::Bang,
             b'?' => State::Instruction,
@@ -194,9 +262,18 @@ impl XmlScan {
                 self.close_tag(is_end)?;
                 return Ok(State::Text);
             }
-            (None, b'"' | b'\'') => Some(byte),
-            (Some(open), _) if open == byte => None,
-            (quote, _) => quote,
+            (None, b'"' | b'\'') => {
+                self.parse_type.take(byte, Some(byte));
+                Some(byte)
+            }
+            (Some(open), _) => {
+                self.parse_type.take(byte, Some(open));
+                (open != byte).then_some(open)
+            }
+            (None, _) => {
+                self.parse_type.take(byte, None);
+                None
+            }
         };
         self.previous = byte;
         Ok(State::Tag { is_end, quote })
@@ -210,6 +287,13 @@ impl XmlScan {
             if self.depth > NESTING_MAX {
                 return Err(format!("elements nest deeper than {NESTING_MAX} levels"));
             }
+            if self.literal.is_none() && self.parse_type.is_literal() {
+                self.literal = Some(self.depth);
+            }
+        }
+        self.literal = self.literal.filter(|depth| self.depth >= *depth);
+        if self.literal.is_none() {
+            self.token_start = self.read_bytes;
         }
         Ok(())
     }
@@ -326,6 +410,54 @@ mod tests {
             .feed(text.as_bytes())
             .err()
             .map(|objection| objection.message)
+    }
+
+    /// What a document says of which a piece of a MiB comes so many times.
+    fn message_of(before: &str, piece: &str, times: usize) -> Option<String> {
+        let mut scan = XmlScan::default();
+        let piece = piece.repeat((1 << 20) / piece.len());
+        let mut fed = scan.feed(before.as_bytes());
+        for _ in 0..times {
+            fed = fed.and_then(|()| scan.feed(piece.as_bytes()));
+        }
+        fed.err().map(|objection| objection.message)
+    }
+
+    #[test]
+    fn what_is_held_at_once_is_bounded() {
+        const LIMIT: usize = (TOKEN_BYTES_MAX >> 20) as usize;
+        for before in [
+            "<a><b>",
+            "<a><b c='",
+            "<a><b><!--",
+            "<a><b><![CDATA[",
+            "<a><?b ",
+        ] {
+            assert_eq!(message_of(before, "x", LIMIT - 1), None, "{before}");
+            let message = message_of(before, "x", LIMIT + 1).expect(before);
+            assert!(message.ends_with("is longer than 64 MiB"), "{message}");
+        }
+        let elements = "<c>x</c>";
+        for before in [
+            "<a><b>",
+            "<a><b r:parseType='Resource'>",
+            "<a><b x='parseType'>",
+        ] {
+            assert_eq!(message_of(before, elements, LIMIT + 1), None, "{before}");
+        }
+        let literals = [
+            "<a><b r:parseType='Literal'>",
+            "<a><b r:parseType = \"&l;\" x='Resource'>",
+            "<a><b parseTypeparseType='' parsparseType='L'><c>",
+        ];
+        for before in literals {
+            assert!(
+                message_of(before, elements, LIMIT + 1).is_some(),
+                "{before}"
+            );
+        }
+        let closed = "<a><b r:parseType='Literal'><c r:parseType='Literal'/><d></d></b>";
+        assert_eq!(message_of(closed, elements, LIMIT + 1), None);
     }
 
     fn bomb(levels: usize) -> String {
