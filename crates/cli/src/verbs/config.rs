@@ -6,6 +6,7 @@
 use crate::arguments::ConfigVerb;
 use crate::exit::Outcome;
 use crate::settings;
+use somersault::units::format_size;
 use std::io::Write;
 use std::path::Path;
 
@@ -18,6 +19,16 @@ pub fn run(verb: &ConfigVerb, file: Option<&Path>) -> Outcome {
         ConfigVerb::Show => {
             for (key, value, origin) in layers.show() {
                 writeln!(output, "{key:22} {value:18} # {origin}")?;
+            }
+            if config.is_pool_automatic
+                && let Some(free) = settings::free_memory()
+            {
+                let [pool, bytes] = [config.memory_pool_bytes, free.bytes].map(format_size);
+                let bound = free.bound;
+                writeln!(
+                    output,
+                    "# query.memory_pool is {pool} of the {bytes} that {bound} leaves"
+                )?;
             }
         }
         ConfigVerb::Check => writeln!(output, "sound: {}", config.summary())?,
