@@ -52,6 +52,26 @@ impl TermBuffer {
         TermBuffer::default()
     }
 
+    /// An empty batch with room for so many terms of so much text together.
+    pub fn with_capacity(terms: usize, text_bytes: usize) -> TermBuffer {
+        TermBuffer {
+            text: String::with_capacity(text_bytes),
+            terms: Vec::with_capacity(terms),
+            ..TermBuffer::default()
+        }
+    }
+
+    /// Bytes of a batch made with [`TermBuffer::with_capacity`].
+    pub const fn capacity_bytes(terms: usize, text_bytes: usize) -> usize {
+        terms * size_of::<Place>() + text_bytes
+    }
+
+    /// Gives memory back that no term takes.
+    pub fn shrink_to_fit(&mut self) {
+        self.text.shrink_to_fit();
+        self.terms.shrink_to_fit();
+    }
+
     /// Forgets the terms and keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();

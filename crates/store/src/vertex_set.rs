@@ -86,6 +86,14 @@ impl<'v> VertexSet<'v> {
         self.patches.iter().fold(length, patched)
     }
 
+    /// Bytes of the elements where the set owns them, for the accounting of a query's memory.
+    pub fn owned_bytes(&self) -> usize {
+        match &self.elements {
+            Elements::Owned(vertices) => vertices.capacity() * size_of::<VertexId>(),
+            Elements::Shared(_) | Elements::Index(_) | Elements::Rows(..) => 0,
+        }
+    }
+
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

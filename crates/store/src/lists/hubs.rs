@@ -41,6 +41,12 @@ pub(super) struct Hubs {
 }
 
 impl Hubs {
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let marks = self.hubs.iter().map(|hub| hub.marks.bytes());
+        marks.sum::<usize>() + self.hubs.capacity() * size_of::<Hub>()
+    }
+
     #[cfg(test)]
     pub(super) fn are_used(&self) -> bool {
         self.hubs.iter().any(|hub| hub.list.is_some())

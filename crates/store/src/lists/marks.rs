@@ -33,6 +33,11 @@ pub(super) struct Marks {
 }
 
 impl Marks {
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>() + self.touched.capacity() * size_of::<u16>()
+    }
+
     /// Marks the members of a list, which ascend, instead of those of the last one. Not of an empty one.
     pub(super) fn mark(&mut self, list: &Run<'_>) {
         let Run { codes, base, .. } = *list;

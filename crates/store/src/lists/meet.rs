@@ -69,6 +69,11 @@ pub struct Meeting {
 }
 
 impl Meeting {
+    /// Bytes of the marks, for the accounting of a query's memory: at most about a megabyte.
+    pub fn bytes(&self) -> usize {
+        self.marks.bytes() + self.hubs.bytes()
+    }
+
     /// Whether one of the lists is a hub's whose marks are kept; then what is common has been appended.
     #[inline]
     fn met_a_hub(&mut self, here: &Run<'_>, there: &Run<'_>, common: &mut Vec<VertexId>) -> bool {
