@@ -5,14 +5,16 @@
 //! W3C member submission of 2005-06-03, without its clause on reified statements). SPARQL 1.1 Query
 //! section 16.4 leaves the choice to the engine.
 //!
-//! Costs the edges given out; the visited set draws on the budget. Vertices come level by level, so
-//! no stack grows with the data.
+//! Costs the edges given out. Vertices come level by level, so no stack grows with the data; the set
+//! of those that were seen and the levels draw on the budget before they grow, and neither takes long
+//! to grow or to be freed.
 
 use crate::error::WalkError;
-use crate::limits::{Limits, Reservation};
+use crate::limits::Limits;
 use crate::prepare::Prepared;
 use crate::scope::{FixedScope, ResolvedScope};
-use hashbrown::HashSet;
+use crate::step::aggregate::paged::{Meter, Paged};
+use crate::step::path::visited::Visited;
 use query::plan::Scope;
 use rdf::{Direction, Tag, VertexId};
 use store::view::{GraphView, Progress, SegmentKey};
@@ -20,19 +22,47 @@ use store::{ListCursor, Lists};
 
 /// Edges given out together.
 const BATCH: usize = 1024;
-/// Bytes of a visited vertex: its cell, at a load of a half, and its place in the queue.
-const VISITED_BYTES: u64 = 32;
-
 /// Some edges: a column each of subjects, predicates and objects, of the same length.
 pub type Edges = [Vec<VertexId>; 3];
 
-/// Shows `each` the edges of the descriptions of `seeds`, every edge once. Seeds may hold equal
-/// vertices, unbound cells and query-local ids, which have no edges.
+/// The vertices to be described, each once, and those that were met since.
+pub struct Seeds<'a> {
+    visited: Visited,
+    /// The vertices whose edges are still to be given.
+    next: Paged<VertexId>,
+    meter: Meter<'a>,
+}
+
+impl<'a> Seeds<'a> {
+    /// None yet.
+    pub fn new(limits: Limits<'a>) -> Seeds<'a> {
+        Seeds {
+            visited: Visited::new(),
+            next: Paged::default(),
+            meter: Meter::new(limits),
+        }
+    }
+
+    /// Adds the vertices of a column. Unbound cells and query-local ids have no edges and are left out.
+    pub fn add(&mut self, column: &[VertexId]) -> Result<(), WalkError> {
+        column.iter().try_for_each(|&vertex| self.visit(vertex))
+    }
+
+    fn visit(&mut self, vertex: VertexId) -> Result<(), WalkError> {
+        let is_stored = !vertex.is_unbound() && !vertex.has_tag(Tag::QueryLocal);
+        if is_stored && self.visited.insert(vertex, &mut self.meter)? {
+            self.next.push(vertex, &mut self.meter)?;
+        }
+        Ok(())
+    }
+}
+
+/// Shows `each` the edges of the descriptions of `seeds`, every edge once.
 pub fn describe<V: GraphView>(
     prepared: &Prepared<'_>,
     view: &V,
     limits: Limits<'_>,
-    seeds: &[VertexId],
+    seeds: &mut Seeds<'_>,
     each: &mut dyn FnMut(&Edges) -> Result<(), WalkError>,
 ) -> Result<(), WalkError> {
     let ResolvedScope::Fixed(scope) = prepared.dataset().resolve(Scope::Default, &[]) else {
@@ -43,18 +73,15 @@ pub fn describe<V: GraphView>(
         view,
         limits,
         scope,
-        visited: HashSet::new(),
-        reservation: Reservation::new(limits),
-        next: Vec::new(),
+        seeds,
         edges: Edges::default(),
     };
-    for &seed in seeds {
-        search.visit(seed)?;
-    }
-    while !search.next.is_empty() {
-        for vertex in std::mem::take(&mut search.next) {
-            search.vertex(vertex, each)?;
+    while search.seeds.next.len() > 0 {
+        let level = std::mem::take(&mut search.seeds.next);
+        for place in 0..level.len() {
+            search.vertex(*level.get(place), each)?;
         }
+        search.seeds.meter.shrink(level.bytes());
     }
     if !search.edges[0].is_empty() {
         each(&search.edges)?;
@@ -62,29 +89,16 @@ pub fn describe<V: GraphView>(
     Ok(())
 }
 
-struct Search<'s, 'a, V> {
+struct Search<'s, 'a, 'b, V> {
     prepared: &'s Prepared<'a>,
     view: &'s V,
     limits: Limits<'s>,
     scope: FixedScope,
-    visited: HashSet<VertexId>,
-    reservation: Reservation<'s>,
-    /// The next level.
-    next: Vec<VertexId>,
+    seeds: &'s mut Seeds<'b>,
     edges: Edges,
 }
 
-impl<V: GraphView> Search<'_, '_, V> {
-    fn visit(&mut self, vertex: VertexId) -> Result<(), WalkError> {
-        let is_stored = !vertex.is_unbound() && !vertex.has_tag(Tag::QueryLocal);
-        if is_stored && self.visited.insert(vertex) {
-            self.reservation
-                .cover(self.visited.len() as u64 * VISITED_BYTES)?;
-            self.next.push(vertex);
-        }
-        Ok(())
-    }
-
+impl<V: GraphView> Search<'_, '_, '_, V> {
     fn vertex(
         &mut self,
         vertex: VertexId,
@@ -119,7 +133,7 @@ impl<V: GraphView> Search<'_, '_, V> {
                 for at in from..found {
                     let object = self.edges[2][at];
                     if object.has_tag(Tag::Blank) {
-                        self.visit(object)?;
+                        self.seeds.visit(object)?;
                     }
                 }
                 if found >= BATCH {

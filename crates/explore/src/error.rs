@@ -4,7 +4,7 @@
 //! every reservation of its memory budget. An error *value* of an expression (SPARQL 1.1 Query
 //! section 17.2) is no [`WalkError`]; it is data.
 
-use crate::limits::StopReason;
+use crate::limits::{MemoryExceeded, StopReason};
 use rdf::LexiconError;
 use store::view::ViewError;
 
@@ -70,4 +70,13 @@ pub enum WalkError {
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,
+}
+
+impl From<MemoryExceeded> for WalkError {
+    fn from(refused: MemoryExceeded) -> WalkError {
+        WalkError::OutOfMemory {
+            limit_bytes: refused.limit_bytes,
+            used_bytes: refused.used_bytes,
+        }
+    }
 }

@@ -105,10 +105,12 @@ pub(crate) struct Reservation<'a> {
 impl<'a> Reservation<'a> {
     /// Nothing reserved yet.
     pub(crate) fn new(limits: Limits<'a>) -> Reservation<'a> {
-        Reservation {
-            memory: limits.memory,
-            bytes: 0,
-        }
+        Reservation::of(limits.memory)
+    }
+
+    /// The same of a budget.
+    pub(crate) fn of(memory: &'a dyn MemoryBudget) -> Reservation<'a> {
+        Reservation { memory, bytes: 0 }
     }
 
     /// Makes the reservation at least `bytes` large.
@@ -116,12 +118,7 @@ impl<'a> Reservation<'a> {
         if bytes <= self.bytes {
             return Ok(());
         }
-        self.memory
-            .try_reserve(bytes - self.bytes)
-            .map_err(|refused| WalkError::OutOfMemory {
-                limit_bytes: refused.limit_bytes,
-                used_bytes: refused.used_bytes,
-            })?;
+        self.memory.try_reserve(bytes - self.bytes)?;
         self.bytes = bytes;
         Ok(())
     }
@@ -144,6 +141,19 @@ impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Bytes of a hash table of `hashbrown` that was asked for room for so many items: buckets are a power
+/// of two of which seven eighths may be used, with a byte of control each.
+pub(crate) fn table_bytes<T>(items: usize) -> u64 {
+    if items == 0 {
+        return 0;
+    }
+    let buckets = match items {
+        few @ ..8 => few + 1,
+        many => many * 8 / 7,
+    };
+    (buckets.next_power_of_two().max(4) * (size_of::<T>() + 1) + 16) as u64
 }
 
 /// Counts work within a chunk and looks at the clock now and then.

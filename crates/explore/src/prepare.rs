@@ -33,6 +33,7 @@ use crate::step::order::OrderPolicy;
 use crate::step::slice::SlicePolicy;
 use query::plan::{Action, Form, Plan, Slot, Step};
 use rdf::{Lexicon, VertexId};
+use std::cell::Cell;
 use std::ops::Range;
 use store::view::GraphView;
 
@@ -50,7 +51,7 @@ pub struct Prepared<'a> {
     /// Columns of all chunks of all blocks.
     cells: usize,
     /// Sets that the steps own, not borrow.
-    _reservation: Reservation<'a>,
+    _reservations: [Reservation<'a>; 2],
 }
 
 /// A step's policy and columns.
@@ -77,15 +78,19 @@ pub fn prepare<'a, V: GraphView>(
         "one id for each constant"
     );
     let locals = LocalTerms::new(limits);
-    let resolve = |(term, id): (&oxrdf::Term, &Option<VertexId>)| match id {
-        Some(id) => Ok(*id),
-        None => locals.id_of(term.as_ref()),
-    };
-    let mut ids = Vec::with_capacity(constants.len());
-    for constant in plan.constants.iter().zip(constants) {
-        ids.push(resolve(constant)?);
-    }
+    let mut constant_bytes = Reservation::new(limits);
+    constant_bytes.cover((constants.len() * 2 * size_of::<VertexId>()) as u64)?;
+    let missing = plan.constants.iter().zip(constants);
+    let missing = missing.filter_map(|(term, id)| id.is_none().then_some(term.as_ref()));
+    let mut own = Vec::new();
+    locals.ids_of(missing, &mut own)?;
+    let mut own = own.into_iter();
+    let known = constants.iter().copied();
+    let ids: Vec<VertexId> = known
+        .map(|id| id.or_else(|| own.next()).expect("one id for each"))
+        .collect();
     let dataset = Dataset::new(&plan.dataset, &ids);
+    let compiled_bytes = Cell::new(0);
     let mut builder = Builder {
         plan,
         ids: &ids,
@@ -96,6 +101,8 @@ pub fn prepare<'a, V: GraphView>(
         owned_bytes: 0,
         cells: 0,
         policies: 0,
+        compiled_bytes: &compiled_bytes,
+        compiled_drawn: 0,
         intersects: environment.intersects,
     };
     let mut top = builder.block(&plan.steps, Vec::new())?;
@@ -109,7 +116,7 @@ pub fn prepare<'a, V: GraphView>(
         dataset,
         top,
         cells,
-        _reservation: reservation,
+        _reservations: [reservation, constant_bytes],
     })
 }
 
@@ -261,6 +268,9 @@ struct Builder<'b, 'a, V> {
     cells: usize,
     /// Policies chosen so far.
     policies: usize,
+    /// Bytes of patterns compiled so far, and of those that were drawn on the budget.
+    compiled_bytes: &'b Cell<u64>,
+    compiled_drawn: u64,
     /// See [`Environment::intersects`].
     intersects: bool,
 }
@@ -321,9 +331,21 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             self.limits.check()?;
         }
         self.policies += 1;
+        let policy = self.policy_of(step, live)?;
+        let compiled = self.compiled_bytes.get();
+        if compiled > self.compiled_drawn {
+            self.owned_bytes += compiled - self.compiled_drawn;
+            self.compiled_drawn = compiled;
+            self.reservation.cover(self.owned_bytes)?;
+        }
+        Ok(policy)
+    }
+
+    fn policy_of(&mut self, step: &'a Step, live: &[Slot]) -> Result<Policy<'a>, WalkError> {
         let constants = Constants {
             terms: &self.plan.constants,
             ids: self.ids,
+            compiled_bytes: self.compiled_bytes,
         };
         Ok(match &step.action {
             Action::Never { snapshot } if self.view.commit_number() == Some(*snapshot) => {

@@ -110,7 +110,7 @@ impl Table {
         let mut walk = Walk::new(&prepared, &view, &self.lexicon, limits, options);
         let term = |id: VertexId| {
             if let Some(term) = prepared.locals().term(id) {
-                return Some(term.clone());
+                return Some(term);
             }
             let mut terms = TermBuffer::new();
             self.lexicon.terms(&[id], &mut terms).expect("a known id");

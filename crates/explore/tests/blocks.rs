@@ -9,14 +9,14 @@ use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Stop, StopReason, Walk,
     WalkError, prepare,
 };
-use oxrdf::{BlankNode, Literal, NamedNode, Term, Triple};
+use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple};
 use oxsdatatypes::DateTime;
 use query::expression::Expression;
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
     Step, Weight,
 };
-use rdf::{Direction, Lexicon, Tag, VertexId, inline};
+use rdf::{Direction, Lexicon, VertexId, inline};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
@@ -401,13 +401,7 @@ fn ask(plan: &Plan, endpoint: Option<&dyn Service>) -> Result<(Rows, Vec<Term>),
     let environment = Environment::new(&|| DateTime::MIN, 0, endpoint);
     let mut terms = Vec::new();
     let rows = run_in(plan, &graph(), &Numbered, &environment, |prepared| {
-        let local = |n| {
-            prepared
-                .locals()
-                .term(VertexId::new(Tag::QueryLocal, n))
-                .cloned()
-        };
-        terms.extend((0..10).map_while(local));
+        terms.extend(prepared.locals().terms().map(TermRef::into_owned));
     })?;
     Ok((rows, terms))
 }
@@ -483,13 +477,7 @@ fn triple_terms_are_taken_apart() {
     plan.constants = vec![nested.into(), name("s").into(), local, stored.into()];
     let mut terms = Vec::new();
     let rows = run_in(&plan, &[], &lexicon, &Environment::fixed(), |prepared| {
-        let local = |n| {
-            prepared
-                .locals()
-                .term(VertexId::new(Tag::QueryLocal, n))
-                .cloned()
-        };
-        terms.extend((0..10).map_while(local));
+        terms.extend(prepared.locals().terms().map(TermRef::into_owned));
     });
     let rows = rows.expect("nothing fails");
     assert_eq!(rows.len(), 3);

@@ -7,28 +7,21 @@
 //! | `CONSTRUCT` | the template's columns are decoded and made into triples |
 //! | `DESCRIBE` | its vertices are kept; when the walk is over their descriptions are found |
 
-use crate::budget::Budget;
 use crate::construct::Construction;
 use crate::database::Graph;
-use crate::decode::{Decoder, decode_ids};
+use crate::decode::Decoder;
 use crate::error::{Kind, QueryError};
 use crate::query::Query;
 use crate::results::{Rows, Sink};
-use crate::run::{Finished, Folded};
+use crate::run::{Finished, Folded, stop_reason};
 use ::query::plan::{Form, Node, Slot, TemplateTerm};
-use explore::{Checksum, MemoryBudget, Prepared, WalkError};
-use rdf::{TermBuffer, VertexId};
+use explore::describe::{Edges, Seeds};
+use explore::{Checksum, Limits, Prepared, WalkError};
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Bytes of a vertex that is to be described.
-const DESCRIBED_BYTES: u64 = 32;
-/// Edges decoded together: their text is on no budget, so they are few.
-const EDGES: usize = 16;
 
 impl Query {
     /// Walks, decodes and gives the answer to `sink`, on the calling thread with helpers for a heavy
@@ -117,14 +110,22 @@ impl Query {
         sink: &mut dyn Sink,
     ) -> Result<u64, QueryError> {
         let budget = Arc::clone(&self.context.budget);
-        let constants = self.plan.constants.clone();
-        let mut made = Construction::new(template, &constants, self.chance(), &budget);
+        let token = self.context.token.clone();
+        // The walk borrows the query, and the template's constants may be long: they are shared.
+        let plan = Arc::clone(&self.plan);
+        let constants = &plan.constants;
+        let mut made = Construction::new(template, constants, self.chance(), &budget);
         let slots = made.slots();
         let mut total = 0;
         self.decode(&slots, &mut |rows, chunk, first| {
-            made.make(rows, chunk, first);
-            total += made.triples.len as u64;
-            sink.rows(&made.triples).map_err(output)
+            made.make(rows, chunk, first, &mut |triples| {
+                total += triples.len as u64;
+                sink.rows(triples).map_err(output)?;
+                match token.reason() {
+                    Some(reason) => Err(WalkError::Stopped(stop_reason(reason)).into()),
+                    None => Ok(()),
+                }
+            })
         })?;
         Ok(total)
     }
@@ -148,7 +149,7 @@ impl Query {
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
                 if let Some(reason) = token.look() {
-                    return Err(WalkError::Stopped(crate::run::stop_reason(reason)).into());
+                    return Err(WalkError::Stopped(stop_reason(reason)).into());
                 }
             }
             Ok(ControlFlow::Continue(()))
@@ -166,14 +167,14 @@ impl Query {
                 Node::Slot(slot) => slots.push(*slot),
             }
         }
-        let seeds = RefCell::new(Seeds {
-            vertices: HashSet::new(),
-            bytes: 0,
-            budget: &budget,
-        });
+        let token = self.context.token.clone();
+        let limits = Limits {
+            memory: &*budget,
+            stop: &token,
+        };
+        let seeds = RefCell::new(Seeds::new(limits));
         let mut total = 0;
-        let mut rows = Rows::default();
-        rows.columns.resize_with(3, TermBuffer::new);
+        let mut decoder = Decoder::new(&[Slot(0); 3], &budget);
         self.walk_then(
             &mut |_, chunk| {
                 // What the text names is a column of every row, as the algebra has it: without a
@@ -187,17 +188,15 @@ impl Query {
                 Ok(ControlFlow::Continue(()))
             },
             &mut |prepared, limits| {
-                let mut vertices: Vec<VertexId> = seeds.borrow().vertices.iter().copied().collect();
-                vertices.sort_unstable();
                 let mut failed = None;
                 let described = explore::describe::describe(
                     prepared,
                     &graph.snapshot,
                     limits,
-                    &vertices,
+                    &mut seeds.borrow_mut(),
                     &mut |edges| {
                         total += edges[0].len() as u64;
-                        let written = write_edges(&graph, prepared, edges, &mut rows, sink);
+                        let written = write_edges(&graph, prepared, edges, &mut decoder, sink);
                         written.map_err(|error| {
                             failed = Some(error);
                             WalkError::Stopped(explore::StopReason::Cancelled)
@@ -212,51 +211,20 @@ impl Query {
     }
 }
 
-/// The vertices to be described, each once, drawn on the budget.
-struct Seeds<'b> {
-    vertices: HashSet<VertexId>,
-    bytes: u64,
-    budget: &'b Budget,
-}
-
-impl Seeds<'_> {
-    fn add(&mut self, column: &[VertexId]) -> Result<(), QueryError> {
-        self.vertices.extend(column);
-        let bytes = self.vertices.len() as u64 * DESCRIBED_BYTES;
-        if bytes > self.bytes {
-            let refused = self.budget.try_reserve(bytes - self.bytes);
-            refused.map_err(|refused| WalkError::OutOfMemory {
-                limit_bytes: refused.limit_bytes,
-                used_bytes: refused.used_bytes,
-            })?;
-            self.bytes = bytes;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Seeds<'_> {
-    fn drop(&mut self) {
-        self.budget.release(self.bytes);
-    }
-}
-
-/// Decodes some edges and passes them on.
+/// Decodes some edges and passes them on, a batch at a time.
 fn write_edges(
     graph: &Graph,
     prepared: &Prepared<'_>,
-    edges: &[Vec<VertexId>; 3],
-    rows: &mut Rows,
+    edges: &Edges,
+    decoder: &mut Decoder<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), QueryError> {
-    for from in (0..edges[0].len()).step_by(EDGES) {
-        let to = edges[0].len().min(from + EDGES);
-        for (column, ids) in rows.columns.iter_mut().zip(edges) {
-            column.clear();
-            decode_ids(&graph.dictionary, prepared, &ids[from..to], column)?;
-        }
-        rows.len = to - from;
-        sink.rows(rows).map_err(output)?;
+    let mut from = 0;
+    while from < edges[0].len() {
+        let columns = |column: usize| Some(&edges[column][from..]);
+        let left = edges[0].len() - from;
+        from += decoder.decode_columns(&graph.dictionary, prepared, left, columns)?;
+        sink.rows(&decoder.rows).map_err(output)?;
     }
     Ok(())
 }

@@ -10,8 +10,9 @@
 //! hold a triple twice, which is the same graph in every format; memory stays bounded.
 
 use crate::budget::Budget;
+use crate::error::QueryError;
 use crate::results::Rows;
-use explore::{Chunk, MemoryBudget};
+use explore::{Chunk, MemoryBudget, WalkError};
 use oxrdf::{NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
 use query::plan::{Slot, TemplateTerm};
 use rdf::{TermBuffer, VertexId};
@@ -22,14 +23,21 @@ const REMEMBERED_MAX: usize = 1 << 18;
 /// Bytes of all that are remembered, the table's slack included.
 const REMEMBERED_BYTES: u64 = (REMEMBERED_MAX * 2 * size_of::<[u64; 3]>()) as u64;
 
+/// Triples that are given together, at most.
+const BATCH_TRIPLES: usize = 1 << 12;
+/// Text of triples after which they are given.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// Makes triples of rows.
 pub(crate) struct Construction<'c> {
     template: &'c [[TemplateTerm; 3]],
     constants: &'c [Term],
     /// The columns that are decoded, ascending.
     slots: Vec<Slot>,
-    /// The batch made last.
-    pub(crate) triples: Rows,
+    /// What was made and not yet given.
+    triples: Rows,
+    /// What the buffers of these were drawn for.
+    drawn_bytes: u64,
     label: String,
     row: u64,
     seen: Option<HashSet<[u64; 3]>>,
@@ -59,6 +67,7 @@ impl<'c> Construction<'c> {
             constants,
             slots,
             triples,
+            drawn_bytes: 0,
             label: format!("c{chance:016x}"),
             row: 0,
             seen: remembers.then(HashSet::new),
@@ -71,16 +80,51 @@ impl<'c> Construction<'c> {
         self.slots.clone()
     }
 
-    /// Fills [`Construction::triples`] from decoded rows, which are those of `chunk` from `first` on.
-    pub(crate) fn make(&mut self, rows: &Rows, chunk: &Chunk, first: usize) {
-        self.triples.columns.iter_mut().for_each(TermBuffer::clear);
-        self.triples.len = 0;
+    /// Makes the triples of decoded rows, which are those of `chunk` from `first` on, and gives them to
+    /// `each`, some at a time: a template may make many times the text of its rows, of constants or by
+    /// repetition.
+    pub(crate) fn make(
+        &mut self,
+        rows: &Rows,
+        chunk: &Chunk,
+        first: usize,
+        each: &mut dyn FnMut(&Rows) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
         for row in 0..rows.len {
             for triple in self.template {
                 self.triple(triple, rows, row, chunk, first + row);
+                if self.triples.len >= BATCH_TRIPLES || self.text_bytes() > BATCH_BYTES {
+                    self.give(each)?;
+                }
             }
             self.row += 1;
         }
+        self.give(each)
+    }
+
+    fn text_bytes(&self) -> usize {
+        let columns = self.triples.columns.iter();
+        columns.map(TermBuffer::text_bytes).sum()
+    }
+
+    /// Gives the triples that were made and forgets them.
+    fn give(
+        &mut self,
+        each: &mut dyn FnMut(&Rows) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        let columns = self.triples.columns.iter();
+        let held: usize = columns.map(TermBuffer::bytes).sum();
+        if held as u64 > self.drawn_bytes {
+            let more = held as u64 - self.drawn_bytes;
+            self.budget.try_reserve(more).map_err(WalkError::from)?;
+            self.drawn_bytes = held as u64;
+        }
+        if self.triples.len > 0 {
+            each(&self.triples)?;
+        }
+        self.triples.columns.iter_mut().for_each(TermBuffer::clear);
+        self.triples.len = 0;
+        Ok(())
     }
 
     fn triple(
@@ -173,9 +217,8 @@ impl<'c> Construction<'c> {
 
 impl Drop for Construction<'_> {
     fn drop(&mut self) {
-        if self.seen.is_some() {
-            self.budget.release(REMEMBERED_BYTES);
-        }
+        let remembered = self.seen.as_ref().map_or(0, |_| REMEMBERED_BYTES);
+        self.budget.release(remembered + self.drawn_bytes);
     }
 }
 

@@ -21,6 +21,10 @@ use std::ops::Range;
 
 /// Text of one column after which a batch ends.
 const BATCH_BYTES: usize = 1 << 20;
+/// ... less where there are many columns, so that all have no more than this.
+const BATCH_BYTES_ALL: usize = 8 << 20;
+/// ... but never less than this.
+const BATCH_BYTES_MIN: usize = 16 << 10;
 /// Rows after which a batch ends.
 const ROWS_MAX: usize = 1024;
 
@@ -57,15 +61,25 @@ impl<'d> Decoder<'d> {
         chunk: &Chunk,
         range: Range<usize>,
     ) -> Result<usize, QueryError> {
+        let slots = self.slots;
+        let column = |column: usize| Some(&chunk.column(slots[column])?[range.start..]);
+        self.decode_columns(dictionary, prepared, range.len(), column)
+    }
+
+    /// The same for columns that lie elsewhere, each of so many cells or more; `None`: unbound.
+    pub(crate) fn decode_columns<'i>(
+        &mut self,
+        dictionary: &impl Lexicon,
+        prepared: &Prepared<'_>,
+        len: usize,
+        columns: impl Fn(usize) -> Option<&'i [VertexId]>,
+    ) -> Result<usize, QueryError> {
         // A chunk without columns may stand for any number of rows.
-        let mut len = range.len().min(ROWS_MAX);
-        for (column, slot) in self.slots.iter().enumerate() {
+        let mut len = len.min(ROWS_MAX);
+        for column in 0..self.rows.columns.len() {
             self.rows.columns[column].clear();
-            match chunk.column(*slot) {
-                Some(ids) => {
-                    let ids = &ids[range.start..range.start + len];
-                    len = self.column(column, dictionary, prepared, ids)?;
-                }
+            match columns(column) {
+                Some(ids) => len = self.column(column, dictionary, prepared, &ids[..len])?,
                 None => (0..len).for_each(|_| self.rows.columns[column].push_unbound()),
             }
         }
@@ -81,19 +95,21 @@ impl<'d> Decoder<'d> {
         prepared: &Prepared<'_>,
         ids: &[VertexId],
     ) -> Result<usize, QueryError> {
+        let columns = self.rows.columns.len();
+        let bytes_max = (BATCH_BYTES_ALL / columns).clamp(BATCH_BYTES_MIN, BATCH_BYTES);
         let terms = &mut self.rows.columns[column];
-        let rows = self
-            .distinct
-            .decode(ids, BATCH_BYTES, terms, |ids, terms| {
-                decode_within(dictionary, prepared, ids, BATCH_BYTES, terms)
-            })?;
+        let rows = self.distinct.decode(ids, bytes_max, terms, |ids, terms| {
+            decode_within(dictionary, prepared, ids, bytes_max, terms)
+        })?;
         self.reserve()?;
         Ok(rows)
     }
 
-    /// Draws what the buffers hold on the budget.
+    /// Draws what the buffers hold on the budget, and their text once more: an answer is written a
+    /// batch at a time.
     fn reserve(&mut self) -> Result<(), QueryError> {
-        let held: usize = self.rows.columns.iter().map(TermBuffer::bytes).sum();
+        let bytes = |terms: &TermBuffer| terms.bytes() + terms.text_bytes();
+        let held: usize = self.rows.columns.iter().map(bytes).sum();
         let more = (held as u64).saturating_sub(self.reserved_bytes);
         if more > 0 {
             self.budget.try_reserve(more).map_err(|refused| {
@@ -225,8 +241,8 @@ fn local_terms(
     terms: &mut TermBuffer,
 ) -> Result<usize, QueryError> {
     for (done, id) in ids.iter().enumerate() {
-        let term = prepared.locals().term(*id);
-        terms.push(term.ok_or(LexiconError::UnknownId(*id))?.as_ref());
+        let term = prepared.locals().get(*id);
+        terms.push(term.ok_or(LexiconError::UnknownId(*id))?);
         if terms.text_bytes() > text_bytes_max {
             return Ok(done + 1);
         }

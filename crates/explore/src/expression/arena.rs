@@ -11,7 +11,10 @@
 //! ```
 //!
 //! What is kept stays where it is while others are added ([`boxcar::Vec`]), which is what lets values
-//! borrow from a shared arena. Memory is drawn on the budget by [`Batch`] as buffers grow.
+//! borrow from a shared arena.
+//!
+//! Memory: functions write through an [`Ink`], which draws on the budget of the [`Batch`] before its
+//! buffer grows. While a buffer is copied to a larger one both are drawn.
 
 use super::batch::Batch;
 use super::value::{Language, Value};
@@ -20,9 +23,12 @@ use crate::limits::STRING_BYTES_MAX;
 use oxrdf::Triple;
 use std::cell::RefCell;
 
-/// Bytes after which a buffer is kept and another one begun, so that growing one never takes much
-/// more than was drawn on the budget.
+/// Bytes after which a buffer is kept and another one begun, so that little is copied when one grows.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// Bytes up to which a buffer doubles when it grows: it holds less than one longest string and what
+/// comes before another buffer is begun.
+const DOUBLING_BYTES_MAX: usize = STRING_BYTES_MAX + BUFFER_BYTES;
 
 /// What a batch computed.
 #[derive(Default)]
@@ -33,16 +39,18 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Forgets everything, keeps some memory.
-    pub(crate) fn clear(&mut self) {
-        let texts = std::mem::take(&mut self.texts);
-        for mut text in texts {
-            if text.capacity() > 0 && text.capacity() <= 2 * BUFFER_BYTES {
-                text.clear();
-                self.spare.get_mut().push(text);
+    /// Forgets everything, keeps the buffers whose bytes `fits` admits.
+    pub(crate) fn clear(&mut self, fits: &mut dyn FnMut(usize) -> bool) {
+        let spare = self.spare.get_mut();
+        spare.retain(|text| fits(text.capacity()));
+        if self.texts.count() > 0 {
+            for mut text in std::mem::take(&mut self.texts) {
+                if text.capacity() > 0 && fits(text.capacity()) {
+                    text.clear();
+                    spare.push(text);
+                }
             }
         }
-        self.spare.get_mut().truncate(4);
         if self.triples.count() > 0 {
             self.triples = boxcar::Vec::new();
         }
@@ -65,8 +73,9 @@ impl Arena {
         self.spare.borrow_mut().pop().unwrap_or_default()
     }
 
-    fn give_back(&self, buffer: String) {
-        if buffer.capacity() > 0 {
+    fn give_back(&self, mut buffer: String) {
+        if buffer.capacity() > 0 && buffer.capacity() <= 2 * BUFFER_BYTES {
+            buffer.clear();
             self.spare.borrow_mut().push(buffer);
         }
     }
@@ -106,12 +115,48 @@ impl<'b> Made<'b> {
     }
 }
 
+/// A buffer that draws on the budget before it grows.
+pub(crate) struct Ink<'w, 'b> {
+    batch: &'w Batch<'b>,
+    text: String,
+    /// Where the row's text begins.
+    start: usize,
+}
+
+impl Ink<'_, '_> {
+    /// Appends a piece to the row's text, unless that would be too long.
+    pub(crate) fn push_str(&mut self, piece: &str) -> Result<(), WalkError> {
+        if self.text.len() - self.start + piece.len() > STRING_BYTES_MAX {
+            return Err(too_long());
+        }
+        self.room(piece.len())?.push_str(piece);
+        Ok(())
+    }
+
+    /// The buffer with room for so many bytes more: to be appended to, and by no more than that.
+    #[inline]
+    pub(crate) fn room(&mut self, more: usize) -> Result<&mut String, WalkError> {
+        if self.text.capacity() - self.text.len() < more {
+            self.grow(more)?;
+        }
+        Ok(&mut self.text)
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> Result<(), WalkError> {
+        let held = self.text.capacity();
+        let doubled = (2 * held).min(DOUBLING_BYTES_MAX);
+        let wanted = (self.text.len() + more).max(doubled);
+        self.batch.charge(wanted as u64)?;
+        self.text.reserve_exact(wanted - self.text.len());
+        self.batch.discharge(held as u64);
+        Ok(())
+    }
+}
+
 /// A column that is being written.
 struct Writer<'w, 'b> {
-    batch: &'w Batch<'b>,
-    buffer: String,
-    /// Bytes of the buffer that were drawn on the budget.
-    drawn: usize,
+    ink: Ink<'w, 'b>,
     /// Rows whose text is in the buffer: row, start, end, shape.
     pending: Vec<(usize, usize, usize, Made<'b>)>,
     results: Vec<Option<Value<'b>>>,
@@ -122,7 +167,7 @@ struct Writer<'w, 'b> {
 pub(crate) fn write_column<'b>(
     batch: &Batch<'b>,
     rows: usize,
-    write: impl FnMut(usize, &mut String) -> Result<Option<Made<'b>>, WalkError>,
+    write: impl FnMut(usize, &mut Ink<'_, 'b>) -> Result<Option<Made<'b>>, WalkError>,
 ) -> Result<Vec<Option<Value<'b>>>, WalkError> {
     write_column_and(batch, rows, write, |_| {})
 }
@@ -132,39 +177,45 @@ pub(crate) fn write_column<'b>(
 pub(crate) fn write_column_and<'b>(
     batch: &Batch<'b>,
     rows: usize,
-    mut write: impl FnMut(usize, &mut String) -> Result<Option<Made<'b>>, WalkError>,
+    mut write: impl FnMut(usize, &mut Ink<'_, 'b>) -> Result<Option<Made<'b>>, WalkError>,
     mut finish: impl FnMut(&mut String),
 ) -> Result<Vec<Option<Value<'b>>>, WalkError> {
+    let text = batch.arena().buffer();
+    batch.charge(text.capacity() as u64)?;
     let mut writer = Writer {
-        batch,
-        buffer: batch.arena().buffer(),
-        drawn: 0,
+        ink: Ink {
+            batch,
+            text,
+            start: 0,
+        },
         pending: Vec::new(),
         results: Vec::with_capacity(rows),
     };
     for row in 0..rows {
-        let start = writer.buffer.len();
-        let made = write(row, &mut writer.buffer)?;
-        writer.add(row, start, made)?;
-        if writer.buffer.len() >= BUFFER_BYTES {
-            writer.keep(&mut finish);
+        writer.ink.start = writer.ink.text.len();
+        let made = write(row, &mut writer.ink)?;
+        writer.add(row, made)?;
+        if writer.ink.text.len() >= BUFFER_BYTES {
+            writer.keep(&mut finish)?;
         }
     }
-    writer.keep(&mut finish);
-    batch.arena().give_back(writer.buffer);
+    writer.keep(&mut finish)?;
+    let text = writer.ink.text;
+    batch.discharge(text.capacity() as u64);
+    batch.arena().give_back(text);
     Ok(writer.results)
 }
 
 impl<'b> Writer<'_, 'b> {
-    fn add(&mut self, row: usize, start: usize, made: Option<Made<'b>>) -> Result<(), WalkError> {
-        let end = self.buffer.len();
+    fn add(&mut self, row: usize, made: Option<Made<'b>>) -> Result<(), WalkError> {
+        let (start, end) = (self.ink.start, self.ink.text.len());
         match made {
             None => {
-                self.buffer.truncate(start);
+                self.ink.text.truncate(start);
                 self.results.push(None);
             }
             Some(Made::Value(value)) => {
-                self.buffer.truncate(start);
+                self.ink.text.truncate(start);
                 self.results.push(Some(value));
             }
             Some(Made::Same) => match self.pending.last() {
@@ -178,36 +229,32 @@ impl<'b> Writer<'_, 'b> {
                 if end - start > STRING_BYTES_MAX {
                     return Err(too_long());
                 }
-                self.batch.spend((end - start) as u64)?;
+                self.ink.batch.spend((end - start) as u64)?;
                 self.pending.push((row, start, end, made));
                 self.results.push(None);
             }
-        }
-        let capacity = self.buffer.capacity();
-        if capacity > self.drawn {
-            self.batch.charge((capacity - self.drawn) as u64)?;
-            self.drawn = capacity;
         }
         Ok(())
     }
 
     /// Keeps the buffer, makes the values that borrow from it, and begins another one.
-    fn keep(&mut self, finish: &mut impl FnMut(&mut String)) {
+    fn keep(&mut self, finish: &mut impl FnMut(&mut String)) -> Result<(), WalkError> {
         if self.pending.is_empty() {
-            self.buffer.clear();
-            return;
+            self.ink.text.clear();
+            return Ok(());
         }
-        let length = self.buffer.len();
-        finish(&mut self.buffer);
-        assert_eq!(self.buffer.len(), length, "texts stay where they are");
-        let arena = self.batch.arena();
-        let buffer = std::mem::take(&mut self.buffer);
-        let kept = arena.keep_text(buffer);
+        let length = self.ink.text.len();
+        finish(&mut self.ink.text);
+        assert_eq!(self.ink.text.len(), length, "texts stay where they are");
+        let arena = self.ink.batch.arena();
+        let kept = arena.keep_text(std::mem::take(&mut self.ink.text));
         for (row, start, end, made) in self.pending.drain(..) {
             self.results[row] = Some(made.value(&kept[start..end]));
         }
-        self.buffer = arena.buffer();
-        self.drawn = 0;
+        let next = arena.buffer();
+        self.ink.batch.charge(next.capacity() as u64)?;
+        self.ink.text = next;
+        Ok(())
     }
 }
 
@@ -216,13 +263,4 @@ pub(crate) fn too_long() -> WalkError {
     WalkError::StringTooLong {
         limit_bytes: STRING_BYTES_MAX as u64,
     }
-}
-
-/// Appends a piece to the text of a row that began at `start`, unless it would be too long.
-pub(crate) fn append(into: &mut String, start: usize, piece: &str) -> Result<(), WalkError> {
-    if into.len() - start + piece.len() > STRING_BYTES_MAX {
-        return Err(too_long());
-    }
-    into.push_str(piece);
-    Ok(())
 }

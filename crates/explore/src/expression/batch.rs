@@ -47,13 +47,16 @@ pub(crate) struct Terms<'a> {
 }
 
 /// Memory that evaluations reuse, one for each step of a walk.
-#[derive(Default)]
-pub(crate) struct Scratch {
+///
+/// A batch draws what it takes on the budget. What is kept between two batches is drawn too, and is
+/// little, because a plan may have thousands of steps.
+pub(crate) struct Scratch<'a> {
     texts: Vec<OnceCell<Texts>>,
     spare: RefCell<Vec<Texts>>,
     patterns: RefCell<PatternCache>,
     arena: Arena,
     effort: RefCell<Effort>,
+    kept: Reservation<'a>,
 }
 
 /// The text of one column of a batch.
@@ -67,25 +70,61 @@ struct Texts {
 
 const NO_CELL: u32 = u32::MAX;
 
-/// Bytes of fetched text above which a buffer is not used again: between batches nobody accounts for
-/// it.
-const KEPT_BYTES: usize = 1 << 20;
+/// Text that is fetched between two draws on the budget.
+const PIECE_BYTES: usize = 1 << 20;
 
-impl Scratch {
-    /// Makes room for `width` slots and forgets the last batch.
+/// Bytes that are kept for the next batch: those of a chunk's names. More is given back, to be
+/// allocated again, which is little beside filling it.
+const KEPT_BYTES: usize = 256 << 10;
+
+impl<'a> Scratch<'a> {
+    /// Nothing is kept yet.
+    pub(crate) fn new(limits: Limits<'a>) -> Scratch<'a> {
+        Scratch {
+            texts: Vec::new(),
+            spare: RefCell::default(),
+            patterns: RefCell::default(),
+            arena: Arena::default(),
+            effort: RefCell::default(),
+            kept: Reservation::new(limits),
+        }
+    }
+
+    /// Makes room for `width` slots.
     pub(crate) fn reset(&mut self, width: usize) {
+        self.texts.resize_with(width, OnceCell::new);
+    }
+
+    /// Forgets the batch and keeps some memory, drawn on the budget. To be called when a batch is over,
+    /// because nobody accounts for what it has computed from then on.
+    pub(crate) fn forget(&mut self) {
+        let mut left = KEPT_BYTES;
+        let spare = self.spare.get_mut();
         for texts in &mut self.texts {
             if let Some(mut texts) = texts.take() {
                 texts.buffer.clear();
                 texts.cells.clear();
                 texts.ids.clear();
-                if texts.bytes() <= KEPT_BYTES {
-                    self.spare.get_mut().push(texts);
-                }
+                spare.push(texts);
             }
         }
-        self.arena.clear();
-        self.texts.resize_with(width, OnceCell::new);
+        let mut fits = |bytes: usize| {
+            let fits = bytes <= left;
+            left -= if fits { bytes } else { 0 };
+            fits
+        };
+        spare.retain(|texts| fits(texts.bytes()));
+        self.arena.clear(&mut fits);
+        if !fits(self.patterns.get_mut().bytes()) {
+            *self.patterns.get_mut() = PatternCache::default();
+        }
+        let kept = (KEPT_BYTES - left) as u64;
+        if self.kept.cover(kept).is_err() {
+            spare.clear();
+            self.arena.clear(&mut |_| false);
+            *self.patterns.get_mut() = PatternCache::default();
+            self.kept.clear();
+        }
     }
 }
 
@@ -94,7 +133,7 @@ pub(crate) struct Batch<'b> {
     chunk: &'b Chunk,
     rows: &'b [u32],
     terms: Terms<'b>,
-    scratch: &'b Scratch,
+    scratch: &'b Scratch<'b>,
     limits: Limits<'b>,
     reserved: RefCell<(Reservation<'b>, u64)>,
     /// Bytes of the columns of values that evaluations hold now.
@@ -109,7 +148,7 @@ impl<'b> Batch<'b> {
         chunk: &'b Chunk,
         rows: &'b [u32],
         terms: Terms<'b>,
-        scratch: &'b Scratch,
+        scratch: &'b Scratch<'b>,
         limits: Limits<'b>,
     ) -> Batch<'b> {
         let reserved = RefCell::new((Reservation::new(limits), 0));
@@ -156,7 +195,7 @@ impl<'b> Batch<'b> {
 
     /// The term of a query-local id.
     pub(crate) fn local_term(&self, id: VertexId) -> Option<TermRef<'b>> {
-        self.terms.locals.term(id).map(Term::as_ref)
+        self.terms.locals.get(id)
     }
 
     /// The values of a slot in these rows of the batch.
@@ -189,11 +228,8 @@ impl<'b> Batch<'b> {
             return Ok(texts);
         }
         let mut texts = self.scratch.spare.borrow_mut().pop().unwrap_or_default();
-        texts.fetch(
-            self.rows.iter().map(|&row| column[row as usize]),
-            self.terms.lexicon,
-        )?;
-        self.charge(texts.bytes() as u64)?;
+        let rows = self.rows.iter().map(|&row| column[row as usize]);
+        texts.fetch(rows, self.terms.lexicon, |texts| self.charge(texts as u64))?;
         self.spend(texts.buffer.text_bytes() as u64)?;
         Ok(cell.get_or_init(|| texts))
     }
@@ -209,10 +245,9 @@ impl<'b> Batch<'b> {
         Ok(self.scratch.arena.keep_text(text))
     }
 
-    /// Keeps a triple term until the batch is forgotten. `bytes` is what it takes.
-    pub(crate) fn keep_triple(&self, triple: Triple, bytes: u64) -> Result<&'b Triple, WalkError> {
-        self.charge(bytes)?;
-        Ok(self.scratch.arena.keep_triple(triple))
+    /// Keeps a triple term until the batch is forgotten. What it takes was charged.
+    pub(crate) fn keep_triple(&self, triple: Triple) -> &'b Triple {
+        self.scratch.arena.keep_triple(triple)
     }
 
     /// The position of a row of the batch in its chunk.
@@ -230,6 +265,11 @@ impl<'b> Batch<'b> {
         let (reservation, used) = &mut *self.reserved.borrow_mut();
         *used += bytes;
         reservation.cover(*used + self.columns.get())
+    }
+
+    /// Says that so many bytes that were charged are held no more. They stay drawn, for what grows next.
+    pub(crate) fn discharge(&self, bytes: u64) {
+        self.reserved.borrow_mut().1 -= bytes;
     }
 
     /// Bytes of columns held now, to be given to [`Batch::drop_columns`] once later ones are dropped.
@@ -263,10 +303,13 @@ impl<'b> Batch<'b> {
 }
 
 impl Texts {
+    /// Fetches the text of these ids, a piece at a time, and says before each and at the end how many
+    /// bytes more are held than were said before.
     fn fetch(
         &mut self,
         ids: impl Iterator<Item = VertexId>,
         lexicon: &dyn Lexicon,
+        mut charge: impl FnMut(usize) -> Result<(), WalkError>,
     ) -> Result<(), WalkError> {
         let mut last = VertexId::UNBOUND;
         for id in ids {
@@ -281,7 +324,14 @@ impl Texts {
             self.cells
                 .push(u32::try_from(self.ids.len() - 1).expect("a batch is small"));
         }
-        lexicon.terms(&self.ids, &mut self.buffer)?;
+        let mut charged = 0;
+        let mut done = 0;
+        while done < self.ids.len() {
+            let text_max = self.buffer.text_bytes() + PIECE_BYTES;
+            done += lexicon.terms_within(&self.ids[done..], text_max, &mut self.buffer)?;
+            charge(self.bytes() - charged)?;
+            charged = self.bytes();
+        }
         Ok(())
     }
 

@@ -5,13 +5,14 @@
 //! function of one text is not evaluated again for a row whose argument is the row before's: joins
 //! repeat a vertex many times in a row.
 
-use super::arena::{Made, append, write_column, write_column_and};
+use super::arena::{Ink, Made, too_long, write_column, write_column_and};
 use super::batch::Batch;
 use super::computation::{Computation, Operand, evaluate_all};
 use super::scalar::Scalar;
 use super::value::{Language, Value};
 use super::{arithmetic, cast, dates, hash, make, text};
 use crate::error::WalkError;
+use crate::limits::STRING_BYTES_MAX;
 use query::expression::Function;
 
 /// The values of a function that gives something else than a boolean.
@@ -43,7 +44,7 @@ pub(crate) fn call<'b>(
     }
     let (first, rest) = arguments.split_first().expect("it has an argument");
     match function {
-        F::Str => write_unary(first, batch, at, text::text_of),
+        F::Str => write_unary(first, batch, at, form_bytes, text::text_of),
         F::Lang => unary(first, batch, at, text::language_of),
         F::LangDir => unary(first, batch, at, text::direction_of),
         F::Datatype => unary(first, batch, at, |value| value.datatype().map(Value::Iri)),
@@ -51,7 +52,7 @@ pub(crate) fn call<'b>(
             text::length(value).map(Value::computed)
         }),
         F::UCase | F::LCase => case(function, first, batch, at),
-        F::EncodeForUri => write_unary(first, batch, at, text::encode_for_uri),
+        F::EncodeForUri => write_unary(first, batch, at, text::encoded_bytes, text::encode_for_uri),
         F::StrBefore => binary(first, &rest[0], batch, at, text::before),
         F::StrAfter => binary(first, &rest[0], batch, at, text::after),
         F::Abs | F::Round | F::Ceil | F::Floor => scalars(first, batch, at, |scalar| {
@@ -63,9 +64,9 @@ pub(crate) fn call<'b>(
             })
         }
         F::Timezone => scalars(first, batch, at, dates::timezone),
-        F::Tz => write_unary(first, batch, at, dates::tz),
+        F::Tz => write_unary(first, batch, at, form_bytes, dates::tz),
         F::Md5 | F::Sha1 | F::Sha256 | F::Sha384 | F::Sha512 => {
-            write_unary(first, batch, at, |value, into| {
+            write_unary(first, batch, at, form_bytes, |value, into| {
                 hash::write_digest(function, text::plain(value)?, into);
                 Some(Made::Text)
             })
@@ -73,7 +74,9 @@ pub(crate) fn call<'b>(
         F::Subject | F::Predicate | F::Object => {
             unary(first, batch, at, |value| make::part(function, value))
         }
-        F::Cast(to) => write_unary(first, batch, at, |value, into| cast::cast(to, value, into)),
+        F::Cast(to) => write_unary(first, batch, at, form_bytes, |value, into| {
+            cast::cast(to, value, into)
+        }),
         _ => unreachable!("functions that give a boolean are compiled to conditions"),
     }
 }
@@ -128,20 +131,30 @@ pub(super) fn binary<'b>(
     Ok(Operand::Many(column.collect()))
 }
 
-/// Applies a function that appends its text to a buffer.
+/// The most bytes that a function writes that gives a digest, or the form of a number or a date.
+const FORM_BYTES_MAX: usize = 512;
+
+/// What such a function writes: nothing that is text already.
+fn form_bytes(_: &Value<'_>) -> usize {
+    FORM_BYTES_MAX
+}
+
+/// Applies a function that appends its text to a buffer: at most `bytes` of the value.
 fn write_unary<'b>(
     operand: &Computation,
     batch: &Batch<'b>,
     at: &[u32],
+    bytes: impl Fn(&Value<'b>) -> usize,
     function: impl Fn(&Value<'b>, &mut String) -> Option<Made<'b>>,
 ) -> Result<Operand<'b>, WalkError> {
-    write_unary_and(operand, batch, at, function, |_| {})
+    write_unary_and(operand, batch, at, bytes, function, |_| {})
 }
 
 fn write_unary_and<'b>(
     operand: &Computation,
     batch: &Batch<'b>,
     at: &[u32],
+    bytes: impl Fn(&Value<'b>) -> usize,
     function: impl Fn(&Value<'b>, &mut String) -> Option<Made<'b>>,
     finish: impl FnMut(&mut String),
 ) -> Result<Operand<'b>, WalkError> {
@@ -150,7 +163,7 @@ fn write_unary_and<'b>(
         Operand::One(_) => 1,
         Operand::Many(values) => values.len(),
     };
-    let apply = |row: usize, into: &mut String| {
+    let apply = |row: usize, into: &mut Ink<'_, 'b>| {
         let Some(value) = operand.get(row) else {
             return Ok(None);
         };
@@ -158,7 +171,7 @@ fn write_unary_and<'b>(
         if before.is_some_and(|before| value.is_identical(before)) {
             return Ok(Some(Made::Same));
         }
-        Ok(function(value, into))
+        Ok(function(value, into.room(bytes(value))?))
     };
     let column = write_column_and(batch, rows, apply, finish)?;
     Ok(match operand {
@@ -177,6 +190,7 @@ fn case<'b>(
         operand,
         batch,
         at,
+        text::case_bytes,
         |value, into| text::case(function, value, into),
         |buffer| text::ascii_case(function, buffer),
     )
@@ -212,13 +226,12 @@ fn concatenate<'b>(
     let parts = evaluate_all(arguments, batch, at)?;
     batch.spend((at.len() * parts.len()) as u64 * 8)?;
     let column = write_column(batch, at.len(), |row, into| {
-        let start = into.len();
         let mut shared = None;
         for part in &parts {
             let Some((text, language)) = part.get(row).and_then(text::string) else {
                 return Ok(None);
             };
-            append(into, start, text)?;
+            into.push_str(text)?;
             shared = share(shared, language);
         }
         Ok(Some(Made::string(shared.flatten())))
@@ -232,6 +245,7 @@ fn concatenate_many<'b>(
     batch: &Batch<'b>,
     at: &[u32],
 ) -> Result<Operand<'b>, WalkError> {
+    batch.charge((at.len() * size_of::<Option<(String, Shared<'b>)>>()) as u64)?;
     let mut rows: Vec<Option<(String, Shared<'b>)>> = vec![Some((String::new(), None)); at.len()];
     for argument in arguments {
         let held = batch.columns();
@@ -243,22 +257,38 @@ fn concatenate_many<'b>(
                 *gathered = None;
                 continue;
             };
-            let before = text.capacity();
-            append(text, 0, part)?;
+            gather(text, part, batch)?;
             *shared = share(*shared, language);
-            if text.capacity() > before {
-                batch.charge((text.capacity() - before) as u64)?;
-            }
         }
         batch.drop_columns(held);
     }
     let column = write_column(batch, at.len(), |row, into| {
-        Ok(rows[row].take().map(|(text, shared)| {
-            into.push_str(&text);
-            Made::string(shared.flatten())
-        }))
+        let Some((text, shared)) = rows[row].take() else {
+            return Ok(None);
+        };
+        into.push_str(&text)?;
+        batch.discharge(text.capacity() as u64);
+        Ok(Some(Made::string(shared.flatten())))
     })?;
     Ok(Operand::Many(column))
+}
+
+/// Appends to a text of a row that draws on the budget before it grows.
+fn gather(text: &mut String, part: &str, batch: &Batch<'_>) -> Result<(), WalkError> {
+    let length = text.len() + part.len();
+    if length > STRING_BYTES_MAX {
+        return Err(too_long());
+    }
+    batch.spend(part.len() as u64)?;
+    let held = text.capacity();
+    if length > held {
+        let wanted = length.max((2 * held).min(STRING_BYTES_MAX));
+        batch.charge(wanted as u64)?;
+        text.reserve_exact(wanted - text.len());
+        batch.discharge(held as u64);
+    }
+    text.push_str(part);
+    Ok(())
 }
 
 fn substring<'b>(

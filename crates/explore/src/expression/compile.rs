@@ -13,10 +13,12 @@ use super::computation::Computation;
 use super::condition::{Condition, Kind, Matcher};
 use super::integers::{IntegerComparison, Integers};
 use super::pattern::Pattern;
+use super::xpath_pattern::Refusal;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};
 use query::plan::{ConstantId, Slot};
 use rdf::{Tag, VertexId};
+use std::cell::Cell;
 
 /// The constants that expressions name.
 #[derive(Clone, Copy)]
@@ -25,7 +27,13 @@ pub(crate) struct Constants<'a> {
     pub(crate) terms: &'a [Term],
     /// The id of each.
     pub(crate) ids: &'a [VertexId],
+    /// Bytes of the patterns that were compiled so far.
+    pub(crate) compiled_bytes: &'a Cell<u64>,
 }
+
+/// Bytes of a query's constant patterns after which no more are compiled: a text of a megabyte may
+/// have ten thousands.
+const COMPILED_BYTES_MAX: u64 = 256 << 20;
 
 impl Constants<'_> {
     /// The id of a constant.
@@ -307,7 +315,14 @@ fn matcher(pattern: &Expression, flags: Option<&Expression>, constants: Constant
     };
     match (constants.text(pattern), constant_flags) {
         (Some(pattern), Some(flags)) => {
-            let compiled = Pattern::compile(pattern, flags);
+            let before = constants.compiled_bytes.get();
+            let compiled = if before < COMPILED_BYTES_MAX {
+                Pattern::compile(pattern, flags)
+            } else {
+                Err(Refusal::Unsupported)
+            };
+            let bytes = compiled.as_ref().map_or(0, Pattern::bytes) as u64;
+            constants.compiled_bytes.set(before + bytes);
             Matcher::Constant(compiled.map_err(|refusal| (refusal, pattern.to_owned())))
         }
         _ => Matcher::Computed(

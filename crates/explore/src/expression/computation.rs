@@ -13,7 +13,6 @@ use super::integers::Integers;
 use super::text;
 use super::value::Value;
 use crate::error::WalkError;
-use crate::limits::STRING_BYTES_MAX;
 use query::expression::{Arithmetic, Function};
 use query::plan::{ConstantId, Slot};
 
@@ -195,11 +194,14 @@ fn replace<'b>(
         let Some(template) = pattern.template(replacement) else {
             return Ok(None);
         };
-        match pattern.replace(text, &template, STRING_BYTES_MAX, into) {
-            Some(true) => Ok(Some(Made::string(language))),
-            Some(false) => Ok(Some(Made::Value(text::with_language(text, language)))),
-            None => Err(super::arena::too_long()),
-        }
+        let append = |piece: &str| {
+            batch.spend(piece.len() as u64 + 64)?;
+            into.push_str(piece)
+        };
+        Ok(Some(match pattern.replace(text, &template, append)? {
+            true => Made::string(language),
+            false => Made::Value(text::with_language(text, language)),
+        }))
     })?;
     Ok(Operand::Many(column))
 }

@@ -542,6 +542,7 @@ impl Patterns<'_, '_> {
         };
         let (compiled, is_new) = batch.patterns().borrow_mut().get(pattern, flags);
         if is_new {
+            batch.charge(compiled.as_ref().map_or(0, |compiled| compiled.bytes()) as u64)?;
             batch.spend(COMPILE_EFFORT + 100 * pattern.len() as u64)?;
         }
         match compiled {

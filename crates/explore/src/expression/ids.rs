@@ -13,17 +13,15 @@ use super::condition::Condition;
 use super::scalar::Scalar;
 use super::value::{Form, Value};
 use crate::error::WalkError;
+use crate::local::text_bytes;
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
 use rdf::{VertexId, inline};
 
 /// The id of a term.
 pub(crate) fn id_of(term: TermRef<'_>, terms: &Terms<'_>) -> Result<VertexId, WalkError> {
     let mut ids = Vec::with_capacity(1);
-    terms.lexicon.ids(&[term], &mut ids)?;
-    match ids.first().copied().flatten() {
-        Some(id) => Ok(id),
-        None => terms.locals.id_of(term),
-    }
+    look_up_piece(&[term], text_bytes(term), terms, &mut ids)?;
+    Ok(ids[0])
 }
 
 /// The id of a value; `None` where a computed value has no lexical form.
@@ -140,19 +138,61 @@ fn want<'v>(value: &Value<'v>, text: &mut String) -> Option<Result<VertexId, Wan
     }
 }
 
+/// Text of terms that are looked up together: a lexicon makes keys of them, which are copies.
+const LOOKED_UP_BYTES: u64 = 1 << 20;
+
+/// Text up to which the keys are too little to be drawn on the budget.
+const UNDRAWN_BYTES: u64 = 64 << 10;
+
 /// The ids of terms without inline ones.
 fn look_up(wanted: &[TermRef<'_>], terms: &Terms<'_>) -> Result<Vec<VertexId>, WalkError> {
+    let mut ids = Vec::with_capacity(wanted.len());
+    let mut rest = wanted;
+    while let Some(first) = rest.first() {
+        let (mut bytes, mut length) = (text_bytes(*first), 1);
+        for term in &rest[1..] {
+            let longer = bytes + text_bytes(*term);
+            if longer > LOOKED_UP_BYTES {
+                break;
+            }
+            (bytes, length) = (longer, length + 1);
+        }
+        let (piece, after) = rest.split_at(length);
+        look_up_piece(piece, bytes, terms, &mut ids)?;
+        rest = after;
+    }
+    Ok(ids)
+}
+
+/// The same for a few terms of so much text.
+fn look_up_piece(
+    wanted: &[TermRef<'_>],
+    text_bytes: u64,
+    terms: &Terms<'_>,
+    ids: &mut Vec<VertexId>,
+) -> Result<(), WalkError> {
     let mut known = Vec::with_capacity(wanted.len());
-    terms.lexicon.ids(wanted, &mut known)?;
+    {
+        // The keys, and while they grow the part that is copied.
+        let keys_bytes = if text_bytes > UNDRAWN_BYTES {
+            2 * text_bytes
+        } else {
+            0
+        };
+        let _keys = terms.locals.borrow(keys_bytes)?;
+        terms.lexicon.ids(wanted, &mut known)?;
+    }
     let unknown = wanted.iter().zip(&known);
     let unknown = unknown.filter_map(|(term, id)| id.is_none().then_some(*term));
     let mut locals = Vec::new();
     terms.locals.ids_of(unknown, &mut locals)?;
     let mut locals = locals.into_iter();
-    Ok(known
-        .into_iter()
-        .map(|id| id.or_else(|| locals.next()).unwrap_or(VertexId::UNBOUND))
-        .collect())
+    ids.extend(
+        known
+            .into_iter()
+            .map(|id| id.or_else(|| locals.next()).unwrap_or(VertexId::UNBOUND)),
+    );
+    Ok(())
 }
 
 impl Computation {

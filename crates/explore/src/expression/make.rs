@@ -17,11 +17,16 @@ use super::hash::{digest_of_parts, write_hex};
 use super::scalar::Scalar;
 use super::value::{Language, Value};
 use crate::error::WalkError;
-use crate::local::text_bytes;
 use oxiri::Iri;
 use oxrdf::vocab::rdf as rdf_names;
-use oxrdf::{Literal, NamedOrBlankNode, Term, TermRef, Triple};
+use oxrdf::{Literal, NamedOrBlankNode, Term, Triple};
 use query::expression::Function;
+
+/// Bytes of a triple term besides itself and its text: blocks, datatypes, its place in the arena.
+const TRIPLE_BYTES: u64 = 512;
+
+/// Bytes of a UUID as an IRI; a blank node's label takes fewer.
+const UUID_BYTES: usize = 45;
 
 /// A function that makes a term or a part of one.
 pub(crate) fn make<'b>(
@@ -35,6 +40,7 @@ pub(crate) fn make<'b>(
         Function::Rand => (0..at.len()).map(|_| Some(random(batch))).collect(),
         Function::Uuid | Function::StrUuid => write_column(batch, at.len(), |_, into| {
             let is_iri = function == Function::Uuid;
+            let into = into.room(UUID_BYTES)?;
             if is_iri {
                 into.push_str("urn:uuid:");
             }
@@ -104,6 +110,7 @@ fn blank_nodes<'b>(
                 }
             }
         };
+        let into = into.room(UUID_BYTES)?;
         into.push('n');
         write_hex(&label, into);
         Ok(Some(Made::Blank))
@@ -131,7 +138,7 @@ fn iris<'b>(
         resolved.clear();
         let found = base.as_ref().ok();
         let is_iri = found.is_some_and(|base| base.resolve_into(text, &mut resolved).is_ok());
-        into.push_str(&resolved);
+        into.push_str(&resolved)?;
         Ok(is_iri.then_some(Made::Iri))
     })
 }
@@ -199,6 +206,13 @@ fn triples<'b>(
 ) -> Result<Vec<Option<Value<'b>>>, WalkError> {
     let mut column = Vec::with_capacity(at.len());
     for row in 0..at.len() {
+        let form = |place: usize| {
+            let value = operands[place].get(row);
+            value.map_or(0, |value| value.form_bytes() as u64)
+        };
+        // What the terms of the parts take: drawn before they are made, and kept with the triple.
+        let bytes = (0..3).map(form).sum::<u64>() + size_of::<Triple>() as u64 + TRIPLE_BYTES;
+        batch.charge(bytes)?;
         let parts = [0, 1, 2].map(|place| operands[place].get(row).and_then(Value::to_term));
         let [
             Some(subject),
@@ -218,9 +232,8 @@ fn triples<'b>(
             }
         };
         let triple = Triple::new(subject, predicate, object);
-        let bytes = text_bytes(TermRef::Triple(&triple)) + size_of::<Triple>() as u64;
         batch.spend(bytes)?;
-        column.push(Some(Value::Triple(batch.keep_triple(triple, bytes)?)));
+        column.push(Some(Value::Triple(batch.keep_triple(triple))));
     }
     Ok(column)
 }

@@ -9,16 +9,17 @@
 //!
 //! A replacement is XPath's: `$3` is a group, `\$` and `\\` are characters, anything else after
 //! these two is an error, as is a pattern that matches the empty string (`fn:replace`). It is read
-//! anew for every match: keeping its parts would take more memory than its text. No byte is written
-//! beyond the limit of the result.
+//! anew for every match: keeping its parts would take more memory than its text. Whoever takes the
+//! pieces of a result says when it is too long.
 
 use super::xpath_pattern::{self, Flags, Refusal};
 use crate::error::WalkError;
 use regex::{Regex, RegexBuilder};
 use std::sync::Arc;
 
-/// Bytes that a compiled pattern may take.
-const COMPILED_BYTES_MAX: usize = 1_000_000;
+/// Bytes that a compiled pattern may take. The library does not say how much one takes, so the least of
+/// these limits that it stays below is what is drawn on the budget.
+const COMPILED_BYTES: [usize; 3] = [1 << 14, 1 << 17, 1_000_000];
 
 /// Bytes of a pattern: what it is translated to and parsed into takes a few hundred times as many.
 const PATTERN_BYTES_MAX: usize = 1 << 16;
@@ -34,6 +35,8 @@ pub(crate) const COMPILE_EFFORT: u64 = 20_000;
 pub(crate) struct Pattern {
     regex: Regex,
     is_text: bool,
+    /// What it takes at most.
+    bytes: usize,
 }
 
 impl Pattern {
@@ -60,13 +63,30 @@ impl Pattern {
             xpath_pattern::translate(pattern, known)?
         };
         // What was translated is valid: only a limit of the crate can refuse it.
-        let regex = RegexBuilder::new(&translated)
-            .size_limit(COMPILED_BYTES_MAX)
-            .multi_line(known.multi_line)
-            .case_insensitive(known.ignore_case)
-            .build()
-            .map_err(|_| Refusal::Unsupported)?;
-        Ok(Pattern { regex, is_text })
+        for bytes in COMPILED_BYTES {
+            let built = RegexBuilder::new(&translated)
+                .size_limit(bytes)
+                .multi_line(known.multi_line)
+                .case_insensitive(known.ignore_case)
+                .build();
+            match built {
+                Ok(regex) => {
+                    return Ok(Pattern {
+                        regex,
+                        is_text,
+                        bytes: bytes + pattern.len(),
+                    });
+                }
+                Err(regex::Error::CompiledTooBig(_)) => {}
+                Err(_) => break,
+            }
+        }
+        Err(Refusal::Unsupported)
+    }
+
+    /// Bytes that it takes at most.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Whether it matches somewhere.
@@ -91,20 +111,14 @@ impl Pattern {
     }
 
     /// Appends the text with every match replaced, and says whether there was one; appends nothing
-    /// where there was none. `None` where the result would exceed `bytes_max`.
-    pub(crate) fn replace(
+    /// where there was none.
+    pub(crate) fn replace<E>(
         &self,
         text: &str,
         template: &Template<'_>,
-        bytes_max: usize,
-        into: &mut String,
-    ) -> Option<bool> {
-        let start = into.len();
+        mut append: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<bool, E> {
         let mut copied = 0;
-        let mut append = |piece: &str| -> Option<()> {
-            let fits = into.len() - start + piece.len() <= bytes_max;
-            fits.then(|| into.push_str(piece))
-        };
         for captures in self.regex.captures_iter(text) {
             let whole = captures.get_match();
             append(&text[copied..whole.start()])?;
@@ -117,10 +131,10 @@ impl Pattern {
             copied = whole.end();
         }
         if copied == 0 {
-            return Some(false);
+            return Ok(false);
         }
         append(&text[copied..])?;
-        Some(true)
+        Ok(true)
     }
 }
 
@@ -212,6 +226,15 @@ pub(crate) struct PatternCache {
 }
 
 impl PatternCache {
+    /// Bytes of the patterns at most.
+    pub(crate) fn bytes(&self) -> usize {
+        let compiled = self
+            .entries
+            .iter()
+            .filter_map(|(.., compiled)| compiled.as_ref().ok());
+        compiled.map(|pattern| pattern.bytes()).sum()
+    }
+
     /// The compiled pattern, and whether it had to be compiled.
     pub(crate) fn get(
         &mut self,
@@ -346,12 +369,16 @@ mod tests {
     fn replace(text: &str, pattern: &str, replacement: &str, bytes_max: usize) -> Option<String> {
         let pattern = Pattern::compile(pattern, "").expect("a pattern");
         let template = pattern.template(replacement).expect("a replacement");
-        let mut replaced = String::from("before");
-        let found = pattern.replace(text, &template, bytes_max, &mut replaced)?;
+        let mut replaced = String::new();
+        let append = |piece: &str| {
+            let fits = replaced.len() + piece.len() <= bytes_max;
+            fits.then(|| replaced.push_str(piece)).ok_or(())
+        };
+        let found = pattern.replace(text, &template, append).ok()?;
         Some(if found {
-            replaced.split_off("before".len())
+            replaced
         } else {
-            assert_eq!(replaced, "before");
+            assert_eq!(replaced, "");
             text.to_owned()
         })
     }

@@ -21,6 +21,9 @@ use oxrdf::{NamedOrBlankNode, TermRef, Triple};
 use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
 use std::cmp::Ordering;
 
+/// Bytes of a triple term's key besides its text: a block of three keys for each level of nesting.
+const TRIPLE_BYTES: usize = 2048;
+
 /// What a row is sorted by.
 #[derive(Clone, Debug)]
 pub(crate) enum SortKey {
@@ -117,6 +120,15 @@ impl SortKey {
         SortKey::Triple(Box::new(
             parts.map(|part| SortKey::of(Some(&Value::of_term(part)))),
         ))
+    }
+
+    /// The bytes that the key of a value takes beside itself, or more.
+    pub(crate) fn bytes_of(value: &Value<'_>) -> usize {
+        match value {
+            Value::Scalar(..) => 0,
+            Value::Triple(_) => value.form_bytes() + TRIPLE_BYTES,
+            value => value.form_bytes(),
+        }
     }
 
     /// Bytes beside the key itself.

@@ -110,6 +110,15 @@ fn integer(value: &Value<'_>) -> Option<i64> {
     }
 }
 
+/// The most bytes that [`case`] writes: a character becomes at most three.
+pub(crate) fn case_bytes(value: &Value<'_>) -> usize {
+    match string(value) {
+        Some((text, _)) if text.is_ascii() => text.len(),
+        Some((text, _)) => 3 * text.len(),
+        None => 0,
+    }
+}
+
 /// `UCASE`, `LCASE`, but for ASCII letters, which [`ascii_case`] changes in the whole buffer at once;
 /// `None` is an error.
 pub(crate) fn case<'a>(
@@ -121,10 +130,10 @@ pub(crate) fn case<'a>(
     if text.is_ascii() {
         into.push_str(text);
     } else {
-        into.push_str(&match function {
-            Function::UCase => text.to_uppercase(),
-            _ => text.to_lowercase(),
-        });
+        match function {
+            Function::UCase => into.extend(text.chars().flat_map(char::to_uppercase)),
+            _ => into.push_str(&text.to_lowercase()),
+        }
     }
     Some(Made::string(language))
 }
@@ -145,12 +154,24 @@ pub(crate) fn length(value: &Value<'_>) -> Option<Scalar> {
     ))
 }
 
+/// Whether `ENCODE_FOR_URI` leaves a byte as it is.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)
+}
+
+/// The bytes that [`encode_for_uri`] writes.
+pub(crate) fn encoded_bytes(value: &Value<'_>) -> usize {
+    let text = string(value).map_or("", |(text, _)| text);
+    let escaped = text.bytes().filter(|byte| !is_unreserved(*byte)).count();
+    text.len() + 2 * escaped
+}
+
 /// `ENCODE_FOR_URI`: all but the unreserved characters of RFC 3986 as percent escapes of UTF-8.
 pub(crate) fn encode_for_uri<'a>(value: &Value<'a>, into: &mut String) -> Option<Made<'a>> {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let (text, _) = string(value)?;
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+        if is_unreserved(byte) {
             into.push(char::from(byte));
         } else {
             into.push('%');

@@ -18,6 +18,9 @@ use rdf::{TermBuffer, VertexId, inline};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+/// Bytes of a computed number or date with its datatype.
+const SCALAR_BYTES_MAX: usize = 256;
+
 /// The value of a term.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
@@ -134,6 +137,21 @@ impl<'a> Value<'a> {
             Value::Scalar(scalar, _) => scalar.is_numeric(),
             Value::Other(lexical, datatype) => large_number(lexical, datatype).is_some(),
             _ => false,
+        }
+    }
+
+    /// About the bytes of the term's text, at least as many as it has.
+    pub(crate) fn form_bytes(&self) -> usize {
+        match self {
+            Value::Iri(text) | Value::Blank(text) | Value::Text(text) => text.len(),
+            Value::Language(text, language) => text.len() + language.tag.len(),
+            Value::Scalar(_, Form::Written(lexical, datatype))
+            | Value::Other(lexical, datatype) => lexical.len() + datatype.len(),
+            Value::Scalar(..) => SCALAR_BYTES_MAX,
+            Value::Triple(triple) => {
+                let bytes = crate::local::text_bytes(TermRef::Triple(triple));
+                usize::try_from(bytes).unwrap_or(usize::MAX)
+            }
         }
     }
 

@@ -81,6 +81,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         Constants {
             terms: &self.plan.constants,
             ids: self.ids,
+            compiled_bytes: self.compiled_bytes,
         }
     }
 

@@ -106,7 +106,7 @@ pub(crate) struct Aggregation<'p, 'a> {
     /// Per aggregate the (group, term) or (group, row) pairs seen.
     seen: Vec<Option<GroupTable>>,
     meter: Meter<'a>,
-    scratch: Scratch,
+    scratch: Scratch<'a>,
     buffers: Buffers,
     /// Groups given out.
     given: usize,
@@ -155,7 +155,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             states: aggregates.map(|one| States::new(one.function)).collect(),
             seen: policy.aggregates.iter().map(|_| None).collect(),
             meter: Meter::new(limits),
-            scratch: Scratch::default(),
+            scratch: Scratch::new(limits),
             buffers: Buffers::default(),
             given: 0,
             finished: false,
@@ -235,6 +235,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             batch.drop_columns(held);
         }
         drop(batch);
+        self.scratch.forget();
         self.buffers.rows = all;
         Ok(())
     }

@@ -6,6 +6,7 @@
 use super::{Context, Flow, Turn};
 use crate::error::WalkError;
 use crate::expression::{Batch, Computation, Scratch};
+use crate::limits::Limits;
 use query::plan::Slot;
 use rdf::Lexicon;
 
@@ -16,19 +17,19 @@ pub(crate) struct BindPolicy {
 }
 
 /// The state of one walk.
-pub(crate) struct Binding<'p> {
+pub(crate) struct Binding<'p, 'a> {
     policy: &'p BindPolicy,
-    scratch: Scratch,
+    scratch: Scratch<'a>,
     rows: Vec<u32>,
     /// Rows of a mere count that are done.
     done: u64,
 }
 
-impl<'p> Binding<'p> {
-    pub(crate) fn new(policy: &'p BindPolicy) -> Self {
+impl<'p, 'a> Binding<'p, 'a> {
+    pub(crate) fn new(policy: &'p BindPolicy, limits: Limits<'a>) -> Self {
         Binding {
             policy,
-            scratch: Scratch::default(),
+            scratch: Scratch::new(limits),
             rows: Vec::new(),
             done: 0,
         }
@@ -36,7 +37,7 @@ impl<'p> Binding<'p> {
 
     pub(crate) fn run<V, L: Lexicon>(
         &mut self,
-        context: Context<'_, '_, V, L>,
+        context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
         let is_count = flow.input.slots().next().is_none();
@@ -53,6 +54,7 @@ impl<'p> Binding<'p> {
         let cells = flow.output.cells_mut(self.policy.into);
         self.policy.computation.ids(&batch, &self.rows, cells)?;
         drop(batch);
+        self.scratch.forget();
         if !is_count {
             flow.output.absorb(flow.input, flow.carried)?;
             return Ok(Turn::Drained);

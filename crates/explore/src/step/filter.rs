@@ -7,6 +7,7 @@
 use super::{Context, Flow, Turn};
 use crate::error::WalkError;
 use crate::expression::{Batch, Condition, Scratch, Truth};
+use crate::limits::Limits;
 use query::plan::Slot;
 use rdf::Lexicon;
 
@@ -48,20 +49,20 @@ pub(crate) struct FilterPolicy {
 }
 
 /// The state of one walk.
-pub(crate) struct FilterCheck<'p> {
+pub(crate) struct FilterCheck<'p, 'a> {
     policy: &'p FilterPolicy,
-    scratch: Scratch,
+    scratch: Scratch<'a>,
     rows: Vec<u32>,
     at: Vec<u32>,
     truths: Vec<Truth>,
 }
 
-impl<'p> FilterCheck<'p> {
-    pub(crate) fn new(policy: &'p FilterPolicy) -> Self {
+impl<'p, 'a> FilterCheck<'p, 'a> {
+    pub(crate) fn new(policy: &'p FilterPolicy, limits: Limits<'a>) -> Self {
         let (rows, at, truths) = (Vec::new(), Vec::new(), Vec::new());
         FilterCheck {
             policy,
-            scratch: Scratch::default(),
+            scratch: Scratch::new(limits),
             rows,
             at,
             truths,
@@ -70,7 +71,7 @@ impl<'p> FilterCheck<'p> {
 
     pub(crate) fn run<V, L: Lexicon>(
         &mut self,
-        context: Context<'_, '_, V, L>,
+        context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
         let is_count = flow.input.slots().next().is_none();
@@ -92,6 +93,7 @@ impl<'p> FilterCheck<'p> {
             let batch = Batch::new(flow.input, &self.rows, terms, &self.scratch, context.limits);
             conjunct.evaluate(&batch, &self.at, &mut self.truths)?;
             drop(batch);
+            self.scratch.forget();
             let mut truths = self.truths.iter();
             self.rows.retain(|_| truths.next() == Some(&Truth::True));
         }

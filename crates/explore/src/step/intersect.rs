@@ -19,7 +19,7 @@
 use super::list::Expander;
 use super::{Context, Flow, Turn};
 use crate::error::WalkError;
-use crate::limits::Effort;
+use crate::limits::{Effort, Limits, Reservation};
 use crate::scope::FixedScope;
 use query::plan::Slot;
 use rdf::VertexId;
@@ -63,10 +63,11 @@ pub(crate) struct Intersection<'p, 'a> {
     positions: Vec<u32>,
     found: Vec<VertexId>,
     effort: Effort,
+    reservation: Reservation<'a>,
 }
 
-impl<'p> Intersection<'p, '_> {
-    pub(crate) fn new(policy: &'p IntersectPolicy) -> Self {
+impl<'p, 'a> Intersection<'p, 'a> {
+    pub(crate) fn new(policy: &'p IntersectPolicy, limits: Limits<'a>) -> Self {
         Intersection {
             policy,
             lists: Default::default(),
@@ -80,6 +81,7 @@ impl<'p> Intersection<'p, '_> {
             positions: Vec::new(),
             found: Vec::new(),
             effort: Effort::default(),
+            reservation: Reservation::new(limits),
         }
     }
 }
@@ -119,7 +121,16 @@ impl<'a> Intersection<'_, 'a> {
         }
         self.row = 0;
         self.asked = 0;
+        self.draw()?;
         Ok(Turn::Drained)
+    }
+
+    /// Draws marks and lists that were copied out on the budget: a chunk adds a megabyte of marks at
+    /// most.
+    fn draw(&mut self) -> Result<(), WalkError> {
+        let sets = self.sets.iter().flatten();
+        let sets: usize = sets.map(|(_, set)| set.owned_bytes()).sum();
+        self.reservation.cover((self.meeting.bytes() + sets) as u64)
     }
 
     /// Puts more common neighbours of the row into `found`; whether these were the last.
@@ -188,6 +199,7 @@ impl<'a> Intersection<'_, 'a> {
                 *open = Some((vertex, set));
             }
         }
+        self.draw()?;
         let [Some((_, left)), Some((_, right))] = &self.sets else {
             unreachable!("both were opened above")
         };

@@ -263,7 +263,7 @@ pub(crate) enum Operator<'p, 'a> {
     InLists(in_lists::ListsCheck<'p, 'a>),
     InGroups(Box<in_groups::GroupsCheck<'p, 'a>>),
     Same(filter::SameCheck),
-    Filter(Box<filter::FilterCheck<'p>>),
+    Filter(Box<filter::FilterCheck<'p, 'a>>),
     Distinct(distinct::DistinctCheck<'a>),
     Order(Box<order::Ordering<'p, 'a>>),
     Slice(slice::Slicing),
@@ -276,7 +276,7 @@ pub(crate) enum Operator<'p, 'a> {
     Nested(Box<nested::Nesting<'p, 'a>>),
     Join(Box<join::Join<'p, 'a>>),
     Unify(unify::UnifyCheck<'p>),
-    Bind(Box<bind::Binding<'p>>),
+    Bind(Box<bind::Binding<'p, 'a>>),
     Unpack(Box<unpack::Unpacking<'p>>),
     Service(Box<service::Asking<'p, 'a>>),
 }
@@ -291,7 +291,7 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Keys(policy) => Operator::Keys(Box::new(keys::KeysExpansion::new(policy))),
             Policy::List(policy) => Operator::List(list::ListExpansion::new(policy)),
             Policy::Intersect(policy) => {
-                Operator::Intersect(Box::new(intersect::Intersection::new(policy)))
+                Operator::Intersect(Box::new(intersect::Intersection::new(policy, limits)))
             }
             Policy::OneList(policy) => {
                 Operator::OneList(Box::new(one_list::OneListExpansion::new(policy)))
@@ -308,7 +308,9 @@ impl<'p, 'a> Operator<'p, 'a> {
                 Operator::InGroups(Box::new(in_groups::GroupsCheck::new(policy)))
             }
             Policy::Same(left, right) => Operator::Same(filter::SameCheck::new(*left, *right)),
-            Policy::Filter(policy) => Operator::Filter(Box::new(filter::FilterCheck::new(policy))),
+            Policy::Filter(policy) => {
+                Operator::Filter(Box::new(filter::FilterCheck::new(policy, limits)))
+            }
             Policy::Distinct(columns) => {
                 Operator::Distinct(distinct::DistinctCheck::new(columns, limits))
             }
@@ -337,7 +339,7 @@ impl<'p, 'a> Operator<'p, 'a> {
             }
             Policy::Join(policy) => Operator::Join(Box::new(join::Join::new(policy, limits))),
             Policy::Unify(policy) => Operator::Unify(unify::UnifyCheck::new(policy)),
-            Policy::Bind(policy) => Operator::Bind(Box::new(bind::Binding::new(policy))),
+            Policy::Bind(policy) => Operator::Bind(Box::new(bind::Binding::new(policy, limits))),
             Policy::Unpack(policy) => Operator::Unpack(Box::new(unpack::Unpacking::new(policy))),
             Policy::Service(policy) => {
                 Operator::Service(Box::new(service::Asking::new(policy, limits)))

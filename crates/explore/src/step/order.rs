@@ -68,7 +68,7 @@ pub(crate) struct Ordering<'p, 'a> {
     finished: bool,
     bytes: u64,
     reservation: Reservation<'a>,
-    scratch: Scratch,
+    scratch: Scratch<'a>,
 }
 
 impl<'p, 'a> Ordering<'p, 'a> {
@@ -84,7 +84,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
             finished: false,
             bytes: 0,
             reservation: Reservation::new(limits),
-            scratch: Scratch::default(),
+            scratch: Scratch::new(limits),
         }
     }
 
@@ -130,10 +130,19 @@ impl<'p, 'a> Ordering<'p, 'a> {
         for (computation, _) in &self.policy.keys {
             columns.push(computation.evaluate(&batch, &rows)?);
         }
+        let mut bytes = rows.len() * columns.len() * size_of::<SortKey>();
+        for column in &columns {
+            let texts = (0..rows.len()).filter_map(|row| column.get(row));
+            bytes += texts.map(SortKey::bytes_of).sum::<usize>();
+        }
+        self.reservation.cover(self.bytes + bytes as u64)?;
         let mut keys = Vec::with_capacity(rows.len() * columns.len());
         for row in 0..rows.len() {
             keys.extend(columns.iter().map(|column| SortKey::of(column.get(row))));
         }
+        drop(columns);
+        drop(batch);
+        self.scratch.forget();
         Ok(keys)
     }
 

@@ -22,7 +22,7 @@ pub(crate) mod expand;
 mod fetch;
 mod search;
 pub(crate) mod seed;
-mod visited;
+pub(crate) mod visited;
 
 use super::Place;
 use crate::chunk::Chunk;

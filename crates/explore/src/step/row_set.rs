@@ -4,12 +4,13 @@
 //! cut into [`SHARDS`] tables that grow one by one: a table of a hundred million rows would take
 //! longer to grow than a cancelled query may take to end, its shards take some 20 ms each.
 //!
-//! Memory, drawn on the budget: the cells and about 5 bytes a row, up to twice that after growing.
-//! A row costs about one cache miss.
+//! Memory, drawn on the budget before it is taken: the cells and about 5 bytes a row, up to twice that
+//! after growing, and the old part of a shard while it grows. A row costs about one cache miss.
 
+use super::aggregate::paged::Meter;
 use crate::chunk::Chunk;
 use crate::error::WalkError;
-use crate::limits::{Limits, Reservation};
+use crate::limits::{Limits, table_bytes};
 use hashbrown::HashTable;
 use query::plan::Slot;
 use rdf::VertexId;
@@ -21,7 +22,7 @@ const SHARDS: usize = 64;
 pub(crate) struct RowSet<'a> {
     columns: &'a [Slot],
     shards: Vec<Shard>,
-    reservation: Reservation<'a>,
+    meter: Meter<'a>,
     hashes: Vec<u64>,
     row: Vec<VertexId>,
 }
@@ -40,7 +41,7 @@ impl<'a> RowSet<'a> {
         RowSet {
             columns,
             shards: Vec::new(),
-            reservation: Reservation::new(limits),
+            meter: Meter::new(limits),
             hashes: Vec::new(),
             row: Vec::new(),
         }
@@ -67,12 +68,11 @@ impl<'a> RowSet<'a> {
                 .iter()
                 .map(|&slot| chunk.live(slot)[position as usize]);
             self.row.extend(cells);
-            if self.shards[shard_of(hash)].insert(hash, &self.row) {
+            if self.shards[shard_of(hash)].insert(hash, &self.row, &mut self.meter)? {
                 positions.push(position);
             }
         }
-        let bytes: usize = self.shards.iter().map(Shard::bytes).sum();
-        self.reservation.cover(bytes as u64)
+        Ok(())
     }
 
     /// Number of rows.
@@ -86,23 +86,51 @@ impl<'a> RowSet<'a> {
 
 impl Shard {
     /// Adds a row; whether it is new.
-    fn insert(&mut self, hash: u64, row: &[VertexId]) -> bool {
+    fn insert(
+        &mut self,
+        hash: u64,
+        row: &[VertexId],
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, WalkError> {
         let width = row.len();
         let cells = &self.cells;
         let stored = |at: u32| &cells[at as usize * width..][..width];
         if self.table.find(hash, |&at| stored(at) == row).is_some() {
-            return false;
+            return Ok(false);
         }
-        let at = u32::try_from(self.table.len()).expect("a shard of 2^32 rows is over any budget");
-        let hash_of = |&at: &u32| stored(at).iter().fold(0, |hash, &cell| fold(hash, cell));
-        self.table.insert_unique(hash, at, hash_of);
+        let at = u32::try_from(self.table.len()).map_err(|_| WalkError::TooManyRows)?;
+        if self.table.len() == self.table.capacity() {
+            self.grow_table(width, meter)?;
+        }
+        if self.cells.capacity() - self.cells.len() < width {
+            self.grow_cells(width, meter)?;
+        }
+        self.table
+            .insert_unique(hash, at, |_| unreachable!("there is room"));
         self.cells.extend_from_slice(row);
-        true
+        Ok(true)
     }
 
-    fn bytes(&self) -> usize {
-        self.cells.capacity() * size_of::<VertexId>()
-            + self.table.capacity() * (size_of::<u32>() + 1) * 8 / 7
+    #[cold]
+    fn grow_table(&mut self, width: usize, meter: &mut Meter<'_>) -> Result<(), WalkError> {
+        let held = self.table.capacity();
+        let wanted = (2 * held).max(3);
+        meter.grow(table_bytes::<u32>(wanted) as usize)?;
+        let stored = |at: u32| &self.cells[at as usize * width..][..width];
+        let hash_of = |&at: &u32| stored(at).iter().fold(0, |hash, &cell| fold(hash, cell));
+        self.table.reserve(wanted - held, hash_of);
+        meter.shrink(table_bytes::<u32>(held) as usize);
+        Ok(())
+    }
+
+    #[cold]
+    fn grow_cells(&mut self, width: usize, meter: &mut Meter<'_>) -> Result<(), WalkError> {
+        let held = self.cells.capacity();
+        let wanted = (2 * held).max(4 * width);
+        meter.grow(wanted * size_of::<VertexId>())?;
+        self.cells.reserve_exact(wanted - self.cells.len());
+        meter.shrink(held * size_of::<VertexId>());
+        Ok(())
     }
 }
 

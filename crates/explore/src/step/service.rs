@@ -302,7 +302,7 @@ fn endpoint_name<V, L: Lexicon>(
         other => Err(other.to_string()),
     };
     if let Some(term) = context.prepared.locals().term(endpoint) {
-        return Ok(name(term));
+        return Ok(name(&term));
     }
     let mut buffer = TermBuffer::new();
     context.lexicon.terms(&[endpoint], &mut buffer)?;

@@ -71,8 +71,8 @@ impl<'p> Unpacking<'p> {
         self.positions.clear();
         self.triples.clear();
         self.ids.clear();
-        let local_triple = |id: VertexId| match locals.term(id) {
-            Some(oxrdf::Term::Triple(triple)) => Some(&**triple),
+        let local_triple = |id: VertexId| match locals.get(id) {
+            Some(TermRef::Triple(triple)) => Some(triple),
             _ => None,
         };
         let is_triple = |id: VertexId| id.has_tag(Tag::TripleTerm) || local_triple(id).is_some();

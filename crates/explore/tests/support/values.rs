@@ -56,7 +56,7 @@ impl Table<'_> {
                 for &id in chunk.column(*slot).expect("projected") {
                     let mut terms = TermBuffer::new();
                     found.push(if id.has_tag(Tag::QueryLocal) {
-                        prepared.locals().term(id).cloned()
+                        prepared.locals().term(id)
                     } else {
                         lexicon.terms(&[id], &mut terms)?;
                         terms.get(0).map(TermRef::into_owned)

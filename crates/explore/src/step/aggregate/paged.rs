@@ -75,6 +75,11 @@ impl<T> Paged<T> {
         self.len
     }
 
+    /// Bytes that were drawn for the items.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.iter().map(Vec::capacity).sum::<usize>() * size_of::<T>()
+    }
+
     /// The item at `at`; asserts that there is one.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> &T {

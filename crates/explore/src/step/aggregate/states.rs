@@ -19,7 +19,7 @@ use crate::expression::{
     Made, Operand, Scalar, SortKey, Terms, Value, combine, id_of_value, text_of,
 };
 use crate::limits::STRING_BYTES_MAX;
-use oxrdf::{Literal, Term};
+use oxrdf::{LiteralRef, TermRef};
 use query::expression::Arithmetic;
 use query::plan::AggregateFunction;
 use rdf::{Tag, VertexId, inline};
@@ -178,8 +178,8 @@ impl<'a> States<'a> {
                             continue;
                         }
                     };
-                    let term = Term::from(Literal::new_simple_literal(text));
-                    out.push(crate::expression::id_of(term.as_ref(), terms)?);
+                    let term = TermRef::from(LiteralRef::new_simple_literal(text));
+                    out.push(crate::expression::id_of(term, terms)?);
                 }
                 Ok(())
             }
