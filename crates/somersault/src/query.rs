@@ -19,7 +19,7 @@ use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanError, PlanOptions};
 use ::query::shape::Shape;
 use ::query::statistics::DegreeQuestion;
-use explore::{Limits, Samples};
+use explore::{Limits, MemoryBudget, Samples, WalkError};
 use oxrdf::{NamedNode, Term, TermRef};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
@@ -28,6 +28,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Lists;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
+
+/// Bytes of text that are read without being drawn on the budget.
+const TEXT_BYTES_FREE: usize = 64 << 10;
+/// Bytes that tokens, algebra, plan and constants take for a byte of text, together and at most: lists of
+/// IRIs in `VALUES` and `IN` take some 20 (`tests/abuse.rs`, 2026-11-22).
+const PARSED_FACTOR: u64 = 24;
 
 /// What is asked, and within which limits. Anything not said is the database's default.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +141,7 @@ impl Query {
             cache.count_spelled();
             return Ok(query);
         }
+        context.draw_text(request.text)?;
         let scanned = ::query::scan(request.text, &options)?;
         let shape = cache.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
         let Some((cache, shape)) = shape else {
@@ -374,6 +381,16 @@ impl Context {
             sample_from: request.sample_from.unwrap_or(options.sample_from),
             keep_checks: request.keep_checks,
         }
+    }
+
+    /// Draws on the budget what reading a long text and planning it take, before either begins. Most of
+    /// it stays: the plan is there until the query has ended.
+    fn draw_text(&self, text: &str) -> Result<(), QueryError> {
+        if text.len() > TEXT_BYTES_FREE {
+            let bytes = text.len() as u64 * PARSED_FACTOR;
+            self.budget.try_reserve(bytes).map_err(WalkError::from)?;
+        }
+        Ok(())
     }
 
     /// Resolves what the text names in a graph, and plans.
