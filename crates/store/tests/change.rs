@@ -178,6 +178,8 @@ struct World {
     /// Every key since the base.
     ever: Keys,
     commits: u64,
+    /// Every quad that some commit has changed.
+    touched: Vec<IdQuad>,
 }
 
 impl World {
@@ -198,6 +200,7 @@ impl World {
             ever: keys_of(&present),
             present,
             commits: 0,
+            touched: Vec::new(),
         }
     }
 
@@ -207,6 +210,47 @@ impl World {
 
     fn commit(&mut self) {
         let change = change(&mut self.numbers, self.kind, &self.present);
+        self.commit_built_over(&change, None);
+    }
+
+    /// Commits a change whose layer is built over an earlier version, which had these quads.
+    fn commit_late(&mut self) {
+        let (version, had) = (self.version(), self.present.clone());
+        let mut named = change(&mut self.numbers, self.kind, &had);
+        self.touched.clear();
+        for _ in 0..=self.numbers.below(3) {
+            self.commit();
+        }
+        let between: BTreeSet<IdQuad> = self.touched.iter().copied().collect();
+        named.deletes.retain(|quad| !between.contains(quad));
+        named.inserts.retain(|quad| !between.contains(quad));
+        let mut idle = Vec::new();
+        let effect = named.effect_and_idle(&version, &mut idle).unwrap();
+        let all: BTreeSet<IdQuad> = named
+            .deletes
+            .iter()
+            .chain(&named.inserts)
+            .copied()
+            .collect();
+        let changed = effect.deletes().chain(effect.inserts());
+        assert_eq!(changed.chain(idle).collect::<BTreeSet<_>>(), all);
+        let layer = Layer::build(&version, &effect, Some(TYPE), 0..=0).unwrap();
+        let mut asked: Vec<IdQuad> = between.into_iter().collect();
+        assert!(!layer.changes_any(&asked).unwrap());
+        // More may be said to have changed than has.
+        for _ in 0..self.numbers.below(9) {
+            let other = quad(&mut self.numbers, self.kind);
+            let is_ours = effect
+                .deletes()
+                .chain(effect.inserts())
+                .any(|quad| quad == other);
+            assert_eq!(layer.changes_any(&[other]).unwrap(), is_ours);
+            asked.extend((!is_ours).then_some(other));
+        }
+        self.commit_built_over(&named, Some((layer, asked)));
+    }
+
+    fn commit_built_over(&mut self, change: &Change, early: Option<(Layer, Vec<IdQuad>)>) {
         let inserts: BTreeSet<IdQuad> = change.inserts.iter().copied().collect();
         let deletes: BTreeSet<IdQuad> = change.deletes.iter().copied().collect();
         let before = std::mem::take(&mut self.present);
@@ -224,9 +268,13 @@ impl World {
         assert_eq!(effect.deletes().collect::<BTreeSet<_>>(), lost);
         assert_eq!(effect.inserts().collect::<BTreeSet<_>>(), got);
 
+        self.touched.extend(lost.iter().chain(&got));
         self.commits += 1;
-        let layer =
-            Layer::build(&version, &effect, Some(TYPE), self.commits..=self.commits).unwrap();
+        let commits = self.commits..=self.commits;
+        let layer = match early {
+            None => Layer::build(&version, &effect, Some(TYPE), commits).unwrap(),
+            Some((layer, between)) => layer.adopted(&version, &between, commits).unwrap(),
+        };
         assert_eq!(quads_in(layer.adds()), got);
         assert_eq!(quads_in(layer.dels()), lost);
         assert_eq!(
@@ -348,6 +396,23 @@ fn changes_are_those_of_a_set() {
         }
         if !world.layers.is_empty() {
             assert_eq!(sum_of(&world.base, &world.layers), world.present);
+        }
+        world.checkpoint();
+    }
+}
+
+#[test]
+fn a_layer_is_put_over_later_versions() {
+    for seed in 1000..1060 {
+        let mut world = World::new(seed);
+        for step in 0..8 {
+            world.commit_late();
+            if world.numbers.below(3) == 0 {
+                world.merge();
+            }
+            if step % 4 == 3 {
+                world.checkpoint();
+            }
         }
         world.checkpoint();
     }

@@ -161,10 +161,10 @@ pub(super) fn sum_by_key<K: Ord + Copy>(sums: &mut Vec<(K, i64)>) {
 }
 
 /// Finds which keys come and go.
-struct Changes<'v> {
-    version: &'v Version,
-    sources: Vec<Weighted<'v>>,
-    found: KeyChanges,
+pub(super) struct Changes<'v> {
+    pub(super) version: &'v Version,
+    pub(super) sources: Vec<Weighted<'v>>,
+    pub(super) found: KeyChanges,
 }
 
 impl Changes<'_> {
@@ -227,7 +227,11 @@ impl Changes<'_> {
     }
 
     /// Leaves those that are a key of no predicate any more.
-    fn retain_lost(&self, direction: Direction, lost: &mut Vec<VertexId>) -> Result<(), ViewError> {
+    pub(super) fn retain_lost(
+        &self,
+        direction: Direction,
+        lost: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
         let (mut predicates, mut ends) = (Vec::new(), Vec::new());
         for source in self.sources.iter().filter(|source| source.weight > 0) {
             if lost.is_empty() {
@@ -264,7 +268,7 @@ impl Changes<'_> {
         keys
     }
 
-    fn was_gone(&self, set: KeySet, key: VertexId) -> bool {
+    pub(super) fn was_gone(&self, set: KeySet, key: VertexId) -> bool {
         let layers = self.version.layers().iter();
         let sum: i64 = layers
             .map(|layer| {
@@ -283,20 +287,12 @@ impl Changes<'_> {
         sizes: &[(VertexId, i64)],
     ) -> Result<(), DeltaError> {
         let layers = self.version.layers();
-        let was_gone = |graph: &VertexId| {
-            let has = |graphs: &[VertexId]| i64::from(graphs.binary_search(graph).is_ok());
-            let sum: i64 = layers
-                .iter()
-                .map(|layer| has(&layer.keys.graphs_gone) - has(&layer.keys.graphs_back))
-                .sum();
-            sum > 0
-        };
         if layers
             .iter()
             .any(|layer| !layer.keys.graphs_gone.is_empty())
         {
             let mut back = super::rows::graphs_of(inserts);
-            back.retain(was_gone);
+            back.retain(|&graph| self.graph_was_gone(graph));
             self.found.graphs_back = back;
         }
         if !deletes.is_empty() {
@@ -309,8 +305,18 @@ impl Changes<'_> {
         Ok(())
     }
 
+    /// Whether a graph had lost its last quad.
+    pub(super) fn graph_was_gone(&self, graph: VertexId) -> bool {
+        let has = |graphs: &[VertexId]| i64::from(graphs.binary_search(&graph).is_ok());
+        let layers = self.version.layers().iter();
+        let sum: i64 = layers
+            .map(|layer| has(&layer.keys.graphs_gone) - has(&layer.keys.graphs_back))
+            .sum();
+        sum > 0
+    }
+
     /// Whether a graph has no quad left after it grew by this (negative) number.
-    fn is_emptied(&self, graph: VertexId, grown: i64) -> Result<bool, DeltaError> {
+    pub(super) fn is_emptied(&self, graph: VertexId, grown: i64) -> Result<bool, DeltaError> {
         let in_layers = |layer: &std::sync::Arc<Layer>| {
             let sizes = &layer.graph_sizes;
             let found = sizes.binary_search_by_key(&graph, |size| size.0);

@@ -95,6 +95,8 @@ pub(crate) struct KeySets {
     own: Mutex<HashMap<KeySet, Arc<Found>>>,
     shared: Arc<Mutex<Shared>>,
     position: u64,
+    /// Versions after this one may never be published, so they leave what is shared as it is.
+    is_branch: bool,
 }
 
 impl KeySets {
@@ -104,11 +106,23 @@ impl KeySets {
             own: Mutex::default(),
             shared: Arc::clone(&self.shared),
             position: self.position,
+            is_branch: self.is_branch,
+        }
+    }
+
+    /// For another version of the same content, over which only a draft puts layers.
+    pub(crate) fn of_branch(&self) -> KeySets {
+        KeySets {
+            is_branch: true,
+            ..self.of_same()
         }
     }
 
     /// For the version after a commit.
     pub(crate) fn of_next(&self, layer: &Arc<Layer>) -> KeySets {
+        if self.is_branch {
+            return KeySets::default();
+        }
         let mut shared = lock(&self.shared);
         if shared.newest != self.position {
             return KeySets::default();
@@ -118,6 +132,7 @@ impl KeySets {
             own: Mutex::default(),
             shared: Arc::clone(&self.shared),
             position: shared.newest,
+            is_branch: false,
         }
     }
 

@@ -25,9 +25,11 @@
 //! - [`layer`]: what a layer is;
 //! - [`version`]: base and layers as a [`GraphView`](crate::GraphView), its keys in `key_sets`;
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
+//! - `adopt`: a layer that was built for an earlier version;
 //! - [`merge`]: layers into one, and when;
 //! - [`checkpoint`]: base and layers into the parts of a new base, and [`dictionary`] its terms.
 
+mod adopt;
 mod build;
 pub mod change;
 pub mod checkpoint;

@@ -64,6 +64,23 @@ pub(crate) fn sources<'v>(
     sources
 }
 
+/// The graphs of one layer: that of added edges, that of deleted ones.
+pub(crate) fn own_sources(layer: &Layer) -> [Vec<Weighted<'_>>; 2] {
+    let one = |graph, weight| Weighted { graph, weight };
+    [
+        layer
+            .adds()
+            .map(|graph| one(graph, 1))
+            .into_iter()
+            .collect(),
+        layer
+            .dels()
+            .map(|graph| one(graph, -1))
+            .into_iter()
+            .collect(),
+    ]
+}
+
 /// Reused memory of the lookups.
 #[derive(Default)]
 struct Scratch {

@@ -86,6 +86,16 @@ impl Version {
         }
     }
 
+    /// The same content for a draft. The layers that the draft puts over it are not handed on, so the
+    /// versions that other writers make from this one keep the key sets found so far.
+    #[must_use]
+    pub fn branch(&self) -> Version {
+        Version {
+            keys: self.keys.of_branch(),
+            ..self.with_layers(self.layers.clone())
+        }
+    }
+
     /// The same content over a new base, into which some of the layers went. Predicates are numbered
     /// afresh.
     #[must_use]
