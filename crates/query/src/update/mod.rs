@@ -21,6 +21,7 @@
 //! or `CLEAR` of one that is not, is a failure depends on the store; `silent` says whether it counts.
 
 mod data;
+mod estimate;
 mod plain;
 mod read;
 
@@ -28,6 +29,7 @@ mod read;
 mod tests;
 
 pub use data::{Data, DataTerm};
+pub use estimate::reading_bytes;
 pub use read::{parse_update, parse_update_by_grammar};
 
 use crate::algebra::Query;

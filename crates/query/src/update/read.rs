@@ -27,7 +27,9 @@ use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use spargebra::algebra::GraphTarget;
 use spargebra::term::GraphName;
 use spargebra::{GraphUpdateOperation, SparqlParser};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Reads an update. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
 /// Errors have the number of their operation where the text has more than one.
@@ -53,10 +55,13 @@ pub(super) fn parse(
         parse::expansion(&tokens, options)?;
         parse::parser(options).map(drop)?;
         let plain = with_plain_booleans(&tokens);
-        let pieces = pieces(&tokens);
-        let count = pieces.len();
+        let cuts = cuts(&tokens);
+        let count = cuts.len();
         let mut reader = Reader::new(&tokens, options);
-        for (number, piece) in pieces.into_iter().enumerate() {
+        let mut first = 0;
+        for (number, end) in cuts.into_iter().enumerate() {
+            let piece = piece(&tokens, first..end);
+            first = end;
             let data = takes_plain.then(|| reader.plain_data(&piece.tokens));
             let at = (number, piece.start);
             let read = if let Some(data) = data.flatten() {
@@ -108,50 +113,69 @@ fn placed(
 }
 
 /// What stands up to and with a `;`.
-struct Piece<'t> {
+struct Piece<'p, 't> {
     start: usize,
     end: usize,
-    /// The tokens, with their places in the piece.
-    tokens: Tokens<'t>,
+    /// The tokens, with their places in the piece. Those of the only piece are those of the text.
+    tokens: Cow<'p, Tokens<'t>>,
 }
 
-/// Cuts the text after each `;` outside of brackets, which the guard has checked.
-fn pieces<'t>(tokens: &Tokens<'t>) -> Vec<Piece<'t>> {
-    let mut pieces = Vec::new();
-    let (mut start, mut depth) = (0, 0_u32);
-    let mut own: Vec<Token> = Vec::new();
-    let cut = |start: usize, end: usize, own: Vec<Token>| Piece {
-        start,
-        end,
-        tokens: Tokens {
-            text: &tokens.text[start..end],
-            tokens: own,
-        },
-    };
-    for &token in &tokens.tokens {
-        own.push(Token {
-            start: token.start - start as u32,
-            end: token.end - start as u32,
-            ..token
-        });
+/// Behind which tokens the text is cut: after each `;` outside of brackets, which the guard has checked.
+fn cuts(tokens: &Tokens<'_>) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    let mut depth = 0_u32;
+    for (place, &token) in tokens.tokens.iter().enumerate() {
         if token.kind != TokenKind::Operator {
             continue;
         }
         match tokens.slice(token) {
             "(" | "{" | "[" | "{|" | "<<" | "<<(" => depth += 1,
             ")" | "}" | "]" | "|}" | ">>" | ")>>" => depth = depth.saturating_sub(1),
-            ";" if depth == 0 => {
-                let end = token.end as usize;
-                pieces.push(cut(start, end, std::mem::take(&mut own)));
-                start = end;
-            }
+            ";" if depth == 0 => cuts.push(place + 1),
             _ => {}
         }
     }
-    if !own.is_empty() {
-        pieces.push(cut(start, tokens.text.len(), own));
+    let all = tokens.tokens.len();
+    if cuts.last().copied().unwrap_or(0) < all {
+        cuts.push(all);
     }
-    pieces
+    cuts
+}
+
+/// The piece of these tokens: from where the one before it ended.
+fn piece<'p, 't>(tokens: &'p Tokens<'t>, range: Range<usize>) -> Piece<'p, 't> {
+    let all = &tokens.tokens;
+    let end_of = |token: usize| all[token].end as usize;
+    let start = range.start.checked_sub(1).map_or(0, end_of);
+    let end = match all.get(range.end) {
+        Some(_) => end_of(range.end - 1),
+        None if is_cut(tokens, range.end) => end_of(range.end - 1),
+        None => tokens.text.len(),
+    };
+    if range == (0..all.len()) && end == tokens.text.len() {
+        let tokens = Cow::Borrowed(tokens);
+        return Piece { start, end, tokens };
+    }
+    let own = all[range].iter().map(|&token| Token {
+        start: token.start - start as u32,
+        end: token.end - start as u32,
+        ..token
+    });
+    let tokens = Tokens {
+        text: &tokens.text[start..end],
+        tokens: own.collect(),
+    };
+    Piece {
+        start,
+        end,
+        tokens: Cow::Owned(tokens),
+    }
+}
+
+/// Whether the tokens before this one end with the `;` of an operation: it cannot be in brackets there.
+fn is_cut(tokens: &Tokens<'_>, end: usize) -> bool {
+    let last = end.checked_sub(1).map(|last| tokens.tokens[last]);
+    last.is_some_and(|last| tokens.slice(last) == ";")
 }
 
 /// What a prologue declares.
