@@ -60,6 +60,12 @@ pub struct Options {
     pub update_text_max_bytes: u64,
     /// Time of a change, its document's arrival included.
     pub update_timeout: Duration,
+    /// Time a change is evaluated in its turn while other writers wait; one that takes longer is evaluated
+    /// beside them, and committed if nothing that it read has changed. Zero: all are.
+    pub update_slice: Duration,
+    /// Quads that a change may name to be carried out in its turn; the layer and the record of a larger one
+    /// are made beside other writers.
+    pub update_turn_quads: usize,
     /// Who asks other endpoints for `SERVICE`, and reads documents for `LOAD`; `None`: both are
     /// refused.
     pub service: Option<Arc<dyn ServiceClient>>,
@@ -87,6 +93,8 @@ impl std::fmt::Debug for Options {
             .field("text_max_bytes", &self.text_max_bytes)
             .field("update_text_max_bytes", &self.update_text_max_bytes)
             .field("update_timeout", &self.update_timeout)
+            .field("update_slice", &self.update_slice)
+            .field("update_turn_quads", &self.update_turn_quads)
             .field("service", &self.service.is_some())
             .field("checkpoint_log_bytes", &self.checkpoint_log_bytes)
             .field("log", &self.log)
@@ -109,6 +117,8 @@ impl Options {
             text_max_bytes: config.text_max_bytes,
             update_text_max_bytes: config.update_text_max_bytes,
             update_timeout: config.update_timeout,
+            update_slice: Options::default().update_slice,
+            update_turn_quads: Options::default().update_turn_quads,
             service: None,
             checkpoint_log_bytes: Options::default().checkpoint_log_bytes,
             log: Options::default().log,
@@ -130,6 +140,9 @@ impl Default for Options {
             text_max_bytes: 1 << 20,
             update_text_max_bytes: 64 << 20,
             update_timeout: Duration::from_mins(5),
+            update_slice: Duration::from_millis(10),
+            // Some 100 ms.
+            update_turn_quads: 1 << 16,
             service: None,
             checkpoint_log_bytes: 64 << 20,
             // Long enough for clients to come back with their next change, see docs/formats/log.md.
@@ -461,6 +474,8 @@ impl Database {
             layer_quads: layers.iter().map(|layer| layer.quads()).sum(),
             layer_bytes: layers.iter().map(|layer| layer.bytes()).sum(),
             term_bytes: graph.dictionary.live().bytes(),
+            beside: writer.tally.beside.load(Ordering::Relaxed),
+            again: writer.tally.again.load(Ordering::Relaxed),
             merges: writer.bell.merges.load(Ordering::Relaxed),
             checkpoints: writer.bell.checkpoints.load(Ordering::Relaxed),
             upkeep_failure: writer.bell.failure(),
@@ -583,6 +598,11 @@ pub struct ChangeFigures {
     pub layer_bytes: u64,
     /// Bytes of memory of terms that are in no file yet.
     pub term_bytes: u64,
+    /// Changes that were evaluated beside other writers, before their turn.
+    pub beside: u64,
+    /// How often such a one had to be evaluated again, because another commit may have changed what it
+    /// does.
+    pub again: u64,
     /// Merges of layers beside the writers.
     pub merges: u64,
     /// Checkpoints.

@@ -399,6 +399,16 @@ impl Context {
         graph: Arc<Graph>,
         parsed: &::query::Query,
     ) -> Result<Query, QueryError> {
+        self.plan_with(graph, parsed, Effort::Any)
+    }
+
+    /// [`Context::plan`] with no more than this effort.
+    pub(crate) fn plan_with(
+        &self,
+        graph: Arc<Graph>,
+        parsed: &::query::Query,
+        effort: Effort,
+    ) -> Result<Query, QueryError> {
         let parse = self.elapsed();
         let mut constants = Vec::with_capacity(parsed.constants().len());
         let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
@@ -406,7 +416,7 @@ impl Context {
             .dictionary
             .ids(&terms, &mut constants)
             .map_err(QueryError::from)?;
-        let (plan, samples) = self.planned(&graph, parsed, &constants, Effort::Any)?;
+        let (plan, samples) = self.planned(&graph, parsed, &constants, effort)?;
         let plan = Planned {
             plan: Arc::new(plan),
             constants,

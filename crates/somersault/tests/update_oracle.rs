@@ -17,6 +17,7 @@ use somersault::{Database, GraphTarget, GraphWrite, Options, UpdateRequest, Writ
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
 use support::NoAnswer;
 use testkit::compare::{self, Blanks};
@@ -82,6 +83,8 @@ struct Run {
     random: Random,
     disk: SimDisk,
     database: Database,
+    /// How long a change is evaluated in its turn.
+    slice: Duration,
     threads: usize,
     /// Moments that are held, with what they were.
     held: Vec<(Arc<Graph>, Dataset)>,
@@ -94,8 +97,9 @@ impl Run {
         let disk = SimDisk::new(seed, Path::new("/disk"), SimFaults::default());
         Run {
             random: Random::new(seed),
-            database: open(&disk),
+            database: open(&disk, slice(seed)),
             disk,
+            slice: slice(seed),
             threads: 1 + (seed % 2) as usize,
             held: Vec::new(),
             story: String::new(),
@@ -203,8 +207,9 @@ impl Run {
                 let number = self.database.snapshot_number();
                 self.held.clear();
                 // The old one first: it has the lock.
-                self.database = open(&SimDisk::new(0, Path::new("/disk"), SimFaults::default()));
-                self.database = open(&self.disk);
+                let other = SimDisk::new(0, Path::new("/disk"), SimFaults::default());
+                self.database = open(&other, self.slice);
+                self.database = open(&self.disk, self.slice);
                 if self.database.snapshot_number() != number {
                     return Err("another snapshot number".to_owned());
                 }
@@ -281,8 +286,20 @@ fn blank_nodes(dataset: &Dataset) -> BTreeSet<String> {
     labels.map(str::to_owned).collect()
 }
 
-fn open(disk: &SimDisk) -> Database {
-    let options = Options::default();
+/// Every third seed evaluates all changes before their turn, another third none.
+fn slice(seed: u64) -> Duration {
+    match seed % 3 {
+        0 => Duration::ZERO,
+        1 => Duration::from_hours(1),
+        _ => Options::default().update_slice,
+    }
+}
+
+fn open(disk: &SimDisk, update_slice: Duration) -> Database {
+    let options = Options {
+        update_slice,
+        ..Options::default()
+    };
     let database = Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options);
     database.unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,25 +1,52 @@
 //! The versions within one request, and the record that it becomes.
 //!
-//! Each change of the request is a layer over the version before it, so that the operation behind
-//! it sees it. At the end the layers are merged into one and the record is complete; or the draft
-//! is dropped, and nothing has happened. New terms stay in the dictionary either way: they are in
-//! no graph, and ids are never reused.
+//! What an operation changes is a layer over the version before it, so that the operation behind it
+//! sees it. Operations that only name quads (data) look at nothing, so what they name is collected,
+//! and becomes one layer when something looks at the graph again. Layers are merged in tiers as those
+//! of commits are (`store::delta::merge`), so *n* operations cost about *n* times as much as one. At
+//! the end the layers are merged into one and the record is complete; or the draft is dropped, and
+//! nothing has happened. New terms stay in the dictionary either way: they are in no graph, and ids
+//! are never reused.
+//!
+//! A draft is made under the turn, over the staged version ([`Draft::in_turn`]); or before the turn,
+//! over a snapshot, while others commit ([`Draft::ahead`], `commit`). Blank nodes of drafts that are
+//! made at the same time may lie between each other. A record says from which number to which its own
+//! lie, and what others have between does not hurt: its blank nodes are named by number.
 
+use super::ahead::Ahead;
+use super::charge::Charge;
+use super::touched::Touched;
+use crate::budget::Budget;
 use crate::database::{Graph, type_vertex};
 use crate::error::{Kind, QueryError};
 use rdf::dictionary::LiveDictionary;
 use rdf::{Lexicon, Tag, TermBuffer, VertexId};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 use std::sync::Arc;
-use store::delta::{Change, Effect, IdQuad, Layer, Version, merge};
+use std::time::Instant;
+use store::delta::{Change, Effect, IdQuad, Layer, Version, merge, plan_merge};
 use store::record::{self, Blank, Chunk, ChunkWriter, RecordReader, TermPlace};
 use store::view::GraphScope;
 
-/// Layers of one request that are not merged yet.
-const LAYERS_MAX: usize = 8;
+/// Quads that are collected before they become a layer.
+const PENDING_QUADS: usize = 1 << 18;
+/// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
+const STAGING_BYTES: usize = 5 * size_of::<IdQuad>();
+
+/// How much may be done under the turn if something else can be done, too.
+#[derive(Clone, Copy)]
+pub(crate) struct TurnLimit {
+    /// When it is over.
+    pub(crate) until: Instant,
+    /// Quads that may be named.
+    pub(crate) quads: usize,
+}
 
 /// What a request has changed so far.
 pub(crate) struct Draft {
-    /// What the next operation sees.
+    /// What the next operation sees, without what is pending.
     graph: Arc<Graph>,
     /// The dictionary that new terms go to.
     live: Arc<LiveDictionary>,
@@ -28,12 +55,21 @@ pub(crate) struct Draft {
     /// Layers of the staged version under the draft's.
     below: usize,
     /// The record's chunks; `None` where nobody keeps a log.
-    chunks: Option<Vec<Vec<u8>>>,
-    first_blank: u64,
-    blanks: u64,
+    chunks: Option<Vec<Piece>>,
+    /// The numbers of its new blank nodes; others may have some between.
+    blanks: Range<u64>,
     seed: u64,
-    deleted: u64,
-    inserted: u64,
+    /// Quads that data have named since the graph was looked at, in order, and whether each is
+    /// inserted.
+    pending: Vec<(IdQuad, bool)>,
+    /// What the request holds: pending quads, layers, chunks.
+    held: Charge,
+    /// When the turn is to be given up.
+    limit: Option<TurnLimit>,
+    /// What is noted where it is made before the turn.
+    ahead: Option<Ahead>,
+    /// What it changes, where somebody wants to know.
+    touched: Option<Touched>,
 }
 
 /// A finished draft.
@@ -41,33 +77,111 @@ pub(crate) struct Drafted {
     /// The version with the request's layer; `None` where nothing changed.
     pub(crate) graph: Option<Arc<Graph>>,
     /// Head and chunks of the record; empty where there is no log.
-    pub(crate) record: Vec<Vec<u8>>,
+    pub(crate) record: Vec<Piece>,
     pub(crate) deleted: u64,
     pub(crate) inserted: u64,
+    /// What it changes, where somebody wanted to know.
+    pub(crate) touched: Option<Touched>,
+    /// What it holds until it is committed.
+    pub(crate) held: Charge,
+}
+
+/// A part of a record.
+#[derive(Clone)]
+pub(crate) enum Piece {
+    /// In memory.
+    Owned(Arc<[u8]>),
+    /// In a temporary file.
+    Mapped(memory::Region),
+}
+
+impl Piece {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Owned(bytes) => bytes,
+            Piece::Mapped(region) => region.bytes(),
+        }
+    }
+}
+
+impl From<Vec<u8>> for Piece {
+    fn from(bytes: Vec<u8>) -> Piece {
+        Piece::Owned(bytes.into())
+    }
+}
+
+/// The turn is to be given up, because what is being done takes too long for it.
+pub(crate) fn too_long() -> QueryError {
+    QueryError::new(Kind::Cancelled, "the change takes too long for its turn")
 }
 
 impl Draft {
-    /// A draft of commit `number` over `graph`. `keeps_record`: whether the record is wanted.
-    pub(crate) fn new(graph: Arc<Graph>, number: u64, keeps_record: bool, seed: u64) -> Draft {
+    /// A draft over the staged version, by whoever has the turn. `keeps_record`: whether the record is
+    /// wanted; `limit`: when evaluation is to be given up.
+    pub(crate) fn in_turn(
+        graph: Arc<Graph>,
+        keeps_record: bool,
+        budget: &Arc<Budget>,
+        limit: Option<TurnLimit>,
+    ) -> Draft {
         let live = Arc::clone(graph.dictionary.live());
         let first_blank = live.counts().blank_nodes;
+        let number = graph.snapshot.number() + 1;
         Draft {
             below: graph.snapshot.layers().len(),
             graph,
             live,
             number,
             chunks: keeps_record.then(Vec::new),
-            first_blank,
-            blanks: 0,
-            seed,
-            deleted: 0,
-            inserted: 0,
+            blanks: first_blank..first_blank,
+            seed: RandomState::new().hash_one(number),
+            pending: Vec::new(),
+            held: Charge::new(budget),
+            limit,
+            ahead: None,
+            touched: None,
         }
     }
 
+    /// A draft over a snapshot, while others commit. `turn_quads`: quads that may be left to the turn.
+    pub(crate) fn ahead(
+        graph: &Graph,
+        keeps_record: bool,
+        budget: &Arc<Budget>,
+        turn_quads: usize,
+    ) -> Draft {
+        let graph = Arc::new(graph.with_snapshot(graph.snapshot.branch()));
+        Draft {
+            ahead: Some(Ahead::new(turn_quads)),
+            touched: Some(Touched::default()),
+            ..Draft::in_turn(graph, keeps_record, budget, None)
+        }
+    }
+
+    /// From now on what it changes is noted.
+    pub(super) fn note_touched(&mut self) {
+        self.touched = Some(Touched::default());
+    }
+
+    /// Takes over the blank nodes of a draft that was made before the turn.
+    pub(super) fn take_blanks(&mut self, blanks: Range<u64>) {
+        self.blanks = blanks;
+    }
+
+    /// The numbers of its blank nodes.
+    pub(super) fn blanks(&self) -> Range<u64> {
+        self.blanks.clone()
+    }
+
+    /// What was noted before the turn.
+    pub(super) fn take_ahead(&mut self) -> Option<Ahead> {
+        self.ahead.take()
+    }
+
     /// What the next operation sees.
-    pub(crate) fn graph(&self) -> &Arc<Graph> {
-        &self.graph
+    pub(crate) fn graph(&mut self) -> Result<&Arc<Graph>, QueryError> {
+        self.settle()?;
+        Ok(&self.graph)
     }
 
     /// The dictionary that new terms go to.
@@ -75,33 +189,87 @@ impl Draft {
         &self.live
     }
 
+    /// Whether others change the graph meanwhile. Then a term that is not stored yet may come before
+    /// the turn does, and what is to be deleted needs an id, too.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// When evaluation is to be given up.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.limit.map(|limit| limit.until)
+    }
+
+    /// An error where the turn is to be given up, because time is over or so many quads are too many.
+    pub(crate) fn may_go_on(&self, quads: usize) -> Result<(), QueryError> {
+        let is_over = |limit: TurnLimit| quads > limit.quads || Instant::now() >= limit.until;
+        if self.limit.is_some_and(is_over) {
+            return Err(too_long());
+        }
+        Ok(())
+    }
+
     /// New blank nodes; gives the number of the first.
     pub(crate) fn fresh_blanks(&mut self, count: u64) -> Result<u64, QueryError> {
         let first = self.live.fresh_blank_nodes(count).map_err(refused)?;
-        assert!(
-            first == self.first_blank + self.blanks,
-            "one writer at a time"
-        );
-        self.blanks += count;
+        if self.blanks.is_empty() {
+            self.blanks.start = first;
+        }
+        assert!(first >= self.blanks.end, "numbers are given out once");
+        self.blanks.end = first + count;
         Ok(first)
     }
 
-    /// Applies quads; returns whether they had an effect.
-    pub(crate) fn apply(&mut self, change: &Change) -> Result<bool, QueryError> {
-        let Some(effect) = self.stage(change)? else {
-            return Ok(false);
-        };
-        self.record(&effect)?;
-        Ok(true)
+    /// Deletes or inserts quads of data. They become a layer when something looks.
+    pub(crate) fn name(&mut self, quads: Vec<IdQuad>, is_insert: bool) -> Result<(), QueryError> {
+        self.may_go_on(self.pending.len() + quads.len())?;
+        self.held
+            .grow((quads.len() * size_of::<(IdQuad, bool)>()) as u64)?;
+        let quads = quads.into_iter().map(|quad| (quad, is_insert));
+        self.pending.extend(quads);
+        if self.pending.len() >= PENDING_QUADS {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a layer of what is pending.
+    fn settle(&mut self) -> Result<(), QueryError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let bytes = (pending.len() * size_of::<(IdQuad, bool)>()) as u64;
+        self.stage_and_record(&summed(pending))?;
+        self.held.shrink(bytes);
+        Ok(())
+    }
+
+    /// Applies quads; what was pending comes first.
+    pub(crate) fn apply(&mut self, change: &Change) -> Result<(), QueryError> {
+        self.settle()?;
+        self.may_go_on(change.deletes.len() + change.inserts.len())?;
+        self.stage_and_record(change)
+    }
+
+    fn stage_and_record(&mut self, change: &Change) -> Result<(), QueryError> {
+        match self.stage(change)? {
+            Some(effect) => self.record(&effect),
+            None => Ok(()),
+        }
     }
 
     /// Applies chunks of a document, whose new blank nodes have the numbers from `fresh` on.
-    pub(crate) fn apply_chunk(&mut self, bytes: Vec<u8>, fresh: u64) -> Result<(), QueryError> {
+    pub(crate) fn apply_chunk(&mut self, piece: &Piece, fresh: u64) -> Result<(), QueryError> {
+        self.settle()?;
+        // Terms as text and as keys, and ids.
+        let bytes = piece.bytes();
+        let transient = bytes.len() as u64 * 4;
+        self.held.grow(transient)?;
         // The record counts its blank nodes from its own first one: the first document's chunks
         // can stand in it as they are.
-        let is_kept = fresh == self.first_blank;
-        let blanks = fresh..self.first_blank + self.blanks;
-        let mut reader = RecordReader::of_chunks(blanks, &bytes);
+        let is_kept = fresh == self.blanks.start;
+        let mut reader = RecordReader::of_chunks(fresh..self.blanks.end.max(fresh), bytes);
         let mut chunk = Chunk::default();
         let mut ids = Vec::new();
         while reader.next(&mut chunk).map_err(unreadable)? {
@@ -110,8 +278,10 @@ impl Draft {
                 self.record(&effect)?;
             }
         }
+        self.held.shrink(transient);
         if let (Some(chunks), true) = (&mut self.chunks, is_kept) {
-            chunks.push(bytes);
+            // Whoever has the document holds its chunks until it is committed.
+            chunks.push(piece.clone());
         }
         Ok(())
     }
@@ -120,31 +290,49 @@ impl Draft {
     fn record(&mut self, effect: &Effect) -> Result<(), QueryError> {
         if self.chunks.is_some() {
             let chunk = self.encode(effect)?;
-            self.chunks.get_or_insert_default().push(chunk);
+            self.held.grow(chunk.len() as u64)?;
+            self.chunks.get_or_insert_default().push(chunk.into());
         }
         Ok(())
     }
 
     /// Puts the effect of a change into a layer of the draft.
     fn stage(&mut self, change: &Change) -> Result<Option<Effect>, QueryError> {
-        let effect = change.effect(&self.graph.snapshot)?;
-        if effect.is_empty() {
-            return Ok(None);
+        let transient = (change.deletes.len() + change.inserts.len()) * STAGING_BYTES;
+        self.held.grow(transient as u64)?;
+        let effect = match &mut self.ahead {
+            None => change.effect(&self.graph.snapshot)?,
+            Some(ahead) => {
+                let own = &self.graph.snapshot.layers()[self.below..];
+                ahead.effect(change, &self.graph.snapshot, own, &mut self.held)?
+            }
+        };
+        if !effect.is_empty() {
+            self.put(&effect)?;
+        }
+        self.held.shrink(transient as u64);
+        Ok((!effect.is_empty()).then_some(effect))
+    }
+
+    /// Puts a layer of an effect over the others.
+    fn put(&mut self, effect: &Effect) -> Result<(), QueryError> {
+        if let Some(touched) = &mut self.touched {
+            touched.add(effect);
         }
         let dictionary = self.live.view(self.live.counts());
         let rdf_type = type_vertex(&dictionary)?;
-        let typed = rdf_type.filter(|_| self.graph.snapshot.type_vertex().is_none());
-        let typed = typed.map(|vertex| self.graph.snapshot.with_type_vertex(vertex));
+        let typed = typed(&self.graph.snapshot, rdf_type);
         let before = typed.as_ref().unwrap_or(&self.graph.snapshot);
         let commits = self.number..=self.number;
-        let layer = Layer::build(before, &effect, rdf_type, commits)?;
-        self.deleted += layer.deleted();
-        self.inserted += layer.added();
+        let layer = Layer::build(before, effect, rdf_type, commits)?;
+        self.held.grow(layer.bytes())?;
         let quads = self.graph.quads + layer.added() - layer.deleted();
         let mut version = before.with_layer(Arc::new(layer), self.number);
-        if version.layers().len() - self.below > LAYERS_MAX {
-            let mut layers = version.layers()[..self.below].to_vec();
-            layers.push(self.merged(&version)?);
+        while let Some(range) = plan_merge(&sizes(&version.layers()[self.below..])) {
+            let range = self.below + range.start..self.below + range.end;
+            let mut layers = version.layers().to_vec();
+            let merged = self.merged(&layers[range.clone()])?;
+            layers.splice(range, [merged]);
             version = version.with_layers(layers);
         }
         self.graph = Arc::new(Graph {
@@ -152,15 +340,19 @@ impl Draft {
             quads,
             ..self.graph.with_snapshot(version)
         });
-        Ok(Some(effect))
+        Ok(())
     }
 
-    /// The sum of the draft's layers.
-    fn merged(&self, version: &Version) -> Result<Arc<Layer>, QueryError> {
-        match &version.layers()[self.below..] {
-            [layer] => Ok(Arc::clone(layer)),
-            layers => Ok(Arc::new(merge(layers, &|| false)?)),
+    /// The sum of some of the draft's layers.
+    fn merged(&mut self, layers: &[Arc<Layer>]) -> Result<Arc<Layer>, QueryError> {
+        if let [layer] = layers {
+            return Ok(Arc::clone(layer));
         }
+        let before: u64 = layers.iter().map(|layer| layer.bytes()).sum();
+        self.held.grow(before)?;
+        let merged = Arc::new(merge(layers, &|| false)?);
+        self.held.shrink(2 * before - merged.bytes().min(before));
+        Ok(merged)
     }
 
     /// A chunk of the terms and quads of an effect.
@@ -194,45 +386,82 @@ impl Draft {
     /// Which blank node a label of the dictionary means.
     fn blank(&self, label: &str) -> Option<Blank> {
         let number: u64 = label.strip_prefix('b')?.parse().ok()?;
-        Some(match number.checked_sub(self.first_blank) {
+        Some(match number.checked_sub(self.blanks.start) {
             Some(new) => Blank::New(new),
             None => Blank::Stored(number),
         })
     }
 
     /// The draft is complete.
-    pub(crate) fn finish(self) -> Result<Drafted, QueryError> {
+    pub(crate) fn finish(mut self) -> Result<Drafted, QueryError> {
+        self.settle()?;
         let mut drafted = Drafted {
             graph: None,
             record: Vec::new(),
-            deleted: self.deleted,
-            inserted: self.inserted,
+            deleted: 0,
+            inserted: 0,
+            touched: self.touched.take(),
+            held: Charge::new(self.held.budget()),
         };
-        if self.graph.snapshot.layers().len() == self.below {
+        let mut layers = self.graph.snapshot.layers().to_vec();
+        let own = layers.split_off(self.below);
+        if own.is_empty() {
             return Ok(drafted);
         }
-        let layer = self.merged(&self.graph.snapshot)?;
+        let layer = self.merged(&own)?;
         if layer.quads() == 0 {
             return Ok(drafted);
         }
-        drafted.graph = Some(if self.graph.snapshot.layers().len() - self.below == 1 {
+        (drafted.deleted, drafted.inserted) = (layer.deleted(), layer.added());
+        layers.push(layer);
+        drafted.graph = Some(if own.len() == 1 {
             self.graph
         } else {
-            let mut layers = self.graph.snapshot.layers()[..self.below].to_vec();
-            layers.push(layer);
-            Arc::new(
-                self.graph
-                    .with_snapshot(self.graph.snapshot.with_layers(layers)),
-            )
+            let merged = self.graph.snapshot.with_layers(layers);
+            Arc::new(self.graph.with_snapshot(merged))
         });
         if let Some(chunks) = self.chunks {
-            drafted
-                .record
-                .push(record::head(self.first_blank, self.blanks));
+            let head = record::head(self.blanks.start, self.blanks.end - self.blanks.start);
+            drafted.record.push(head.into());
             drafted.record.extend(chunks);
         }
+        drafted.held = self.held;
         Ok(drafted)
     }
+}
+
+/// What quads come to that are deleted and inserted in this order: the last one that names a quad
+/// decides.
+pub(super) fn summed(quads: Vec<(IdQuad, bool)>) -> Change {
+    let mut change = Change::default();
+    let inserts = quads.iter().filter(|(_, is_insert)| *is_insert).count();
+    if inserts == 0 || inserts == quads.len() {
+        let named = quads.into_iter().map(|(quad, _)| quad).collect();
+        match inserts {
+            0 => change.deletes = named,
+            _ => change.inserts = named,
+        }
+        return change;
+    }
+    let sums: HashMap<IdQuad, bool> = quads.into_iter().collect();
+    for (quad, is_insert) in sums {
+        if is_insert {
+            change.inserts.push(quad);
+        } else {
+            change.deletes.push(quad);
+        }
+    }
+    change
+}
+
+/// The same with the vertex of `rdf:type`, where that has become known.
+pub(super) fn typed(version: &Version, rdf_type: Option<VertexId>) -> Option<Version> {
+    let vertex = rdf_type.filter(|_| version.type_vertex().is_none())?;
+    Some(version.with_type_vertex(vertex))
+}
+
+fn sizes(layers: &[Arc<Layer>]) -> Vec<u64> {
+    layers.iter().map(|layer| layer.quads()).collect()
 }
 
 /// The quads of a chunk, its terms in the dictionary.

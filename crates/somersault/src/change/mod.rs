@@ -17,7 +17,10 @@
 //! operations before it did (SPARQL 1.1 Update section 2.2), in a draft that nobody else sees.
 //!
 //! - [`turn`]: whose turn it is, with a deadline;
+//! - [`commit`]: evaluating under the turn, or before it where that takes long; [`ahead`] is what is
+//!   noted then, [`reads`] what a request reads, [`touched`] what others have changed meanwhile;
 //! - [`draft`]: the versions within one request, and its record;
+//! - [`charge`]: the memory that a change holds;
 //! - [`operations`]: from operations to quads;
 //! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
@@ -28,6 +31,9 @@
 //! - [`keeper`]: merging and checkpoints beside readers and writers, and [`planning`]: statistics;
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
+mod ahead;
+mod charge;
+mod commit;
 mod draft;
 pub(crate) mod files;
 pub(crate) mod keeper;
@@ -35,9 +41,11 @@ pub(crate) mod open;
 mod operations;
 mod patch;
 mod planning;
+mod reads;
 mod replay;
 pub(crate) mod spool;
 mod store_write;
+mod touched;
 mod turn;
 mod update;
 pub(crate) mod writer;

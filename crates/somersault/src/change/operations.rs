@@ -10,11 +10,12 @@
 //! `ADD`, `COPY`, `MOVE` from a named graph that is not there, fail unless `SILENT`: what was most
 //! likely a typing error must not empty a graph.
 
-use super::draft::{Draft, refused};
+use super::charge::take;
+use super::draft::{Draft, refused, too_long};
 use super::spool::Spool;
 use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
-use crate::query::Context;
+use crate::query::{Context, Effort};
 use crate::scan::{self, Part};
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use oxrdf::{
@@ -37,25 +38,19 @@ pub(crate) fn carry_out(
     context: &Context,
     draft: &mut Draft,
     operation: &Operation,
-    document: Option<Spool>,
+    document: Option<&Spool>,
 ) -> Result<(), QueryError> {
     match operation {
         Operation::InsertData { data } => {
             let charged = charge_data(context, data)?;
             let inserts = inserted(draft, data)?;
-            draft.apply(&Change {
-                deletes: Vec::new(),
-                inserts,
-            })?;
+            draft.name(inserts, true)?;
             context.budget.release(charged);
         }
         Operation::DeleteData { data } => {
             let charged = charge_data(context, data)?;
             let deletes = known(draft, data)?;
-            draft.apply(&Change {
-                deletes,
-                inserts: Vec::new(),
-            })?;
+            draft.name(deletes, false)?;
             context.budget.release(charged);
         }
         Operation::Modify(modify) => modification(context, draft, modify)?,
@@ -65,7 +60,8 @@ pub(crate) fn carry_out(
             }
         }
         Operation::Clear { target, .. } | Operation::Drop { target, .. } => {
-            clear(context, draft, &parts_of(draft, target)?)?;
+            let parts = parts_of(draft, target)?;
+            clear(context, draft, &parts)?;
         }
         Operation::Create { silent, graph } => {
             if named(draft, graph)?.is_some() && !silent {
@@ -116,13 +112,7 @@ impl<'c> Collected<'c> {
 
 /// Takes memory for a change from its budget.
 pub(crate) fn charge(context: &Context, bytes: u64) -> Result<(), QueryError> {
-    context.budget.try_reserve(bytes).map_err(|refused| {
-        QueryError::from(WalkError::OutOfMemory {
-            limit_bytes: refused.limit_bytes,
-            used_bytes: refused.used_bytes,
-        })
-        .with_hint("change less in one request, or raise the memory of a query")
-    })
+    take(&context.budget, bytes)
 }
 
 /// What carrying out quads of data takes for a while: their terms with their keys and ids, and the
@@ -176,12 +166,12 @@ fn inserted(draft: &mut Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
     Ok(quads.collect())
 }
 
-/// The ids of those quads whose terms are all known; they are without blank nodes.
+/// The ids of those quads whose terms are all known; they are without blank nodes. Before the turn all
+/// get ids, because others may bring them meanwhile.
 fn known(draft: &Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
     let terms: Vec<TermRef<'_>> = data.terms().iter().flatten().collect();
     let mut ids = Vec::with_capacity(terms.len());
-    let counts = draft.live().counts();
-    draft.live().view(counts).ids(&terms, &mut ids)?;
+    deleted_ids(draft, &terms, &mut ids)?;
     let id = |term: DataTerm| match term {
         DataTerm::Term(cell) => ids[cell],
         DataTerm::Blank(_) => None,
@@ -193,6 +183,35 @@ fn known(draft: &Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
             Some((id(subject)?, id(predicate)?, id(object)?, graph?))
         });
     Ok(quads.collect())
+}
+
+/// Appends the ids of terms whose quads are to be deleted. A term that is not stored has none; before
+/// the turn it gets one, unless it cannot be stored.
+fn deleted_ids(
+    draft: &Draft,
+    terms: &[TermRef<'_>],
+    ids: &mut Vec<Option<VertexId>>,
+) -> Result<(), QueryError> {
+    let live = draft.live();
+    let mut all = Vec::with_capacity(terms.len());
+    if draft.is_ahead() && live.intern(terms, &mut all).is_ok() {
+        ids.extend(all.into_iter().map(Some));
+        return Ok(());
+    }
+    let found = ids.len();
+    live.view(live.counts()).ids(terms, ids)?;
+    if draft.is_ahead() {
+        // Some of them cannot be stored: each goes for itself.
+        let unknown = terms.iter().zip(&mut ids[found..]);
+        for (term, id) in unknown.filter(|(_, id)| id.is_none()) {
+            let mut own = Vec::new();
+            *id = live
+                .intern(&[*term], &mut own)
+                .ok()
+                .and_then(|()| own.pop());
+        }
+    }
+    Ok(())
 }
 
 fn has_blank(term: TermRef<'_>) -> bool {
@@ -233,7 +252,14 @@ fn with_fresh_blanks(term: TermRef<'_>, first: u64) -> Term {
 
 /// `DELETE`, `INSERT`, `WHERE`.
 fn modification(context: &Context, draft: &mut Draft, modify: &Modify) -> Result<(), QueryError> {
-    let mut query = context.plan(std::sync::Arc::clone(draft.graph()), &modify.query)?;
+    let graph = std::sync::Arc::clone(draft.graph()?);
+    // Samples take some time themselves, and are worth it for what takes too long for the turn.
+    let effort = match draft.until() {
+        Some(_) => Effort::Light,
+        None => Effort::Any,
+    };
+    let mut query = context.plan_with(graph, &modify.query, effort)?;
+    query.slice_end = draft.until();
     let constants = constants(draft, modify, &query.constants)?;
     let mut deletes = Collected::new(context);
     let mut inserts = Collected::new(context);
@@ -270,32 +296,46 @@ fn modification(context: &Context, draft: &mut Draft, modify: &Modify) -> Result
     Ok(())
 }
 
-/// The ids of the constants that templates insert, new ones added; others as they were found.
+/// The ids of the constants that templates insert, new ones added; others as they were found. Before the
+/// turn those that templates delete get ids, too.
 fn constants(
     draft: &Draft,
     modify: &Modify,
     found: &[Option<VertexId>],
 ) -> Result<Vec<Option<VertexId>>, QueryError> {
-    let mut wanted = Vec::new();
-    for template in &modify.insert {
-        template
-            .triple
-            .iter()
-            .for_each(|term| collect(term, &mut wanted));
-        if let Some(Node::Constant(constant)) = template.graph {
-            wanted.push(constant.0 as usize);
+    let wanted = |templates: &[QuadTemplate]| {
+        let mut wanted = Vec::new();
+        for template in templates {
+            template
+                .triple
+                .iter()
+                .for_each(|term| collect(term, &mut wanted));
+            if let Some(Node::Constant(constant)) = template.graph {
+                wanted.push(constant.0 as usize);
+            }
         }
-    }
-    wanted.retain(|&constant| found[constant].is_none());
-    wanted.sort_unstable();
-    wanted.dedup();
+        wanted.retain(|&constant| found[constant].is_none());
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    };
     let all = modify.query.constants();
-    let terms: Vec<_> = wanted.iter().map(|&at| all[at].as_ref()).collect();
+    let mut constants = found.to_vec();
+    let inserted = wanted(&modify.insert);
+    let terms: Vec<_> = inserted.iter().map(|&at| all[at].as_ref()).collect();
     let mut ids = Vec::new();
     draft.live().intern(&terms, &mut ids).map_err(refused)?;
-    let mut constants = found.to_vec();
-    for (at, id) in wanted.into_iter().zip(ids) {
+    for (at, id) in inserted.into_iter().zip(ids) {
         constants[at] = Some(id);
+    }
+    if draft.is_ahead() {
+        let deleted = wanted(&modify.delete);
+        let terms: Vec<_> = deleted.iter().map(|&at| all[at].as_ref()).collect();
+        let mut ids = Vec::new();
+        deleted_ids(draft, &terms, &mut ids)?;
+        for (at, id) in deleted.into_iter().zip(ids) {
+            constants[at] = id;
+        }
     }
     Ok(constants)
 }
@@ -397,9 +437,9 @@ impl Rows<'_> {
     }
 
     /// A term that the query made. It was in no graph when the query began, so nothing is deleted
-    /// with it.
+    /// with it under the turn.
     fn local(&mut self, cell: VertexId, is_insert: bool) -> Result<Option<VertexId>, QueryError> {
-        if !is_insert {
+        if !is_insert && !self.draft.is_ahead() {
             return Ok(None);
         }
         if let Some(&id) = self.locals.get(&cell) {
@@ -408,6 +448,7 @@ impl Rows<'_> {
         let term = self.prepared.locals().term(cell);
         let term = term.ok_or(rdf::LexiconError::UnknownId(cell))?;
         let id = match term.as_ref() {
+            TermRef::BlankNode(_) if !is_insert => return Ok(None),
             TermRef::BlankNode(_) => Some(VertexId::new(Tag::Blank, self.draft.fresh_blanks(1)?)),
             term => self.stored(&term.into_owned(), true)?,
         };
@@ -417,14 +458,14 @@ impl Rows<'_> {
 
     /// The id of a term; a new one only where it is to be inserted.
     fn stored(&mut self, term: &Term, is_insert: bool) -> Result<Option<VertexId>, QueryError> {
-        let live = self.draft.live();
         if is_insert {
             let mut ids = Vec::new();
+            let live = self.draft.live();
             live.intern(&[term.as_ref()], &mut ids).map_err(refused)?;
             return Ok(ids.pop());
         }
         let mut ids = Vec::new();
-        live.view(live.counts()).ids(&[term.as_ref()], &mut ids)?;
+        deleted_ids(self.draft, &[term.as_ref()], &mut ids)?;
         Ok(ids.pop().flatten())
     }
 
@@ -469,11 +510,11 @@ impl Rows<'_> {
 }
 
 /// The id of a named graph that holds a quad.
-pub(crate) fn named(draft: &Draft, graph: &NamedNode) -> Result<Option<VertexId>, QueryError> {
+pub(crate) fn named(draft: &mut Draft, graph: &NamedNode) -> Result<Option<VertexId>, QueryError> {
     let mut ids = Vec::new();
-    let dictionary = &draft.graph().dictionary;
-    dictionary.ids(&[graph.as_ref().into()], &mut ids)?;
-    let graphs = draft.graph().snapshot.named_graphs()?;
+    let now = draft.graph()?;
+    now.dictionary.ids(&[graph.as_ref().into()], &mut ids)?;
+    let graphs = now.snapshot.named_graphs()?;
     Ok(ids[0].filter(|id| graphs.binary_search(id).is_ok()))
 }
 
@@ -502,12 +543,13 @@ pub(crate) fn clear(
 /// The quads of a part, and at least `enough` of them where there are so many.
 fn quads_of<'c>(
     context: &'c Context,
-    draft: &Draft,
+    draft: &mut Draft,
     part: Part,
     enough: usize,
 ) -> Result<Collected<'c>, QueryError> {
     let mut found = Collected::new(context);
-    let graph = draft.graph();
+    let graph = std::sync::Arc::clone(draft.graph()?);
+    let graph = &*graph;
     let scanned = scan::scan(graph, part, &mut |predicate, batch| {
         let predicate = graph.snapshot.predicate_vertex(predicate);
         for row in 0..batch.subjects.len() {
@@ -516,6 +558,9 @@ fn quads_of<'c>(
         }
         if found.quads.len() >= enough {
             return Err(Scanned::Enough);
+        }
+        if draft.may_go_on(found.quads.len()).is_err() {
+            return Err(Scanned::Failed(too_long()));
         }
         match context.token.reason() {
             None => Ok(()),
@@ -543,7 +588,7 @@ impl<E: std::convert::Into<QueryError>> From<E> for Scanned {
     }
 }
 
-fn parts_of(draft: &Draft, target: &Target) -> Result<Vec<Part>, QueryError> {
+fn parts_of(draft: &mut Draft, target: &Target) -> Result<Vec<Part>, QueryError> {
     Ok(match target {
         Target::Default => vec![Part::Default],
         Target::Named => vec![Part::EachNamed],

@@ -6,6 +6,7 @@
 //! | when | by | because |
 //! |---|---|---|
 //! | the graph has changed by a quarter, and the layers are small or it has more than doubled | the committing thread | the next query should not be planned for another graph |
+//! | the graph has changed by a quarter, by a large change | the committing thread, before its turn | nobody waits for it then |
 //! | the graph has changed by a quarter | the keeper | reading large layers takes longer than a commit should |
 //! | nobody has written for a moment | the keeper | only statistics of the present version prove a star empty |
 //!
@@ -39,6 +40,14 @@ pub(super) fn planned_in_time(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryErro
         .sum();
     let is_unlike = graph.drift() > graph.planned.quads;
     if graph.has_drifted() && (layered <= INLINE_QUADS || is_unlike) {
+        return Ok(Arc::new(graph.planned_anew()?));
+    }
+    Ok(graph)
+}
+
+/// The same, its statistics made anew where much has changed: by a thread that nobody waits for.
+pub(super) fn planned_beside(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
+    if graph.has_drifted() {
         return Ok(Arc::new(graph.planned_anew()?));
     }
     Ok(graph)

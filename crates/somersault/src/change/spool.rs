@@ -3,18 +3,21 @@
 //! A client may take minutes to send a document, and all other writers would wait for it. So it is
 //! parsed first, into the chunks that the record will consist of; what is beyond
 //! [`MEMORY_BYTES`] goes to a temporary file, so memory does not grow with the document (but for
-//! the labels of its blank nodes). In the turn the chunks are applied one after the other and
-//! handed to the log as they are.
+//! the labels of its blank nodes). Chunks in memory and labels are on the request's budget. The chunks
+//! are applied one after the other and handed to the log as they are, those of the file mapped.
 
-use super::draft::Draft;
+use super::charge::Charge;
+use super::draft::{Draft, Piece};
 use crate::error::{Kind, Position, QueryError};
+use crate::query::Context;
 use crate::stop::{StopReason, StopToken};
+use memory::Region;
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
 use rdf::format::{Format, ReadError, read_quads};
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use store::record::{Blank, ChunkWriter, TermError};
 
@@ -24,6 +27,8 @@ const CHUNK_QUADS: u64 = 1 << 17;
 const CHUNK_BYTES: usize = 8 << 20;
 /// Bytes of chunks that are kept in memory.
 const MEMORY_BYTES: u64 = 64 << 20;
+/// Bytes that a blank node's label takes, about, with its number and its place in the table.
+const LABEL_BYTES: usize = 96;
 /// Quads between two looks at the deadline.
 const LOOK_QUADS: u64 = 1 << 10;
 
@@ -40,10 +45,12 @@ pub(crate) enum Into {
 
 /// A document as chunks.
 pub(crate) struct Spool {
-    memory: Vec<Vec<u8>>,
+    memory: Vec<Piece>,
     memory_bytes: u64,
     /// What did not fit, with the length of each chunk.
     file: Option<(File, Vec<usize>)>,
+    /// For chunks in memory, and labels while they are needed.
+    held: Charge,
     /// Different blank nodes.
     blanks: u64,
     /// Statements read.
@@ -58,18 +65,21 @@ impl Spool {
         reader: impl Read,
         base: Option<&str>,
         into: &Into,
-        token: &StopToken,
+        context: &Context,
     ) -> Result<Spool, QueryError> {
+        let token = &context.token;
         let mut reading = Reading {
             spool: Spool {
                 memory: Vec::new(),
                 memory_bytes: 0,
                 file: None,
+                held: Charge::new(&context.budget),
                 blanks: 0,
                 quads: 0,
             },
             writer: ChunkWriter::new(RandomState::new().hash_one(name)),
             labels: HashMap::new(),
+            labels_held: Charge::new(&context.budget),
             into,
             token,
         };
@@ -92,18 +102,22 @@ impl Spool {
     }
 
     /// Applies the chunks in order.
-    pub(crate) fn apply(self, draft: &mut Draft) -> Result<(), QueryError> {
+    pub(crate) fn apply(&self, draft: &mut Draft) -> Result<(), QueryError> {
         let first = draft.fresh_blanks(self.blanks)?;
-        for chunk in self.memory {
+        for chunk in &self.memory {
             draft.apply_chunk(chunk, first)?;
         }
-        if let Some((mut file, lengths)) = self.file {
-            file.seek(SeekFrom::Start(0)).map_err(spool_failed)?;
-            for length in lengths {
-                let mut chunk = vec![0; length];
-                file.read_exact(&mut chunk).map_err(spool_failed)?;
-                draft.apply_chunk(chunk, first)?;
-            }
+        let Some((file, lengths)) = &self.file else {
+            return Ok(());
+        };
+        // Its pages are the system's, and the record is written from them.
+        let mapped = Region::map(file).map_err(spool_failed)?;
+        let mut start = 0;
+        for length in lengths {
+            let chunk = mapped.slice(start..start + length);
+            let chunk = chunk.expect("the file has all chunks");
+            draft.apply_chunk(&Piece::Mapped(chunk), first)?;
+            start += length;
         }
         Ok(())
     }
@@ -111,7 +125,8 @@ impl Spool {
     fn keep(&mut self, chunk: Vec<u8>) -> Result<(), QueryError> {
         self.memory_bytes += chunk.len() as u64;
         if self.memory_bytes <= MEMORY_BYTES {
-            self.memory.push(chunk);
+            self.held.grow(chunk.len() as u64)?;
+            self.memory.push(chunk.into());
             return Ok(());
         }
         if self.file.is_none() {
@@ -129,6 +144,7 @@ struct Reading<'r> {
     spool: Spool,
     writer: ChunkWriter,
     labels: HashMap<String, u64>,
+    labels_held: Charge,
     into: &'r Into,
     token: &'r StopToken,
 }
@@ -169,6 +185,7 @@ impl Reading<'_> {
 
     fn term(&mut self, term: TermRef<'_>) -> Result<u32, QueryError> {
         let labels = &mut self.labels;
+        let before = labels.len();
         let place = self.writer.term(term, &mut |label| {
             let next = labels.len() as u64;
             let number = match labels.get(label) {
@@ -177,6 +194,10 @@ impl Reading<'_> {
             };
             Some(Blank::New(number))
         });
+        if labels.len() > before {
+            let new = (labels.len() - before) * LABEL_BYTES;
+            self.labels_held.grow(new as u64)?;
+        }
         place.map_err(|error: TermError| QueryError::new(Kind::Shape, error))
     }
 

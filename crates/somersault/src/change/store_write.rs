@@ -1,8 +1,10 @@
 //! Writing whole graphs (SPARQL 1.1 Graph Store HTTP Protocol sections 5.3 to 5.5): the façade's
 //! side, for any surface.
 
+use super::commit::Job;
 use super::draft::Draft;
 use super::operations::{clear, named};
+use super::reads::{GraphRead, Reads};
 use super::spool::{Into, Spool};
 use super::update::Committed;
 use super::writer::Writer;
@@ -172,16 +174,19 @@ impl RunningGraphChange {
         documents: &mut dyn Documents,
     ) -> Result<GraphWritten, QueryError> {
         let begun = Instant::now();
-        let mut spools = self.read(base, documents)?;
+        let spools = self.read(base, documents)?;
         let parse = begun.elapsed();
         let mut is_new = false;
-        let committed = self.writer.commit(&self.context.token, &mut |draft| {
+        let quads: u64 = spools.iter().map(|spool| spool.quads).sum();
+        let slice = self.slice(quads);
+        let reads = || self.reads(mode);
+        let committed = self.writer.commit(&self.job(slice, &reads), &mut |draft| {
             let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
             is_new = parts.is_empty();
             if mode == WriteMode::Replace {
                 clear(&self.context, draft, &parts)?;
             }
-            spools.drain(..).try_for_each(|spool| spool.apply(draft))
+            spools.iter().try_for_each(|spool| spool.apply(draft))
         })?;
         Ok(GraphWritten {
             is_new,
@@ -205,18 +210,56 @@ impl RunningGraphChange {
         };
         let mut spools = Vec::new();
         while let Some((format, body)) = documents.next()? {
-            let token = &self.context.token;
-            let spool = Spool::read("the document", format, body, base, &into, token);
+            let spool = Spool::read("the document", format, body, base, &into, &self.context);
             spools.push(spool.map_err(unreadable)?);
         }
         Ok(spools)
+    }
+
+    fn job<'j>(&'j self, slice: Duration, reads: &'j dyn Fn() -> Reads) -> Job<'j> {
+        Job {
+            token: &self.context.token,
+            budget: &self.context.budget,
+            slice,
+            turn_quads: self.context.database.options().update_turn_quads,
+            reads,
+        }
+    }
+
+    /// How long it may be evaluated under the turn at first.
+    fn slice(&self, quads: u64) -> Duration {
+        let options = self.context.database.options();
+        if quads > options.update_turn_quads as u64 {
+            return Duration::ZERO;
+        }
+        options.update_slice
+    }
+
+    /// What it reads: the graph that is emptied, or whether there is one.
+    fn reads(&self, mode: WriteMode) -> Reads {
+        let mut reads = Reads::default();
+        match (&self.target, &self.graph, mode) {
+            (GraphTarget::Store, _, WriteMode::Replace) => {
+                reads.add_graph(GraphRead::Default);
+                reads.add_graph(GraphRead::EachNamed);
+            }
+            (_, Some(graph), WriteMode::Replace) => {
+                reads.add_graph(GraphRead::Named(graph.clone().into()));
+            }
+            (_, None, WriteMode::Replace) => reads.add_graph(GraphRead::Default),
+            (_, Some(graph), WriteMode::Add) => reads.add_presence(graph),
+            (_, None, WriteMode::Add) => {}
+        }
+        reads
     }
 
     /// Removes the graph; `None` where there is none of this name.
     pub fn delete(self) -> Result<Option<Committed>, QueryError> {
         let begun = Instant::now();
         let mut is_there = true;
-        let committed = self.writer.commit(&self.context.token, &mut |draft| {
+        let slice = self.slice(0);
+        let reads = || self.reads(WriteMode::Replace);
+        let committed = self.writer.commit(&self.job(slice, &reads), &mut |draft| {
             let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
             is_there = !parts.is_empty();
             clear(&self.context, draft, &parts)
@@ -252,7 +295,7 @@ fn target_name(target: &GraphTarget) -> Result<Option<NamedNode>, QueryError> {
 
 /// The parts of the store that are written; none where a named graph is not there.
 fn parts_of(
-    draft: &Draft,
+    draft: &mut Draft,
     target: &GraphTarget,
     graph: Option<&NamedNode>,
 ) -> Result<Vec<Part>, QueryError> {

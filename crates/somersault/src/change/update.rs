@@ -1,6 +1,8 @@
 //! One update request: read, its documents fetched, its turn, its operations, its commit.
 
+use super::commit::Job;
 use super::operations::{carry_out, charge};
+use super::reads::{Reads, asks_others};
 use super::spool::{Into, Spool};
 use super::writer::Writer;
 use crate::database::Database;
@@ -76,9 +78,16 @@ impl Database {
             },
         );
         let begun = Instant::now();
-        let update = read(request, self.options().update_text_max_bytes)?;
+        let text_max = self.options().update_text_max_bytes;
+        // A text that is too long is refused before it takes anything.
+        let is_short = request.text.len() as u64 <= text_max;
+        let reading = is_short.then(|| query::update::reading_bytes(request.text));
+        let reading = reading.unwrap_or(0);
+        charge(&context, reading)?;
+        let update = read(request, text_max)?;
+        context.budget.give_back(reading);
         // Given back with the budget, when the update is over.
-        charge(&context, data_bytes(&update))?;
+        charge(&context, data_bytes(&update) + request.text.len() as u64)?;
         Ok(RunningUpdate {
             context,
             update,
@@ -121,10 +130,27 @@ impl RunningUpdate {
             let document = fetch(&context, operation);
             documents.push(document.map_err(|error| placed(error, &update, number))?);
         }
-        let committed = writer.commit(&context.token, &mut |draft| {
-            for (number, operation) in update.operations.iter().enumerate() {
-                let document = documents[number].take();
-                carry_out(&context, draft, operation, document)
+        let options = context.database.options();
+        let turn_quads = options.update_turn_quads;
+        let slice = if takes_long(&update, &documents, turn_quads) {
+            Duration::ZERO
+        } else {
+            options.update_slice
+        };
+        let job = Job {
+            token: &context.token,
+            budget: &context.budget,
+            slice,
+            turn_quads,
+            reads: &|| Reads::of_update(&update),
+        };
+        let committed = writer.commit(&job, &mut |draft| {
+            let operations = update.operations.iter().zip(&documents);
+            for (number, (operation, document)) in operations.enumerate() {
+                if number > 0 {
+                    draft.may_go_on(0)?;
+                }
+                carry_out(&context, draft, operation, document.as_ref())
                     .map_err(|error| placed(error, &update, number))?;
             }
             Ok(())
@@ -135,6 +161,21 @@ impl RunningUpdate {
             ..committed
         })
     }
+}
+
+/// Whether an update is so large, or asks others, that its turn should not begin with it.
+fn takes_long(update: &Update, documents: &[Option<Spool>], turn_quads: usize) -> bool {
+    let mut quads: u64 = documents.iter().flatten().map(|spool| spool.quads).sum();
+    for operation in &update.operations {
+        match operation {
+            Operation::InsertData { data } | Operation::DeleteData { data } => {
+                quads += data.len() as u64;
+            }
+            Operation::Modify(modify) if asks_others(modify.query.body()) => return true,
+            _ => {}
+        }
+    }
+    quads > turn_quads as u64
 }
 
 /// Bytes that the data of an update hold.
@@ -186,7 +227,7 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
             document.body,
             Some(&document.base),
             &into,
-            &context.token,
+            context,
         )
     };
     match read() {

@@ -2,7 +2,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | whoever has the turn | `Staged`, appends to the log | evaluating a request |
+//! | whoever has the turn | `Staged`, appends to the log, notes in `watches` | staging a request (`commit`) |
 //! | whoever waits for durability | the log's sync, then `pending` and `published` | after the turn |
 //! | readers | `published`, for the time of cloning a pointer | at their beginning |
 //! | the keeper | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
@@ -19,18 +19,18 @@
 //! **A sync that fails, and a store that was removed** end all changes until the store is opened again.
 //! [`Writer::look`] notices the second without a change, too.
 
-use super::draft::Draft;
+use super::commit::Tally;
+use super::draft::{Drafted, Piece};
 use super::keeper::Bell;
 use super::planning::planned_in_time;
-use super::turn::Turn;
+use super::touched::Watches;
+use super::turn::{Held, Turn};
 use super::update::Committed;
 use crate::database::Graph;
 use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;
 use crate::stop::StopToken;
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, RandomState};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -65,6 +65,9 @@ pub(crate) struct Staged {
 /// The writing side of a database.
 pub(crate) struct Writer {
     pub(crate) turn: Turn<Staged>,
+    /// Requests that are evaluated before their turn.
+    pub(super) watches: Watches,
+    pub(crate) tally: Tally,
     /// Staged and not published, oldest first.
     pending: Mutex<VecDeque<Arc<Graph>>>,
     published: Arc<RwLock<Arc<Graph>>>,
@@ -89,6 +92,8 @@ impl Writer {
                 frozen: 0,
                 fate: Arc::default(),
             }),
+            watches: Watches::default(),
+            tally: Tally::default(),
             pending: Mutex::default(),
             published,
             advanced: Condvar::new(),
@@ -99,24 +104,20 @@ impl Writer {
         }
     }
 
-    /// Waits for the turn, lets `work` fill a draft, and commits it: all or nothing. Returns when the
-    /// commit is durable and published. A draft that changes nothing is no commit.
-    pub(crate) fn commit(
-        &self,
-        token: &StopToken,
-        work: &mut dyn FnMut(&mut Draft) -> Result<(), QueryError>,
-    ) -> Result<Committed, QueryError> {
+    /// Waits for the turn, and makes good what a failed write has left behind.
+    pub(super) fn take_turn(&self, token: &StopToken) -> Result<Held<'_, Staged>, QueryError> {
         let mut staged = self.turn.take(token)?;
         self.go_on(&mut staged)?;
-        let number = staged.graph.snapshot.number() + 1;
-        let seed = RandomState::new().hash_one(number);
-        let base = Arc::clone(&staged.graph);
-        let drafted = catch_unwind(AssertUnwindSafe(|| {
-            let mut draft = Draft::new(base, number, self.home.is_some(), seed);
-            work(&mut draft)?;
-            draft.finish()
-        }));
-        let drafted = drafted.map_err(|panic| crate::run::panicked(&panic))??;
+        Ok(staged)
+    }
+
+    /// Commits what was drafted over the staged version, and gives the turn on. Returns when the commit is
+    /// durable and published. What changes nothing is no commit.
+    pub(super) fn stage(
+        &self,
+        mut staged: Held<'_, Staged>,
+        drafted: Drafted,
+    ) -> Result<Committed, QueryError> {
         let mut committed = Committed {
             inserted: drafted.inserted,
             deleted: drafted.deleted,
@@ -130,11 +131,12 @@ impl Writer {
             self.settle(committed.snapshot, &fate)?;
             return Ok(committed);
         };
+        let number = graph.snapshot.number();
         let graph = tidied(graph, staged.frozen)?;
         // What the request has read may have been zeros in place of a file's bytes.
         graph.sound()?;
         if let Some(home) = &self.home {
-            let parts: Vec<&[u8]> = drafted.record.iter().map(Vec::as_slice).collect();
+            let parts: Vec<&[u8]> = drafted.record.iter().map(Piece::bytes).collect();
             let appended = home.log.append(&parts);
             let position = appended.map_err(|error| self.failed(home, error))?;
             assert!(
@@ -142,10 +144,14 @@ impl Writer {
                 "a commit's number is its place in the log"
             );
         }
+        if let Some(touched) = &drafted.touched {
+            self.watches.note(touched);
+        }
         staged.graph = Arc::clone(&graph);
         self.lock_pending().push_back(graph);
         let fate = Arc::clone(&staged.fate);
         drop(staged);
+        drop((drafted.record, drafted.held));
         self.settle(number, &fate)?;
         self.bell.ring();
         committed.snapshot = number;
