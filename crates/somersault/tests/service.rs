@@ -3,10 +3,11 @@
 
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::{ResultFormat, ResultWriter};
-use somersault::stop::StopToken;
+use somersault::stop::{Pace, StopToken};
 use somersault::{Database, Kind, Options, QueryError, Request, ServiceClient, ServiceError};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Gives this body, whatever it is asked; an endpoint whose name ends with `hangs` gives none until
@@ -151,4 +152,94 @@ fn a_call_that_hangs_ends_with_its_query() {
         let cancelled = cancelled.join().expect("it only sleeps");
         assert!(cancelled.elapsed() < Duration::from_secs(20));
     }
+}
+
+/// Counts the threads that compute.
+#[derive(Debug, Default)]
+struct Computing(AtomicI64);
+
+impl Pace for Computing {
+    fn look(&self, _: &dyn Fn() -> bool) {}
+
+    fn suspend(&self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn resume(&self, _: &dyn Fn() -> bool) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn expect_heavy(&self, _: usize, _: &dyn Fn() -> bool) {}
+}
+
+/// Sees how many threads compute while it is asked, and while its answer is read.
+struct Watching {
+    pace: Arc<Computing>,
+    seen: Arc<AtomicI64>,
+}
+
+impl Watching {
+    fn look(&self) {
+        let computing = self.pace.0.load(Ordering::SeqCst);
+        self.seen.fetch_max(computing, Ordering::SeqCst);
+    }
+}
+
+impl ServiceClient for Watching {
+    fn select(
+        &self,
+        _: &str,
+        _: &str,
+        _: Duration,
+        _: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
+        self.look();
+        let watching = Watching {
+            pace: Arc::clone(&self.pace),
+            seen: Arc::clone(&self.seen),
+        };
+        let body = Watched(Cursor::new(JSON), watching);
+        Ok((ResultFormat::Json, Box::new(body)))
+    }
+}
+
+struct Watched(Cursor<&'static str>, Watching);
+
+impl Read for Watched {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.1.look();
+        self.0.read(into)
+    }
+}
+
+#[test]
+fn a_query_that_waits_for_an_endpoint_does_not_compute() {
+    let pace = Arc::new(Computing(AtomicI64::new(1)));
+    let seen = Arc::new(AtomicI64::new(-1));
+    let options = Options {
+        query_threads: 2,
+        service: Some(Arc::new(Watching {
+            pace: Arc::clone(&pace),
+            seen: Arc::clone(&seen),
+        })),
+        ..Options::default()
+    };
+    let source = Source::reader("data.ttl", DATA.as_bytes());
+    let request = load::Request::default();
+    let database = load::load_in_memory(vec![source], &request, &options, &Unwatched)
+        .expect("the data is whole")
+        .0;
+    let request = Request {
+        pace: Some(Arc::clone(&pace) as Arc<dyn Pace>),
+        ..Request::new(CALL)
+    };
+    let mut writer = ResultWriter::new(ResultFormat::Tsv, Vec::new());
+    let mut query = database.start(&request).expect("it is a query");
+    query.run(&mut writer).expect("it is answered");
+    assert_eq!(
+        seen.load(Ordering::SeqCst),
+        0,
+        "asked, and by nobody who computes"
+    );
+    assert_eq!(pace.0.load(Ordering::SeqCst), 1, "whoever stops goes on");
 }
