@@ -505,7 +505,7 @@ fn many_operations_do_what_they_would_do_one_by_one() {
             "INSERT DATA { GRAPH <ex:g> { <ex:kept> <ex:p0> 0 } GRAPH <ex:h> { <ex:kept> <ex:p0> 0 } }"
                 .to_owned(),
         ];
-        for _ in 0..400 {
+        for _ in 0..250 {
             let (s, p, o) = (random.below(20), random.below(3), random.below(20));
             texts.push(match random.below(8) {
                 0 | 1 => format!("DELETE DATA {{ <ex:s{s}> <ex:p{p}> {o} }}"),
