@@ -146,9 +146,8 @@ fn money_is_moved_by_eight_writers_and_none_is_lost() {
     for (way, seed) in WAYS.into_iter().zip(1..) {
         let disk = disk(seed);
         let database = open(&disk, &way.options());
-        let accounts: String = (0..ACCOUNTS)
-            .map(|a| format!(":a{a} :holds 100 . "))
-            .collect();
+        let account = |a| format!(":a{a} :holds 100 . ");
+        let accounts = (0..ACCOUNTS).map(account).collect::<Vec<_>>().concat();
         done(
             &database,
             &format!("PREFIX : <http://e/> INSERT DATA {{ {accounts} }}"),
@@ -323,7 +322,7 @@ fn replayed(
         assert_eq!(told, grown, "{place}");
         number += u64::from(!is_idle(&committed));
         assert_eq!(committed.snapshot, number, "{place}");
-        now = with_own_blanks(after, &now, compared);
+        now = with_own_blanks(&after, &now, compared);
         compared += 1;
     }
     Some((now, compared))
@@ -331,10 +330,10 @@ fn replayed(
 
 /// The dataset with other labels for the blank nodes that `before` has not: each update by definition
 /// begins to number them anew.
-fn with_own_blanks(dataset: Dataset, before: &Dataset, number: usize) -> Dataset {
+fn with_own_blanks(dataset: &Dataset, before: &Dataset, number: usize) -> Dataset {
     let old = blank_nodes(before);
-    let mut text = graph::write(&dataset, graph::Format::NQuads);
-    for label in blank_nodes(&dataset).difference(&old) {
+    let mut text = graph::write(dataset, graph::Format::NQuads);
+    for label in blank_nodes(dataset).difference(&old) {
         // A label ends before a space.
         text = text.replace(&format!("_:{label} "), &format!("_:u{number}x{label} "));
     }

@@ -229,7 +229,9 @@ impl Patterns<'_> {
             Element::Union(groups) => groups.iter().for_each(|group| self.group(group)),
             Element::Optional { group, condition } => {
                 self.group(group);
-                condition.iter().for_each(|element| self.element(element));
+                for element in condition {
+                    self.element(element);
+                }
             }
             Element::TripleTerm { .. }
             | Element::Values { .. }
@@ -276,9 +278,9 @@ pub(crate) fn asks_others(group: &Group) -> bool {
         | Element::Minus(group)
         | Element::Lateral(group)
         | Element::Exists { group, .. }
-        | Element::Mark { group, .. } => asks_others(group),
+        | Element::Mark { group, .. }
+        | Element::Optional { group, .. } => asks_others(group),
         Element::Union(groups) => groups.iter().any(asks_others),
-        Element::Optional { group, .. } => asks_others(group),
         _ => false,
     })
 }
