@@ -14,6 +14,7 @@ use somersault::{Database, Kind, Options, UpdateRequest};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
 use testkit::random::Random;
 use testkit::seeds;
@@ -24,6 +25,8 @@ const UPDATES: usize = 14;
 
 /// What a run does: texts, and after which of them a checkpoint is made.
 struct Script {
+    /// Whether changes are evaluated before their turn.
+    is_beside: bool,
     texts: Vec<String>,
     compacts: Vec<bool>,
     /// What the store holds after the first *n* updates.
@@ -34,12 +37,13 @@ impl Script {
     fn new(seed: u64) -> Script {
         let mut random = Random::new(seed);
         let mut script = Script {
+            is_beside: seed % 2 == 1,
             texts: Vec::new(),
             compacts: Vec::new(),
             states: Vec::new(),
         };
         let disk = SimDisk::new(seed, Path::new("/disk"), SimFaults::default());
-        let database = open(&disk).unwrap_or_else(|error| panic!("{error}"));
+        let database = open(&disk, script.is_beside).unwrap_or_else(|error| panic!("{error}"));
         script.states.push(dump(&database));
         while script.texts.len() < UPDATES {
             let (s, p) = (random.below(6), random.below(3));
@@ -72,7 +76,7 @@ impl Script {
     /// Runs on a disk as far as it gets; gives the number of acknowledged updates, and how many of them
     /// had failed before.
     fn run(&self, disk: &SimDisk) -> (usize, usize) {
-        let Ok(database) = open(disk) else {
+        let Ok(database) = open(disk, self.is_beside) else {
             return (0, 0);
         };
         let (mut acknowledged, mut retried) = (0, 0);
@@ -113,7 +117,8 @@ impl Script {
 
     /// What is found on a disk after its power came back.
     fn check(&self, disk: &SimDisk, acknowledged: usize) -> Result<(), String> {
-        let database = open(disk).map_err(|error| format!("it does not open: {error}"))?;
+        let database =
+            open(disk, self.is_beside).map_err(|error| format!("it does not open: {error}"))?;
         let number = database.snapshot_number() as usize;
         if number < acknowledged {
             return Err(format!(
@@ -128,7 +133,8 @@ impl Script {
             update(&database, text).map_err(|error| format!("afterwards: {error}"))?;
         }
         drop(database);
-        let database = open(disk).map_err(|error| format!("not a second time: {error}"))?;
+        let database =
+            open(disk, self.is_beside).map_err(|error| format!("not a second time: {error}"))?;
         if Some(&dump(&database)) == self.states.last() {
             Ok(())
         } else {
@@ -186,8 +192,18 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_done() {
     assert!(retried > 20, "{retried}");
 }
 
-fn open(disk: &SimDisk) -> Result<Database, String> {
-    let options = Options::default();
+/// Opens the store. Changes are evaluated in their turn, or all before it, whatever time they take: the
+/// numbers of blank nodes, which are compared here, depend on how often one is evaluated.
+fn open(disk: &SimDisk, is_beside: bool) -> Result<Database, String> {
+    let options = Options {
+        update_slice: if is_beside {
+            Duration::ZERO
+        } else {
+            Duration::from_hours(1)
+        },
+        update_turn_quads: if is_beside { 0 } else { usize::MAX },
+        ..Options::default()
+    };
     let database = Database::open_writable_on(Arc::new(disk.clone()), Path::new(HOME), &options);
     database.map_err(|error| error.to_string())
 }
