@@ -213,10 +213,15 @@ impl<'a> LocalTerms<'a> {
         (place_of(id) < terms.terms_len()).then(|| terms.get(place_of(id)))?
     }
 
-    /// All terms, in the order in which they were added.
-    pub fn terms(&self) -> impl Iterator<Item = TermRef<'_>> {
-        let pages = self.pages.iter().map(|(_, page)| page);
-        pages.flat_map(|page| page.iter().flatten())
+    /// All terms with their ids, in the order in which they were added.
+    pub fn terms(&self) -> impl Iterator<Item = (VertexId, TermRef<'_>)> {
+        self.pages.iter().flat_map(|(number, page)| {
+            let id = move |place: usize| {
+                VertexId::new(Tag::QueryLocal, (number << PLACE_BITS | place) as u64)
+            };
+            let terms = (0..page.terms_len()).map(move |place| (id(place), page.get(place)));
+            terms.filter_map(|(id, term)| Some((id, term?)))
+        })
     }
 
     /// The same as a term of its own.

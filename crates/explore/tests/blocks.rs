@@ -9,7 +9,7 @@ use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Stop, StopReason, Walk,
     WalkError, prepare,
 };
-use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple};
+use oxrdf::{BlankNode, Literal, NamedNode, Term, Triple};
 use oxsdatatypes::DateTime;
 use query::expression::Expression;
 use query::plan::{
@@ -17,6 +17,7 @@ use query::plan::{
     Step, Weight,
 };
 use rdf::{Direction, Lexicon, VertexId, inline};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
@@ -401,7 +402,8 @@ fn ask(plan: &Plan, endpoint: Option<&dyn Service>) -> Result<(Rows, Vec<Term>),
     let environment = Environment::new(&|| DateTime::MIN, 0, endpoint);
     let mut terms = Vec::new();
     let rows = run_in(plan, &graph(), &Numbered, &environment, |prepared| {
-        terms.extend(prepared.locals().terms().map(TermRef::into_owned));
+        let locals = prepared.locals().terms();
+        terms.extend(locals.map(|(_, term)| term.into_owned()));
     })?;
     Ok((rows, terms))
 }
@@ -475,16 +477,17 @@ fn triple_terms_are_taken_apart() {
         step(unpack, &[X, Slot(4), Slot(5), Slot(6)]),
     ]);
     plan.constants = vec![nested.into(), name("s").into(), local, stored.into()];
-    let mut terms = Vec::new();
+    let mut terms = HashMap::new();
     let rows = run_in(&plan, &[], &lexicon, &Environment::fixed(), |prepared| {
-        terms.extend(prepared.locals().terms().map(TermRef::into_owned));
+        let locals = prepared.locals().terms();
+        terms.extend(locals.map(|(id, term)| (id, term.to_string())));
     });
     let rows = rows.expect("nothing fails");
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0], [nested_id, s, q, stored_id]);
     assert_eq!(rows[2], [stored_id, s, p, integer(3)]);
     assert_eq!(rows[1][1], s);
-    let term = |id: VertexId| terms[id.payload() as usize].to_string();
+    let term = |id: VertexId| terms[&id].as_str();
     assert_eq!(term(rows[1][2]), "<http://example.com/new>");
     assert_eq!(term(rows[1][3]), "\"new\"");
 }

@@ -269,7 +269,8 @@ impl<'b> Batch<'b> {
 
     /// Says that so many bytes that were charged are held no more. They stay drawn, for what grows next.
     pub(crate) fn discharge(&self, bytes: u64) {
-        self.reserved.borrow_mut().1 -= bytes;
+        let used = &mut self.reserved.borrow_mut().1;
+        *used = used.saturating_sub(bytes);
     }
 
     /// Bytes of columns held now, to be given to [`Batch::drop_columns`] once later ones are dropped.
