@@ -198,9 +198,11 @@ fn replace<'b>(
             batch.spend(piece.len() as u64 + 64)?;
             into.push_str(piece)
         };
-        Ok(Some(match pattern.replace(text, &template, append)? {
-            true => Made::string(language),
-            false => Made::Value(text::with_language(text, language)),
+        let is_replaced = pattern.replace(text, &template, append)?;
+        Ok(Some(if is_replaced {
+            Made::string(language)
+        } else {
+            Made::Value(text::with_language(text, language))
         }))
     })?;
     Ok(Operand::Many(column))
