@@ -45,7 +45,7 @@ const SHORT: Duration = Duration::from_millis(100);
 /// The time after which a computing query looks whether another one is due.
 const SLICE: Duration = Duration::from_millis(20);
 /// The time after the end of its slice from which a query that does not look loses its share all the same.
-const OVERDUE: Duration = Duration::from_millis(20);
+const OVERDUE: Duration = Duration::from_millis(30);
 /// The longest time after which a waiting thread sees that its query was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 /// A client that took nothing for so long may lose its query to others.

@@ -335,13 +335,20 @@ impl Inner {
     }
 
     /// Takes shares from queries that have not looked for long: a step that does not look, or a long text
-    /// that is parsed, computes on beside the others, and must not keep them from starting.
+    /// that is parsed, computes on beside the others, and must not keep them from starting. As many at most
+    /// as queries may be fresh: on a machine that is busy with something else nobody gets to look in time,
+    /// and the more computed then, the less often each would look.
     fn reclaim(&mut self, board: &Board, now: Instant) {
         let now_ns = board.nanos(now);
         if now_ns < self.reclaim_at_ns {
             return;
         }
         self.reclaim_at_ns = u64::MAX;
+        let overdue = self
+            .queries
+            .values()
+            .filter(|entry| entry.state == State::Running(0));
+        let mut may = Inner::fresh_max(board.bounds).saturating_sub(overdue.count());
         for entry in self.queries.values_mut() {
             let shares = match entry.state {
                 State::Fresh => 0,
@@ -350,10 +357,12 @@ impl Inner {
             };
             let slice_end_ns = entry.share.slice_end_ns.load(Ordering::Relaxed);
             let at_ns = slice_end_ns + OVERDUE.as_nanos() as u64;
-            if now_ns < at_ns {
-                self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns);
+            if now_ns < at_ns || may == 0 {
+                let again_ns = now_ns + OVERDUE.as_nanos() as u64;
+                self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns.max(again_ns));
                 continue;
             }
+            may -= 1;
             if entry.state == State::Fresh {
                 self.fresh -= 1;
             }
