@@ -18,14 +18,14 @@ pub enum WalkError {
     #[error(transparent)]
     Lexicon(#[from] LexiconError),
     /// Sorting, `DISTINCT`, a graph's key list or computed strings need more than the query may use.
-    #[error(
-        "the query needs more memory than its budget of {limit_bytes} bytes ({used_bytes} bytes are in use)"
-    )]
+    #[error("{}", out_of_memory(*limit_bytes, *used_bytes, *of_all))]
     OutOfMemory {
         /// The budget.
         limit_bytes: u64,
         /// What was in use when the reservation was refused.
         used_bytes: u64,
+        /// The budget is that of all queries together, and others hold most of it.
+        of_all: bool,
     },
     /// The deadline passed, or the query was cancelled.
     #[error("the query was stopped: {0}")]
@@ -72,11 +72,23 @@ pub enum WalkError {
     TooManyRows,
 }
 
+fn out_of_memory(limit_bytes: u64, used_bytes: u64, of_all: bool) -> String {
+    let whose = if of_all {
+        "than all queries together may have,"
+    } else {
+        "than its budget of"
+    };
+    format!(
+        "the query needs more memory {whose} {limit_bytes} bytes ({used_bytes} bytes are in use)"
+    )
+}
+
 impl From<MemoryExceeded> for WalkError {
     fn from(refused: MemoryExceeded) -> WalkError {
         WalkError::OutOfMemory {
             limit_bytes: refused.limit_bytes,
             used_bytes: refused.used_bytes,
+            of_all: refused.of_all,
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct MemoryExceeded {
     pub limit_bytes: u64,
     /// Bytes in use when it was refused.
     pub used_bytes: u64,
+    /// The budget is that of all queries together.
+    pub of_all: bool,
 }
 
 /// Where blocking steps get their memory from. Shared by the workers of one query.

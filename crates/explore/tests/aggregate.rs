@@ -583,6 +583,7 @@ impl MemoryBudget for Budget {
             return Err(MemoryExceeded {
                 limit_bytes: self.limit_bytes,
                 used_bytes,
+                of_all: false,
             });
         }
         self.used.fetch_add(bytes, Ordering::Relaxed);

@@ -41,6 +41,7 @@ impl MemoryBudget for Budget {
             return Err(MemoryExceeded {
                 limit_bytes: self.limit_bytes,
                 used_bytes: used,
+                of_all: false,
             });
         }
         self.used.fetch_add(bytes, Ordering::Relaxed);

@@ -497,6 +497,7 @@ impl MemoryBudget for Budget {
             return Err(MemoryExceeded {
                 limit_bytes: self.limit,
                 used_bytes: used,
+                of_all: false,
             });
         }
         self.most.fetch_max(used + bytes, Ordering::Relaxed);

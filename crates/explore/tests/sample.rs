@@ -219,6 +219,7 @@ impl MemoryBudget for Small {
         Err(MemoryExceeded {
             limit_bytes: 1_000,
             used_bytes: 0,
+            of_all: false,
         })
     }
 

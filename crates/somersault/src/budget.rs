@@ -27,8 +27,10 @@ pub struct Exhausted {
     pub asked: u64,
     /// Bytes in use when it was asked.
     pub used: u64,
-    /// The limit that was reached: the query's, or the pool's.
+    /// The limit that was reached.
     pub limit: u64,
+    /// It is the pool's, and not the query's.
+    pub of_all: bool,
 }
 
 /// The pool that all queries of one database draw on.
@@ -88,7 +90,10 @@ impl Budget {
         };
         if let Err(exhausted) = add_below(&self.pool.used, bytes, limit) {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(exhausted);
+            return Err(Exhausted {
+                of_all: true,
+                ..exhausted
+            });
         }
         self.peak.fetch_max(used, Ordering::Relaxed);
         Ok(())
@@ -128,6 +133,7 @@ fn add_below(counter: &AtomicU64, bytes: u64, limit: u64) -> Result<u64, Exhaust
             asked: bytes,
             used,
             limit,
+            of_all: false,
         }),
     }
 }
@@ -146,7 +152,8 @@ mod tests {
             Err(Exhausted {
                 asked: 50,
                 used: 60,
-                limit: 100
+                limit: 100,
+                of_all: false,
             })
         );
         assert_eq!(pool.used_bytes(), 60);

@@ -112,12 +112,7 @@ impl<'d> Decoder<'d> {
         let held: usize = self.rows.columns.iter().map(bytes).sum();
         let more = (held as u64).saturating_sub(self.reserved_bytes);
         if more > 0 {
-            self.budget.try_reserve(more).map_err(|refused| {
-                QueryError::from(WalkError::OutOfMemory {
-                    limit_bytes: refused.limit_bytes,
-                    used_bytes: refused.used_bytes,
-                })
-            })?;
+            self.budget.try_reserve(more).map_err(WalkError::from)?;
             self.reserved_bytes += more;
         }
         Ok(())

@@ -216,6 +216,7 @@ impl MemoryBudget for Budget {
         self.take(bytes).map_err(|exhausted| MemoryExceeded {
             limit_bytes: exhausted.limit,
             used_bytes: exhausted.used,
+            of_all: exhausted.of_all,
         })
     }
 
@@ -272,10 +273,12 @@ impl Run<'_, '_> {
             let spawned: Vec<_> = (0..workers)
                 .map(|_| {
                     let sender = sender.clone();
-                    scope.spawn(|| {
-                        // Moved in, so that the channel closes when the last worker ends.
-                        let sender = sender;
-                        self.work(&parts, &sender)
+                    // Here, or a tail that waits for threads which have not begun would give its share up.
+                    let computing = self.halt.token.computing();
+                    let parts = &parts;
+                    scope.spawn(move || {
+                        let _computing = computing;
+                        self.work(parts, &sender)
                     })
                 })
                 .collect();
@@ -311,7 +314,6 @@ impl Run<'_, '_> {
             dictionary,
             ..
         } = self.graph;
-        let _computing = self.halt.token.computing();
         let mut profile = vec![StepProfile::default(); self.prepared.cut()];
         let _end_on_panic = EndOnPanic(parts);
         while let Some(range) = parts.next() {
@@ -491,9 +493,14 @@ impl From<WalkError> for QueryError {
             WalkError::OutOfMemory {
                 limit_bytes,
                 used_bytes,
+                of_all,
             } => QueryError::new(Kind::Memory, error)
                 .with_limit(Unit::Bytes, limit_bytes, used_bytes)
-                .with_hint("ask for less, or for a higher memory limit"),
+                .with_hint(if of_all {
+                    "ask again when others have ended, or give queries more memory: `query.memory_pool`"
+                } else {
+                    "ask for less, or for a higher memory limit"
+                }),
             WalkError::Stopped(explore::StopReason::Deadline) => {
                 QueryError::new(Kind::Timeout, error)
             }

@@ -195,6 +195,10 @@ fn write_changes(page: &mut Page, engine: &dyn Engine) {
     for (name, help, value) in gauges {
         page.single(name, "gauge", help, value);
     }
+    let help = "Changes evaluated beside others, before their turn.";
+    page.single("changes_beside_total", "counter", help, figures.beside);
+    let help = "Of these, those evaluated again, because another change touched what they read.";
+    page.single("changes_again_total", "counter", help, figures.again);
     let help = "Merges of layers.";
     page.single("merges_total", "counter", help, figures.merges);
     let help = "Checkpoints, which write layers into the store's files.";

@@ -18,8 +18,8 @@
 //! it only a few ([`Bounds::long_per_client`]) alternate, so that the rest keeps its memory small.
 //!
 //! Nothing here is preemptive. A query that does not look computes on, but its share is given to another
-//! [`OVERDUE`] after its slice, and the system divides the processors between them. A client is an
-//! address, or a token ([`Client`]).
+//! [`OVERDUE`] after its slice, and the system divides the processors between them; a client with several
+//! of these gets nothing more until they look. A client is an address, or a token ([`Client`]).
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -45,7 +45,9 @@ const SHORT: Duration = Duration::from_millis(100);
 /// The time after which a computing query looks whether another one is due.
 const SLICE: Duration = Duration::from_millis(20);
 /// The time after the end of its slice from which a query that does not look loses its share all the same.
-const OVERDUE: Duration = Duration::from_millis(30);
+const OVERDUE: Duration = Duration::from_millis(10);
+/// The time after which one that waits to be started looks whether others are overdue.
+const ASK: Duration = Duration::from_millis(25);
 /// The longest time after which a waiting thread sees that its query was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 /// A client that took nothing for so long may lose its query to others.
@@ -81,9 +83,9 @@ impl Admission {
         let mut turn = pin!(turn);
         loop {
             let left = patience.saturating_sub(begun.elapsed());
-            match tokio::time::timeout(left.min(OVERDUE), turn.as_mut()).await {
+            match tokio::time::timeout(left.min(ASK), turn.as_mut()).await {
                 Ok(turn) => return turn.map_err(|_| Turned::Away),
-                Err(_) if left <= OVERDUE => {
+                Err(_) if left <= ASK => {
                     drop(queued);
                     return Err(Turned::TooLate);
                 }

@@ -57,10 +57,7 @@ impl Drop for Charge {
 /// Takes memory for a change from its budget.
 pub(crate) fn take(budget: &Budget, bytes: u64) -> Result<(), QueryError> {
     budget.try_reserve(bytes).map_err(|refused| {
-        QueryError::from(WalkError::OutOfMemory {
-            limit_bytes: refused.limit_bytes,
-            used_bytes: refused.used_bytes,
-        })
-        .with_hint("change less in one request, or raise the memory of a query")
+        QueryError::from(WalkError::from(refused))
+            .with_hint("change less in one request, or raise the memory of a query")
     })
 }

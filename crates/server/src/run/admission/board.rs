@@ -54,8 +54,6 @@ struct Inner {
     queued: usize,
     /// Queries whose clients take nothing, longest first.
     stalled: VecDeque<(u64, Instant)>,
-    /// When a query may be overdue, at the earliest, in nanoseconds since [`Board::base`].
-    reclaim_at_ns: u64,
     /// Who was let in and is told so once the lock is free.
     admitted: Vec<(Sender<Turn>, Turn)>,
 }
@@ -70,6 +68,8 @@ struct Account {
     long: usize,
     /// Its queries that are [`Entry::is_open`].
     open: usize,
+    /// Its queries that compute on although what they held is another's: [`State::Running`] with none.
+    overdue: usize,
     queue: VecDeque<(u64, Sender<Turn>)>,
 }
 
@@ -308,6 +308,11 @@ impl Inner {
         };
         match entry.state {
             State::Fresh => self.fresh -= 1,
+            State::Running(0) => {
+                if let Some(account) = self.clients.get_mut(&entry.client) {
+                    account.overdue -= 1;
+                }
+            }
             State::Running(shares) => self.shares_free += shares,
             State::Waiting | State::Idle => {}
         }
@@ -324,69 +329,67 @@ impl Inner {
     /// Gives every free share and place to whoever is due.
     fn give_out(&mut self, board: &Arc<Board>) {
         let now = Instant::now();
-        self.reclaim(board, now);
-        while let Some(number) = self.due(board.bounds) {
-            self.grant(number, board, now);
-        }
-        while let Some((number, client, sender)) = self.next_in_queue(board.bounds) {
-            let turn = self.start(number, client, board, now);
-            self.admitted.push((sender, turn));
+        loop {
+            let has_fresh = self.fresh < Inner::fresh_max(board.bounds);
+            let free = (self.shares_free > 0, has_fresh);
+            if let Some(number) = self.due(board.bounds, free) {
+                self.grant(number, board, now);
+            } else if let Some((number, client, sender)) = self.next_in_queue(board.bounds) {
+                let turn = self.start(number, client, board, now);
+                self.admitted.push((sender, turn));
+            } else if !self.reclaim(board, now) {
+                return;
+            }
         }
     }
 
-    /// Takes shares from queries that have not looked for long: a step that does not look, or a long text
-    /// that is parsed, computes on beside the others, and must not keep them from starting. As many at most
-    /// as queries may be fresh: on a machine that is busy with something else nobody gets to look in time,
-    /// and the more computed then, the less often each would look.
-    fn reclaim(&mut self, board: &Board, now: Instant) {
+    /// Takes what a query holds that has not looked for long, where somebody waits for that: a step that
+    /// does not look, or a long text that is parsed, computes on beside the others and must not keep them
+    /// from starting. False where nothing is to be had so.
+    fn reclaim(&mut self, board: &Board, now: Instant) -> bool {
+        let bounds = board.bounds;
+        let waits_for_fresh = self.due(bounds, (false, true)).is_some() || self.has_next(bounds);
+        let waits_for_share = self.due(bounds, (true, false)).is_some();
         let now_ns = board.nanos(now);
-        if now_ns < self.reclaim_at_ns {
-            return;
-        }
-        self.reclaim_at_ns = u64::MAX;
-        let overdue = self
-            .queries
-            .values()
-            .filter(|entry| entry.state == State::Running(0));
-        let mut may = Inner::fresh_max(board.bounds).saturating_sub(overdue.count());
-        for entry in self.queries.values_mut() {
-            let shares = match entry.state {
-                State::Fresh => 0,
-                State::Running(shares) if shares > 0 => shares,
-                State::Running(_) | State::Waiting | State::Idle => continue,
+        let overdue = self.queries.iter().filter_map(|(number, entry)| {
+            let is_wanted = match entry.state {
+                State::Fresh => waits_for_fresh,
+                State::Running(shares) => shares > 0 && waits_for_share,
+                State::Waiting | State::Idle => false,
             };
-            let slice_end_ns = entry.share.slice_end_ns.load(Ordering::Relaxed);
-            let at_ns = slice_end_ns + OVERDUE.as_nanos() as u64;
-            if now_ns < at_ns || may == 0 {
-                let again_ns = now_ns + OVERDUE.as_nanos() as u64;
-                self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns.max(again_ns));
-                continue;
-            }
-            may -= 1;
-            if entry.state == State::Fresh {
-                self.fresh -= 1;
-            }
-            self.shares_free += shares;
-            entry.state = State::Running(0);
+            let at_ns = entry.overdue_at_ns();
+            (is_wanted && now_ns >= at_ns).then_some((at_ns, *number))
+        });
+        let Some((_, number)) = overdue.min() else {
+            return false;
+        };
+        let entry = self.queries.get_mut(&number).expect("it was found there");
+        match entry.state {
+            State::Fresh => self.fresh -= 1,
+            State::Running(shares) => self.shares_free += shares,
+            State::Waiting | State::Idle => unreachable!("these hold nothing"),
         }
+        entry.state = State::Running(0);
+        if let Some(account) = self.clients.get_mut(&entry.client) {
+            account.overdue += 1;
+        }
+        true
     }
 
-    /// Who is to compute next, where something is free for it.
-    fn due(&self, bounds: Bounds) -> Option<u64> {
-        let has_share = self.shares_free > 0;
-        let has_fresh = self.fresh < Inner::fresh_max(bounds);
-        if !has_share && !has_fresh {
-            return None;
-        }
+    /// Who is to compute next, given whether there is a share, and room for one more fresh query.
+    fn due(&self, bounds: Bounds, (has_share, has_fresh): (bool, bool)) -> Option<u64> {
         let due = self.queries.iter().filter_map(|(number, entry)| {
             if entry.state != State::Waiting {
+                return None;
+            }
+            let account = self.clients.get(&entry.client)?;
+            if account.overdue >= 2 * bounds.shares {
                 return None;
             }
             if entry.is_fresh() {
                 // Before all others: it is over soon.
                 return has_fresh.then_some(((Duration::ZERO, false, 0), *number));
             }
-            let account = self.clients.get(&entry.client)?;
             let is_beyond = entry.service >= SHORT;
             let may_open =
                 !entry.is_heavy || entry.is_open || account.open < bounds.open_per_client;
@@ -427,31 +430,29 @@ impl Inner {
         let end = board.nanos(now + slice);
         entry.share.slice_end_ns.store(end, Ordering::Relaxed);
         entry.share.granted.notify_all();
-        self.expect_look(end);
-    }
-
-    /// A slice ends then.
-    fn expect_look(&mut self, slice_end_ns: u64) {
-        let at_ns = slice_end_ns + OVERDUE.as_nanos() as u64;
-        self.reclaim_at_ns = self.reclaim_at_ns.min(at_ns);
     }
 
     fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Client, Sender<Turn>)> {
-        if self.queued == 0
-            || self.fresh >= Inner::fresh_max(bounds)
-            || self.queries.len() >= bounds.started
-        {
+        if self.fresh >= Inner::fresh_max(bounds) || !self.has_next(bounds) {
             return None;
         }
-        let may = |account: &Account| {
-            !account.queue.is_empty() && account.started < bounds.started_per_client
-        };
-        let accounts = self.clients.iter_mut().filter(|(_, account)| may(account));
+        let accounts = self.clients.iter_mut();
+        let accounts = accounts.filter(|(_, account)| account.has_next(bounds));
         let (client, account) = accounts.min_by_key(|(_, account)| account.service)?;
         let (number, sender) = account.queue.pop_front()?;
         account.started += 1;
         self.queued -= 1;
         Some((number, *client, sender))
+    }
+
+    /// Whether somebody waits to be started, and may be as soon as there is room for a fresh query.
+    fn has_next(&self, bounds: Bounds) -> bool {
+        self.queued > 0
+            && self.queries.len() < bounds.started
+            && self
+                .clients
+                .values()
+                .any(|account| account.has_next(bounds))
     }
 
     fn start(&mut self, number: u64, client: Client, board: &Arc<Board>, now: Instant) -> Turn {
@@ -476,7 +477,6 @@ impl Inner {
             computing: 1,
         };
         self.fresh += 1;
-        self.expect_look(board.nanos(now + FRESH));
         let before = self.queries.insert(number, entry);
         assert!(before.is_none(), "numbers of queries are never used again");
         Turn {
@@ -502,7 +502,25 @@ impl Inner {
     }
 }
 
+impl Account {
+    fn has_next(&self, bounds: Bounds) -> bool {
+        !self.queue.is_empty()
+            && self.started < bounds.started_per_client
+            && self.overdue < 2 * bounds.shares
+    }
+}
+
 impl Entry {
+    /// When it is overdue, in nanoseconds since [`Board::base`], if it computes.
+    fn overdue_at_ns(&self) -> u64 {
+        self.share.slice_end_ns.load(Ordering::Relaxed) + OVERDUE.as_nanos() as u64
+    }
+
+    /// Whether it computes with something that others wait for.
+    fn holds(&self) -> bool {
+        matches!(self.state, State::Fresh | State::Running(1..))
+    }
+
     fn is_fresh(&self) -> bool {
         !self.is_heavy && self.service < FRESH
     }
@@ -526,7 +544,14 @@ impl Share {
             entry.is_some_and(|entry| entry.state == State::Waiting)
         };
         while waits(&inner) && !self.is_over.load(Ordering::Relaxed) && !is_stopped() {
-            let woken = self.granted.wait_timeout(inner, LOOK);
+            let overdue = inner.queries.values().filter(|entry| entry.holds());
+            let overdue_at_ns = overdue.map(Entry::overdue_at_ns).min();
+            let now_ns = self.board.nanos(Instant::now());
+            let until = overdue_at_ns.map_or(LOOK, |at_ns| {
+                let until = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+                until.clamp(OVERDUE, LOOK)
+            });
+            let woken = self.granted.wait_timeout(inner, until);
             let (again, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
             inner = again;
             if timeout.timed_out() {
