@@ -44,6 +44,8 @@ const FRESH: Duration = Duration::from_millis(10);
 const SHORT: Duration = Duration::from_millis(100);
 /// The time after which a computing query looks whether another one is due.
 const SLICE: Duration = Duration::from_millis(20);
+/// The time for which it computes at least, whoever comes: less is lost in cold caches.
+const SLICE_MIN: Duration = Duration::from_millis(4);
 /// The time after the end of its slice from which a query that does not look loses its share all the same.
 const OVERDUE: Duration = Duration::from_millis(10);
 /// The time after which one that waits to be started looks whether others are overdue.

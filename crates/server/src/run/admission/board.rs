@@ -4,7 +4,7 @@
 //! to the bound; `fresh` counts the queries in that state; a query that no thread computes for is idle and
 //! holds nothing; whoever could be given a share or a place has it.
 
-use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, STALLED_MIN};
+use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN};
 use crate::request::access::Client;
 use somersault::stop::Pace;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -83,8 +83,10 @@ struct Entry {
     service: Duration,
     /// Up to when that has been counted, while it computes.
     counted: Instant,
-    /// Shares that it takes, where they are free: its threads.
-    wants: usize,
+    /// When it could compute last.
+    granted: Instant,
+    /// Its threads (count).
+    threads: usize,
     /// It is expected to need more than [`FRESH`].
     is_heavy: bool,
     /// It is heavy, and has begun to walk.
@@ -96,6 +98,9 @@ struct Entry {
     /// Threads that compute, or would.
     computing: usize,
 }
+
+/// Service of the client, whether the query is beyond [`SHORT`], its place among its like: least first.
+type Rank = (Duration, bool, u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -328,13 +333,23 @@ impl Inner {
 
     /// Gives every free share and place to whoever is due.
     fn give_out(&mut self, board: &Arc<Board>) {
-        let now = Instant::now();
+        let (now, bounds) = (Instant::now(), board.bounds);
         loop {
-            let has_fresh = self.fresh < Inner::fresh_max(board.bounds);
-            let free = (self.shares_free > 0, has_fresh);
-            if let Some(number) = self.due(board.bounds, free) {
+            let has_fresh = self.fresh < Inner::fresh_max(bounds);
+            if let Some(number) = self.due_fresh(bounds).filter(|_| has_fresh) {
                 self.grant(number, board, now);
-            } else if let Some((number, client, sender)) = self.next_in_queue(board.bounds) {
+                continue;
+            }
+            // Whoever is first gets all the shares that it has threads for, so that it is over soon; nobody
+            // behind it gets one meanwhile.
+            if let Some((rank, number)) = self.due(bounds) {
+                if self.queries[&number].wants(bounds) <= self.shares_free {
+                    self.grant(number, board, now);
+                    continue;
+                }
+                self.cut_slices(rank, board, now);
+            }
+            if let Some((number, client, sender)) = self.next_in_queue(bounds) {
                 let turn = self.start(number, client, board, now);
                 self.admitted.push((sender, turn));
             } else if !self.reclaim(board, now) {
@@ -348,8 +363,8 @@ impl Inner {
     /// from starting. False where nothing is to be had so.
     fn reclaim(&mut self, board: &Board, now: Instant) -> bool {
         let bounds = board.bounds;
-        let waits_for_fresh = self.due(bounds, (false, true)).is_some() || self.has_next(bounds);
-        let waits_for_share = self.due(bounds, (true, false)).is_some();
+        let waits_for_fresh = self.due_fresh(bounds).is_some() || self.has_next(bounds);
+        let waits_for_share = self.due(bounds).is_some();
         let now_ns = board.nanos(now);
         let overdue = self.queries.iter().filter_map(|(number, entry)| {
             let is_wanted = match entry.state {
@@ -376,30 +391,56 @@ impl Inner {
         true
     }
 
-    /// Who is to compute next, given whether there is a share, and room for one more fresh query.
-    fn due(&self, bounds: Bounds, (has_share, has_fresh): (bool, bool)) -> Option<u64> {
+    /// Who is to compute next without a share.
+    fn due_fresh(&self, bounds: Bounds) -> Option<u64> {
+        let due = self.queries.iter().find(|(_, entry)| {
+            entry.state == State::Waiting && entry.is_fresh() && self.may_compute(entry, bounds)
+        });
+        due.map(|(number, _)| *number)
+    }
+
+    /// Who is to compute next with a share, and its rank.
+    fn due(&self, bounds: Bounds) -> Option<(Rank, u64)> {
         let due = self.queries.iter().filter_map(|(number, entry)| {
-            if entry.state != State::Waiting {
+            if entry.state != State::Waiting || entry.is_fresh() || !self.may_compute(entry, bounds)
+            {
                 return None;
             }
             let account = self.clients.get(&entry.client)?;
-            if account.overdue >= 2 * bounds.shares {
-                return None;
-            }
-            if entry.is_fresh() {
-                // Before all others: it is over soon.
-                return has_fresh.then_some(((Duration::ZERO, false, 0), *number));
-            }
             let is_beyond = entry.service >= SHORT;
             let may_open =
                 !entry.is_heavy || entry.is_open || account.open < bounds.open_per_client;
-            let may = has_share
-                && may_open
-                && (!is_beyond || entry.is_long || account.long < bounds.long_per_client);
+            let may_be_long = !is_beyond || entry.is_long || account.long < bounds.long_per_client;
             let order = if is_beyond { entry.ran } else { *number };
-            may.then_some(((account.service, is_beyond, order), *number))
+            (may_open && may_be_long).then_some(((account.service, is_beyond, order), *number))
         });
-        due.min_by_key(|(rank, _)| *rank).map(|(_, number)| number)
+        due.min_by_key(|(rank, _)| *rank)
+    }
+
+    /// Whether the client of a query has few that compute on without anything.
+    fn may_compute(&self, entry: &Entry, bounds: Bounds) -> bool {
+        let account = self.clients.get(&entry.client);
+        account.is_some_and(|account| account.overdue < 2 * bounds.shares)
+    }
+
+    /// Ends the slices of those that are less due than somebody of this rank, once they have had a little.
+    fn cut_slices(&mut self, (service, is_beyond, _): Rank, board: &Board, now: Instant) {
+        for entry in self.queries.values() {
+            let State::Running(shares @ 1..) = entry.state else {
+                continue;
+            };
+            let had = now.saturating_duration_since(entry.counted) * shares as u32;
+            let account = self.clients.get(&entry.client);
+            let theirs = account.map_or(Duration::ZERO, |account| account.service) + had;
+            let is_longer = service <= theirs && !is_beyond && entry.service >= SHORT;
+            if service + SLICE_MIN < theirs || is_longer {
+                let end_ns = board.nanos(entry.granted + SLICE_MIN).max(board.nanos(now));
+                entry
+                    .share
+                    .slice_end_ns
+                    .fetch_min(end_ns, Ordering::Relaxed);
+            }
+        }
     }
 
     fn grant(&mut self, number: u64, board: &Board, now: Instant) {
@@ -409,7 +450,7 @@ impl Inner {
             entry.state = State::Fresh;
             FRESH.saturating_sub(entry.service)
         } else {
-            let shares = entry.wants.clamp(1, self.shares_free);
+            let shares = entry.wants(board.bounds);
             self.shares_free -= shares;
             entry.state = State::Running(shares);
             let account = self.clients.get_mut(&entry.client);
@@ -426,7 +467,7 @@ impl Inner {
             entry.ran = self.last;
             SLICE
         };
-        entry.counted = now;
+        (entry.counted, entry.granted) = (now, now);
         let end = board.nanos(now + slice);
         entry.share.slice_end_ns.store(end, Ordering::Relaxed);
         entry.share.granted.notify_all();
@@ -469,7 +510,8 @@ impl Inner {
             state: State::Fresh,
             service: Duration::ZERO,
             counted: now,
-            wants: 1,
+            granted: now,
+            threads: 1,
             is_heavy: false,
             is_open: false,
             is_long: false,
@@ -514,6 +556,11 @@ impl Entry {
     /// When it is overdue, in nanoseconds since [`Board::base`], if it computes.
     fn overdue_at_ns(&self) -> u64 {
         self.share.slice_end_ns.load(Ordering::Relaxed) + OVERDUE.as_nanos() as u64
+    }
+
+    /// Shares that it takes: one a thread, as far as there are so many.
+    fn wants(&self, bounds: Bounds) -> usize {
+        self.threads.clamp(1, bounds.shares)
     }
 
     /// Whether it computes with something that others wait for.
@@ -620,9 +667,9 @@ impl Pace for Share {
             let Some(entry) = inner.queries.get_mut(&self.number) else {
                 return;
             };
-            entry.wants = threads;
+            entry.threads = threads;
             entry.is_heavy = true;
-            if entry.state == State::Fresh {
+            if matches!(entry.state, State::Fresh | State::Running(0)) {
                 inner.set(self.number, State::Waiting);
             }
         });

@@ -163,6 +163,21 @@ fn whoever_waits_for_others_holds_no_share() {
 }
 
 #[test]
+fn queries_that_do_not_look_keep_nobody_else_from_starting() {
+    let admission = Admission::new(BOUNDS);
+    // They would be fresh for ever, or running; their client gets no more than a few.
+    let first: Vec<Turn> = (0..3).map(|_| enter(&admission, 1)).collect();
+    first[0].pace().expect_heavy(1, NEVER);
+    let begun = Instant::now();
+    let other = enter(&admission, 2);
+    other.pace().expect_heavy(1, NEVER);
+    compute(&*other.pace(), 2 * SHORT);
+    assert!(begun.elapsed() < SOON);
+    drop((first, other));
+    assert_eq!(admission.started(), 0);
+}
+
+#[test]
 fn a_query_that_is_stopped_does_not_wait() {
     // One open query is as many as there may be.
     let bounds = Bounds {
@@ -191,16 +206,18 @@ fn a_query_that_is_stopped_does_not_wait() {
 #[test]
 fn the_longest_stalled_is_ended_for_others_but_not_before_its_time() {
     let admission = Admission::new(BOUNDS);
-    let turns: Vec<Turn> = (0..4).map(|_| enter(&admission, 1)).collect();
-    for turn in &turns[..3] {
+    let stand = |_| {
+        let turn = enter(&admission, 1);
         turn.step_aside();
         turn.step_aside();
-    }
+        turn
+    };
+    let turns: Vec<Turn> = (0..3).map(stand).collect();
     assert_eq!(admission.stalled(), 3);
     assert!(turns.iter().all(|turn| !turn.is_over()));
     thread::sleep(STALLED_MIN);
-    turns[3].step_aside();
-    assert!(turns[0].is_over() && !turns[1].is_over() && !turns[3].is_over());
+    let last = stand(3);
+    assert!(turns[0].is_over() && !last.is_over());
 }
 
 #[tokio::test]
