@@ -17,7 +17,7 @@ pub fn prepare() {
     match somersault::survive_bus_errors() {
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {}
         Err(error) => {
-            tracing::warn!("a file that is cut under its reader ends the process: {error}")
+            tracing::warn!("a file that is cut under its reader ends the process: {error}");
         }
         Ok(()) => {}
     }

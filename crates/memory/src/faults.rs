@@ -297,8 +297,9 @@ mod tests {
     const PAGE: usize = 4096;
 
     fn file(pages: usize) -> std::fs::File {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&vec![7; pages * PAGE]).unwrap();
+        let mut file = tempfile::tempfile().expect("a temporary file can be made");
+        let written = file.write_all(&vec![7; pages * PAGE]);
+        written.expect("it can be written");
         file
     }
 

@@ -5,6 +5,7 @@
 //! which the recursive parts of the engine (a parser behind its guard) are measured. Why no thread has
 //! a listener and connections of its own: docs/decisions/2026-11-22-event-loops.md.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::time::Duration;
@@ -30,4 +31,27 @@ fn build(engine_threads_max: usize) -> io::Result<Runtime> {
         .thread_stack_size(STACK_BYTES)
         .max_blocking_threads(engine_threads_max)
         .build()
+}
+
+/// How much an engine thread stands back behind the threads that serve connections, in steps of the system
+/// (`nice`). Five steps are a third of their weight: enough that a connection is served at once on busy
+/// processors, and little beside other processes.
+#[cfg(target_os = "linux")]
+const STEPS_BACK: i32 = 5;
+
+thread_local! {
+    static STANDS_BACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets the threads of connections go first. To be called on threads that run queries: they never serve
+/// connections, and the workers that a query starts inherit it.
+pub(crate) fn stand_back() {
+    if STANDS_BACK.replace(true) {
+        return;
+    }
+    // On Linux this is of the calling thread. Where it is refused, nothing is lost but that.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, STEPS_BACK) {
+        tracing::debug!(%error, "an engine thread does not stand back");
+    }
 }

@@ -258,6 +258,7 @@ mod tests {
         free(read).map(|free| (free.bytes, free.bound.to_string()))
     }
 
+    #[allow(clippy::unnecessary_wraps)] // as it is compared
     fn group(bytes: u64, path: &str) -> Option<(u64, String)> {
         Some((bytes, format!("the control group /{path}")))
     }

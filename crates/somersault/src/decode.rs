@@ -22,7 +22,7 @@ use std::ops::Range;
 /// Text of one column after which a batch ends.
 const BATCH_BYTES: usize = 1 << 20;
 /// ... less where there are many columns, so that all have no more than this.
-const BATCH_BYTES_ALL: usize = 8 << 20;
+const BATCH_BYTES_ALL: usize = 2 << 20;
 /// ... but never less than this.
 const BATCH_BYTES_MIN: usize = 16 << 10;
 /// Rows after which a batch ends.

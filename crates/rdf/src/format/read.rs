@@ -98,7 +98,7 @@ impl std::fmt::Display for Prefix {
 /// resolves relative IRIs, where the format has them. Stops at the first error; quads before it
 /// have been given. JSON-LD may not refer to remote contexts.
 ///
-/// A byte order mark before a document of N-Triples, N-Quads, Turtle or TriG is left out. A token
+/// A line of N-Triples or N-Quads has at most 64 MiB. A byte order mark before a document of N-Triples, N-Quads, Turtle or TriG is left out. A token
 /// of Turtle or TriG has at most 256 MiB; the library's limit for JSON-LD is 16 MiB a token, which
 /// comes as an I/O error of the kind `OutOfMemory`.
 pub fn read_quads(
@@ -117,6 +117,10 @@ pub fn read_quads(
     }
 }
 
+/// Bytes of a line of N-Triples or N-Quads at most: a line is held as a whole, and a short body may be a
+/// long line once it is decompressed.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
 /// Line by line: for documents in memory, [`Parser`] on the slice is faster.
 fn read_lines(
     dialect: Dialect,
@@ -126,7 +130,23 @@ fn read_lines(
     let mut input = BufReader::with_capacity(256 * 1024, input);
     let mut line = Vec::new();
     let mut number = 1;
-    while input.read_until(b'\n', &mut line)? > 0 {
+    while input
+        .by_ref()
+        .take(LINE_BYTES_MAX + 1)
+        .read_until(b'\n', &mut line)?
+        > 0
+    {
+        if line.len() as u64 > LINE_BYTES_MAX {
+            let limit = LINE_BYTES_MAX >> 20;
+            let place = Place {
+                line: number,
+                column: 1,
+            };
+            return Err(ReadError::at(
+                place,
+                format!("the line is longer than {limit} MiB"),
+            ));
+        }
         let mut parser = Parser::new(&line, dialect, number);
         while let Some(statement) = parser.next() {
             if on_quad(quad_of(&statement?)).is_break() {

@@ -392,3 +392,18 @@ fn the_length_of_tokens_is_bounded_however_they_come() {
         }
     }
 }
+
+#[test]
+fn a_line_is_not_longer_than_it_may_be() {
+    let literal = std::io::Read::take(std::io::repeat(b'x'), 1 << 40);
+    let begin = &b"<e:s> <e:p> <e:o> .\n<e:s> <e:p> \""[..];
+    let text = std::io::Read::chain(begin, literal);
+    let mut quads = 0;
+    let ended = read_quads(Format::NTriples, text, None, &mut |_| {
+        quads += 1;
+        ControlFlow::Continue(())
+    });
+    let error = ended.expect_err("a terabyte is too long").to_string();
+    assert_eq!(error, "line 2, column 1: the line is longer than 64 MiB");
+    assert_eq!(quads, 1);
+}

@@ -20,6 +20,7 @@ use crate::run::job::Engine;
 use crate::run::light;
 use crate::run::pipe;
 use crate::run::work::Task;
+use crate::runtime;
 use crate::state::{RequestId, ServerState};
 use axum::Extension;
 use axum::body::Body;
@@ -196,7 +197,10 @@ fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::R
         request_id: begun.request_id,
     };
     // The thread is not waited for: the pipe says all there is to say.
-    drop(tokio::task::spawn_blocking(move || task.run()));
+    drop(tokio::task::spawn_blocking(move || {
+        runtime::stand_back();
+        task.run();
+    }));
     reader
 }
 

@@ -53,7 +53,8 @@ pub(crate) async fn read(
         return Err(Problem::too_long(bound.text_bytes).closing());
     }
     if let Err(problem) = account.take(announced) {
-        refuse(headers, body).await;
+        // Not read: it would cost what there is too little of, and whoever sends much is told by the end of
+        // the connection.
         return Err(problem.closing());
     }
     let mut intake = Intake {
@@ -74,11 +75,7 @@ pub(crate) async fn read(
             drain(body).await;
             Err(Problem::too_long(bound.text_bytes).closing())
         }
-        Ok(Collected::NoMemory(problem)) => {
-            drop(intake);
-            drain(body).await;
-            Err(problem.closing())
-        }
+        Ok(Collected::NoMemory(problem)) => Err(problem.closing()),
     }
 }
 

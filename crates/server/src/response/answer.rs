@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// How long the last record gets to reach the socket before the connection is broken off: hyper
 /// drops what it has buffered when a body fails.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const LAST_WORDS: Duration = Duration::from_millis(40);
 
 /// What a response needs to know besides the answer.
 #[derive(Clone, Debug)]
