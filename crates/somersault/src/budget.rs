@@ -37,6 +37,8 @@ pub struct Exhausted {
 #[derive(Debug)]
 pub struct Pool {
     used: AtomicU64,
+    /// What changes that are in no file yet hold in memory.
+    changes: AtomicU64,
     limit: u64,
 }
 
@@ -45,6 +47,7 @@ impl Pool {
     pub fn new(limit_bytes: u64) -> Arc<Pool> {
         Arc::new(Pool {
             used: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             limit: limit_bytes,
         })
     }
@@ -54,9 +57,15 @@ impl Pool {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The pool's size.
+    /// The pool's size: what it was made with, less what changes hold; a quarter of it is left in any case.
     pub fn limit_bytes(&self) -> u64 {
-        self.limit
+        let changes = self.changes.load(Ordering::Relaxed);
+        self.limit.saturating_sub(changes).max(self.limit / 4)
+    }
+
+    /// Says what changes that are in no file yet hold in memory (bytes): so much less is left for queries.
+    pub(crate) fn set_changes(&self, bytes: u64) {
+        self.changes.store(bytes, Ordering::Relaxed);
     }
 }
 
@@ -83,10 +92,11 @@ impl Budget {
     /// Takes bytes, from the share and from the pool, or neither.
     pub fn take(&self, bytes: u64) -> Result<(), Exhausted> {
         let used = add_below(&self.used, bytes, self.limit)?;
+        let all = self.pool.limit_bytes();
         let limit = if used <= SMALL_BYTES {
-            self.pool.limit
+            all
         } else {
-            self.pool.limit - self.pool.limit / RESERVE
+            all - all / RESERVE
         };
         if let Err(exhausted) = add_below(&self.pool.used, bytes, limit) {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
@@ -173,5 +183,19 @@ mod tests {
         second.take(30).unwrap();
         drop(second);
         assert_eq!(pool.used_bytes(), 0);
+    }
+
+    #[test]
+    fn what_changes_hold_is_not_there_for_queries() {
+        let pool = Pool::new(100 << 20);
+        let budget = Budget::new(&pool, u64::MAX);
+        budget.take(50 << 20).unwrap();
+        pool.set_changes(60 << 20);
+        let refused = budget.take(10 << 20).unwrap_err();
+        assert!(refused.of_all && refused.limit < 40 << 20);
+        pool.set_changes(u64::MAX);
+        assert_eq!(pool.limit_bytes(), 25 << 20);
+        pool.set_changes(0);
+        budget.take(10 << 20).unwrap();
     }
 }

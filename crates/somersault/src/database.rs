@@ -393,10 +393,12 @@ impl Database {
 
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
+        let pool = Pool::new(options.memory_pool_bytes);
+        let writer = |home| Writer::new(Arc::clone(&published), home, Arc::clone(&pool));
         let writer = match changes {
             Changes::None => None,
-            Changes::InMemory => Some(Writer::new(Arc::clone(&published), None)),
-            Changes::Kept(home) => Some(Writer::new(Arc::clone(&published), Some(*home))),
+            Changes::InMemory => Some(writer(None)),
+            Changes::Kept(home) => Some(writer(Some(*home))),
         };
         let writer = writer.map(Arc::new);
         let keeper = writer.clone().and_then(|writer| {
@@ -414,7 +416,7 @@ impl Database {
                 published,
                 writer,
                 keeper: Mutex::new(keeper),
-                pool: Pool::new(options.memory_pool_bytes),
+                pool,
                 plans: (options.plan_cache_bytes > 0)
                     .then(|| PlanCache::new(options.plan_cache_bytes)),
                 options: options.clone(),

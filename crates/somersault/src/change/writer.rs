@@ -26,6 +26,7 @@ use super::planning::planned_in_time;
 use super::touched::Watches;
 use super::turn::{Held, Turn};
 use super::update::Committed;
+use crate::budget::Pool;
 use crate::database::Graph;
 use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;
@@ -70,6 +71,8 @@ pub(crate) struct Writer {
     pub(crate) tally: Tally,
     /// Staged and not published, oldest first.
     pending: Mutex<VecDeque<Arc<Graph>>>,
+    /// Told what changes hold in memory.
+    pool: Arc<Pool>,
     published: Arc<RwLock<Arc<Graph>>>,
     /// Something was published.
     advanced: Condvar,
@@ -84,7 +87,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// A writer over what is published.
-    pub(crate) fn new(published: Arc<RwLock<Arc<Graph>>>, home: Option<Home>) -> Writer {
+    pub(crate) fn new(
+        published: Arc<RwLock<Arc<Graph>>>,
+        home: Option<Home>,
+        pool: Arc<Pool>,
+    ) -> Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
         Writer {
             turn: Turn::new(Staged {
@@ -92,6 +99,7 @@ impl Writer {
                 frozen: 0,
                 fate: Arc::default(),
             }),
+            pool,
             watches: Watches::default(),
             tally: Tally::default(),
             pending: Mutex::default(),
@@ -266,6 +274,10 @@ impl Writer {
     }
 
     fn set_published(&self, graph: Arc<Graph>) {
+        let layers = graph.snapshot.layers().iter();
+        let layers: u64 = layers.map(|layer| layer.bytes()).sum();
+        self.pool
+            .set_changes(layers + graph.dictionary.live().bytes());
         let mut published = self
             .published
             .write()
