@@ -252,7 +252,7 @@ fn killed_while_eight_move_money() {
             std::thread::sleep(Duration::from_millis(500 + kill * 37 % 200));
             child.kill().expect("a child can be killed");
             child.wait().expect("the child is ours");
-            let writers = writers.into_iter().map(std::thread::JoinHandle::join);
+            let writers = writers.into_iter().map(std::thread::ScopedJoinHandle::join);
             slow += writers
                 .map(|slow| slow.expect("a writer ends well"))
                 .sum::<u64>();
