@@ -46,8 +46,9 @@ pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How often an engine thread that waits for its client looks at its deadline.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A new pipe, for a query with this place and this account.
-pub(crate) fn pipe(turn: Turn, account: Budget) -> (Writer, Reader) {
+/// A new pipe, for a query with this place and this account. `own_bytes` of the account are given back when
+/// the query ends.
+pub(crate) fn pipe(turn: Turn, account: Budget, own_bytes: u64) -> (Writer, Reader) {
     let shared = Arc::new(Shared {
         state: Mutex::default(),
         room: Condvar::default(),
@@ -58,6 +59,7 @@ pub(crate) fn pipe(turn: Turn, account: Budget) -> (Writer, Reader) {
         Writer {
             shared: Arc::clone(&shared),
             turn,
+            own_bytes,
         },
         Reader { shared },
     )
@@ -104,6 +106,7 @@ impl Shared {
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     turn: Turn,
+    own_bytes: u64,
 }
 
 impl Writer {
@@ -140,16 +143,16 @@ impl Writer {
     /// the query computes on. Only this thread fills the pipe, so the room does not go away.
     fn wait_for_room(&self, bytes: u64) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.shared.state();
-        loop {
+        let is_taken = loop {
             self.check(&state)?;
             let has_room = state.held_bytes < HELD_BYTES_MAX;
             if has_room && self.shared.account.take(bytes).is_ok() {
-                break;
+                break true;
             }
             // Where memory is short, a piece at a time is sent, which was there before it was asked for.
             if state.held_bytes == 0 {
                 state.owed_bytes += bytes;
-                break;
+                break false;
             }
             state.waits = true;
             let waited = self.shared.room.wait_timeout(state, LOOK);
@@ -158,12 +161,17 @@ impl Writer {
             if timeout.timed_out() {
                 self.turn.step_aside();
             }
-        }
+        };
         drop(state);
         let is_over = || self.check(&self.shared.state()).is_err();
         self.turn.come_back(&is_over);
         let state = self.shared.state();
-        self.check(&state)?;
+        if let Err(error) = self.check(&state) {
+            if is_taken {
+                self.shared.account.give_back(bytes);
+            }
+            return Err(error);
+        }
         Ok(state)
     }
 
@@ -208,6 +216,8 @@ impl Writer {
     /// The end: everything has been handed over, or the query has failed.
     pub fn end(self, end: Result<Done, QueryError>) {
         self.turn.end();
+        // Before the end is seen: whoever has the answer finds the memory free.
+        self.shared.account.give_back(self.own_bytes);
         self.shared.state().end = Some(end);
         self.shared.ready.notify_one();
     }
@@ -262,14 +272,16 @@ impl Reader {
     pub async fn early(&self) -> Early {
         self.until_ready().await;
         let mut state = self.shared.state();
-        match &state.end {
-            Some(Err(error)) => Early::Failed(error.clone()),
-            Some(Ok(done)) => {
-                let done = *done;
-                // What it holds stays on the account as long as the pipe is there.
-                Early::Whole(state.take_all(), done)
-            }
-            None => Early::Flowing,
+        let Some(end) = state.end.clone() else {
+            return Early::Flowing;
+        };
+        let held_bytes = state.held_bytes as u64;
+        let bytes = state.take_all();
+        self.shared.account.give_back(state.settle(held_bytes));
+        match end {
+            Err(error) => Early::Failed(error),
+            // With the response from now on, and no more than the pipe may hold.
+            Ok(done) => Early::Whole(bytes, done),
         }
     }
 
@@ -390,7 +402,11 @@ mod tests {
 
     fn pipe() -> (Writer, Reader) {
         let pool = somersault::budget::Pool::new(1 << 30);
-        super::pipe(crate::run::admission::alone(), Budget::new(&pool, u64::MAX))
+        super::pipe(
+            crate::run::admission::alone(),
+            Budget::new(&pool, u64::MAX),
+            0,
+        )
     }
 
     fn started(timeout: Option<Duration>) -> Started {
