@@ -49,7 +49,10 @@ impl Task {
         let result = result.map_err(|error| self.in_other_words(error));
         self.record(&result);
         let result = result.map_err(without_internals);
-        self.writer.end(result);
+        let Task { writer, asked, .. } = self;
+        // What its text holds is given back before the end is seen.
+        drop(asked);
+        writer.end(result);
     }
 
     fn evaluate(&self) -> Result<Done, QueryError> {
