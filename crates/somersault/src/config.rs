@@ -97,7 +97,7 @@ pub const KEYS: [(&str, &str, &str); 22] = [
     (
         "server.connections",
         "1024",
-        "connections served at once; more wait",
+        "connections at once; for more, the idlest are closed",
     ),
     (
         "server.proxies",
@@ -440,7 +440,7 @@ impl fmt::Debug for Token {
 pub struct Config {
     /// Address to listen on.
     pub bind: SocketAddr,
-    /// Connections served at once.
+    /// Connections at once; for more, the idlest are closed.
     pub connections: usize,
     /// Proxies that are believed when they say for whom they speak.
     pub proxies: Vec<IpAddr>,

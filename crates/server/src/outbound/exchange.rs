@@ -1,7 +1,7 @@
 //! One call: a thread speaks HTTP, so that the query that asked can end at any moment.
 //!
 //! An endpoint that accepts a connection and then says nothing would otherwise hold a thread of the
-//! engine, and the place that its query has at the gate, until the query's deadline, whether or not
+//! engine, and the place that its query has, until the query's deadline, whether or not
 //! anybody still waits. The agent of a call is its own and can be shut down from another thread, which
 //! ends reads and writes at once. Connecting and looking up a name cannot be interrupted: there the
 //! thread is left to end by itself, after [`CONNECT_TIMEOUT`] at most.

@@ -2,8 +2,8 @@
 //!
 //! The papers' engine runs a query on the worker that received it (OSDI'16 section 5: in-place execution),
 //! because a hand-over to another thread and back takes longer than the query. Here a query is tried so
-//! if its shape is known and its plan light: then it needs no parser, no pipe and no turn at the gate, so
-//! that heavy queries, which fill the gate, are not in its way.
+//! if its shape is known and its plan light: then it needs no parser, no pipe and no place at admission,
+//! so that heavy queries are not in its way.
 //!
 //! An estimate may be wrong and an answer long, and this thread has other connections to serve. So the
 //! attempt has a slice of time and a small buffer; what exceeds either, or fails in any way but a panic, is forgotten
