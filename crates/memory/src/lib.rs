@@ -6,13 +6,15 @@
 //! that opening a store of any size costs nothing and a damaged block is never served.
 //!
 //! This is the one crate with `unsafe` code (outside the foreign-function modules to come):
-//! mapping a file, in `region`, the handler for pages of it that are gone, in `faults`, and the
-//! prefetch instruction, in `prefetch`, one argument beside each block. Both are wrapped so that no caller can misuse them.
+//! mapping a file, in `region`, the handler for pages of it that are gone, in `faults`, a call of the
+//! allocator, in `heap`, and the prefetch instruction, in `prefetch`, one argument beside each block. All
+//! are wrapped so that no caller can misuse them.
 //!
 //! Deliberately does not know: graphs, networks, devices.
 
 mod checked;
 mod faults;
+mod heap;
 mod prefetch;
 mod region;
 mod sums;
@@ -20,6 +22,7 @@ mod views;
 
 pub use checked::{CheckedRegion, Damage, DamagedBlock};
 pub use faults::{fault_count, survive_bus_errors};
+pub use heap::give_back;
 pub use prefetch::prefetch;
 pub use region::{HeapRegion, Region};
 pub use sums::{BLOCK_BYTES, BlockSums, block_count, block_sum};

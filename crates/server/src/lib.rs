@@ -178,6 +178,7 @@ fn run<T>(
     reload: Option<Reload>,
     shutdown: impl Future<Output = T>,
 ) -> Result<T, ServeError> {
+    run::give_back::begin(&server);
     let options = server.options();
     let changes_max = options.changes_max + options.uploads_max;
     // One more for upkeep, and one to read the configuration again.

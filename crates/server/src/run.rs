@@ -5,6 +5,7 @@
 //! | `job`, `engine` | what a server needs of a database, and the database as that |
 //! | `admission` | who may start, and who computes now |
 //! | `account` | memory that requests hold outside of the engine |
+//! | `give_back` | the thread that gives freed memory back to the system |
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
@@ -17,6 +18,7 @@ pub(crate) mod change;
 pub(crate) mod engine;
 pub(crate) mod fresh;
 pub(crate) mod gate;
+pub(crate) mod give_back;
 pub(crate) mod job;
 pub(crate) mod light;
 pub(crate) mod outlet;

@@ -45,7 +45,7 @@ pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
 pub use graph_read::GraphRead;
 pub use health::{ChangeHealth, Health};
-pub use memory::survive_bus_errors;
+pub use memory::{give_back as give_back_memory, survive_bus_errors};
 pub use oxrdf;
 pub use plan_cache::PlanFigures;
 pub use query::{AnswerKind, Query, Request, Timings};
