@@ -43,13 +43,17 @@ thread_local! {
     static STANDS_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets the threads of connections go first. To be called on threads that run queries: they never serve
-/// connections, and the workers that a query starts inherit it.
+/// Lets the threads of connections go first. To be called on threads that run queries and changes: they never
+/// serve connections, and the workers that a query starts inherit it.
 pub(crate) fn stand_back() {
     if STANDS_BACK.replace(true) {
         return;
     }
     // On Linux this is of the calling thread. Where it is refused, nothing is lost but that.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::set_name(c"engine") {
+        tracing::debug!(%error, "an engine thread keeps the name of its runtime");
+    }
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, STEPS_BACK) {
         tracing::debug!(%error, "an engine thread does not stand back");

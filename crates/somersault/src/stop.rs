@@ -37,17 +37,20 @@ pub(crate) fn outdated() -> QueryError {
 }
 
 /// Shares the processors among queries. One value belongs to one query; all of its threads call it.
+///
+/// `left` says for how long the query may still run, which is nothing once it is stopped: whoever blocks
+/// asks it before, wakes when that time is over, and asks again now and then.
 pub trait Pace: Send + Sync + fmt::Debug {
     /// Called between pieces of work. Blocks while the query has no share; returns at once where it has
-    /// one, and soon after `is_stopped` says so.
-    fn look(&self, is_stopped: &dyn Fn() -> bool);
+    /// one, and soon after nothing is left.
+    fn look(&self, left: &dyn Fn() -> Duration);
     /// The calling thread stops computing, to wait for somebody else or for good. A query none of whose
     /// threads compute holds no share.
     fn suspend(&self);
     /// The calling thread computes, from now on or again. Blocks as [`Pace::look`] does.
-    fn resume(&self, is_stopped: &dyn Fn() -> bool);
+    fn resume(&self, left: &dyn Fn() -> Duration);
     /// The query is about to walk, on so many threads, by a plan that is expected to be heavy.
-    fn expect_heavy(&self, threads: usize, is_stopped: &dyn Fn() -> bool);
+    fn expect_heavy(&self, threads: usize, left: &dyn Fn() -> Duration);
 }
 
 /// Shared by a query and whoever may stop it.
@@ -106,13 +109,23 @@ impl StopToken {
         is_over(self.age_max).then_some(StopReason::Outdated)
     }
 
+    /// For how long the query may still run: nothing once it is to stop, [`Duration::MAX`] without a limit.
+    pub fn left(&self) -> Duration {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Duration::ZERO;
+        }
+        let limits = [self.timeout, self.age_max].into_iter().flatten();
+        let least = limits.min().unwrap_or(Duration::MAX);
+        least.saturating_sub(self.started.elapsed())
+    }
+
     /// As [`StopToken::reason`], for the threads that compute: lets other queries have their turn first.
     pub fn look(&self) -> Option<StopReason> {
         let reason = self.reason();
         let (None, Some(pace)) = (reason, &self.pace) else {
             return reason;
         };
-        pace.look(&|| self.reason().is_some());
+        pace.look(&|| self.left());
         self.reason()
     }
 
@@ -136,13 +149,13 @@ impl StopToken {
     /// Says that a heavy walk on so many threads is about to begin, which may have to wait for its turn.
     pub fn expect_heavy(&self, threads: usize) {
         if let Some(pace) = &self.pace {
-            pace.expect_heavy(threads, &|| self.reason().is_some());
+            pace.expect_heavy(threads, &|| self.left());
         }
     }
 
     fn resume(&self) {
         if let Some(pace) = &self.pace {
-            pace.resume(&|| self.reason().is_some());
+            pace.resume(&|| self.left());
         }
     }
 
@@ -212,7 +225,12 @@ mod tests {
     fn a_deadline_passes() {
         let token = StopToken::starting_now(Some(Duration::ZERO));
         assert_eq!(token.reason(), Some(StopReason::Deadline));
-        assert_eq!(StopToken::starting_now(None).reason(), None);
+        assert_eq!(token.left(), Duration::ZERO);
+        let endless = StopToken::starting_now(None);
+        assert_eq!(endless.reason(), None);
+        assert!(endless.left() > Duration::from_hours(1 << 20));
+        endless.cancel();
+        assert_eq!(endless.left(), Duration::ZERO);
     }
 
     #[test]
@@ -222,6 +240,8 @@ mod tests {
         assert_eq!(token.reason(), Some(StopReason::Outdated));
         let token = StopToken::starting_now(long).with_snapshot_age(Duration::from_mins(1));
         assert_eq!(token.reason(), None);
+        let left = token.left();
+        assert!(left > Duration::from_secs(30) && left <= Duration::from_mins(1));
         let token = StopToken::starting_now(Some(Duration::ZERO)).with_snapshot_age(Duration::ZERO);
         assert_eq!(
             token.reason(),

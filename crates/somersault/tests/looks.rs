@@ -36,7 +36,7 @@ impl Gaps {
 }
 
 impl Pace for Gaps {
-    fn look(&self, _: &dyn Fn() -> bool) {
+    fn look(&self, _: &dyn Fn() -> Duration) {
         self.note(true);
     }
 
@@ -44,11 +44,11 @@ impl Pace for Gaps {
         self.note(false);
     }
 
-    fn resume(&self, _: &dyn Fn() -> bool) {
+    fn resume(&self, _: &dyn Fn() -> Duration) {
         // Whoever begins a thread counts it among those that compute, and may not be that thread.
     }
 
-    fn expect_heavy(&self, _: usize, _: &dyn Fn() -> bool) {
+    fn expect_heavy(&self, _: usize, _: &dyn Fn() -> Duration) {
         self.note(true);
     }
 }

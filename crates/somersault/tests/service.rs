@@ -159,17 +159,17 @@ fn a_call_that_hangs_ends_with_its_query() {
 struct Computing(AtomicI64);
 
 impl Pace for Computing {
-    fn look(&self, _: &dyn Fn() -> bool) {}
+    fn look(&self, _: &dyn Fn() -> Duration) {}
 
     fn suspend(&self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn resume(&self, _: &dyn Fn() -> bool) {
+    fn resume(&self, _: &dyn Fn() -> Duration) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn expect_heavy(&self, _: usize, _: &dyn Fn() -> bool) {}
+    fn expect_heavy(&self, _: usize, _: &dyn Fn() -> Duration) {}
 }
 
 /// Sees how many threads compute while it is asked, and while its answer is read.

@@ -11,6 +11,7 @@ use crate::request::access::names_this_machine;
 use crate::response::problem::Problem;
 use crate::response::{done, reading, text};
 use crate::run::job::Engine;
+use crate::runtime;
 use crate::state::ServerState;
 use axum::Extension;
 use axum::body::Body;
@@ -91,7 +92,11 @@ async fn compacted(
         let problem = QueryError::new(Kind::Conflict, "the store is being compacted already");
         return Err(Problem::of_change(&problem));
     };
-    let compacted = tokio::task::spawn_blocking(move || engine.compact()).await;
+    let compacted = tokio::task::spawn_blocking(move || {
+        runtime::stand_back();
+        engine.compact()
+    })
+    .await;
     let panicked = |_| {
         Err(QueryError::new(
             Kind::Internal,

@@ -23,6 +23,7 @@ use crate::run::change::{CancelOnDrop, ChangeTask, Outcomes};
 use crate::run::fresh;
 use crate::run::gate::{Gate, Place, Turned};
 use crate::run::job::{Changed, Engine};
+use crate::runtime;
 use crate::state::ServerState;
 use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
@@ -100,6 +101,7 @@ async fn carry_out(
     };
     // The thread is not waited for: the channel says all there is to say.
     drop(tokio::task::spawn_blocking(move || {
+        runtime::stand_back();
         // Nobody listens any more when the client has gone.
         drop(outcome_sender.send(task.run()));
     }));

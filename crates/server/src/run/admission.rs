@@ -30,6 +30,7 @@
 //! Cost: a look within a slice is a clock and an atomic load (30 ns); a change of turns takes the lock and
 //! looks at all that wait, a few hundred at most, some fifty times a second and share.
 
+mod accounts;
 mod board;
 
 use crate::request::access::Client;
@@ -50,8 +51,8 @@ const SLICE_MIN: Duration = Duration::from_millis(4);
 const OVERDUE: Duration = Duration::from_millis(10);
 /// The time after which one that waits to be started looks whether others are overdue.
 const ASK: Duration = Duration::from_millis(25);
-/// The longest time after which a waiting thread sees that its query was stopped.
-const LOOK: Duration = Duration::from_millis(50);
+/// The longest time after which a waiting thread sees that its query was cancelled.
+const LOOK: Duration = Duration::from_millis(200);
 /// A client that took nothing for so long may lose its query to others.
 pub(crate) const STALLED_MIN: Duration = Duration::from_secs(1);
 

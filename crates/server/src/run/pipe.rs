@@ -43,8 +43,10 @@ pub(crate) const HELD_BYTES_MAX: usize = 512 << 10;
 const PIECE_BYTES: usize = 16 << 10;
 /// The longest that output waits for more of it.
 pub(crate) const LINGER: Duration = Duration::from_millis(50);
-/// How often an engine thread that waits for its client looks at its deadline.
-const LOOK: Duration = Duration::from_millis(20);
+/// How long an engine thread waits for its client before it lets others have its turn.
+const GRACE: Duration = Duration::from_millis(20);
+/// How often it then looks whether its query was cancelled.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// A new pipe, for a query with this place and this account. `own_bytes` of the account are given back when
 /// the query ends.
@@ -143,6 +145,7 @@ impl Writer {
     /// the query computes on. Only this thread fills the pipe, so the room does not go away.
     fn wait_for_room(&self, bytes: u64) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.shared.state();
+        let mut patience = GRACE;
         let is_taken = loop {
             self.check(&state)?;
             let has_room = state.held_bytes < HELD_BYTES_MAX;
@@ -155,16 +158,21 @@ impl Writer {
                 break false;
             }
             state.waits = true;
-            let waited = self.shared.room.wait_timeout(state, LOOK);
+            let until = patience.min(state.left());
+            let waited = self.shared.room.wait_timeout(state, until);
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = woken;
             if timeout.timed_out() {
+                patience = LOOK;
                 self.turn.step_aside();
             }
         };
         drop(state);
-        let is_over = || self.check(&self.shared.state()).is_err();
-        self.turn.come_back(&is_over);
+        let left = || {
+            let state = self.shared.state();
+            self.check(&state).map_or(Duration::ZERO, |()| state.left())
+        };
+        self.turn.come_back(&left);
         let state = self.shared.state();
         if let Err(error) = self.check(&state) {
             if is_taken {
@@ -354,6 +362,12 @@ enum Readiness {
 }
 
 impl State {
+    /// For how long the query may still run.
+    fn left(&self) -> Duration {
+        let started = self.started.as_ref();
+        started.map_or(Duration::MAX, |started| started.token.left())
+    }
+
     /// Adds output to the last piece, where both are small, or as one of its own.
     fn add(&mut self, output: Vec<u8>) {
         self.held_bytes += output.len();

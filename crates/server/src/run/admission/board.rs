@@ -4,10 +4,11 @@
 //! to the bound; `fresh` counts the queries in that state; a query that no thread computes for is idle and
 //! holds nothing; whoever could be given a share or a place has it.
 
+use super::accounts::{Accounts, Place};
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN};
 use crate::request::access::Client;
 use somersault::stop::Pace;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ pub(crate) struct Board {
 struct Inner {
     /// By number, which is the order of arrival.
     queries: BTreeMap<u64, Entry>,
-    clients: HashMap<Client, Account>,
+    clients: Accounts,
     last: u64,
     /// Queries in the state [`State::Fresh`].
     fresh: usize,
@@ -54,29 +55,16 @@ struct Inner {
     queued: usize,
     /// Queries whose clients take nothing, longest first.
     stalled: VecDeque<(u64, Instant)>,
+    /// The query one of whose waiting threads looks whether others are overdue.
+    watcher: Option<u64>,
     /// Who was let in and is told so once the lock is free.
     admitted: Vec<(Sender<Turn>, Turn)>,
-}
-
-/// What is known of a client that has queries here.
-#[derive(Debug, Default)]
-struct Account {
-    /// Service of its queries, times the shares that they held.
-    service: Duration,
-    started: usize,
-    /// Its queries that are [`Entry::is_long`].
-    long: usize,
-    /// Its queries that are [`Entry::is_open`].
-    open: usize,
-    /// Its queries that compute on although what they held is another's: [`State::Running`] with none.
-    overdue: usize,
-    queue: VecDeque<(u64, Sender<Turn>)>,
 }
 
 /// A started query.
 #[derive(Debug)]
 struct Entry {
-    client: Client,
+    client: Place,
     share: Arc<Share>,
     state: State,
     /// Time for which it computed.
@@ -144,12 +132,14 @@ pub(crate) struct Queued {
 impl Drop for Queued {
     fn drop(&mut self) {
         self.board.with(|inner, _| {
-            if let Some(account) = inner.clients.get_mut(&self.client) {
-                let before = account.queue.len();
-                account.queue.retain(|(number, _)| *number != self.number);
-                inner.queued -= before - account.queue.len();
-            }
-            inner.forget(&self.client);
+            let Some(place) = inner.clients.find(self.client) else {
+                return;
+            };
+            let queue = &mut inner.clients[place].queue;
+            let before = queue.len();
+            queue.retain(|(number, _)| *number != self.number);
+            inner.queued -= before - queue.len();
+            inner.clients.close_if_empty(place);
         });
     }
 }
@@ -176,16 +166,13 @@ impl Board {
         let number = self.with(|inner, bounds| {
             inner.end_stalled(bounds);
             let is_full = inner.queued >= bounds.waiting;
-            if is_full && !inner.can_start(&client, bounds) {
-                evicted = Some(inner.evict(&client)?);
+            if is_full && !inner.can_start(client, bounds) {
+                evicted = Some(inner.evict(client)?);
             }
             inner.last += 1;
-            let least = inner.least_service();
-            let account = inner.clients.entry(client).or_insert_with(|| Account {
-                service: least,
-                ..Account::default()
-            });
-            account.queue.push_back((inner.last, sender));
+            let place = inner.clients.open(client);
+            let queue = &mut inner.clients[place].queue;
+            queue.push_back((inner.last, sender));
             inner.queued += 1;
             Some(inner.last)
         })?;
@@ -246,11 +233,9 @@ impl Inner {
         2 * bounds.shares
     }
 
-    fn can_start(&self, client: &Client, bounds: Bounds) -> bool {
-        let started = self
-            .clients
-            .get(client)
-            .map_or(0, |account| account.started);
+    fn can_start(&self, client: Client, bounds: Bounds) -> bool {
+        let place = self.clients.find(client);
+        let started = place.map_or(0, |place| self.clients[place].started);
         self.fresh < Inner::fresh_max(bounds)
             && self.queries.len() < bounds.started
             && started < bounds.started_per_client
@@ -258,34 +243,18 @@ impl Inner {
 
     /// Makes room in the queue for a newcomer of this client: the client with the most loses its newest,
     /// unless that is the newcomer itself.
-    fn evict(&mut self, newcomer: &Client) -> Option<Sender<Turn>> {
-        let own = self
-            .clients
-            .get(newcomer)
-            .map_or(0, |account| account.queue.len());
-        let longest = self
-            .clients
-            .values_mut()
-            .max_by_key(|account| account.queue.len())?;
-        if longest.queue.len() <= own + 1 {
+    fn evict(&mut self, newcomer: Client) -> Option<Sender<Turn>> {
+        let place = self.clients.find(newcomer);
+        let own = place.map_or(0, |place| self.clients[place].queue.len());
+        let all = self.clients.all();
+        let (longest, _) = all.max_by_key(|(_, account)| account.queue.len())?;
+        let queue = &mut self.clients[longest].queue;
+        if queue.len() <= own + 1 {
             return None;
         }
-        let (_, sender) = longest.queue.pop_back()?;
+        let (_, sender) = queue.pop_back()?;
         self.queued -= 1;
         Some(sender)
-    }
-
-    /// A client that comes begins where the others are: what it did not use earlier is gone.
-    fn least_service(&self) -> Duration {
-        let services = self.clients.values().map(|account| account.service);
-        services.min().unwrap_or_default()
-    }
-
-    fn forget(&mut self, client: &Client) {
-        let is_gone = |account: &Account| account.started == 0 && account.queue.is_empty();
-        if self.clients.get(client).is_some_and(is_gone) {
-            self.clients.remove(client);
-        }
     }
 
     /// Counts what a query computed since it was counted last.
@@ -301,9 +270,7 @@ impl Inner {
         let elapsed = now.saturating_duration_since(entry.counted);
         entry.counted = now;
         entry.service += elapsed;
-        if let Some(account) = self.clients.get_mut(&entry.client) {
-            account.service += elapsed * shares as u32;
-        }
+        self.clients[entry.client].service += elapsed * shares as u32;
     }
 
     /// Takes from a query what it computes with. The caller gives out what is free.
@@ -313,21 +280,14 @@ impl Inner {
         };
         match entry.state {
             State::Fresh => self.fresh -= 1,
-            State::Running(0) => {
-                if let Some(account) = self.clients.get_mut(&entry.client) {
-                    account.overdue -= 1;
-                }
-            }
+            State::Running(0) => self.clients[entry.client].overdue -= 1,
             State::Running(shares) => self.shares_free += shares,
             State::Waiting | State::Idle => {}
         }
         entry.state = state;
         entry.share.slice_end_ns.store(0, Ordering::Relaxed);
-        if state == State::Idle
-            && std::mem::take(&mut entry.is_long)
-            && let Some(account) = self.clients.get_mut(&entry.client)
-        {
-            account.long -= 1;
+        if state == State::Idle && std::mem::take(&mut entry.is_long) {
+            self.clients[entry.client].long -= 1;
         }
     }
 
@@ -385,9 +345,7 @@ impl Inner {
             State::Waiting | State::Idle => unreachable!("these hold nothing"),
         }
         entry.state = State::Running(0);
-        if let Some(account) = self.clients.get_mut(&entry.client) {
-            account.overdue += 1;
-        }
+        self.clients[entry.client].overdue += 1;
         true
     }
 
@@ -406,7 +364,7 @@ impl Inner {
             {
                 return None;
             }
-            let account = self.clients.get(&entry.client)?;
+            let account = &self.clients[entry.client];
             let is_beyond = entry.service >= SHORT;
             let may_open =
                 !entry.is_heavy || entry.is_open || account.open < bounds.open_per_client;
@@ -419,8 +377,7 @@ impl Inner {
 
     /// Whether the client of a query has few that compute on without anything.
     fn may_compute(&self, entry: &Entry, bounds: Bounds) -> bool {
-        let account = self.clients.get(&entry.client);
-        account.is_some_and(|account| account.overdue < 2 * bounds.shares)
+        self.clients[entry.client].overdue < 2 * bounds.shares
     }
 
     /// Ends the slices of those that are less due than somebody of this rank, once they have had a little.
@@ -430,8 +387,7 @@ impl Inner {
                 continue;
             };
             let had = now.saturating_duration_since(entry.counted) * shares as u32;
-            let account = self.clients.get(&entry.client);
-            let theirs = account.map_or(Duration::ZERO, |account| account.service) + had;
+            let theirs = self.clients[entry.client].service + had;
             let is_longer = service <= theirs && !is_beyond && entry.service >= SHORT;
             if service + SLICE_MIN < theirs || is_longer {
                 let end_ns = board.nanos(entry.granted + SLICE_MIN).max(board.nanos(now));
@@ -453,8 +409,7 @@ impl Inner {
             let shares = entry.wants(board.bounds);
             self.shares_free -= shares;
             entry.state = State::Running(shares);
-            let account = self.clients.get_mut(&entry.client);
-            let account = account.expect("a client with queries has an account");
+            let account = &mut self.clients[entry.client];
             if entry.service >= SHORT && !entry.is_long {
                 entry.is_long = true;
                 account.long += 1;
@@ -473,17 +428,43 @@ impl Inner {
         entry.share.granted.notify_all();
     }
 
-    fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Client, Sender<Turn>)> {
+    /// The time until somebody who computes may be overdue.
+    fn until_overdue(&self, board: &Board) -> Duration {
+        let holding = self.queries.values().filter(|entry| entry.holds());
+        let now_ns = board.nanos(Instant::now());
+        let until = holding.map(Entry::overdue_at_ns).min().map(|at_ns| {
+            let until = Duration::from_nanos(at_ns.saturating_sub(now_ns));
+            until.clamp(OVERDUE, LOOK)
+        });
+        until.unwrap_or(LOOK)
+    }
+
+    /// Lets another query watch in the place of this one, if it did.
+    fn leave_watch(&mut self, number: u64) {
+        if self.watcher != Some(number) {
+            return;
+        }
+        self.watcher = None;
+        let mut others = self.queries.values();
+        if let Some(other) =
+            others.find(|entry| entry.state == State::Waiting && entry.share.number != number)
+        {
+            other.share.granted.notify_one();
+        }
+    }
+
+    fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Place, Sender<Turn>)> {
         if self.fresh >= Inner::fresh_max(bounds) || !self.has_next(bounds) {
             return None;
         }
-        let accounts = self.clients.iter_mut();
-        let accounts = accounts.filter(|(_, account)| account.has_next(bounds));
-        let (client, account) = accounts.min_by_key(|(_, account)| account.service)?;
+        let all = self.clients.all();
+        let with_next = all.filter(|(_, account)| account.has_next(bounds));
+        let (place, _) = with_next.min_by_key(|(_, account)| account.service)?;
+        let account = &mut self.clients[place];
         let (number, sender) = account.queue.pop_front()?;
         account.started += 1;
         self.queued -= 1;
-        Some((number, *client, sender))
+        Some((number, place, sender))
     }
 
     /// Whether somebody waits to be started, and may be as soon as there is room for a fresh query.
@@ -492,11 +473,11 @@ impl Inner {
             && self.queries.len() < bounds.started
             && self
                 .clients
-                .values()
-                .any(|account| account.has_next(bounds))
+                .all()
+                .any(|(_, account)| account.has_next(bounds))
     }
 
-    fn start(&mut self, number: u64, client: Client, board: &Arc<Board>, now: Instant) -> Turn {
+    fn start(&mut self, number: u64, client: Place, board: &Arc<Board>, now: Instant) -> Turn {
         let share = Arc::new(Share {
             board: Arc::clone(board),
             number,
@@ -544,14 +525,6 @@ impl Inner {
     }
 }
 
-impl Account {
-    fn has_next(&self, bounds: Bounds) -> bool {
-        !self.queue.is_empty()
-            && self.started < bounds.started_per_client
-            && self.overdue < 2 * bounds.shares
-    }
-}
-
 impl Entry {
     /// When it is overdue, in nanoseconds since [`Board::base`], if it computes.
     fn overdue_at_ns(&self) -> u64 {
@@ -584,29 +557,37 @@ impl Share {
     }
 
     /// Blocks the calling thread while its query would compute and may not.
-    fn wait(&self, is_stopped: &dyn Fn() -> bool) {
+    ///
+    /// One of all that wait wakes when the first that compute may be overdue, and gives out what they hold;
+    /// the others wake when they are told, when their time is over, and each [`LOOK`] to see whether they
+    /// were cancelled.
+    fn wait(&self, left: &dyn Fn() -> Duration) {
         let mut inner = self.board.lock();
         let waits = |inner: &Inner| {
             let entry = inner.queries.get(&self.number);
             entry.is_some_and(|entry| entry.state == State::Waiting)
         };
-        while waits(&inner) && !self.is_over.load(Ordering::Relaxed) && !is_stopped() {
-            let overdue = inner.queries.values().filter(|entry| entry.holds());
-            let overdue_at_ns = overdue.map(Entry::overdue_at_ns).min();
-            let now_ns = self.board.nanos(Instant::now());
-            let until = overdue_at_ns.map_or(LOOK, |at_ns| {
-                let until = Duration::from_nanos(at_ns.saturating_sub(now_ns));
-                until.clamp(OVERDUE, LOOK)
-            });
-            let woken = self.granted.wait_timeout(inner, until);
+        while waits(&inner) && !self.is_over.load(Ordering::Relaxed) {
+            let left = left();
+            if left.is_zero() {
+                break;
+            }
+            let watches = *inner.watcher.get_or_insert(self.number) == self.number;
+            let until = if watches {
+                inner.until_overdue(&self.board)
+            } else {
+                LOOK
+            };
+            let woken = self.granted.wait_timeout(inner, until.min(left));
             let (again, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
             inner = again;
-            if timeout.timed_out() {
+            if watches && timeout.timed_out() {
                 drop(inner);
                 self.board.give_out();
                 inner = self.board.lock();
             }
         }
+        inner.leave_watch(self.number);
     }
 
     /// Ends a slice: the query queues again, at the head where nobody else is due.
@@ -624,13 +605,13 @@ impl Share {
 }
 
 impl Pace for Share {
-    fn look(&self, is_stopped: &dyn Fn() -> bool) {
+    fn look(&self, left: &dyn Fn() -> Duration) {
         let now = self.board.nanos(Instant::now());
         if now < self.slice_end_ns.load(Ordering::Relaxed) {
             return;
         }
         self.end_slice();
-        self.wait(is_stopped);
+        self.wait(left);
     }
 
     fn suspend(&self) {
@@ -645,7 +626,7 @@ impl Pace for Share {
         });
     }
 
-    fn resume(&self, is_stopped: &dyn Fn() -> bool) {
+    fn resume(&self, left: &dyn Fn() -> Duration) {
         let must_wait = self.with(|inner, _| {
             let Some(entry) = inner.queries.get_mut(&self.number) else {
                 return false;
@@ -658,11 +639,11 @@ impl Pace for Share {
             entry.state == State::Waiting
         });
         if must_wait {
-            self.wait(is_stopped);
+            self.wait(left);
         }
     }
 
-    fn expect_heavy(&self, threads: usize, is_stopped: &dyn Fn() -> bool) {
+    fn expect_heavy(&self, threads: usize, left: &dyn Fn() -> Duration) {
         self.with(|inner, _| {
             let Some(entry) = inner.queries.get_mut(&self.number) else {
                 return;
@@ -673,7 +654,7 @@ impl Pace for Share {
                 inner.set(self.number, State::Waiting);
             }
         });
-        self.wait(is_stopped);
+        self.wait(left);
     }
 }
 
@@ -699,10 +680,10 @@ impl Turn {
     }
 
     /// The client goes on: waits for a share. Nothing is waited for where it did not stand aside.
-    pub fn come_back(&self, is_stopped: &dyn Fn() -> bool) {
+    pub fn come_back(&self, left: &dyn Fn() -> Duration) {
         if self.is_aside.swap(false, Ordering::Relaxed) {
             self.leave_stalled();
-            self.share.resume(is_stopped);
+            self.share.resume(left);
         }
     }
 
@@ -716,15 +697,15 @@ impl Turn {
         let number = self.share.number;
         self.leave_stalled();
         self.share.with(|inner, _| {
+            inner.leave_watch(number);
             inner.set(number, State::Idle);
             let Some(entry) = inner.queries.remove(&number) else {
                 return;
             };
-            if let Some(account) = inner.clients.get_mut(&entry.client) {
-                account.started -= 1;
-                account.open -= usize::from(entry.is_open);
-            }
-            inner.forget(&entry.client);
+            let account = &mut inner.clients[entry.client];
+            account.started -= 1;
+            account.open -= usize::from(entry.is_open);
+            inner.clients.close_if_empty(entry.client);
         });
     }
 

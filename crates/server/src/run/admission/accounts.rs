@@ -1,0 +1,116 @@
+//! What is known of the clients that have queries here: an account for each, by a number.
+//!
+//! Whoever looks for the next to compute looks at the accounts of all that wait, some hundreds, at every
+//! change of turns: an index costs a nanosecond there, the hash of a client twenty.
+
+use super::board::{Bounds, Turn};
+use crate::request::access::Client;
+use std::collections::{HashMap, VecDeque};
+use std::ops::{Index, IndexMut};
+use std::time::Duration;
+use tokio::sync::oneshot::Sender;
+
+/// The place of a client's account, as long as it has queries here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(usize);
+
+/// What is known of a client that has queries here.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// Whose it is; of nobody once it is closed.
+    client: Option<Client>,
+    /// Service of its queries, times the shares that they held.
+    pub service: Duration,
+    /// Its queries that have started and not ended (count).
+    pub started: usize,
+    /// Of these, those among the long ones that alternate.
+    pub long: usize,
+    /// Of these, the heavy ones that have begun to walk.
+    pub open: usize,
+    /// Of these, those that compute on although what they held is another's.
+    pub overdue: usize,
+    /// Its queries that wait to be started, by number.
+    pub queue: VecDeque<(u64, Sender<Turn>)>,
+}
+
+impl Account {
+    /// Whether one of its queries waits to be started and may be, by these bounds of one client.
+    pub fn has_next(&self, bounds: Bounds) -> bool {
+        !self.queue.is_empty()
+            && self.started < bounds.started_per_client
+            && self.overdue < 2 * bounds.shares
+    }
+}
+
+/// All accounts.
+#[derive(Debug, Default)]
+pub(super) struct Accounts {
+    /// By place; closed ones are used again.
+    by_place: Vec<Account>,
+    closed: Vec<usize>,
+    places: HashMap<Client, Place>,
+}
+
+impl Accounts {
+    /// The place of a client's account, if it has one.
+    pub fn find(&self, client: Client) -> Option<Place> {
+        self.places.get(&client).copied()
+    }
+
+    /// The place of a client's account. A client that comes begins where the others are: what it did not
+    /// use earlier is gone.
+    pub fn open(&mut self, client: Client) -> Place {
+        if let Some(place) = self.find(client) {
+            return place;
+        }
+        let services = self.all().map(|(_, account)| account.service);
+        let account = Account {
+            client: Some(client),
+            service: services.min().unwrap_or_default(),
+            ..Account::default()
+        };
+        let place = if let Some(place) = self.closed.pop() {
+            self.by_place[place] = account;
+            Place(place)
+        } else {
+            self.by_place.push(account);
+            Place(self.by_place.len() - 1)
+        };
+        self.places.insert(client, place);
+        place
+    }
+
+    /// Closes an account that has nothing any more.
+    pub fn close_if_empty(&mut self, place: Place) {
+        let account = &mut self[place];
+        if account.started > 0 || !account.queue.is_empty() {
+            return;
+        }
+        if let Some(client) = account.client.take() {
+            self.places.remove(&client);
+            self.closed.push(place.0);
+        }
+    }
+
+    /// All that are open.
+    pub fn all(&self) -> impl Iterator<Item = (Place, &Account)> {
+        let numbered = self.by_place.iter().enumerate();
+        numbered
+            .filter(|(_, account)| account.client.is_some())
+            .map(|(place, account)| (Place(place), account))
+    }
+}
+
+impl Index<Place> for Accounts {
+    type Output = Account;
+
+    fn index(&self, place: Place) -> &Account {
+        &self.by_place[place.0]
+    }
+}
+
+impl IndexMut<Place> for Accounts {
+    fn index_mut(&mut self, place: Place) -> &mut Account {
+        &mut self.by_place[place.0]
+    }
+}
