@@ -3,9 +3,11 @@
 //! A surface (exit codes, HTTP status) decides by [`Kind`] alone; people read the message, the
 //! position and the hint. Rooms below have typed errors of their own; here they meet.
 
+use crate::units::format_duration;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What sort of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +150,16 @@ impl QueryError {
             unit: None,
             hint: None,
         }
+    }
+
+    /// A query, or a change, that had this much time and took that much without coming to its end.
+    pub fn out_of_time(timeout: Duration, elapsed: Duration) -> QueryError {
+        let limit = format_duration(timeout);
+        let message = format!("the query did not finish within its time of {limit}");
+        let (limit, used) = (timeout.as_millis() as u64, elapsed.as_millis() as u64);
+        QueryError::new(Kind::Timeout, message)
+            .with_limit(Unit::Milliseconds, limit, used)
+            .with_hint("ask for less, or for a longer timeout")
     }
 
     /// A failed call of the system somewhere below: its kind follows from the call's error, with what to

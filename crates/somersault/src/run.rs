@@ -25,7 +25,6 @@ use crate::error::{Kind, QueryError, Unit};
 use crate::federation::Federation;
 use crate::query::Query;
 use crate::stop::{StopReason, StopToken, outdated};
-use crate::units::format_duration;
 use ::query::plan::Weight;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use explore::{
@@ -155,19 +154,7 @@ impl Query {
 pub(crate) fn explained(token: &StopToken, error: QueryError) -> QueryError {
     match (error.kind, token.timeout()) {
         (Kind::Timeout, _) if token.reason() == Some(StopReason::Outdated) => outdated(),
-        (Kind::Timeout, Some(timeout)) => QueryError::new(
-            Kind::Timeout,
-            format!(
-                "the query did not finish within its time of {}",
-                format_duration(timeout)
-            ),
-        )
-        .with_limit(
-            Unit::Milliseconds,
-            timeout.as_millis() as u64,
-            token.elapsed().as_millis() as u64,
-        )
-        .with_hint("ask for less, or for a longer timeout"),
+        (Kind::Timeout, Some(timeout)) => QueryError::out_of_time(timeout, token.elapsed()),
         _ => error,
     }
 }

@@ -9,13 +9,14 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | any thread (a disconnect, an operator, shutdown) | sets `cancelled` | at any time, once |
-//! | the threads of the query | read `cancelled` and the clock | between pieces of work |
+//! | any thread (a disconnect, an operator, shutdown) | `fate`, to cancelled | at any time, once |
+//! | the threads of the query | read `fate` and the clock | between pieces of work |
+//! | the thread of a change | `fate`, to committing | once, before it may be durable |
 
 use crate::error::{Kind, QueryError};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 /// Why a query was stopped.
@@ -53,10 +54,16 @@ pub trait Pace: Send + Sync + fmt::Debug {
     fn expect_heavy(&self, threads: usize, left: &dyn Fn() -> Duration);
 }
 
-/// Shared by a query and whoever may stop it.
+/// Neither cancelled nor committing.
+const OPEN: u8 = 0;
+const CANCELLED: u8 = 1;
+const COMMITTING: u8 = 2;
+
+/// Shared by a query or a change and whoever may stop it.
 #[derive(Clone, Debug)]
 pub struct StopToken {
-    cancelled: Arc<AtomicBool>,
+    /// [`OPEN`], [`CANCELLED`] or [`COMMITTING`]; the latter two for good.
+    fate: Arc<AtomicU8>,
     started: Instant,
     timeout: Option<Duration>,
     age_max: Option<Duration>,
@@ -67,7 +74,7 @@ impl StopToken {
     /// A token whose time begins now.
     pub fn starting_now(timeout: Option<Duration>) -> StopToken {
         StopToken {
-            cancelled: Arc::default(),
+            fate: Arc::new(AtomicU8::new(OPEN)),
             started: Instant::now(),
             timeout,
             age_max: None,
@@ -91,14 +98,31 @@ impl StopToken {
         }
     }
 
-    /// Stops the query at its next look.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+    /// Stops the query at its next look. False says that it is a change which is being committed, and will
+    /// be: that cannot be stopped any more. True says that it will change nothing.
+    pub fn cancel(&self) -> bool {
+        self.decide(CANCELLED)
+    }
+
+    /// From now on a change cannot be stopped; false where it was before.
+    pub fn begin_commit(&self) -> bool {
+        self.decide(COMMITTING)
+    }
+
+    fn decide(&self, fate: u8) -> bool {
+        let before = self
+            .fate
+            .compare_exchange(OPEN, fate, Ordering::Relaxed, Ordering::Relaxed);
+        before.is_ok() || before == Err(fate)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.fate.load(Ordering::Relaxed) == CANCELLED
     }
 
     /// Whether to stop, and why.
     pub fn reason(&self) -> Option<StopReason> {
-        if self.cancelled.load(Ordering::Relaxed) {
+        if self.is_cancelled() {
             return Some(StopReason::Cancelled);
         }
         let elapsed = self.started.elapsed();
@@ -111,7 +135,7 @@ impl StopToken {
 
     /// For how long the query may still run: nothing once it is to stop, [`Duration::MAX`] without a limit.
     pub fn left(&self) -> Duration {
-        if self.cancelled.load(Ordering::Relaxed) {
+        if self.is_cancelled() {
             return Duration::ZERO;
         }
         let limits = [self.timeout, self.age_max].into_iter().flatten();
@@ -231,6 +255,18 @@ mod tests {
         assert!(endless.left() > Duration::from_hours(1 << 20));
         endless.cancel();
         assert_eq!(endless.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_change_is_cancelled_or_committed_and_never_both() {
+        let token = StopToken::starting_now(None);
+        assert!(token.begin_commit() && token.begin_commit());
+        assert!(!token.cancel());
+        assert_eq!(token.reason(), None);
+        let token = StopToken::starting_now(None);
+        assert!(token.cancel() && token.cancel());
+        assert!(!token.begin_commit());
+        assert_eq!(token.reason(), Some(StopReason::Cancelled));
     }
 
     #[test]

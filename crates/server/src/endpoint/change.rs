@@ -23,6 +23,7 @@ use crate::run::change::{CancelOnDrop, ChangeTask, Outcomes};
 use crate::run::fresh;
 use crate::run::gate::{Gate, Place, Turned};
 use crate::run::job::{Changed, Engine};
+use crate::run::pipe::PAST_DEADLINE;
 use crate::runtime;
 use crate::state::ServerState;
 use axum::body::Body;
@@ -30,6 +31,7 @@ use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
 use hyper::{HeaderMap, Response, StatusCode};
 use serde_json::json;
 use somersault::{GraphTarget, Kind, QueryError};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -83,7 +85,12 @@ async fn carry_out(
     let answering = Answering::to(&wanted, request_id);
     let wait = Some(arrived.elapsed()).filter(|waited| *waited > response::WAIT_NOTED);
     let cancel = CancelOnDrop::default();
-    let (outcome_sender, mut outcome) = oneshot::channel();
+    let (outcome_sender, outcome) = oneshot::channel();
+    let limit = Limit {
+        timeout: wanted.timeout,
+        arrived,
+    };
+    let mut outcome = pin!(in_time(outcome, &cancel, limit));
     let is_too_large = Arc::new(AtomicBool::new(false));
     let (feeder, reader) = feed(Arc::clone(&place), cancel.is_stopped());
     let task = ChangeTask {
@@ -124,6 +131,32 @@ async fn carry_out(
 }
 
 type Ended = Result<Outcomes, oneshot::error::RecvError>;
+
+/// The time that a change has.
+#[derive(Clone, Copy)]
+struct Limit {
+    timeout: Duration,
+    arrived: Instant,
+}
+
+/// What comes of a change. One whose time is over is not waited for, unless it is being committed.
+async fn in_time(
+    outcome: oneshot::Receiver<Outcomes>,
+    cancel: &CancelOnDrop,
+    limit: Limit,
+) -> Ended {
+    let mut outcome = outcome;
+    let patience = limit.timeout.saturating_add(PAST_DEADLINE);
+    let left = patience.saturating_sub(limit.arrived.elapsed());
+    if let Ok(ended) = tokio::time::timeout(left, &mut outcome).await {
+        return ended;
+    }
+    if !cancel.give_up() {
+        return outcome.await;
+    }
+    let error = QueryError::out_of_time(limit.timeout, limit.arrived.elapsed());
+    Ok((cancel.id(), Err(error)))
+}
 
 /// What a response needs to know of its request.
 struct Answering {

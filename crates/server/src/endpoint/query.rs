@@ -186,7 +186,7 @@ async fn ask(
 
 /// Runs a query on an engine thread.
 fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::Reader {
-    let (writer, reader) = pipe::pipe(begun.turn, begun.account, QUERY_BYTES);
+    let (writer, reader) = pipe::pipe(begun.turn, begun.account, QUERY_BYTES, begun.timeout);
     let task = Task {
         engine,
         asked: begun.asked,

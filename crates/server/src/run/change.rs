@@ -41,6 +41,16 @@ pub(crate) struct Slot {
 struct State {
     started: Option<(QueryId, StopToken)>,
     is_unwanted: bool,
+    /// Its client has been told that its time is over.
+    is_late: bool,
+}
+
+impl State {
+    fn give_up(&mut self) -> bool {
+        self.is_unwanted = true;
+        let started = self.started.as_ref();
+        started.is_none_or(|(_, token)| token.cancel())
+    }
 }
 
 impl Slot {
@@ -76,6 +86,18 @@ impl CancelOnDrop {
         Arc::clone(&self.slot)
     }
 
+    /// Gives the change up, because its time is over. True says that it will not be made; it may still be giving back what it holds.
+    pub fn give_up(&self) -> bool {
+        let given_up = self.slot.state().give_up();
+        self.slot.state().is_late = given_up;
+        given_up
+    }
+
+    /// What the change is called, once it has a name.
+    pub fn id(&self) -> Option<QueryId> {
+        self.slot.id()
+    }
+
     /// Whether the change is to end.
     pub fn is_stopped(&self) -> impl Fn() -> bool + Send + 'static {
         let slot = Arc::clone(&self.slot);
@@ -89,11 +111,7 @@ impl CancelOnDrop {
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        let mut state = self.slot.state();
-        state.is_unwanted = true;
-        if let Some((_, token)) = &state.started {
-            token.cancel();
-        }
+        self.slot.state().give_up();
     }
 }
 
@@ -143,9 +161,13 @@ impl<S: Fn() -> bool> ChangeTask<S> {
 
     fn record(&self, result: &Result<Changed, QueryError>) {
         let elapsed = self.arrived.elapsed();
-        let is_gone = self.slot.state().is_unwanted;
+        let (is_gone, is_late) = {
+            let state = self.slot.state();
+            (state.is_unwanted, state.is_late)
+        };
         let outcome = match result {
             Ok(_) => Outcome::Answered,
+            Err(_) if is_late => Outcome::Failed(Kind::Timeout),
             Err(_) if is_gone => Outcome::Disconnected,
             Err(error) => Outcome::Failed(error.kind),
         };

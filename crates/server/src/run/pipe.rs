@@ -8,7 +8,9 @@
 //! Invariants: at most [`HELD_BYTES_MAX`] and what is handed over at once are held, so a slow client
 //! slows the walk down and memory stays flat; the end is set once, after the last byte; whichever
 //! side goes away first, the other learns of it at once, and a query whose reader has gone is
-//! cancelled. While the engine thread waits for its client it lets others run in its place
+//! cancelled. A reader does not wait for a query beyond its time, and a little for what it says of itself:
+//! giving gigabytes back takes as long as touching them did, and that is not its client's to wait for.
+//! While the engine thread waits for its client it lets others run in its place
 //! ([`Turn::step_aside`]). A reader has something to take when [`CHUNK_BYTES`] are held, when output
 //! has been waiting for [`LINGER`], or at the end: the same rule decides when a response's status
 //! is sent, so what fails earlier fails with a status of its own.
@@ -45,12 +47,19 @@ const PIECE_BYTES: usize = 16 << 10;
 pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How long an engine thread waits for its client before it lets others have its turn.
 const GRACE: Duration = Duration::from_millis(20);
+/// How long a query has after its time to say so itself.
+pub(crate) const PAST_DEADLINE: Duration = Duration::from_millis(30);
 /// How often it then looks whether its query was cancelled.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A new pipe, for a query with this place and this account. `own_bytes` of the account are given back when
-/// the query ends.
-pub(crate) fn pipe(turn: Turn, account: Budget, own_bytes: u64) -> (Writer, Reader) {
+/// A new pipe, for a query with this place and this account, whose time begins now. `own_bytes` of the account
+/// are given back when the query ends.
+pub(crate) fn pipe(
+    turn: Turn,
+    account: Budget,
+    own_bytes: u64,
+    timeout: Duration,
+) -> (Writer, Reader) {
     let shared = Arc::new(Shared {
         state: Mutex::default(),
         room: Condvar::default(),
@@ -63,7 +72,11 @@ pub(crate) fn pipe(turn: Turn, account: Budget, own_bytes: u64) -> (Writer, Read
             turn,
             own_bytes,
         },
-        Reader { shared },
+        Reader {
+            shared,
+            begun: Instant::now(),
+            timeout,
+        },
     )
 }
 
@@ -94,6 +107,8 @@ struct State {
     bytes: u64,
     end: Option<Result<Done, QueryError>>,
     reader_gone: bool,
+    /// The reader has answered that the query's time is over.
+    is_late: bool,
 }
 
 impl Shared {
@@ -216,6 +231,11 @@ impl Writer {
         self.shared.state().reader_gone
     }
 
+    /// Whether the client has been told that the query's time is over.
+    pub fn is_late(&self) -> bool {
+        self.shared.state().is_late
+    }
+
     /// Bytes handed over so far.
     pub fn bytes(&self) -> u64 {
         self.shared.state().bytes
@@ -253,6 +273,8 @@ impl Drop for Writer {
 #[derive(Debug)]
 pub(crate) struct Reader {
     shared: Arc<Shared>,
+    begun: Instant,
+    timeout: Duration,
 }
 
 /// What a query has come to when its response's head must be written.
@@ -278,7 +300,9 @@ pub(crate) enum Part {
 impl Reader {
     /// Waits until the status of the response is known, or cannot be held back any longer.
     pub async fn early(&self) -> Early {
-        self.until_ready().await;
+        if let Err(error) = self.in_time().await {
+            return Early::Failed(error);
+        }
         let mut state = self.shared.state();
         let Some(end) = state.end.clone() else {
             return Early::Flowing;
@@ -295,7 +319,9 @@ impl Reader {
 
     /// The next part of the answer.
     pub async fn next(&self) -> Part {
-        self.until_ready().await;
+        if let Err(error) = self.in_time().await {
+            return Part::End(Err(error));
+        }
         let mut state = self.shared.state();
         if let Some(piece) = state.pieces.pop_front() {
             state.held_bytes -= piece.len();
@@ -320,6 +346,17 @@ impl Reader {
     /// What was said at the start.
     pub fn started(&self) -> Option<Started> {
         self.shared.state().started.clone()
+    }
+
+    /// Waits until there is something to take, but no longer than the query may.
+    async fn in_time(&self) -> Result<(), QueryError> {
+        let patience = self.timeout.saturating_add(PAST_DEADLINE);
+        let left = patience.saturating_sub(self.begun.elapsed());
+        let in_time = tokio::time::timeout(left, self.until_ready()).await;
+        in_time.map_err(|_| {
+            self.shared.state().is_late = true;
+            QueryError::out_of_time(self.timeout, self.begun.elapsed())
+        })
     }
 
     async fn until_ready(&self) {
@@ -414,13 +451,34 @@ mod tests {
     use somersault::running::QueryId;
     use somersault::stop::StopToken;
 
+    const TIMEOUT: Duration = Duration::from_mins(1);
+
     fn pipe() -> (Writer, Reader) {
         let pool = somersault::budget::Pool::new(1 << 30);
         super::pipe(
             crate::run::admission::alone(),
             Budget::new(&pool, u64::MAX),
             0,
+            TIMEOUT,
         )
+    }
+
+    #[tokio::test]
+    async fn a_reader_does_not_wait_for_a_query_that_says_nothing_after_its_time() {
+        let pool = somersault::budget::Pool::new(1 << 30);
+        let account = Budget::new(&pool, u64::MAX);
+        let timeout = Duration::from_millis(20);
+        let (writer, reader) = super::pipe(crate::run::admission::alone(), account, 0, timeout);
+        let Early::Failed(error) = reader.early().await else {
+            panic!("there was nothing")
+        };
+        assert_eq!(error.kind, Kind::Timeout);
+        assert!(reader.begun.elapsed() >= timeout + PAST_DEADLINE);
+        assert!(writer.is_late());
+        writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
+        // What is there is taken all the same.
+        assert!(matches!(reader.next().await, Part::Data(_)));
+        assert!(matches!(reader.next().await, Part::End(Err(_))));
     }
 
     fn started(timeout: Option<Duration>) -> Started {

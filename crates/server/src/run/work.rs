@@ -106,6 +106,7 @@ impl Task {
         let elapsed = self.arrived.elapsed();
         let outcome = match result {
             Ok(_) => Outcome::Answered,
+            Err(_) if self.writer.is_late() => Outcome::Failed(Kind::Timeout),
             Err(_) if self.writer.is_reader_gone() => Outcome::Disconnected,
             Err(error) => Outcome::Failed(error.kind),
         };

@@ -371,6 +371,20 @@ fn a_client_that_goes_takes_its_change_along() {
 }
 
 #[test]
+fn nobody_waits_for_a_change_beyond_its_time_unless_it_is_being_committed() {
+    let served = writable();
+    let begun = Instant::now();
+    let late = served.send("POST /update?timeout=0.2", &[UPDATE], b"stall 2000");
+    assert_eq!(problem_type(&late, 504), "timeout");
+    assert!(begun.elapsed() < Duration::from_millis(1500));
+    let committed = served.send("POST /update?timeout=0.2", &[UPDATE], b"commit 1000");
+    assert_eq!(committed.status, 204, "{committed:?}");
+    served.until_running(0, SOON);
+    assert_eq!(served.engine.commits.load(Ordering::SeqCst), 1);
+    served.until_metric("changes_total{outcome=\"timeout\"}", 1);
+}
+
+#[test]
 fn changes_are_cancelled_by_their_name() {
     let served = writable();
     let scripts: [(&str, &[&str], &[u8]); 2] = [

@@ -201,6 +201,23 @@ fn too_many_queries_are_told_to_come_back() {
 }
 
 #[test]
+fn nobody_waits_for_a_query_that_does_not_come_to_its_end() {
+    let served = Served::new();
+    for (script, is_begun) in [("stall 3000", false), ("kilobytes 100; stall 3000", true)] {
+        let begun = Instant::now();
+        let path = format!("/sparql?query={}&timeout=0.2", script.replace(' ', "%20"));
+        let answer = served.get(&path);
+        assert!(begun.elapsed() < Duration::from_millis(1500), "{script}");
+        if is_begun {
+            assert!(answer.status == 200 && !answer.whole, "{answer:?}");
+        } else {
+            answer.problem(504);
+        }
+    }
+    served.until_metric("queries_total{outcome=\"timeout\"}", 2);
+}
+
+#[test]
 fn waiting_is_part_of_a_query_s_time() {
     let served = Served::with(|options| options.started_max = 1);
     std::thread::scope(|scope| {

@@ -219,6 +219,20 @@ impl ChangeJob for ScriptedChange {
                     argument.parse().ok().map(Duration::from_millis),
                 )?,
                 "spin" => sleep(&self.token, None)?,
+                // Heeds nothing, and commits if it still may.
+                "stall" => {
+                    let time = Duration::from_millis(argument.parse().unwrap_or(0));
+                    std::thread::sleep(time);
+                    if !self.token.begin_commit() {
+                        return Err(failure("cancelled"));
+                    }
+                }
+                // The same once it cannot be stopped any more.
+                "commit" => {
+                    assert!(self.token.begin_commit(), "nobody gave it up");
+                    let time = Duration::from_millis(argument.parse().unwrap_or(0));
+                    std::thread::sleep(time);
+                }
                 "fail" => {
                     let error = failure(argument);
                     if error.kind == Kind::ReadOnly {
@@ -313,6 +327,11 @@ impl Script {
             },
             "sleep" => self.wait(Some(Duration::from_millis(number as u64))),
             "spin" => self.wait(None),
+            // Heeds nothing.
+            "stall" => {
+                std::thread::sleep(Duration::from_millis(number as u64));
+                Ok(())
+            }
             "heavy" => {
                 self.token.expect_heavy(1);
                 Ok(())

@@ -113,7 +113,11 @@ impl Writer {
         });
         match drafted {
             Err(error) if limit.is_some() && is_given_up(&error, job.token) => Ok(None),
-            drafted => self.stage(staged, drafted?).map(Some),
+            drafted => {
+                let drafted = drafted?;
+                may_commit(job.token)?;
+                self.stage(staged, drafted).map(Some)
+            }
         }
     }
 
@@ -161,15 +165,25 @@ impl Writer {
                 (keeps_record, job.budget),
             )
         })?;
-        drafted
-            .map(|drafted| self.stage(staged, drafted))
-            .transpose()
+        let Some(drafted) = drafted else {
+            return Ok(None);
+        };
+        may_commit(job.token)?;
+        self.stage(staged, drafted).map(Some)
     }
 }
 
 /// Whether evaluating was given up for the turn's sake, and not because somebody wants no more of it.
 fn is_given_up(error: &QueryError, token: &StopToken) -> bool {
     error.kind == Kind::Cancelled && token.reason() != Some(StopReason::Cancelled)
+}
+
+/// Whether nobody has been told that the request came to nothing.
+fn may_commit(token: &StopToken) -> Result<(), QueryError> {
+    if token.begin_commit() {
+        return Ok(());
+    }
+    Err(QueryError::new(Kind::Cancelled, "the change was cancelled"))
 }
 
 /// A panic is an error of the one request.

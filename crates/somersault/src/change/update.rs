@@ -265,3 +265,48 @@ fn placed(mut error: QueryError, update: &Update, number: usize) -> QueryError {
     }
     error
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, load};
+
+    /// Whoever was told that a change is given up would be told a lie by a commit afterwards.
+    #[test]
+    fn what_was_given_up_is_not_committed_however_late_that_was() {
+        let options = Options {
+            memory_is_writable: true,
+            ..Options::default()
+        };
+        let request = load::Request::default();
+        let loaded = load::load_in_memory(Vec::new(), &request, &options, &load::Unwatched);
+        let database = loaded.unwrap().0;
+        let insertion = UpdateRequest {
+            text: "INSERT DATA { <http://e/s> <http://e/p> 1 }",
+            ..UpdateRequest::default()
+        };
+        for slice in [Duration::from_hours(1), Duration::ZERO] {
+            let running = database.start_update(&insertion).unwrap();
+            let context = &running.context;
+            let job = Job {
+                token: &context.token,
+                budget: &context.budget,
+                slice,
+                turn_quads: usize::MAX,
+                reads: &|| Reads::of_update(&running.update),
+            };
+            let refused = running.writer.commit(&job, &mut |draft| {
+                carry_out(context, draft, &running.update.operations[0], None)?;
+                assert!(context.token.cancel());
+                Ok(())
+            });
+            assert_eq!(refused.unwrap_err().kind, Kind::Cancelled);
+            assert_eq!(database.summary().quads, 0);
+        }
+        let running = database.start_update(&insertion).unwrap();
+        let token = running.token().clone();
+        running.run().unwrap();
+        assert!(!token.cancel());
+        assert_eq!(database.summary().quads, 1);
+    }
+}
