@@ -341,7 +341,7 @@ impl Run<'_, '_> {
             Ok(()) => true,
             Err(TrySendError::Full(chunk)) => {
                 let token = self.halt.token;
-                token.waiting(|| sender.send(chunk)).is_ok()
+                token.waiting_for_own(|| sender.send(chunk)).is_ok()
             }
             Err(TrySendError::Disconnected(_)) => false,
         }
@@ -351,7 +351,7 @@ impl Run<'_, '_> {
     fn receive(&self, chunks: &Receiver<Chunk>) -> Option<Chunk> {
         match chunks.try_recv() {
             Ok(chunk) => Some(chunk),
-            Err(TryRecvError::Empty) => self.halt.token.waiting(|| chunks.recv()).ok(),
+            Err(TryRecvError::Empty) => self.halt.token.waiting_for_own(|| chunks.recv()).ok(),
             Err(TryRecvError::Disconnected) => None,
         }
     }

@@ -37,6 +37,15 @@ pub(crate) fn outdated() -> QueryError {
     QueryError::new(Kind::Timeout, message).with_hint(hint)
 }
 
+/// For whom a thread of a query waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// For another thread of the same query, which computes or is about to. Also said by a thread that ends.
+    Own,
+    /// For somebody else: an endpoint, a client.
+    Other,
+}
+
 /// Shares the processors among queries. One value belongs to one query; all of its threads call it.
 ///
 /// `left` says for how long the query may still run, which is nothing once it is stopped: whoever blocks
@@ -45,11 +54,12 @@ pub trait Pace: Send + Sync + fmt::Debug {
     /// Called between pieces of work. Blocks while the query has no share; returns at once where it has
     /// one, and soon after nothing is left.
     fn look(&self, left: &dyn Fn() -> Duration);
-    /// The calling thread stops computing, to wait for somebody else or for good. A query none of whose
-    /// threads compute holds no share.
-    fn suspend(&self);
-    /// The calling thread computes, from now on or again. Blocks as [`Pace::look`] does.
-    fn resume(&self, left: &dyn Fn() -> Duration);
+    /// The calling thread stops computing, to wait or for good. A query none of whose threads compute because
+    /// some of them wait for others holds no share. While they only hand chunks to each other somebody is
+    /// always about to wake, and a share that was given up for that moment would have to be waited for.
+    fn suspend(&self, wait: Wait);
+    /// The calling thread computes, from now on (as after [`Wait::Own`]) or again. Blocks as [`Pace::look`] does.
+    fn resume(&self, wait: Wait, left: &dyn Fn() -> Duration);
     /// The query is about to walk, on so many threads, by a plan that is expected to be heavy.
     fn expect_heavy(&self, threads: usize, left: &dyn Fn() -> Duration);
 }
@@ -155,18 +165,27 @@ impl StopToken {
 
     /// Waits for somebody else, without a share of the processors meanwhile.
     pub fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.suspended(Wait::Other, wait)
+    }
+
+    /// Waits for another thread of the same query.
+    pub fn waiting_for_own<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.suspended(Wait::Own, wait)
+    }
+
+    fn suspended<T>(&self, whom: Wait, wait: impl FnOnce() -> T) -> T {
         let Some(pace) = &self.pace else {
             return wait();
         };
-        pace.suspend();
+        pace.suspend(whom);
         // Also when `wait` panics: the thread's end suspends it for good.
-        let _resumed = Resumed(self);
+        let _resumed = Resumed(self, whom);
         wait()
     }
 
     /// Counts the calling thread among those that compute, until the guard is dropped.
     pub fn computing(&self) -> Computing<'_> {
-        self.resume();
+        self.resume(Wait::Own);
         Computing(self)
     }
 
@@ -177,9 +196,9 @@ impl StopToken {
         }
     }
 
-    fn resume(&self) {
+    fn resume(&self, wait: Wait) {
         if let Some(pace) = &self.pace {
-            pace.resume(&|| self.left());
+            pace.resume(wait, &|| self.left());
         }
     }
 
@@ -194,11 +213,11 @@ impl StopToken {
     }
 }
 
-struct Resumed<'t>(&'t StopToken);
+struct Resumed<'t>(&'t StopToken, Wait);
 
 impl Drop for Resumed<'_> {
     fn drop(&mut self) {
-        self.0.resume();
+        self.0.resume(self.1);
     }
 }
 
@@ -209,7 +228,7 @@ pub struct Computing<'t>(&'t StopToken);
 impl Drop for Computing<'_> {
     fn drop(&mut self) {
         if let Some(pace) = &self.0.pace {
-            pace.suspend();
+            pace.suspend(Wait::Own);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::{ResultFormat, ResultWriter};
-use somersault::stop::Pace;
+use somersault::stop::{Pace, Wait};
 use somersault::{Database, Kind, Options, Request};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -40,11 +40,11 @@ impl Pace for Gaps {
         self.note(true);
     }
 
-    fn suspend(&self) {
+    fn suspend(&self, _: Wait) {
         self.note(false);
     }
 
-    fn resume(&self, _: &dyn Fn() -> Duration) {
+    fn resume(&self, _: Wait, _: &dyn Fn() -> Duration) {
         // Whoever begins a thread counts it among those that compute, and may not be that thread.
     }
 

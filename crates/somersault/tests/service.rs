@@ -3,7 +3,7 @@
 
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::{ResultFormat, ResultWriter};
-use somersault::stop::{Pace, StopToken};
+use somersault::stop::{Pace, StopToken, Wait};
 use somersault::{Database, Kind, Options, QueryError, Request, ServiceClient, ServiceError};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -161,11 +161,11 @@ struct Computing(AtomicI64);
 impl Pace for Computing {
     fn look(&self, _: &dyn Fn() -> Duration) {}
 
-    fn suspend(&self) {
+    fn suspend(&self, _: Wait) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn resume(&self, _: &dyn Fn() -> Duration) {
+    fn resume(&self, _: Wait, _: &dyn Fn() -> Duration) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 

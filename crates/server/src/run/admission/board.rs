@@ -7,7 +7,7 @@
 use super::accounts::{Accounts, Place};
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN};
 use crate::request::access::Client;
-use somersault::stop::Pace;
+use somersault::stop::{Pace, Wait};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -85,6 +85,8 @@ struct Entry {
     ran: u64,
     /// Threads that compute, or would.
     computing: usize,
+    /// Threads that wait for somebody else than those.
+    outside: usize,
 }
 
 /// Service of the client, whether the query is beyond [`SHORT`], its place among its like: least first.
@@ -498,6 +500,7 @@ impl Inner {
             is_long: false,
             ran: 0,
             computing: 1,
+            outside: 0,
         };
         self.fresh += 1;
         let before = self.queries.insert(number, entry);
@@ -539,6 +542,11 @@ impl Entry {
     /// Whether it computes with something that others wait for.
     fn holds(&self) -> bool {
         matches!(self.state, State::Fresh | State::Running(1..))
+    }
+
+    /// Whether nobody computes, because others are waited for.
+    fn is_idle(&self) -> bool {
+        self.computing == 0 && self.outside > 0
     }
 
     fn is_fresh(&self) -> bool {
@@ -614,30 +622,43 @@ impl Pace for Share {
         self.wait(left);
     }
 
-    fn suspend(&self) {
+    fn suspend(&self, wait: Wait) {
+        let mut inner = self.board.lock();
+        let Some(entry) = inner.queries.get_mut(&self.number) else {
+            return;
+        };
+        entry.computing = entry.computing.saturating_sub(1);
+        entry.outside += usize::from(wait == Wait::Other);
+        if !entry.is_idle() {
+            return;
+        }
+        drop(inner);
         self.with(|inner, _| {
-            let Some(entry) = inner.queries.get_mut(&self.number) else {
-                return;
-            };
-            entry.computing = entry.computing.saturating_sub(1);
-            if entry.computing == 0 {
+            let is_idle = |entry: &Entry| entry.is_idle();
+            if inner.queries.get(&self.number).is_some_and(is_idle) {
                 inner.set(self.number, State::Idle);
             }
         });
     }
 
-    fn resume(&self, left: &dyn Fn() -> Duration) {
-        let must_wait = self.with(|inner, _| {
-            let Some(entry) = inner.queries.get_mut(&self.number) else {
-                return false;
-            };
-            entry.computing += 1;
-            if entry.state == State::Idle {
-                inner.set(self.number, State::Waiting);
-                return true;
-            }
-            entry.state == State::Waiting
-        });
+    fn resume(&self, wait: Wait, left: &dyn Fn() -> Duration) {
+        let mut inner = self.board.lock();
+        let Some(entry) = inner.queries.get_mut(&self.number) else {
+            return;
+        };
+        entry.computing += 1;
+        entry.outside -= usize::from(wait == Wait::Other);
+        let (was_idle, must_wait) = match entry.state {
+            State::Idle => (true, true),
+            state => (false, state == State::Waiting),
+        };
+        if was_idle {
+            inner.set(self.number, State::Waiting);
+        }
+        drop(inner);
+        if was_idle {
+            self.board.give_out();
+        }
         if must_wait {
             self.wait(left);
         }
@@ -669,7 +690,7 @@ impl Turn {
     pub fn step_aside(&self) {
         let is_aside = self.is_aside.swap(true, Ordering::Relaxed);
         if !is_aside {
-            self.share.suspend();
+            self.share.suspend(Wait::Other);
         }
         self.share.board.with(|inner, bounds| {
             if !is_aside {
@@ -683,7 +704,7 @@ impl Turn {
     pub fn come_back(&self, left: &dyn Fn() -> Duration) {
         if self.is_aside.swap(false, Ordering::Relaxed) {
             self.leave_stalled();
-            self.share.resume(left);
+            self.share.resume(Wait::Other, left);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The rules of admission, each shown by threads that do nothing but look.
 
 use super::*;
-use somersault::stop::Pace;
+use somersault::stop::{Pace, Wait};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -158,20 +158,46 @@ fn whoever_waits_for_others_holds_no_share() {
     let first = enter(&admission, 1);
     let pace = first.pace();
     pace.expect_heavy(1, NEVER);
-    pace.suspend();
+    pace.suspend(Wait::Other);
     let second = enter(&admission, 1);
     let begun = Instant::now();
     second.pace().expect_heavy(1, NEVER);
     compute(&*second.pace(), 2 * SHORT);
     assert!(begun.elapsed() < SOON);
     thread::scope(|scope| {
-        let back = scope.spawn(|| pace.resume(NEVER));
+        let back = scope.spawn(|| pace.resume(Wait::Other, NEVER));
         second.step_aside();
         back.join().unwrap();
     });
     assert_eq!(admission.stalled(), 1);
     drop((first, second));
     assert_eq!((admission.started(), admission.stalled()), (0, 0));
+}
+
+#[test]
+fn a_query_whose_threads_hand_to_each_other_keeps_its_share() {
+    let admission = Admission::new(BOUNDS);
+    let (first, second) = (enter(&admission, 1), enter(&admission, 2));
+    let pace = first.pace();
+    pace.expect_heavy(2, NEVER);
+    pace.resume(Wait::Own, NEVER);
+    pace.suspend(Wait::Own);
+    pace.suspend(Wait::Own);
+    // Nobody computes for a moment: the worker has been told, and has not woken.
+    let is_granted = || {
+        let begun = Instant::now();
+        let patience = Duration::from_millis(2);
+        let left = || patience.saturating_sub(begun.elapsed());
+        second.pace().expect_heavy(1, &left);
+        !left().is_zero()
+    };
+    assert!(!is_granted());
+    pace.resume(Wait::Own, NEVER);
+    // And now one of its two waits for others, the other for that.
+    pace.resume(Wait::Own, NEVER);
+    pace.suspend(Wait::Other);
+    pace.suspend(Wait::Own);
+    assert!(is_granted());
 }
 
 #[test]
@@ -288,9 +314,9 @@ fn many_that_come_and_go_leave_nothing_behind() {
                         let worker = turn.pace();
                         thread::scope(|workers| {
                             workers.spawn(|| {
-                                worker.resume(NEVER);
+                                worker.resume(Wait::Own, NEVER);
                                 compute(&*worker, Duration::from_millis(5));
-                                worker.suspend();
+                                worker.suspend(Wait::Own);
                             });
                         });
                     }
