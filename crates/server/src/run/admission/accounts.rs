@@ -3,6 +3,7 @@
 //! Whoever looks for the next to compute looks at the accounts of all that wait, some hundreds, at every
 //! change of turns: an index costs a nanosecond there, the hash of a client twenty.
 
+use super::SLICE_MIN;
 use super::board::{Bounds, Turn};
 use crate::request::access::Client;
 use std::collections::{HashMap, VecDeque};
@@ -23,6 +24,8 @@ pub(super) struct Account {
     pub service: Duration,
     /// Its queries that have started and not ended (count).
     pub started: usize,
+    /// Of these, those that compute without a share.
+    pub fresh: usize,
     /// Of these, those among the long ones that alternate.
     pub long: usize,
     /// Of these, the heavy ones that have begun to walk.
@@ -34,11 +37,20 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Whether one of its queries waits to be started and may be, by these bounds of one client.
-    pub fn has_next(&self, bounds: Bounds) -> bool {
+    /// Whether one of its queries waits to be started and may be, by these bounds of one client. `front` is
+    /// the least service of a client that computes with a share, or would.
+    pub fn has_next(&self, bounds: Bounds, front: Option<Duration>) -> bool {
         !self.queue.is_empty()
             && self.started < bounds.started_per_client
             && self.overdue < 2 * bounds.shares
+            && self.may_be_fresh(front)
+    }
+
+    /// Whether another of its queries may compute without a share. A client that has had more than one at the
+    /// front has one at a time: else a hundred new queries of it would take what that one's share is worth.
+    pub fn may_be_fresh(&self, front: Option<Duration>) -> bool {
+        let is_behind = front.is_some_and(|front| front + SLICE_MIN < self.service);
+        self.fresh == 0 || !is_behind
     }
 }
 

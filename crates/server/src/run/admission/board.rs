@@ -231,14 +231,10 @@ impl Board {
 }
 
 impl Inner {
-    fn fresh_max(bounds: Bounds) -> usize {
-        2 * bounds.shares
-    }
-
     fn can_start(&self, client: Client, bounds: Bounds) -> bool {
         let place = self.clients.find(client);
         let started = place.map_or(0, |place| self.clients[place].started);
-        self.fresh < Inner::fresh_max(bounds)
+        self.fresh < bounds.fresh()
             && self.queries.len() < bounds.started
             && started < bounds.started_per_client
     }
@@ -281,7 +277,10 @@ impl Inner {
             return;
         };
         match entry.state {
-            State::Fresh => self.fresh -= 1,
+            State::Fresh => {
+                self.fresh -= 1;
+                self.clients[entry.client].fresh -= 1;
+            }
             State::Running(0) => self.clients[entry.client].overdue -= 1,
             State::Running(shares) => self.shares_free += shares,
             State::Waiting | State::Idle => {}
@@ -297,8 +296,9 @@ impl Inner {
     fn give_out(&mut self, board: &Arc<Board>) {
         let (now, bounds) = (Instant::now(), board.bounds);
         loop {
-            let has_fresh = self.fresh < Inner::fresh_max(bounds);
-            if let Some(number) = self.due_fresh(bounds).filter(|_| has_fresh) {
+            let has_fresh = self.fresh < bounds.fresh();
+            let front = self.front();
+            if let Some(number) = self.due_fresh(bounds, front).filter(|_| has_fresh) {
                 self.grant(number, board, now);
                 continue;
             }
@@ -325,7 +325,7 @@ impl Inner {
     /// from starting. False where nothing is to be had so.
     fn reclaim(&mut self, board: &Board, now: Instant) -> bool {
         let bounds = board.bounds;
-        let waits_for_fresh = self.due_fresh(bounds).is_some() || self.has_next(bounds);
+        let waits_for_fresh = self.due_fresh(bounds, None).is_some() || self.has_next(bounds, None);
         let waits_for_share = self.due(bounds).is_some();
         let now_ns = board.nanos(now);
         let overdue = self.queries.iter().filter_map(|(number, entry)| {
@@ -342,7 +342,10 @@ impl Inner {
         };
         let entry = self.queries.get_mut(&number).expect("it was found there");
         match entry.state {
-            State::Fresh => self.fresh -= 1,
+            State::Fresh => {
+                self.fresh -= 1;
+                self.clients[entry.client].fresh -= 1;
+            }
             State::Running(shares) => self.shares_free += shares,
             State::Waiting | State::Idle => unreachable!("these hold nothing"),
         }
@@ -352,9 +355,12 @@ impl Inner {
     }
 
     /// Who is to compute next without a share.
-    fn due_fresh(&self, bounds: Bounds) -> Option<u64> {
+    fn due_fresh(&self, bounds: Bounds, front: Option<Duration>) -> Option<u64> {
         let due = self.queries.iter().find(|(_, entry)| {
-            entry.state == State::Waiting && entry.is_fresh() && self.may_compute(entry, bounds)
+            entry.state == State::Waiting
+                && entry.is_fresh()
+                && self.may_compute(entry, bounds)
+                && self.clients[entry.client].may_be_fresh(front)
         });
         due.map(|(number, _)| *number)
     }
@@ -405,6 +411,7 @@ impl Inner {
         let entry = self.queries.get_mut(&number).expect("it was found there");
         let slice = if entry.is_fresh() {
             self.fresh += 1;
+            self.clients[entry.client].fresh += 1;
             entry.state = State::Fresh;
             FRESH.saturating_sub(entry.service)
         } else {
@@ -456,11 +463,12 @@ impl Inner {
     }
 
     fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Place, Sender<Turn>)> {
-        if self.fresh >= Inner::fresh_max(bounds) || !self.has_next(bounds) {
+        let front = self.front();
+        if self.fresh >= bounds.fresh() || !self.has_next(bounds, front) {
             return None;
         }
         let all = self.clients.all();
-        let with_next = all.filter(|(_, account)| account.has_next(bounds));
+        let with_next = all.filter(|(_, account)| account.has_next(bounds, front));
         let (place, _) = with_next.min_by_key(|(_, account)| account.service)?;
         let account = &mut self.clients[place];
         let (number, sender) = account.queue.pop_front()?;
@@ -469,14 +477,26 @@ impl Inner {
         Some((number, place, sender))
     }
 
-    /// Whether somebody waits to be started, and may be as soon as there is room for a fresh query.
-    fn has_next(&self, bounds: Bounds) -> bool {
+    /// The least service of a client that computes with a share, or would.
+    fn front(&self) -> Option<Duration> {
+        let with_shares = self.queries.values().filter(|entry| match entry.state {
+            State::Running(shares) => shares > 0,
+            State::Waiting => !entry.is_fresh(),
+            State::Fresh | State::Idle => false,
+        });
+        let services = with_shares.map(|entry| self.clients[entry.client].service);
+        services.min()
+    }
+
+    /// Whether somebody waits to be started, and may be as soon as there is room for a fresh query. `front`
+    /// is [`Inner::front`].
+    fn has_next(&self, bounds: Bounds, front: Option<Duration>) -> bool {
         self.queued > 0
             && self.queries.len() < bounds.started
             && self
                 .clients
                 .all()
-                .any(|(_, account)| account.has_next(bounds))
+                .any(|(_, account)| account.has_next(bounds, front))
     }
 
     fn start(&mut self, number: u64, client: Place, board: &Arc<Board>, now: Instant) -> Turn {
@@ -503,6 +523,7 @@ impl Inner {
             outside: 0,
         };
         self.fresh += 1;
+        self.clients[client].fresh += 1;
         let before = self.queries.insert(number, entry);
         assert!(before.is_none(), "numbers of queries are never used again");
         Turn {
@@ -525,6 +546,13 @@ impl Inner {
                 entry.share.granted.notify_all();
             }
         }
+    }
+}
+
+impl Bounds {
+    /// Queries that compute without a share, in all.
+    pub fn fresh(self) -> usize {
+        2 * self.shares
     }
 }
 

@@ -120,6 +120,34 @@ fn a_client_with_one_query_gets_its_half_beside_one_with_many() {
 }
 
 #[test]
+fn a_client_that_had_more_starts_one_at_a_time_beside_another_s_share() {
+    let bounds = Bounds {
+        shares: 2,
+        ..BOUNDS
+    };
+    let admission = Admission::new(bounds);
+    let (first, other) = (enter(&admission, 1), enter(&admission, 2));
+    other.pace().suspend(Wait::Other);
+    first.pace().expect_heavy(1, NEVER);
+    compute(&*first.pace(), SHORT);
+    first.pace().suspend(Wait::Other);
+    other.pace().resume(Wait::Other, NEVER);
+    other.pace().expect_heavy(1, NEVER);
+    let newcomer = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().build().unwrap();
+        // Less than what makes it overdue.
+        runtime.block_on(admission.enter(client(1), FRESH / 2))
+    };
+    let one = newcomer().unwrap();
+    assert_eq!(newcomer().unwrap_err(), Turned::TooLate);
+    other.pace().suspend(Wait::Other);
+    let two = newcomer().unwrap();
+    drop((first, other, one, two));
+    assert_eq!(admission.started(), 0);
+}
+
+#[test]
 fn only_as_many_compute_as_there_are_shares() {
     // A thread that the machine holds up for long is overdue, and computes beside the next.
     let most = (0..5).map(|_| most_at_once()).find(|most| *most == 1);
