@@ -566,3 +566,36 @@ fn what_a_change_holds_is_on_its_budget() {
         done(&database, "INSERT DATA { <ex:a> <ex:p> 1 }");
     }
 }
+
+/// A statement that does not end is held as a whole by whoever parses it, and a short body may be one.
+#[test]
+fn what_a_parser_holds_of_a_statement_is_on_its_budget() {
+    let documents = [
+        (Format::NTriples, "<ex:a> <ex:p> \"", true),
+        (Format::Turtle, "<ex:a> <ex:p> \"\"\"", true),
+        // Many statements are not one, nor are comments of lines.
+        (Format::NTriples, "<ex:a> <ex:p> \"x\" .\n", false),
+        (Format::NTriples, "# nothing is said here\n", false),
+    ];
+    for (format, text, is_long) in documents {
+        let options = Options {
+            query_memory_bytes: 8 << 20,
+            ..Options::default()
+        };
+        let database = open(&disk(4), &options);
+        let repeated = if is_long { "xxxxxxxx" } else { text };
+        let document = format!("{text}{}", repeated.repeat((8 << 20) / repeated.len()));
+        let written = database.write_graph(GraphWrite {
+            target: GraphTarget::Default,
+            mode: WriteMode::Replace,
+            format,
+            base: None,
+            body: &mut document.as_bytes(),
+            timeout: None,
+        });
+        let kind = written.map(drop).map_err(|error| error.kind);
+        let expected = if is_long { Err(Kind::Memory) } else { Ok(()) };
+        assert_eq!(kind, expected, "{format:?} {text}");
+        assert_eq!(database.pool().used_bytes(), 0);
+    }
+}

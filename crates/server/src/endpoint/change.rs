@@ -22,6 +22,7 @@ use crate::response::problem::Problem;
 use crate::run::change::{CancelOnDrop, ChangeTask, Outcomes};
 use crate::run::fresh;
 use crate::run::gate::{Gate, Place, Turned};
+use crate::run::give_back;
 use crate::run::job::{Changed, Engine};
 use crate::run::pipe::PAST_DEADLINE;
 use crate::runtime;
@@ -111,6 +112,7 @@ async fn carry_out(
         runtime::stand_back();
         // Nobody listens any more when the client has gone.
         drop(outcome_sender.send(task.run()));
+        give_back::before_a_wait();
     }));
     let mut fed = None;
     if let Some(sent) = &mut sent {

@@ -26,6 +26,7 @@
 //! taken: an engine thread that shares a core with its connection fills and drains by halves.
 
 use crate::run::admission::Turn;
+use crate::run::give_back;
 use crate::run::job::{Done, Started};
 use hyper::body::Bytes;
 use somersault::budget::Budget;
@@ -161,6 +162,7 @@ impl Writer {
     fn wait_for_room(&self, bytes: u64) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.shared.state();
         let mut patience = GRACE;
+        let mut has_given_back = false;
         let is_taken = loop {
             self.check(&state)?;
             let has_room = state.held_bytes < HELD_BYTES_MAX;
@@ -180,6 +182,7 @@ impl Writer {
             if timeout.timed_out() {
                 patience = LOOK;
                 self.turn.step_aside();
+                has_given_back = has_given_back || give_back::before_a_wait();
             }
         };
         drop(state);

@@ -8,6 +8,7 @@
 use crate::metrics::{Metrics, Outcome};
 use crate::request::QueryRequest;
 use crate::response::format::offered;
+use crate::run::give_back;
 use crate::run::job::{Done, Engine};
 use crate::run::outlet::Outlet;
 use crate::run::pipe::Writer;
@@ -53,6 +54,7 @@ impl Task {
         // What its text holds is given back before the end is seen.
         drop(asked);
         writer.end(result);
+        give_back::before_a_wait();
     }
 
     fn evaluate(&self) -> Result<Done, QueryError> {

@@ -28,6 +28,11 @@ impl Charge {
         &self.budget
     }
 
+    /// Bytes that it has taken.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Takes more.
     pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), QueryError> {
         take(&self.budget, bytes)?;

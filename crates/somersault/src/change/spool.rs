@@ -3,17 +3,20 @@
 //! A client may take minutes to send a document, and all other writers would wait for it. So it is
 //! parsed first, into the chunks that the record will consist of; what is beyond
 //! [`MEMORY_BYTES`] goes to a temporary file, so memory does not grow with the document (but for
-//! the labels of its blank nodes). Chunks in memory and labels are on the request's budget. The chunks
-//! are applied one after the other and handed to the log as they are, those of the file mapped.
+//! the labels of its blank nodes). Chunks in memory and labels are on the request's budget, and so is what
+//! a parser keeps of a statement that has not ended: a short body may be a long literal once it is
+//! decompressed. The chunks are applied one after the other and handed to the log as they are, those of the file mapped.
 
 use super::charge::Charge;
 use super::draft::{Draft, Piece};
 use crate::error::{Kind, Position, QueryError};
 use crate::query::Context;
 use crate::stop::{StopReason, StopToken};
+use memchr::memrchr;
 use memory::Region;
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
 use rdf::format::{Format, ReadError, read_quads};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -84,15 +87,25 @@ impl Spool {
             token,
         };
         let mut failed = None;
-        let reader = Cancellable { reader, token };
-        let read = read_quads(format, reader, base, &mut |quad| match reading.quad(quad) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
+        let statement = Statement::default();
+        let reader = Watched {
+            reader,
+            token,
+            statement: &statement,
+            by_lines: matches!(format, Format::NTriples | Format::NQuads),
+            held: Charge::new(&context.budget),
+        };
+        let read = read_quads(format, reader, base, &mut |quad| {
+            statement.bytes.set(0);
+            match reading.quad(quad) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
             }
         });
-        if let Some(error) = failed {
+        if let Some(error) = failed.or_else(|| statement.refused.take()) {
             return Err(error);
         }
         read.map_err(|error| unread(name, error, token))?;
@@ -134,6 +147,9 @@ impl Spool {
         }
         if let Some((file, lengths)) = &mut self.file {
             file.write_all(&chunk).map_err(spool_failed)?;
+            // Pages that are still to be written cannot be taken back where memory is short, and everybody
+            // who then asks for some would wait for the disk.
+            file.sync_data().map_err(spool_failed)?;
             lengths.push(chunk.len());
         }
         Ok(())
@@ -210,16 +226,63 @@ impl Reading<'_> {
     }
 }
 
-/// A reader that ends with an error when the token says stop, before its next read.
-struct Cancellable<'t, R> {
-    reader: R,
-    token: &'t StopToken,
+/// What was read since the last statement's end.
+#[derive(Default)]
+struct Statement {
+    bytes: Cell<u64>,
+    /// Why there was no memory for it.
+    refused: Cell<Option<QueryError>>,
 }
 
-impl<R: Read> Read for Cancellable<'_, R> {
+/// What a parser holds of a statement at most, in parts of its bytes: those, and while their buffer grows
+/// twice as many.
+const HELD_PARTS: u64 = 3;
+/// Memory of a statement that is not worth giving back before the document ends.
+const KEPT_BYTES: u64 = 4 << 20;
+
+/// A reader that ends with an error when the token says stop, before its next read, or when there is no
+/// memory for more of a statement.
+struct Watched<'t, R> {
+    reader: R,
+    token: &'t StopToken,
+    statement: &'t Statement,
+    by_lines: bool,
+    held: Charge,
+}
+
+impl<R> Watched<'_, R> {
+    /// Has memory for so many more bytes of the statement.
+    fn make_room(&mut self, bytes: usize) -> Result<(), QueryError> {
+        let needed = (self.statement.bytes.get() + bytes as u64) * HELD_PARTS;
+        let held = self.held.bytes();
+        if needed > held {
+            return self.held.grow(needed - held);
+        }
+        if held > needed + KEPT_BYTES {
+            self.held.shrink(held - needed);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.token.reason() {
-            None => self.reader.read(into),
+            None => {
+                if let Err(error) = self.make_room(into.len()) {
+                    self.statement.refused.set(Some(error));
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
+                let read = self.reader.read(into)?;
+                // Statements of lines end with them, those that are comments too.
+                let line = self.by_lines.then(|| memrchr(b'\n', &into[..read]));
+                let bytes = match line.flatten() {
+                    Some(end) => (read - end - 1) as u64,
+                    None => self.statement.bytes.get() + read as u64,
+                };
+                self.statement.bytes.set(bytes);
+                Ok(read)
+            }
             Some(StopReason::Deadline | StopReason::Outdated) => {
                 Err(io::ErrorKind::TimedOut.into())
             }

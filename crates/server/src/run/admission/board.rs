@@ -7,6 +7,7 @@
 use super::accounts::{Accounts, Place};
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN};
 use crate::request::access::Client;
+use crate::run::give_back;
 use somersault::stop::{Pace, Wait};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -603,6 +604,7 @@ impl Share {
             let entry = inner.queries.get(&self.number);
             entry.is_some_and(|entry| entry.state == State::Waiting)
         };
+        let mut has_given_back = false;
         while waits(&inner) && !self.is_over.load(Ordering::Relaxed) {
             let left = left();
             if left.is_zero() {
@@ -617,9 +619,12 @@ impl Share {
             let woken = self.granted.wait_timeout(inner, until.min(left));
             let (again, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
             inner = again;
-            if watches && timeout.timed_out() {
+            if timeout.timed_out() {
                 drop(inner);
-                self.board.give_out();
+                if watches {
+                    self.board.give_out();
+                }
+                has_given_back = has_given_back || give_back::before_a_wait();
                 inner = self.board.lock();
             }
         }
