@@ -49,8 +49,10 @@ const SLICE: Duration = Duration::from_millis(20);
 const SLICE_MIN: Duration = Duration::from_millis(4);
 /// The time after the end of its slice from which a query that does not look loses its share all the same.
 const OVERDUE: Duration = Duration::from_millis(10);
-/// The time after which one that waits to be started looks whether others are overdue.
+/// The time after which one that waits to be started looks whether others are overdue, unless somebody has
+/// just looked; the next time after twice as long, up to [`ASK_MAX`], because hundreds may wait.
 const ASK: Duration = Duration::from_millis(25);
+const ASK_MAX: Duration = Duration::from_millis(100);
 /// The longest time after which a waiting thread sees that its query was cancelled.
 const LOOK: Duration = Duration::from_millis(200);
 /// A client that took nothing for so long may lose its query to others.
@@ -84,16 +86,18 @@ impl Admission {
         let (queued, turn) = self.board.apply(client).ok_or(Turned::Away)?;
         let begun = Instant::now();
         let mut turn = pin!(turn);
+        let mut ask = ASK;
         loop {
             let left = patience.saturating_sub(begun.elapsed());
-            match tokio::time::timeout(left.min(ASK), turn.as_mut()).await {
+            match tokio::time::timeout(left.min(ask), turn.as_mut()).await {
                 Ok(turn) => return turn.map_err(|_| Turned::Away),
-                Err(_) if left <= ASK => {
+                Err(_) if left <= ask => {
                     drop(queued);
                     return Err(Turned::TooLate);
                 }
-                Err(_) => self.board.give_out(),
+                Err(_) => self.board.give_out_if_not_since(ASK / 2),
             }
+            ask = ASK_MAX.min(2 * ask);
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Bounds {
 pub(crate) struct Board {
     bounds: Bounds,
     base: Instant,
+    /// When what was free was given out last, in nanoseconds since [`Board::base`].
+    given_out_ns: AtomicU64,
     inner: Mutex<Inner>,
 }
 
@@ -156,6 +158,7 @@ impl Board {
         Arc::new(Board {
             bounds,
             base: Instant::now(),
+            given_out_ns: AtomicU64::new(0),
             inner: Mutex::new(inner),
         })
     }
@@ -219,6 +222,15 @@ impl Board {
     /// Gives out what has become free since, because a query is overdue.
     pub fn give_out(self: &Arc<Board>) {
         self.with(|_, _| {});
+    }
+
+    /// The same, unless that was done so short ago.
+    pub fn give_out_if_not_since(self: &Arc<Board>, pause: Duration) {
+        let given_out_ns = self.given_out_ns.load(Ordering::Relaxed);
+        let since_ns = self.nanos(Instant::now()).saturating_sub(given_out_ns);
+        if since_ns >= pause.as_nanos() as u64 {
+            self.give_out();
+        }
     }
 
     /// Whole at every moment at which something could panic, so a poisoned lock holds no harm.
@@ -296,6 +308,9 @@ impl Inner {
     /// Gives every free share and place to whoever is due.
     fn give_out(&mut self, board: &Arc<Board>) {
         let (now, bounds) = (Instant::now(), board.bounds);
+        board
+            .given_out_ns
+            .store(board.nanos(now), Ordering::Relaxed);
         loop {
             let has_fresh = self.fresh < bounds.fresh();
             let front = self.front();
