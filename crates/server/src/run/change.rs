@@ -46,6 +46,7 @@ struct State {
 }
 
 impl State {
+    /// Nobody wants the change any more; true where it can still be stopped.
     fn give_up(&mut self) -> bool {
         self.is_unwanted = true;
         let started = self.started.as_ref();
@@ -86,11 +87,12 @@ impl CancelOnDrop {
         Arc::clone(&self.slot)
     }
 
-    /// Gives the change up, because its time is over. True says that it will not be made; it may still be giving back what it holds.
+    /// Gives the change up, because its time is over. True says that it will not be made; it may still be
+    /// giving back what it holds.
     pub fn give_up(&self) -> bool {
-        let given_up = self.slot.state().give_up();
-        self.slot.state().is_late = given_up;
-        given_up
+        let mut state = self.slot.state();
+        state.is_late = state.give_up();
+        state.is_late
     }
 
     /// What the change is called, once it has a name.

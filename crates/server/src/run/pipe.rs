@@ -8,12 +8,12 @@
 //! Invariants: at most [`HELD_BYTES_MAX`] and what is handed over at once are held, so a slow client
 //! slows the walk down and memory stays flat; the end is set once, after the last byte; whichever
 //! side goes away first, the other learns of it at once, and a query whose reader has gone is
-//! cancelled. A reader does not wait for a query beyond its time, and a little for what it says of itself:
-//! giving gigabytes back takes as long as touching them did, and that is not its client's to wait for.
-//! While the engine thread waits for its client it lets others run in its place
-//! ([`Turn::step_aside`]). A reader has something to take when [`CHUNK_BYTES`] are held, when output
-//! has been waiting for [`LINGER`], or at the end: the same rule decides when a response's status
-//! is sent, so what fails earlier fails with a status of its own.
+//! cancelled. A reader does not wait for a query beyond its time and [`PAST_DEADLINE`]: giving gigabytes
+//! back takes as long as touching them did, and that is not its client's to wait for. While the engine
+//! thread waits for its client it lets others run in its place ([`Turn::step_aside`]). A reader has
+//! something to take when [`CHUNK_BYTES`] are held, when output has been waiting for [`LINGER`], or at
+//! the end: the same rule decides when a response's status is sent, so what fails earlier fails with a
+//! status of its own.
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -48,10 +48,10 @@ const PIECE_BYTES: usize = 16 << 10;
 pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How long an engine thread waits for its client before it lets others have its turn.
 const GRACE: Duration = Duration::from_millis(20);
-/// How long a query has after its time to say so itself.
-pub(crate) const PAST_DEADLINE: Duration = Duration::from_millis(30);
 /// How often it then looks whether its query was cancelled.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long a query has after its time to say so itself.
+pub(crate) const PAST_DEADLINE: Duration = Duration::from_millis(30);
 
 /// A new pipe, for a query with this place and this account, whose time begins now. `own_bytes` of the account
 /// are given back when the query ends.
