@@ -579,12 +579,12 @@ fn what_a_parser_holds_of_a_statement_is_on_its_budget() {
     ];
     for (format, text, is_long) in documents {
         let options = Options {
-            query_memory_bytes: 8 << 20,
+            query_memory_bytes: 32 << 20,
             ..Options::default()
         };
         let database = open(&disk(4), &options);
         let repeated = if is_long { "xxxxxxxx" } else { text };
-        let document = format!("{text}{}", repeated.repeat((8 << 20) / repeated.len()));
+        let document = format!("{text}{}", repeated.repeat((16 << 20) / repeated.len()));
         let written = database.write_graph(GraphWrite {
             target: GraphTarget::Default,
             mode: WriteMode::Replace,
