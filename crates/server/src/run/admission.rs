@@ -53,6 +53,8 @@ const OVERDUE: Duration = Duration::from_millis(10);
 /// just looked; the next time after twice as long, up to [`ASK_MAX`], because hundreds may wait.
 const ASK: Duration = Duration::from_millis(25);
 const ASK_MAX: Duration = Duration::from_millis(100);
+/// How long one that comes waits where somebody else has the table.
+const RETRY: Duration = Duration::from_millis(1);
 /// The longest time after which a waiting thread sees that its query was cancelled.
 const LOOK: Duration = Duration::from_millis(200);
 /// A client that took nothing for so long may lose its query to others.
@@ -83,14 +85,25 @@ impl Admission {
 
     /// Waits for a place, at most so long. Dropping the future gives the place in the queue up.
     pub async fn enter(&self, client: Client, patience: Duration) -> Result<Turn, Turned> {
-        let (queued, turn) = self.board.apply(client).ok_or(Turned::Away)?;
         let begun = Instant::now();
+        let (queued, turn) = loop {
+            if let Some(applied) = self.board.try_apply(client) {
+                break applied?;
+            }
+            if begun.elapsed() >= patience {
+                return Err(Turned::TooLate);
+            }
+            tokio::time::sleep(RETRY).await;
+        };
         let mut turn = pin!(turn);
         let mut ask = ASK;
         loop {
             let left = patience.saturating_sub(begun.elapsed());
             match tokio::time::timeout(left.min(ask), turn.as_mut()).await {
-                Ok(turn) => return turn.map_err(|_| Turned::Away),
+                Ok(turn) => {
+                    queued.leave();
+                    return turn.map_err(|_| Turned::Away);
+                }
                 Err(_) if left <= ask => {
                     drop(queued);
                     return Err(Turned::TooLate);
@@ -120,7 +133,8 @@ impl Admission {
 /// A query that is alone.
 #[cfg(test)]
 pub(crate) fn alone() -> Turn {
-    let (_queued, mut turn) = Board::new(tests::BOUNDS).apply(tests::client(1)).unwrap();
+    let applied = Board::new(tests::BOUNDS).try_apply(tests::client(1));
+    let (_queued, mut turn) = applied.unwrap().unwrap();
     turn.try_recv().unwrap()
 }
 

@@ -5,13 +5,13 @@
 //! holds nothing; whoever could be given a share or a place has it.
 
 use super::accounts::{Accounts, Place};
-use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN};
+use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN, Turned};
 use crate::request::access::Client;
 use crate::run::give_back;
 use somersault::stop::{Pace, Wait};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 
@@ -132,10 +132,24 @@ pub(crate) struct Queued {
     board: Arc<Board>,
     client: Client,
     number: u64,
+    has_left: bool,
+}
+
+/// A place in a queue, and what it becomes.
+pub(crate) type Applied = (Queued, Receiver<Turn>);
+
+impl Queued {
+    /// It was let in, or lost its place: it is in no queue any more.
+    pub fn leave(mut self) {
+        self.has_left = true;
+    }
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
+        if self.has_left {
+            return;
+        }
         self.board.with(|inner, _| {
             let Some(place) = inner.clients.find(self.client) else {
                 return;
@@ -163,13 +177,14 @@ impl Board {
         })
     }
 
-    /// Queues for a place; `None` where too many do. The receiver fails where others took the place in
-    /// the queue.
-    pub fn apply(self: &Arc<Board>, client: Client) -> Option<(Queued, Receiver<Turn>)> {
+    /// Queues for a place: [`Turned::Away`] where too many do. The receiver fails where others took the place
+    /// in the queue. `None` where somebody else has the table: an engine thread that is not on a processor
+    /// for a while may, and whoever serves connections has something else to do meanwhile.
+    pub fn try_apply(self: &Arc<Board>, client: Client) -> Option<Result<Applied, Turned>> {
         let (sender, receiver) = channel();
         // Dropped when the lock is free: whoever loses its place in the queue is woken by that.
         let mut evicted = None;
-        let number = self.with(|inner, bounds| {
+        let number = self.try_with(|inner, bounds| {
             inner.end_stalled(bounds);
             let is_full = inner.queued >= bounds.waiting;
             if is_full && !inner.can_start(client, bounds) {
@@ -183,12 +198,16 @@ impl Board {
             Some(inner.last)
         })?;
         drop(evicted);
-        let queued = Queued {
-            board: Arc::clone(self),
-            client,
-            number,
-        };
-        Some((queued, receiver))
+        let applied = number.map(|number| {
+            let queued = Queued {
+                board: Arc::clone(self),
+                client,
+                number,
+                has_left: false,
+            };
+            (queued, receiver)
+        });
+        Some(applied.ok_or(Turned::Away))
     }
 
     pub fn waiting(&self) -> usize {
@@ -207,7 +226,24 @@ impl Board {
 
     /// Changes the table, gives out what has become free, and tells those who were let in.
     fn with<T>(self: &Arc<Board>, change: impl FnOnce(&mut Inner, Bounds) -> T) -> T {
-        let mut inner = self.lock();
+        self.change(self.lock(), change)
+    }
+
+    /// The same, unless somebody else has the table.
+    fn try_with<T>(self: &Arc<Board>, change: impl FnOnce(&mut Inner, Bounds) -> T) -> Option<T> {
+        let inner = match self.inner.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(self.change(inner, change))
+    }
+
+    fn change<T>(
+        self: &Arc<Board>,
+        mut inner: MutexGuard<'_, Inner>,
+        change: impl FnOnce(&mut Inner, Bounds) -> T,
+    ) -> T {
         let result = change(&mut inner, self.bounds);
         inner.give_out(self);
         let admitted = std::mem::take(&mut inner.admitted);
@@ -224,12 +260,12 @@ impl Board {
         self.with(|_, _| {});
     }
 
-    /// The same, unless that was done so short ago.
+    /// The same, unless that was done so short ago, or somebody is about to.
     pub fn give_out_if_not_since(self: &Arc<Board>, pause: Duration) {
         let given_out_ns = self.given_out_ns.load(Ordering::Relaxed);
         let since_ns = self.nanos(Instant::now()).saturating_sub(given_out_ns);
         if since_ns >= pause.as_nanos() as u64 {
-            self.give_out();
+            self.try_with(|_, _| {});
         }
     }
 
