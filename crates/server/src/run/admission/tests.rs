@@ -121,11 +121,16 @@ fn a_client_with_one_query_gets_its_half_beside_one_with_many() {
 
 #[test]
 fn a_client_that_had_more_starts_one_at_a_time_beside_another_s_share() {
-    let bounds = Bounds {
-        shares: 2,
-        ..BOUNDS
-    };
-    let admission = Admission::new(bounds);
+    let is_held_back = |shares| (0..5).any(|_| starts_one_at_a_time(shares));
+    assert!(is_held_back(2));
+    // Where processors are free nobody is in the way.
+    assert!(!starts_one_at_a_time(8));
+}
+
+/// Whether a client that had more waits with its second new query until another client's one is idle. A thread
+/// that the machine holds up for long is overdue, and nothing is held back for it.
+fn starts_one_at_a_time(shares: usize) -> bool {
+    let admission = Admission::new(Bounds { shares, ..BOUNDS });
     let (first, other) = (enter(&admission, 1), enter(&admission, 2));
     other.pace().suspend(Wait::Other);
     first.pace().expect_heavy(1, NEVER);
@@ -139,12 +144,14 @@ fn a_client_that_had_more_starts_one_at_a_time_beside_another_s_share() {
         // Less than what makes it overdue.
         runtime.block_on(admission.enter(client(1), FRESH / 2))
     };
-    let one = newcomer().unwrap();
-    assert_eq!(newcomer().unwrap_err(), Turned::TooLate);
+    let one = newcomer();
+    let is_held_back = one.is_ok() && newcomer().map(drop) == Err(Turned::TooLate);
     other.pace().suspend(Wait::Other);
-    let two = newcomer().unwrap();
+    let two = newcomer();
+    let is_held_back = is_held_back && two.is_ok();
     drop((first, other, one, two));
     assert_eq!(admission.started(), 0);
+    is_held_back
 }
 
 #[test]
@@ -204,6 +211,13 @@ fn whoever_waits_for_others_holds_no_share() {
 
 #[test]
 fn a_query_whose_threads_hand_to_each_other_keeps_its_share() {
+    // A share that is not looked at for long, because the machine is busy, is another's after all.
+    assert!((0..5).any(|_| keeps_its_share()));
+}
+
+/// Whether a query keeps its share while its threads wait for each other; it must not while one of them waits
+/// for others.
+fn keeps_its_share() -> bool {
     let admission = Admission::new(BOUNDS);
     let (first, second) = (enter(&admission, 1), enter(&admission, 2));
     let pace = first.pace();
@@ -212,20 +226,22 @@ fn a_query_whose_threads_hand_to_each_other_keeps_its_share() {
     pace.suspend(Wait::Own);
     pace.suspend(Wait::Own);
     // Nobody computes for a moment: the worker has been told, and has not woken.
-    let is_granted = || {
+    let is_granted = |patience: Duration| {
         let begun = Instant::now();
-        let patience = Duration::from_millis(2);
         let left = || patience.saturating_sub(begun.elapsed());
         second.pace().expect_heavy(1, &left);
         !left().is_zero()
     };
-    assert!(!is_granted());
+    if is_granted(Duration::from_millis(2)) {
+        return false;
+    }
     pace.resume(Wait::Own, NEVER);
     // And now one of its two waits for others, the other for that.
     pace.resume(Wait::Own, NEVER);
     pace.suspend(Wait::Other);
     pace.suspend(Wait::Own);
-    assert!(is_granted());
+    assert!(is_granted(SOON));
+    true
 }
 
 #[test]
