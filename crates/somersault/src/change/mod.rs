@@ -36,6 +36,7 @@ mod charge;
 mod commit;
 mod draft;
 pub(crate) mod files;
+mod held;
 pub(crate) mod keeper;
 pub(crate) mod open;
 mod operations;

@@ -4,19 +4,18 @@
 //! parsed first, into the chunks that the record will consist of; what is beyond
 //! [`MEMORY_BYTES`] goes to a temporary file, so memory does not grow with the document (but for
 //! the labels of its blank nodes). Chunks in memory and labels are on the request's budget, and so is what
-//! a parser keeps of a statement that has not ended: a short body may be a long literal once it is
-//! decompressed. The chunks are applied one after the other and handed to the log as they are, those of the file mapped.
+//! the parser holds ([`Held`]): a short body may be a long literal once it is decompressed. The chunks are applied one after the other and handed to the log as they are, those of the file mapped.
 
 use super::charge::Charge;
 use super::draft::{Draft, Piece};
+use super::held::Held;
 use crate::error::{Kind, Position, QueryError};
 use crate::query::Context;
 use crate::stop::{StopReason, StopToken};
-use memchr::memrchr;
 use memory::Region;
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
 use rdf::format::{Format, ReadError, read_quads};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -87,16 +86,17 @@ impl Spool {
             token,
         };
         let mut failed = None;
-        let statement = Statement::default();
+        let held = RefCell::new(Held::by_parser_of(format));
+        let refused = Cell::new(None);
         let reader = Watched {
             reader,
             token,
-            statement: &statement,
-            by_lines: matches!(format, Format::NTriples | Format::NQuads),
-            held: Charge::new(&context.budget),
+            held: &held,
+            refused: &refused,
+            charge: Charge::new(&context.budget),
         };
         let read = read_quads(format, reader, base, &mut |quad| {
-            statement.bytes.set(0);
+            held.borrow_mut().statement();
             match reading.quad(quad) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
@@ -105,7 +105,7 @@ impl Spool {
                 }
             }
         });
-        if let Some(error) = failed.or_else(|| statement.refused.take()) {
+        if let Some(error) = failed.or_else(|| refused.take()) {
             return Err(error);
         }
         read.map_err(|error| unread(name, error, token))?;
@@ -226,42 +226,27 @@ impl Reading<'_> {
     }
 }
 
-/// What was read since the last statement's end.
-#[derive(Default)]
-struct Statement {
-    bytes: Cell<u64>,
-    /// Why there was no memory for it.
-    refused: Cell<Option<QueryError>>,
-}
-
-/// What a parser holds of a statement at most, in parts of its bytes: those, and while their buffer grows
-/// twice as many.
-const HELD_PARTS: u64 = 3;
-/// Memory of a statement that is not worth giving back before the document ends.
-const KEPT_BYTES: u64 = 4 << 20;
-
 /// A reader that ends with an error when the token says stop, before its next read, or when there is no
-/// memory for more of a statement.
+/// memory for what the parser makes of it.
 struct Watched<'t, R> {
     reader: R,
     token: &'t StopToken,
-    statement: &'t Statement,
-    by_lines: bool,
-    held: Charge,
+    held: &'t RefCell<Held>,
+    /// Why there was no memory.
+    refused: &'t Cell<Option<QueryError>>,
+    /// For the most that the parser has held: its buffers stay as large until the document ends.
+    charge: Charge,
 }
 
 impl<R> Watched<'_, R> {
-    /// Has memory for so many more bytes of the statement.
-    fn make_room(&mut self, bytes: usize) -> Result<(), QueryError> {
-        let needed = (self.statement.bytes.get() + bytes as u64) * HELD_PARTS;
-        let held = self.held.bytes();
-        if needed > held {
-            return self.held.grow(needed - held);
-        }
-        if held > needed + KEPT_BYTES {
-            self.held.shrink(held - needed);
-        }
-        Ok(())
+    /// Has memory for what is held once so many more bytes have been read.
+    fn make_room(&mut self, bytes: usize) -> io::Result<()> {
+        let needed = self.held.borrow().bytes_after(bytes);
+        let more = needed.saturating_sub(self.charge.bytes());
+        self.charge.grow(more).map_err(|error| {
+            self.refused.set(Some(error));
+            io::ErrorKind::OutOfMemory.into()
+        })
     }
 }
 
@@ -269,18 +254,10 @@ impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.token.reason() {
             None => {
-                if let Err(error) = self.make_room(into.len()) {
-                    self.statement.refused.set(Some(error));
-                    return Err(io::ErrorKind::OutOfMemory.into());
-                }
+                self.make_room(into.len())?;
                 let read = self.reader.read(into)?;
-                // Statements of lines end with them, those that are comments too.
-                let line = self.by_lines.then(|| memrchr(b'\n', &into[..read]));
-                let bytes = match line.flatten() {
-                    Some(end) => (read - end - 1) as u64,
-                    None => self.statement.bytes.get() + read as u64,
-                };
-                self.statement.bytes.set(bytes);
+                self.held.borrow_mut().read(&into[..read]);
+                self.make_room(0)?;
                 Ok(read)
             }
             Some(StopReason::Deadline | StopReason::Outdated) => {
