@@ -74,14 +74,12 @@ impl Running {
             .collect()
     }
 
-    /// Cancels a query; false where none with this id is running.
-    pub fn cancel(&self, id: QueryId) -> bool {
+    /// Cancels a query or a change; `None` where none with this id is running, false where it is a change that
+    /// is being committed, and will be.
+    pub fn cancel(&self, id: QueryId) -> Option<bool> {
         let table = self.table();
-        let found = table.queries.get(&id);
-        if let Some((_, token)) = found {
-            token.cancel();
-        }
-        found.is_some()
+        let (_, token) = table.queries.get(&id)?;
+        Some(token.cancel())
     }
 
     /// Cancels every query, for shutdown.
@@ -127,10 +125,14 @@ mod tests {
         let token = StopToken::starting_now(None);
         let entry = running.enter("ASK {}", token.clone());
         assert_eq!(running.list().len(), 1);
-        assert!(running.cancel(entry.id()));
+        assert_eq!(running.cancel(entry.id()), Some(true));
         assert!(token.reason().is_some());
         drop(entry);
         assert!(running.list().is_empty());
-        assert!(!running.cancel(QueryId(1)));
+        assert_eq!(running.cancel(QueryId(1)), None);
+        let committing = StopToken::starting_now(None);
+        let entry = running.enter("CLEAR ALL", committing.clone());
+        assert!(committing.begin_commit());
+        assert_eq!(running.cancel(entry.id()), Some(false));
     }
 }

@@ -165,10 +165,13 @@ fn cancel(server: &ServerState, id: &str) -> Result<(), Problem> {
             "`{id}` is no name of a query, like q00000001"
         )));
     };
-    if server.engine()?.running().cancel(QueryId(number)) {
-        Ok(())
-    } else {
-        Err(Problem::not_found(format!("no query `{id}` is running")))
+    match server.engine()?.running().cancel(QueryId(number)) {
+        Some(true) => Ok(()),
+        Some(false) => {
+            let why = format!("`{id}` is being committed, and cannot be stopped any more");
+            Err(Problem::of_change(&QueryError::new(Kind::Conflict, why)))
+        }
+        None => Err(Problem::not_found(format!("no query `{id}` is running"))),
     }
 }
 

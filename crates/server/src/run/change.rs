@@ -46,17 +46,19 @@ struct State {
 }
 
 impl State {
-    /// Nobody wants the change any more; true where it can still be stopped.
+    /// Nobody waits for the change any more, unless it is being committed; true where it is not, and so will
+    /// not be made.
     fn give_up(&mut self) -> bool {
-        self.is_unwanted = true;
         let started = self.started.as_ref();
-        started.is_none_or(|(_, token)| token.cancel())
+        let is_ended = started.is_none_or(|(_, token)| token.cancel());
+        self.is_unwanted |= is_ended;
+        is_ended
     }
 }
 
 impl Slot {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of it is one assignment.
+        // Whole wherever something could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -24,7 +24,7 @@ const SELDOM: Duration = Duration::from_secs(1);
 static IS_PRESSED: AtomicBool = AtomicBool::new(false);
 
 /// Gives back what the calling thread keeps for itself, where requests press; says whether it did. To be called
-/// by engine threads that are about to wait, or wait, for long: it takes some tens of microseconds.
+/// by engine threads that are about to wait, or wait, for long, without a lock: it takes 0.1 ms a MiB that goes back.
 pub(crate) fn before_a_wait() -> bool {
     let is_pressed = IS_PRESSED.load(Ordering::Relaxed);
     if is_pressed {

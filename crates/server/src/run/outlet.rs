@@ -40,6 +40,13 @@ impl<'a> Outlet<'a> {
     fn hand_over(&self) -> io::Result<()> {
         self.buffer.borrow_mut().hand_over()
     }
+
+    fn complete(&self) -> io::Result<()> {
+        let mut buffer = self.buffer.borrow_mut();
+        buffer.hand_over()?;
+        buffer.pipe.complete();
+        Ok(())
+    }
 }
 
 impl Buffer<'_> {
@@ -75,12 +82,12 @@ impl Sink for Outlet<'_> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.writer.finish()?;
-        self.hand_over()
+        self.complete()
     }
 
     fn boolean(&mut self, value: bool) -> io::Result<()> {
         self.writer.boolean(value)?;
-        self.hand_over()
+        self.complete()
     }
 }
 

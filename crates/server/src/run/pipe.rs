@@ -9,7 +9,8 @@
 //! slows the walk down and memory stays flat; the end is set once, after the last byte; whichever
 //! side goes away first, the other learns of it at once, and a query whose reader has gone is
 //! cancelled. A reader does not wait for a query beyond its time and [`PAST_DEADLINE`]: giving gigabytes
-//! back takes as long as touching them did, and that is not its client's to wait for. While the engine
+//! back takes as long as touching them did, and that is not its client's to wait for; but an answer that is
+//! complete is not called late for that. While the engine
 //! thread waits for its client it lets others run in its place ([`Turn::step_aside`]). A reader has
 //! something to take when [`CHUNK_BYTES`] are held, when output has been waiting for [`LINGER`], or at
 //! the end: the same rule decides when a response's status is sent, so what fails earlier fails with a
@@ -30,7 +31,7 @@ use crate::run::give_back;
 use crate::run::job::{Done, Started};
 use hyper::body::Bytes;
 use somersault::budget::Budget;
-use somersault::stop::Pace;
+use somersault::stop::{Pace, StopToken};
 use somersault::{Kind, QueryError};
 use std::collections::VecDeque;
 use std::io;
@@ -63,7 +64,7 @@ pub(crate) fn pipe(
 ) -> (Writer, Reader) {
     let shared = Arc::new(Shared {
         state: Mutex::default(),
-        room: Condvar::default(),
+        room: turn.room(),
         ready: Notify::default(),
         account,
     });
@@ -84,8 +85,9 @@ pub(crate) fn pipe(
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// There is room for a chunk, or the reader has gone. Engine threads wait here.
-    room: Condvar,
+    /// There is room for a chunk, the reader has gone, or others took the query's place. Engine threads wait
+    /// here.
+    room: Arc<Condvar>,
     /// There is something to take, or to wait for less long. The reader waits here.
     ready: Notify,
     /// What the pieces hold is drawn on it.
@@ -106,10 +108,20 @@ struct State {
     /// Bytes of the pieces that are not on the account.
     owed_bytes: u64,
     bytes: u64,
+    time: Time,
     end: Option<Result<Done, QueryError>>,
     reader_gone: bool,
-    /// The reader has answered that the query's time is over.
-    is_late: bool,
+}
+
+/// What has become of the query's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Time {
+    #[default]
+    Runs,
+    /// It was enough: the whole answer has been handed over.
+    Enough,
+    /// The reader has answered that it is over.
+    Over,
 }
 
 impl Shared {
@@ -157,6 +169,15 @@ impl Writer {
         Ok(())
     }
 
+    /// The whole answer has been handed over. Its reader then waits for the end, however late: what is left is
+    /// to give memory back.
+    pub fn complete(&self) {
+        let mut state = self.shared.state();
+        if state.time == Time::Runs {
+            state.time = Time::Enough;
+        }
+    }
+
     /// Waits for the client; from the second look on without a turn, which is taken up again before
     /// the query computes on. Only this thread fills the pipe, so the room does not go away.
     fn wait_for_room(&self, bytes: u64) -> io::Result<MutexGuard<'_, State>> {
@@ -180,16 +201,17 @@ impl Writer {
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state = woken;
             if timeout.timed_out() {
+                // The connection's task must not wait for what follows.
+                drop(state);
                 patience = LOOK;
                 self.turn.step_aside();
                 has_given_back = has_given_back || give_back::before_a_wait();
+                state = self.shared.state();
             }
         };
+        let token = state.started.as_ref().map(|started| started.token.clone());
         drop(state);
-        let left = || {
-            let state = self.shared.state();
-            self.check(&state).map_or(Duration::ZERO, |()| state.left())
-        };
+        let left = || token.as_ref().map_or(Duration::MAX, StopToken::left);
         self.turn.come_back(&left);
         let state = self.shared.state();
         if let Err(error) = self.check(&state) {
@@ -236,7 +258,7 @@ impl Writer {
 
     /// Whether the client has been told that the query's time is over.
     pub fn is_late(&self) -> bool {
-        self.shared.state().is_late
+        self.shared.state().time == Time::Over
     }
 
     /// Bytes handed over so far.
@@ -296,7 +318,7 @@ pub(crate) enum Early {
 pub(crate) enum Part {
     /// Some of it.
     Data(Bytes),
-    /// Its end; asked again, it comes again.
+    /// Its end, after which nothing is asked any more.
     End(Result<Done, QueryError>),
 }
 
@@ -355,11 +377,23 @@ impl Reader {
     async fn in_time(&self) -> Result<(), QueryError> {
         let patience = self.timeout.saturating_add(PAST_DEADLINE);
         let left = patience.saturating_sub(self.begun.elapsed());
-        let in_time = tokio::time::timeout(left, self.until_ready()).await;
-        in_time.map_err(|_| {
-            self.shared.state().is_late = true;
-            QueryError::out_of_time(self.timeout, self.begun.elapsed())
-        })
+        if tokio::time::timeout(left, self.until_ready()).await.is_ok() {
+            return Ok(());
+        }
+        if !self.is_time_enough() {
+            return Err(QueryError::out_of_time(self.timeout, self.begun.elapsed()));
+        }
+        self.until_ready().await;
+        Ok(())
+    }
+
+    /// The query's time is over, unless it was enough.
+    fn is_time_enough(&self) -> bool {
+        let mut state = self.shared.state();
+        if state.time == Time::Runs {
+            state.time = Time::Over;
+        }
+        state.time == Time::Enough
     }
 
     async fn until_ready(&self) {
@@ -452,7 +486,6 @@ impl State {
 mod tests {
     use super::*;
     use somersault::running::QueryId;
-    use somersault::stop::StopToken;
 
     const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -482,6 +515,25 @@ mod tests {
         // What is there is taken all the same.
         assert!(matches!(reader.next().await, Part::Data(_)));
         assert!(matches!(reader.next().await, Part::End(Err(_))));
+    }
+
+    #[tokio::test]
+    async fn a_complete_answer_is_not_late_however_long_its_query_gives_back() {
+        let pool = somersault::budget::Pool::new(1 << 30);
+        let account = Budget::new(&pool, u64::MAX);
+        let timeout = Duration::from_millis(20);
+        let (writer, reader) = super::pipe(crate::run::admission::alone(), account, 0, timeout);
+        writer.hand_over(&mut b"all".to_vec()).unwrap();
+        assert!(matches!(reader.early().await, Early::Flowing));
+        assert!(matches!(reader.next().await, Part::Data(_)));
+        writer.complete();
+        let ending = std::thread::spawn(move || {
+            std::thread::sleep(timeout + 4 * PAST_DEADLINE);
+            assert!(!writer.is_late());
+            writer.end(Ok(Done::default()));
+        });
+        assert!(matches!(reader.next().await, Part::End(Ok(_))));
+        ending.join().unwrap();
     }
 
     fn started(timeout: Option<Duration>) -> Started {

@@ -107,8 +107,8 @@ impl Task {
     fn record(&self, result: &Result<Done, QueryError>) {
         let elapsed = self.arrived.elapsed();
         let outcome = match result {
+            _ if self.writer.is_late() => Outcome::Failed(Kind::Timeout),
             Ok(_) => Outcome::Answered,
-            Err(_) if self.writer.is_late() => Outcome::Failed(Kind::Timeout),
             Err(_) if self.writer.is_reader_gone() => Outcome::Disconnected,
             Err(error) => Outcome::Failed(error.kind),
         };

@@ -377,7 +377,7 @@ fn nobody_waits_for_a_change_beyond_its_time_unless_it_is_being_committed() {
     let late = served.send("POST /update?timeout=0.2", &[UPDATE], b"stall 2000");
     assert_eq!(problem_type(&late, 504), "timeout");
     assert!(begun.elapsed() < Duration::from_millis(1500));
-    let committed = served.send("POST /update?timeout=0.2", &[UPDATE], b"commit 1000");
+    let committed = served.send("POST /update?timeout=1", &[UPDATE], b"commit 2000");
     assert_eq!(committed.status, 204, "{committed:?}");
     served.until_running(0, SOON);
     assert_eq!(served.engine.commits.load(Ordering::SeqCst), 1);
@@ -406,6 +406,21 @@ fn changes_are_cancelled_by_their_name() {
         let answer = client::read(&mut BufReader::new(stream), false);
         assert_eq!(answer.status, 503, "{answer:?}");
     }
+}
+
+#[test]
+fn a_change_that_is_being_committed_is_not_said_to_be_cancelled() {
+    let served = writable();
+    let mut stream = client::connect(served.address);
+    client::request(&mut stream, "POST /update", &[UPDATE], b"commit 2000");
+    while !served.engine.is_committing.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let id = served.engine.running().list()[0].id;
+    let answer = served.send(&format!("DELETE /api/v1/queries/{id}"), &[], b"");
+    assert_eq!(problem_type(&answer, 409), "conflict");
+    let answer = client::read(&mut BufReader::new(stream), false);
+    assert_eq!(answer.status, 204);
 }
 
 #[test]

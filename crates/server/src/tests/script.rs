@@ -50,6 +50,8 @@ pub struct ScriptedEngine {
     pub is_closed: AtomicBool,
     /// Commits besides the first seven.
     pub commits: Arc<AtomicU64>,
+    /// A script has come to its `commit`.
+    pub is_committing: Arc<AtomicBool>,
 }
 
 impl Default for ScriptedEngine {
@@ -61,6 +63,7 @@ impl Default for ScriptedEngine {
             rows: Arc::default(),
             is_closed: AtomicBool::default(),
             commits: Arc::default(),
+            is_committing: Arc::default(),
         }
     }
 }
@@ -147,6 +150,7 @@ impl Engine for ScriptedEngine {
             text,
             token,
             commits: Arc::clone(&self.commits),
+            is_committing: Arc::clone(&self.is_committing),
             refused: Arc::clone(&self.refused),
         }))
     }
@@ -188,6 +192,7 @@ struct ScriptedChange {
     entry: Entry,
     token: StopToken,
     commits: Arc<AtomicU64>,
+    is_committing: Arc<AtomicBool>,
     refused: Arc<Mutex<Option<String>>>,
 }
 
@@ -230,6 +235,7 @@ impl ChangeJob for ScriptedChange {
                 // The same once it cannot be stopped any more.
                 "commit" => {
                     assert!(self.token.begin_commit(), "nobody gave it up");
+                    self.is_committing.store(true, Ordering::SeqCst);
                     let time = Duration::from_millis(argument.parse().unwrap_or(0));
                     std::thread::sleep(time);
                 }
