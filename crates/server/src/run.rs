@@ -23,4 +23,5 @@ pub(crate) mod job;
 pub(crate) mod light;
 pub(crate) mod outlet;
 pub(crate) mod pipe;
+pub(crate) mod throttle;
 pub(crate) mod work;

@@ -80,7 +80,7 @@ impl ServerState {
     /// From now on there is a database.
     pub fn open(&self, engine: Arc<dyn Engine>) {
         // First, because whoever has the engine has the accounts.
-        let accounts = Accounts::on(engine.pool());
+        let accounts = Accounts::on(engine.pool(), self.options().shares);
         assert!(self.accounts.set(accounts).is_ok(), "it is set here alone");
         assert!(self.engine.set(engine).is_ok(), "a server has one database");
     }

@@ -19,6 +19,9 @@ const DRAIN_BYTES_MAX: u64 = 16 << 20;
 /// The longest that a refused body is read.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// Bytes of a body that come at any pace.
+const SMALL_BYTES: usize = 64 << 10;
+
 /// A bound on a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
@@ -52,7 +55,7 @@ pub(crate) async fn read(
         refuse(headers, body).await;
         return Err(Problem::too_long(bound.text_bytes).closing());
     }
-    if let Err(problem) = account.take(announced) {
+    if let Err(problem) = account.wait_for(announced).await {
         // Not read: it would cost what there is too little of, and whoever sends much is told by the end of
         // the connection.
         return Err(problem.closing());
@@ -123,6 +126,9 @@ async fn collect(body: &mut Body, intake: &mut Intake, bytes_max: u64) -> Collec
             return Collected::NoMemory(problem);
         }
         intake.bytes.extend_from_slice(data);
+        if intake.bytes.len() > SMALL_BYTES {
+            intake.account.arrived(data.len() as u64).await;
+        }
     }
     Collected::Whole
 }

@@ -3,9 +3,10 @@
 //! requests can make grow.
 //!
 //! Bodies that still arrive may hold a quarter of the pool together ([`BODIES`]): a client decides how long
-//! they take, and queries need the rest.
+//! they take, and queries need the rest. They arrive at the pace of one [`Throttle`].
 
 use crate::response::problem::Problem;
+use crate::run::throttle::Throttle;
 use somersault::budget::{Budget, Pool};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,12 +15,17 @@ use std::time::{Duration, Instant};
 const BODIES: u64 = 4;
 /// How often a request that waits for memory asks again.
 const PAUSE: Duration = Duration::from_millis(10);
+/// How often a body that waits for memory asks again, and how long it does: a little later there may be some,
+/// and a client that is refused at once is back at once.
+const BODY_PAUSE: Duration = Duration::from_millis(50);
+const BODY_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The pool of all requests, and what bodies may take of it.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     pool: Arc<Pool>,
     bodies: Arc<Pool>,
+    throttle: Arc<Throttle>,
 }
 
 /// What one body holds.
@@ -27,14 +33,16 @@ pub(crate) struct Accounts {
 pub(crate) struct BodyAccount {
     of_all: Budget,
     of_bodies: Budget,
+    throttle: Arc<Throttle>,
 }
 
 impl Accounts {
-    /// Accounts on this pool.
-    pub fn on(pool: &Arc<Pool>) -> Accounts {
+    /// Accounts on this pool, of a server with so many shares of the processors.
+    pub fn on(pool: &Arc<Pool>, shares: usize) -> Accounts {
         Accounts {
             pool: Arc::clone(pool),
             bodies: Pool::new(pool.limit_bytes() / BODIES),
+            throttle: Arc::new(Throttle::of_bodies(shares)),
         }
     }
 
@@ -43,6 +51,7 @@ impl Accounts {
         BodyAccount {
             of_all: Budget::new(&self.pool, u64::MAX),
             of_bodies: Budget::new(&self.bodies, u64::MAX),
+            throttle: Arc::clone(&self.throttle),
         }
     }
 
@@ -75,6 +84,23 @@ impl BodyAccount {
         })
     }
 
+    /// The same; waits a little for them.
+    pub async fn wait_for(&self, bytes: u64) -> Result<(), Problem> {
+        let begun = Instant::now();
+        loop {
+            let taken = self.take(bytes);
+            if taken.is_ok() || begun.elapsed() >= BODY_PATIENCE {
+                return taken;
+            }
+            tokio::time::sleep(BODY_PAUSE).await;
+        }
+    }
+
+    /// So many bytes of the body have arrived: waits until more of it may be read.
+    pub async fn arrived(&self, bytes: u64) {
+        self.throttle.pass(bytes).await;
+    }
+
     /// Gives bytes back.
     pub fn give_back(&self, bytes: u64) {
         self.of_bodies.give_back(bytes);
@@ -89,7 +115,7 @@ mod tests {
     #[test]
     fn bodies_hold_a_part_of_the_pool_at_most_and_give_it_back() {
         let pool = Pool::new(1 << 20);
-        let accounts = Accounts::on(&pool);
+        let accounts = Accounts::on(&pool, 1);
         let (first, second) = (accounts.body(), accounts.body());
         first.take(200 << 10).unwrap();
         assert!(second.take(100 << 10).is_err());
@@ -102,9 +128,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_body_waits_a_little_for_memory() {
+        let accounts = Accounts::on(&Pool::new(1 << 20), 1);
+        let (first, second) = (accounts.body(), accounts.body());
+        first.take(200 << 10).unwrap();
+        let freeing = async {
+            tokio::time::sleep(BODY_PAUSE).await;
+            drop(first);
+        };
+        let (taken, ()) = tokio::join!(second.wait_for(200 << 10), freeing);
+        taken.unwrap();
+        let begun = Instant::now();
+        assert!(accounts.body().wait_for(200 << 10).await.is_err());
+        assert!(begun.elapsed() >= BODY_PATIENCE);
+    }
+
+    #[tokio::test]
     async fn memory_is_waited_for_but_not_for_ever() {
         let pool = Pool::new(1 << 20);
-        let accounts = Accounts::on(&pool);
+        let accounts = Accounts::on(&pool, 1);
         let first = accounts.wait_for(900 << 10, Duration::ZERO).await.unwrap();
         assert!(accounts.wait_for(500 << 10, 2 * PAUSE).await.is_none());
         let waiting = accounts.wait_for(500 << 10, Duration::from_secs(20));
