@@ -12,7 +12,8 @@
 //! whoever is due (worker-obliger, OSDI'16 section 5.4). Whoever waits for others holds no share.
 //!
 //! Three rules decide who is due. A query that is new computes at once for [`FRESH`] beside those that
-//! have shares, because most queries are over by then. Otherwise the client that has had least computes
+//! have shares, because most queries are over by then; a client that had more than one that waits for a share
+//! does so with one at a time, unless processors are free. Otherwise the client that has had least computes
 //! next, so one client's two hundred heavy queries do not outvote another's single one. Among one client's
 //! queries those below [`SHORT`] of service come first, in the order of their arrival, and of those beyond
 //! it only a few ([`Bounds::long_per_client`]) alternate, so that the rest keeps its memory small.
