@@ -2,28 +2,30 @@
 //! thread for what is its own.
 //!
 //! What the account of all requests bounds is what they ask for; what the process holds is that and what its
-//! allocator keeps of what they freed. The more of the pool is in use, the sooner somebody may need the rest,
-//! and the sooner freed memory goes back; where little is, now and then, so that a server which is idle is
-//! small. What a thread keeps for itself (some megabytes of pages, a few of each size, that hold nothing) it
+//! allocator keeps of what they freed. Kept memory is used again for nothing; given back, it is cleared again
+//! when it is next asked for, which cost a fifth of two processors under every abuse at once. So as long as
+//! the process holds no more than requests may ask for, freed memory goes back once a second; beyond, at once.
+//! What a thread keeps for itself (some megabytes of pages, a few of each size, that hold nothing) it
 //! alone can give: a hundred that wait for minutes held 0.7 GiB so. They give it before they wait for long.
 
 use crate::state::ServerState;
 use somersault::budget::Pool;
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often freed memory goes back while more than a half of the pool is in use, more than a quarter, and
-/// less.
-const AT_ONCE: Duration = Duration::from_millis(5);
-const OFTEN: Duration = Duration::from_millis(20);
+/// How often is looked at what the process holds while requests have more than a quarter of their memory, have
+/// any, and have none.
+const OFTEN: Duration = Duration::from_millis(5);
+const NOW_AND_THEN: Duration = Duration::from_millis(20);
 const SELDOM: Duration = Duration::from_secs(1);
 
-/// More than a quarter of a server's pool is in use. One for all servers of the process, because the allocator
-/// is: where they differ, one of them gives back what it need not, or keeps it for longer.
+/// The process holds more than a server's requests may ask for. One for all servers of the process, because the
+/// allocator is: where they differ, one of them gives back what it need not, or keeps it for longer.
 static IS_PRESSED: AtomicBool = AtomicBool::new(false);
 
-/// Gives back what the calling thread keeps for itself, where requests press; says whether it did. To be called
+/// Gives back what the calling thread keeps for itself, where memory is short; says whether it did. To be called
 /// by engine threads that are about to wait, or wait, for long, without a lock: it takes 0.1 ms a MiB that goes back.
 pub(crate) fn before_a_wait() -> bool {
     let is_pressed = IS_PRESSED.load(Ordering::Relaxed);
@@ -44,24 +46,67 @@ pub(crate) fn begin(server: &Arc<ServerState>) {
 }
 
 fn keep_small(server: &Weak<ServerState>) {
+    let held = Held::open();
+    let mut given_back = Instant::now();
     while let Some(server) = server.upgrade() {
-        let pause = server
-            .engine()
-            .map_or(SELDOM, |engine| pause(engine.pool()));
+        let (pause, is_pressed) = server.engine().map_or((SELDOM, false), |engine| {
+            let pool = engine.pool();
+            let held_bytes = held.as_ref().and_then(Held::bytes);
+            // Where nobody can say, as if it were too much.
+            let is_pressed = held_bytes.is_none_or(|held_bytes| held_bytes > pool.limit_bytes());
+            (pause(pool), is_pressed)
+        });
         drop(server);
-        IS_PRESSED.store(pause < SELDOM, Ordering::Relaxed);
-        somersault::give_back_memory();
+        IS_PRESSED.store(is_pressed, Ordering::Relaxed);
+        if is_pressed || given_back.elapsed() >= SELDOM {
+            somersault::give_back_memory();
+            given_back = Instant::now();
+        }
         std::thread::sleep(pause);
     }
 }
 
 fn pause(pool: &Pool) -> Duration {
-    let (used, limit) = (pool.used_bytes(), pool.limit_bytes());
-    if used > limit / 2 {
-        AT_ONCE
-    } else if used > limit / 4 {
+    let used = pool.used_bytes();
+    if used > pool.limit_bytes() / 4 {
         OFTEN
+    } else if used > 0 {
+        NOW_AND_THEN
     } else {
         SELDOM
+    }
+}
+
+/// What the process holds of memory that is no file's, as Linux tells it.
+struct Held(File);
+
+impl Held {
+    fn open() -> Option<Held> {
+        File::open("/proc/self/statm").ok().map(Held)
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let mut text = [0; 128];
+        let length = rustix::io::pread(&self.0, &mut text, 0).ok()?;
+        let mut pages = std::str::from_utf8(&text[..length]).ok()?.split(' ');
+        // proc(5): size, resident, shared; the shared ones are files'.
+        let resident: u64 = pages.nth(1)?.parse().ok()?;
+        let shared: u64 = pages.next()?.parse().ok()?;
+        Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_the_process_holds_is_seen_to_grow() {
+        let held = Held::open().unwrap();
+        let before = held.bytes().unwrap();
+        let more = vec![1_u8; 64 << 20];
+        assert!(held.bytes().unwrap() >= before + (32 << 20));
+        drop(more);
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes of bodies in a second for each share of the processors; to take in a MiB takes a processor 0.3 to
 /// 0.6 ms, most of it for new pages.
-const BODY_BYTES_PER_SECOND: u64 = 128 << 20;
+const BODY_BYTES_PER_SECOND: u64 = 64 << 20;
 /// For so long nothing need have passed to be made up for.
 const BURST: Duration = Duration::from_millis(4);
 /// Waits below this are not worth a timer.
