@@ -43,19 +43,30 @@ thread_local! {
     static STANDS_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets the threads of connections go first. To be called on threads that run queries and changes: they never
-/// serve connections, and the workers that a query starts inherit it.
+/// Lets the threads of connections go first, from now on: the system takes such steps back from nobody. To be
+/// called on engine threads that compute beside many others; the workers that a query starts inherit it.
 pub(crate) fn stand_back() {
     if STANDS_BACK.replace(true) {
         return;
     }
+    be_named();
     // On Linux this is of the calling thread. Where it is refused, nothing is lost but that.
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::thread::set_name(c"engine") {
-        tracing::debug!(%error, "an engine thread keeps the name of its runtime");
-    }
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, STEPS_BACK) {
         tracing::debug!(%error, "an engine thread does not stand back");
+    }
+}
+
+/// Names an engine thread, which is called after its runtime otherwise.
+pub(crate) fn be_named() {
+    thread_local! {
+        static IS_NAMED: Cell<bool> = const { Cell::new(false) };
+    }
+    if IS_NAMED.replace(true) {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::set_name(c"engine") {
+        tracing::debug!(%error, "an engine thread keeps the name of its runtime");
     }
 }

@@ -198,7 +198,7 @@ fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::R
     };
     // The thread is not waited for: the pipe says all there is to say.
     drop(tokio::task::spawn_blocking(move || {
-        runtime::stand_back();
+        runtime::be_named();
         task.run();
     }));
     reader

@@ -4,6 +4,7 @@ use super::{Board, Entry, Inner, State};
 use crate::request::access::Client;
 use crate::run::admission::LOOK;
 use crate::run::give_back;
+use crate::runtime;
 use somersault::stop::{Pace, Wait};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, PoisonError};
@@ -123,6 +124,8 @@ impl Share {
             if left.is_zero() {
                 break;
             }
+            // There are more that would compute than processors: whoever serves connections goes first.
+            runtime::stand_back();
             let watches = *inner.watcher.get_or_insert(self.number) == self.number;
             let until = if watches {
                 inner.until_overdue(&self.board)
