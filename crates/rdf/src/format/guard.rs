@@ -19,6 +19,11 @@ use std::rc::Rc;
 pub(super) trait Scan {
     /// Takes the next bytes. Once it has objected it is not called again.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Objection>;
+
+    /// The input is over; says what is missing, where the library does not.
+    fn end(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Why a scanner refuses an input, and after how many bytes of the piece it was fed.
@@ -77,7 +82,14 @@ impl<R: Read, S: Scan> Read for Guarded<R, S> {
         let mut places = self.places.borrow_mut();
         let start = places.total;
         places.push(bytes);
-        if let Err(Objection { offset, message }) = self.scan.feed(bytes) {
+        let is_end = length == 0 && !buffer.is_empty();
+        let looked = if is_end {
+            let missing = |message| Objection { offset: 0, message };
+            self.scan.end().map_err(missing)
+        } else {
+            self.scan.feed(bytes)
+        };
+        if let Err(Objection { offset, message }) = looked {
             let place = places.place(start + offset as u64);
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -407,3 +407,25 @@ fn a_line_is_not_longer_than_it_may_be() {
     assert_eq!(error, "line 2, column 1: the line is longer than 64 MiB");
     assert_eq!(quads, 1);
 }
+
+#[test]
+fn a_part_of_a_document_is_not_taken_for_a_whole_one() {
+    let xml = rdf_xml(
+        "<!DOCTYPE rdf:RDF [<!ENTITY e \"x\">]>",
+        "<!-- a --><a:T rdf:ID='i'><a:p>one &amp; &lt;two&gt;</a:p><a:q rdf:parseType='Collection'>\
+         <rdf:Description rdf:about='&e;'/></a:q></a:T>",
+    );
+    let json = r#"{"@id": "http://a.example/s", "http://a.example/p": [{"@value": "x"}, 1]}"#;
+    for (format, text) in [(Format::RdfXml, &*xml), (Format::JsonLd, json)] {
+        let text = text.trim_end();
+        assert!(!read(format, text).unwrap().is_empty());
+        for length in 0..text.len() {
+            let is_refused = read(format, &text[..length]).is_err();
+            assert!(is_refused, "{format:?}: {:?}", &text[..length]);
+        }
+    }
+    let twice = xml.clone() + &xml[xml.find("<rdf:RDF").unwrap()..];
+    assert!(read(Format::RdfXml, &twice).is_err());
+    let error = read(Format::RdfXml, xml.strip_suffix("</rdf:RDF>").unwrap()).unwrap_err();
+    assert!(error.to_string().contains("within an element"), "{error}");
+}

@@ -14,6 +14,9 @@
 //!   comments and character data in that text included, or a whole XML literal. A literal begins with a
 //!   tag whose `parseType` is neither `Resource` nor `Collection` (RDF/XML section 7.2.20).
 //!
+//! And a document has one outermost element, and ends after it (XML 1.0 section 2.1), which the library does not
+//! look at: half a file would be taken for a whole one.
+//!
 //! The tokens end where the library's XML reader (quick-xml) ends them, also in malformed input,
 //! so the two cannot be made to disagree about what is markup.
 
@@ -47,6 +50,8 @@ pub(super) struct XmlScan {
     /// Bytes since the `!` of a comment.
     length: usize,
     depth: u32,
+    /// Outermost elements that have begun.
+    roots: u64,
     read_bytes: u64,
     expanded_bytes: u64,
     doctype: Vec<u8>,
@@ -147,6 +152,17 @@ impl Scan for XmlScan {
             });
         }
         Ok(())
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match (self.state, self.depth) {
+            (State::Text, 0) if self.roots == 1 => Ok(()),
+            (State::Text, 0) if self.roots > 1 => Err("more than one outermost element".to_owned()),
+            (State::Text, 0) => Err("there is no element in the document".to_owned()),
+            (State::Text, 1) => Err("the document ends within an element".to_owned()),
+            (State::Text, depth) => Err(format!("the document ends within {depth} elements")),
+            _ => Err("the document ends within a tag, comment or other markup".to_owned()),
+        }
     }
 }
 
@@ -280,6 +296,9 @@ impl XmlScan {
     }
 
     fn close_tag(&mut self, is_end: bool) -> Result<(), String> {
+        if !is_end && self.depth == 0 {
+            self.roots += 1;
+        }
         if is_end {
             self.depth = self.depth.saturating_sub(1);
         } else if self.previous != b'/' {
