@@ -322,8 +322,11 @@ fn no_operator_outlives_its_query() {
             answer.text()
         );
         assert!(begun.elapsed() < Duration::from_secs(10), "{text}");
-        let used = served.database.pool().used_bytes();
-        assert_eq!(used, 0, "{text}");
+        // The answer does not wait for a query that gives back what it holds.
+        while served.database.pool().used_bytes() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{text}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
     served.still_answers();
 }
