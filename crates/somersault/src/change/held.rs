@@ -33,10 +33,10 @@ pub(super) struct Held {
     /// JSON tokens since the last statement, at most.
     tokens: u64,
     json: Json,
-    /// Statements of the document.
-    statements: u64,
-    /// The document has something that is held for longer.
+    /// The document has something that is held for longer than a statement.
     is_holding: bool,
+    /// Statements since then.
+    items: u64,
     /// What was read last, where something of [`HOLDING`] may have begun.
     last: Vec<u8>,
 }
@@ -58,16 +58,16 @@ impl Held {
             text: 0,
             tokens: 0,
             json: Json::Between,
-            statements: 0,
             is_holding: false,
+            items: 0,
             last: Vec::new(),
         }
     }
 
     /// Bytes that are held at most once so many more have been read, JSON's tokens in these not counted.
     pub(super) fn bytes_after(&self, bytes: usize) -> u64 {
-        let items = if self.is_holding { self.statements } else { 0 };
-        (self.text + bytes as u64) * TEXT_COPIES + self.tokens * TOKEN_BYTES + items * ITEM_BYTES
+        let text = (self.text + bytes as u64) * TEXT_COPIES;
+        text + self.tokens * TOKEN_BYTES + self.items * ITEM_BYTES
     }
 
     /// These were read.
@@ -93,7 +93,7 @@ impl Held {
     pub(super) fn statement(&mut self) {
         self.text = 0;
         self.tokens = 0;
-        self.statements += 1;
+        self.items += u64::from(self.is_holding);
     }
 
     fn look_for_holding(&mut self, bytes: &[u8]) {
@@ -142,7 +142,10 @@ mod tests {
         for piece in pieces {
             held.read(piece.as_bytes());
         }
-        held.statements = 1000;
+        // A thousand statements that take nothing of the text with them.
+        let (text, tokens) = (held.text, held.tokens);
+        (0..1000).for_each(|_| held.statement());
+        (held.text, held.tokens) = (text, tokens);
         held.bytes_after(0)
     }
 

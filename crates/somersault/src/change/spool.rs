@@ -4,7 +4,8 @@
 //! parsed first, into the chunks that the record will consist of; what is beyond
 //! [`MEMORY_BYTES`] goes to a temporary file, so memory does not grow with the document (but for
 //! the labels of its blank nodes). Chunks in memory and labels are on the request's budget, and so is what
-//! the parser holds ([`Held`]): a short body may be a long literal once it is decompressed. The chunks are applied one after the other and handed to the log as they are, those of the file mapped.
+//! the parser holds ([`Held`]): a short body may be a long literal once it is decompressed. The chunks are
+//! applied one after the other and handed to the log as they are, those of the file mapped.
 
 use super::charge::Charge;
 use super::draft::{Draft, Piece};
