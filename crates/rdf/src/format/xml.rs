@@ -296,9 +296,7 @@ impl XmlScan {
     }
 
     fn close_tag(&mut self, is_end: bool) -> Result<(), String> {
-        if !is_end && self.depth == 0 {
-            self.roots += 1;
-        }
+        self.roots += u64::from(!is_end && self.depth == 0);
         if is_end {
             self.depth = self.depth.saturating_sub(1);
         } else if self.previous != b'/' {

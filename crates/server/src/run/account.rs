@@ -58,15 +58,9 @@ impl Accounts {
     /// An account that holds so many bytes; waits for them, at most so long. Dropping the future ends the
     /// wait.
     pub async fn wait_for(&self, bytes: u64, patience: Duration) -> Option<Budget> {
-        let begun = Instant::now();
         let budget = Budget::new(&self.pool, u64::MAX);
-        while budget.take(bytes).is_err() {
-            if begun.elapsed() >= patience {
-                return None;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        Some(budget)
+        let taken = retried(|| budget.take(bytes), PAUSE, patience).await;
+        taken.ok().map(|()| budget)
     }
 }
 
@@ -86,14 +80,7 @@ impl BodyAccount {
 
     /// The same; waits a little for them.
     pub async fn wait_for(&self, bytes: u64) -> Result<(), Problem> {
-        let begun = Instant::now();
-        loop {
-            let taken = self.take(bytes);
-            if taken.is_ok() || begun.elapsed() >= BODY_PATIENCE {
-                return taken;
-            }
-            tokio::time::sleep(BODY_PAUSE).await;
-        }
+        retried(|| self.take(bytes), BODY_PAUSE, BODY_PATIENCE).await
     }
 
     /// So many bytes of the body have arrived: waits until more of it may be read.
@@ -105,6 +92,22 @@ impl BodyAccount {
     pub fn give_back(&self, bytes: u64) {
         self.of_bodies.give_back(bytes);
         self.of_all.give_back(bytes);
+    }
+}
+
+/// Takes memory, each time after a pause, until there is some or the patience is over.
+async fn retried<E>(
+    take: impl Fn() -> Result<(), E>,
+    pause: Duration,
+    patience: Duration,
+) -> Result<(), E> {
+    let begun = Instant::now();
+    loop {
+        let taken = take();
+        if taken.is_ok() || begun.elapsed() >= patience {
+            return taken;
+        }
+        tokio::time::sleep(pause).await;
     }
 }
 

@@ -46,12 +46,12 @@ pub(crate) fn begin(server: &Arc<ServerState>) {
 }
 
 fn keep_small(server: &Weak<ServerState>) {
-    let held = Held::open();
+    let resident = Resident::open();
     let mut given_back = Instant::now();
     while let Some(server) = server.upgrade() {
         let (pause, is_pressed) = server.engine().map_or((SELDOM, false), |engine| {
             let pool = engine.pool();
-            let held_bytes = held.as_ref().and_then(Held::bytes);
+            let held_bytes = resident.as_ref().and_then(Resident::bytes);
             // Where nobody can say, as if it were too much.
             let is_pressed = held_bytes.is_none_or(|held_bytes| held_bytes > pool.limit_bytes());
             (pause(pool), is_pressed)
@@ -78,11 +78,11 @@ fn pause(pool: &Pool) -> Duration {
 }
 
 /// What the process holds of memory that is no file's, as Linux tells it.
-struct Held(File);
+struct Resident(File);
 
-impl Held {
-    fn open() -> Option<Held> {
-        File::open("/proc/self/statm").ok().map(Held)
+impl Resident {
+    fn open() -> Option<Resident> {
+        File::open("/proc/self/statm").ok().map(Resident)
     }
 
     fn bytes(&self) -> Option<u64> {
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn what_the_process_holds_is_seen_to_grow() {
-        let held = Held::open().unwrap();
-        let before = held.bytes().unwrap();
+        let resident = Resident::open().unwrap();
+        let before = resident.bytes().unwrap();
         let more = vec![1_u8; 64 << 20];
-        assert!(held.bytes().unwrap() >= before + (32 << 20));
+        assert!(resident.bytes().unwrap() >= before + (32 << 20));
         drop(more);
     }
 }

@@ -490,21 +490,19 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_mins(1);
 
     fn pipe() -> (Writer, Reader) {
+        pipe_for(TIMEOUT)
+    }
+
+    fn pipe_for(timeout: Duration) -> (Writer, Reader) {
         let pool = somersault::budget::Pool::new(1 << 30);
-        super::pipe(
-            crate::run::admission::alone(),
-            Budget::new(&pool, u64::MAX),
-            0,
-            TIMEOUT,
-        )
+        let account = Budget::new(&pool, u64::MAX);
+        super::pipe(crate::run::admission::alone(), account, 0, timeout)
     }
 
     #[tokio::test]
     async fn a_reader_does_not_wait_for_a_query_that_says_nothing_after_its_time() {
-        let pool = somersault::budget::Pool::new(1 << 30);
-        let account = Budget::new(&pool, u64::MAX);
         let timeout = Duration::from_millis(20);
-        let (writer, reader) = super::pipe(crate::run::admission::alone(), account, 0, timeout);
+        let (writer, reader) = pipe_for(timeout);
         let Early::Failed(error) = reader.early().await else {
             panic!("there was nothing")
         };
@@ -519,10 +517,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_complete_answer_is_not_late_however_long_its_query_gives_back() {
-        let pool = somersault::budget::Pool::new(1 << 30);
-        let account = Budget::new(&pool, u64::MAX);
         let timeout = Duration::from_millis(20);
-        let (writer, reader) = super::pipe(crate::run::admission::alone(), account, 0, timeout);
+        let (writer, reader) = pipe_for(timeout);
         writer.hand_over(&mut b"all".to_vec()).unwrap();
         assert!(matches!(reader.early().await, Early::Flowing));
         assert!(matches!(reader.next().await, Part::Data(_)));

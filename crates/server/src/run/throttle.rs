@@ -47,11 +47,13 @@ impl Throttle {
         let earliest = now.saturating_sub(BURST).as_nanos() as u64;
         let cost_ns =
             (u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second)) as u64;
-        let add = |passed_ns: u64| Some(passed_ns.max(earliest).saturating_add(cost_ns));
-        let before = self
-            .passed_ns
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        let passed_ns = before.ok().and_then(add).unwrap_or(earliest);
+        let add = |passed_ns: u64| passed_ns.max(earliest).saturating_add(cost_ns);
+        let (Ok(before) | Err(before)) =
+            self.passed_ns
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |passed_ns| {
+                    Some(add(passed_ns))
+                });
+        let passed_ns = add(before);
         let wait = Duration::from_nanos(passed_ns).saturating_sub(now);
         if wait >= WAIT_MIN {
             tokio::time::sleep(wait).await;
