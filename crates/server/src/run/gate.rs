@@ -5,7 +5,8 @@
 //!
 //! A change whose document still arrives holds a thread at the pace of its client. Where all places are
 //! taken, the one whose client has sent nothing for longest is ended, if that is longer than
-//! [`IDLE_MIN`]: so clients that stall hold up others by a second at most.
+//! [`IDLE_MIN`]: so clients that stall hold up others by a second at most. Where more wait than there are
+//! places, the time is shorter by as many times, because those in front may stall as well.
 //!
 //! | who | touches | when |
 //! |---|---|---|
@@ -25,6 +26,8 @@ pub(crate) use super::admission::Turned;
 
 /// A client that sent nothing for so long may lose its change to others.
 pub(crate) const IDLE_MIN: Duration = Duration::from_secs(1);
+/// The same where very many wait: more than a packet that was lost costs on most ways.
+const IDLE_LEAST: Duration = Duration::from_millis(250);
 /// How often one that waits looks for a place whose client stalls.
 const LOOK: Duration = Duration::from_millis(100);
 /// [`Place::idle_since_ns`] of a change that does not wait for its client.
@@ -38,6 +41,7 @@ pub(crate) struct Gate {
     base: Instant,
     waiting: AtomicUsize,
     waiting_max: usize,
+    running_max: usize,
 }
 
 /// A change's right to run, given back when its last owner drops it.
@@ -60,6 +64,7 @@ impl Gate {
             base: Instant::now(),
             waiting: AtomicUsize::new(0),
             waiting_max,
+            running_max,
         }
     }
 
@@ -114,7 +119,7 @@ impl Gate {
             .base
             .elapsed()
             .checked_sub(since)
-            .is_some_and(|idle| idle >= IDLE_MIN)
+            .is_some_and(|idle| idle >= idle_min(self.waiting(), self.running_max))
         {
             place.is_over.store(true, Ordering::Relaxed);
         }
@@ -131,6 +136,12 @@ impl Gate {
     fn places(&self) -> MutexGuard<'_, Vec<Weak<Place>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long a client may send nothing while so many wait for so many places.
+fn idle_min(waiting: usize, places: usize) -> Duration {
+    let rounds = u32::try_from(waiting.div_ceil(places.max(1))).unwrap_or(u32::MAX);
+    (IDLE_MIN / rounds.max(1)).max(IDLE_LEAST)
 }
 
 impl Place {
@@ -189,6 +200,13 @@ impl Wake for Unpark {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_who_stall_have_less_time_where_many_wait() {
+        assert_eq!([idle_min(1, 16), idle_min(16, 16)], [IDLE_MIN; 2]);
+        assert_eq!(idle_min(17, 16), IDLE_MIN / 2);
+        assert_eq!([idle_min(1000, 16), idle_min(1000, 0)], [IDLE_LEAST; 2]);
+    }
 
     #[tokio::test]
     async fn some_run_some_wait_the_rest_is_turned_away() {
