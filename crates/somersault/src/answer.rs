@@ -229,9 +229,12 @@ fn write_edges(
     Ok(())
 }
 
-/// What a sink's failure is to a query.
+/// What a sink's failure is to a query. Writers say `InvalidInput` of what their format cannot carry.
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub(crate) fn output(error: io::Error) -> QueryError {
+    if error.kind() == io::ErrorKind::InvalidInput {
+        return QueryError::new(Kind::Format, error);
+    }
     let is_broken = error.kind() == io::ErrorKind::BrokenPipe;
     let what = if is_broken {
         QueryError::BROKEN_PIPE.to_owned()

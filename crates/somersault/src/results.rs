@@ -2,7 +2,7 @@
 //!
 //! The engine pushes batches into a [`Sink`], so memory does not grow with the result and a slow
 //! reader slows the walk down (back-pressure) instead of filling a buffer. [`ResultWriter`] is the
-//! sink that writes the W3C formats: JSON, CSV and TSV by itself, XML through `sparesults`. An answer is
+//! sink that writes the W3C formats. An answer is
 //! complete or an error: a writer that is dropped without [`Sink::finish`] leaves a body that no parser
 //! takes for whole where the format allows that (JSON, XML); CSV and TSV cannot show it, so the edge must
 //! break the connection.
@@ -10,10 +10,11 @@
 mod escape;
 mod text;
 mod whole;
+mod xml;
 
-use oxrdf::{TermRef, Variable};
+use oxrdf::TermRef;
 use rdf::TermBuffer;
-use sparesults::{QueryResultsFormat, QueryResultsSerializer, WriterSolutionsSerializer};
+use sparesults::QueryResultsFormat;
 use std::io::{self, Write};
 pub(crate) use text::{TextFormat, TextWriter};
 
@@ -112,13 +113,12 @@ impl ResultFormat {
         })
     }
 
-    /// The format, where we write it ourselves.
-    const fn text(self) -> Option<TextFormat> {
+    const fn text(self) -> TextFormat {
         match self {
-            ResultFormat::Json => Some(TextFormat::Json),
-            ResultFormat::Csv => Some(TextFormat::Csv),
-            ResultFormat::Tsv => Some(TextFormat::Tsv),
-            ResultFormat::Xml => None,
+            ResultFormat::Json => TextFormat::Json,
+            ResultFormat::Xml => TextFormat::Xml,
+            ResultFormat::Csv => TextFormat::Csv,
+            ResultFormat::Tsv => TextFormat::Tsv,
         }
     }
 
@@ -159,7 +159,6 @@ impl<O: Output> Output for &mut O {
 pub struct ResultWriter<W: Output> {
     format: ResultFormat,
     state: State<W>,
-    variables: Vec<Variable>,
     /// Bytes on their way to the output.
     text: Vec<u8>,
 }
@@ -167,7 +166,6 @@ pub struct ResultWriter<W: Output> {
 enum State<W: Output> {
     Waiting(W),
     Text(W, TextWriter),
-    Xml(Box<WriterSolutionsSerializer<W>>),
     Done(W),
     Broken,
 }
@@ -178,7 +176,6 @@ impl<W: Output> ResultWriter<W> {
         ResultWriter {
             format,
             state: State::Waiting(output),
-            variables: Vec::new(),
             text: Vec::new(),
         }
     }
@@ -187,7 +184,7 @@ impl<W: Output> ResultWriter<W> {
     pub fn into_output(self) -> Option<W> {
         match self.state {
             State::Done(output) | State::Waiting(output) => Some(output),
-            State::Text(..) | State::Xml(_) | State::Broken => None,
+            State::Text(..) | State::Broken => None,
         }
     }
 
@@ -206,16 +203,9 @@ impl<W: Output> Sink for ResultWriter<W> {
         let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        self.state = if let Some(format) = self.format.text() {
-            let writer = TextWriter::new(format, variables, &mut self.text);
-            output.hand_over(&mut self.text)?;
-            State::Text(output, writer)
-        } else {
-            self.variables = variables.iter().map(Variable::new_unchecked).collect();
-            let serializer = QueryResultsSerializer::from_format(self.format.library())
-                .serialize_solutions_to_writer(output, self.variables.clone())?;
-            State::Xml(Box::new(serializer))
-        };
+        let writer = TextWriter::new(self.format.text(), variables, &mut self.text)?;
+        output.hand_over(&mut self.text)?;
+        self.state = State::Text(output, writer);
         Ok(())
     }
 
@@ -232,28 +222,16 @@ impl<W: Output> Sink for ResultWriter<W> {
                 writer.rows(rows, &mut self.text)?;
                 output.hand_over(&mut self.text)
             }
-            State::Xml(serializer) => {
-                for row in 0..rows.len {
-                    let cells = self.variables.iter().zip(rows.row(row));
-                    let bound = cells.filter_map(|(variable, term)| Some((variable, term?)));
-                    serializer.serialize(bound)?;
-                }
-                Ok(())
-            }
             _ => Err(Self::out_of_order()),
         }
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let mut output = match self.take() {
-            State::Text(mut output, writer) => {
-                writer.finish(&mut self.text);
-                output.hand_over(&mut self.text)?;
-                output
-            }
-            State::Xml(serializer) => serializer.finish()?,
-            _ => return Err(Self::out_of_order()),
+        let State::Text(mut output, writer) = self.take() else {
+            return Err(Self::out_of_order());
         };
+        writer.finish(&mut self.text);
+        output.hand_over(&mut self.text)?;
         output.flush()?;
         self.state = State::Done(output);
         Ok(())
@@ -263,13 +241,8 @@ impl<W: Output> Sink for ResultWriter<W> {
         let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        if let Some(format) = self.format.text() {
-            text::boolean(format, value, &mut self.text);
-            output.hand_over(&mut self.text)?;
-        } else {
-            output = QueryResultsSerializer::from_format(self.format.library())
-                .serialize_boolean_to_writer(output, value)?;
-        }
+        text::boolean(self.format.text(), value, &mut self.text);
+        output.hand_over(&mut self.text)?;
         output.flush()?;
         self.state = State::Done(output);
         Ok(())

@@ -15,10 +15,13 @@ mod turtle;
 mod write;
 mod xml;
 mod xml_literal;
+mod xml_text;
+mod xml_write;
 
 pub use read::{ReadError, read_quads};
 pub use turtle::parts::{TurtlePart, split_turtle};
 pub use write::{Writer, writer, writer_with_prefixes};
+pub use xml_text::write_xml_text;
 
 use std::fmt;
 

@@ -1,11 +1,12 @@
-//! Writing any of the formats, through the Oxigraph serialisers.
+//! Writing any of the formats: RDF/XML by ourselves, the others through the Oxigraph serialisers.
 //!
 //! Streaming: nothing is kept but the current subject's abbreviations (Turtle, TriG) or graph
-//! (JSON-LD). A format that cannot carry a quad (a named graph in Turtle, a triple term in JSON-LD)
-//! makes [`Writer::quad`] fail with `InvalidInput`; ask [`Format::has_graphs`] and
-//! [`Format::has_triple_terms`] first.
+//! (JSON-LD). A format that cannot carry a quad (a named graph in Turtle, a triple term in JSON-LD, a
+//! predicate without an XML name in RDF/XML) makes [`Writer::quad`] fail with `InvalidInput`; ask
+//! [`Format::has_graphs`] and [`Format::has_triple_terms`] first.
 
 use super::Format;
+use super::xml_write::XmlWriter;
 use oxrdf::{QuadRef, TermRef};
 use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfSerializer, WriterQuadSerializer};
 use std::io::{self, Write};
@@ -13,7 +14,12 @@ use std::io::{self, Write};
 /// Writes quads in one format; [`Writer::finish`] must be called at the end.
 pub struct Writer<W: Write> {
     format: Format,
-    inner: WriterQuadSerializer<W>,
+    inner: Inner<W>,
+}
+
+enum Inner<W: Write> {
+    Xml(XmlWriter<W>),
+    Library(WriterQuadSerializer<W>),
 }
 
 /// A writer of `format` to `output`, which should be buffered.
@@ -28,6 +34,12 @@ pub fn writer_with_prefixes<W: Write>(
     output: W,
     prefixes: &[(&str, &str)],
 ) -> Writer<W> {
+    if format == Format::RdfXml {
+        return Writer {
+            format,
+            inner: Inner::Xml(XmlWriter::new(output, prefixes)),
+        };
+    }
     let mut serializer = RdfSerializer::from_format(library_format(format));
     for &(prefix, iri) in prefixes {
         if let Ok(extended) = serializer.clone().with_prefix(prefix, iri) {
@@ -36,7 +48,7 @@ pub fn writer_with_prefixes<W: Write>(
     }
     Writer {
         format,
-        inner: serializer.for_writer(output),
+        inner: Inner::Library(serializer.for_writer(output)),
     }
 }
 
@@ -47,12 +59,22 @@ impl<W: Write> Writer<W> {
             let message = format!("{} cannot carry triple terms", self.format);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        self.inner.serialize_quad(quad)
+        match &mut self.inner {
+            Inner::Library(serializer) => serializer.serialize_quad(quad),
+            Inner::Xml(writer) if quad.graph_name.is_default_graph() => writer.triple(quad.into()),
+            Inner::Xml(_) => {
+                let message = format!("{} cannot carry named graphs", self.format);
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+            }
+        }
     }
 
     /// Writes what is still open and gives the output back, unflushed.
     pub fn finish(self) -> io::Result<W> {
-        self.inner.finish()
+        match self.inner {
+            Inner::Library(serializer) => serializer.finish(),
+            Inner::Xml(writer) => writer.finish(),
+        }
     }
 }
 
