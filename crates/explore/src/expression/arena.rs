@@ -96,6 +96,8 @@ pub(crate) enum Made<'b> {
     Blank,
     /// A tagged string of what was written.
     Language(Language<'b>),
+    /// An integer or a decimal that no scalar holds, in its canonical form, of this datatype.
+    Large(&'static str),
 }
 
 impl<'b> Made<'b> {
@@ -106,6 +108,7 @@ impl<'b> Made<'b> {
             Made::Iri => Value::Iri(text),
             Made::Blank => Value::Blank(text),
             Made::Language(language) => Value::Language(text, language),
+            Made::Large(datatype) => Value::Large(text, datatype),
         }
     }
 

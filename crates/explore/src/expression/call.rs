@@ -8,12 +8,13 @@
 use super::arena::{Ink, Made, too_long, write_column, write_column_and};
 use super::batch::Batch;
 use super::computation::{Computation, Operand, evaluate_all};
+use super::large::Computed;
 use super::scalar::Scalar;
 use super::value::{Language, Value};
 use super::{arithmetic, cast, dates, hash, make, text};
 use crate::error::WalkError;
 use crate::limits::STRING_BYTES_MAX;
-use query::expression::Function;
+use query::expression::{Arithmetic, Function};
 
 /// The values of a function that gives something else than a boolean.
 pub(crate) fn call<'b>(
@@ -55,9 +56,9 @@ pub(crate) fn call<'b>(
         F::EncodeForUri => write_unary(first, batch, at, text::encoded_bytes, text::encode_for_uri),
         F::StrBefore => binary(first, &rest[0], batch, at, text::before),
         F::StrAfter => binary(first, &rest[0], batch, at, text::after),
-        F::Abs | F::Round | F::Ceil | F::Floor => scalars(first, batch, at, |scalar| {
-            arithmetic::round(function, scalar)
-        }),
+        F::Abs | F::Round | F::Ceil | F::Floor => {
+            numbers(first, batch, at, |value| arithmetic::round(function, value))
+        }
         F::Year | F::Month | F::Day | F::Hours | F::Minutes | F::Seconds => {
             scalars(first, batch, at, |scalar| {
                 dates::date_part(function, scalar)
@@ -74,7 +75,7 @@ pub(crate) fn call<'b>(
         F::Subject | F::Predicate | F::Object => {
             unary(first, batch, at, |value| make::part(function, value))
         }
-        F::Cast(to) => write_unary(first, batch, at, form_bytes, |value, into| {
+        F::Cast(to) => write_unary(first, batch, at, cast::bytes, |value, into| {
             cast::cast(to, value, into)
         }),
         _ => unreachable!("functions that give a boolean are compiled to conditions"),
@@ -97,6 +98,65 @@ fn unary<'b>(
             Operand::Many(values)
         }
     })
+}
+
+/// Nanoseconds that a byte of a large number costs, about.
+const LARGE_NS: u64 = 16;
+
+/// A computed number as a value of the batch: one without bound draws its text on the budget.
+pub(super) fn keep<'b>(computed: Computed, batch: &Batch<'b>) -> Result<Value<'b>, WalkError> {
+    Ok(match computed {
+        Computed::Scalar(scalar) => Value::computed(scalar),
+        Computed::Large(form, datatype) => {
+            batch.spend(LARGE_NS * form.len() as u64)?;
+            Value::Large(batch.keep_text(form)?, datatype)
+        }
+    })
+}
+
+/// Applies a function that computes a number from each value.
+pub(super) fn numbers<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+    function: impl Fn(&Value<'b>) -> Option<Computed>,
+) -> Result<Operand<'b>, WalkError> {
+    let apply = |value: Option<&Value<'b>>| {
+        let computed = value.and_then(&function);
+        computed.map(|computed| keep(computed, batch)).transpose()
+    };
+    Ok(match operand.evaluate(batch, at)? {
+        Operand::One(value) => Operand::One(apply(value.as_ref())?),
+        Operand::Many(mut values) => {
+            for value in &mut values {
+                *value = apply(value.as_ref())?;
+            }
+            Operand::Many(values)
+        }
+    })
+}
+
+/// Applies a binary operator to each pair of values; an error in one is an error.
+pub(super) fn combine<'b>(
+    operator: Arithmetic,
+    left: &Computation,
+    right: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let (left, right) = (left.evaluate(batch, at)?, right.evaluate(batch, at)?);
+    let apply = |left: Option<&Value<'b>>, right: Option<&Value<'b>>| {
+        let (Some(left), Some(right)) = (left, right) else {
+            return Ok(None);
+        };
+        let computed = arithmetic::combine(operator, left, right);
+        computed.map(|computed| keep(computed, batch)).transpose()
+    };
+    if let (Operand::One(left), Operand::One(right)) = (&left, &right) {
+        return Ok(Operand::One(apply(left.as_ref(), right.as_ref())?));
+    }
+    let column = (0..at.len()).map(|row| apply(left.get(row), right.get(row)));
+    Ok(Operand::Many(column.collect::<Result<_, WalkError>>()?))
 }
 
 /// Applies a function of scalars.

@@ -6,53 +6,125 @@
 //! The result is a computed value, so it is written in its canonical form. What F&O does not allow is
 //! an error: a dateTime is no number, an IRI only a string.
 //!
-//! Integers are 64 bits and decimals 18 digits behind the point, as everywhere here: a double beyond
-//! them cannot be cast to them.
+//! A floating number is cast to the decimal, or the integer, that it is: the nearest one that there is
+//! (section 19.1.2.3), because there are decimals of any length here.
 
 use super::arena::Made;
+use super::compare::{double, float};
+use super::fixed::Fixed;
+use super::large::{Computed, DIGITS_MAX, Large};
 use super::scalar::{Scalar, floating};
 use super::value::Value;
-use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Duration, Integer, Time, YearMonthDuration,
-};
+use oxsdatatypes::{Boolean, Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
 use query::expression::Cast;
 use std::str::FromStr;
 
-/// The value cast; `None` is an error. A string is written `into`.
-pub(crate) fn cast<'b>(to: Cast, value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
-    if to == Cast::String {
-        return match value {
-            Value::Iri(iri) => Some(Made::Value(Value::Text(iri))),
-            Value::Scalar(scalar, _) => {
-                scalar.write_as_string(into)?;
-                Some(Made::Text)
-            }
-            other => Some(Made::Value(Value::Text(other.borrowed_form()?))),
-        };
+/// Bytes that a cast writes at most: digits of a floating number, or the form of a date.
+const FORM_BYTES_MAX: usize = 1100;
+
+/// Bytes that the cast of a value writes at most.
+pub(crate) fn bytes(value: &Value<'_>) -> usize {
+    match value {
+        // Sign, zero and point beside the digits.
+        Value::Text(text) => FORM_BYTES_MAX.max(text.len().min(DIGITS_MAX) + 3),
+        Value::Large(form, _) => form.len() + 3,
+        _ => FORM_BYTES_MAX,
     }
-    let scalar = match value {
-        Value::Text(text) => parse(to, text)?,
-        Value::Scalar(scalar, _) => match to {
-            Cast::Boolean | Cast::Integer | Cast::Decimal | Cast::Float | Cast::Double => {
-                number(to, *scalar)?
+}
+
+/// The value cast; `None` is an error. A string, and a number without bound, is written `into`.
+pub(crate) fn cast<'b>(to: Cast, value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
+    match to {
+        Cast::String => string(value, into),
+        Cast::Integer | Cast::Decimal => match exact(to, value)? {
+            Computed::Scalar(scalar) => Some(Made::Value(Value::computed(scalar))),
+            Computed::Large(form, datatype) => {
+                into.push_str(&form);
+                Some(Made::Large(datatype))
             }
-            Cast::DateTime | Cast::Date | Cast::Time => moment(to, *scalar)?,
-            _ => duration(to, *scalar)?,
         },
-        _ => return None,
+        _ => Some(Made::Value(Value::computed(scalar(to, value)?))),
+    }
+}
+
+fn string<'b>(value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
+    match value {
+        Value::Iri(iri) => Some(Made::Value(Value::Text(iri))),
+        Value::Scalar(scalar, _) => {
+            scalar.write_as_string(into)?;
+            Some(Made::Text)
+        }
+        Value::Large(..) => {
+            let canonical = Large::of(value)?.finish()?;
+            canonical.value().write_form(into)?;
+            Some(Made::Text)
+        }
+        other => Some(Made::Value(Value::Text(other.borrowed_form()?))),
+    }
+}
+
+/// To an integer or a decimal.
+fn exact(to: Cast, value: &Value<'_>) -> Option<Computed> {
+    let large = match value {
+        Value::Text(text) => {
+            let text = trimmed(text);
+            if let Some(scalar) = parse(to, text) {
+                return Some(Computed::Scalar(scalar));
+            }
+            let is_integer = to == Cast::Integer;
+            if is_integer && text.contains('.') {
+                return None;
+            }
+            Large::parse(text)?
+        }
+        Value::Scalar(scalar, _) => match number(to, *scalar) {
+            Some(scalar) => return Some(Computed::Scalar(scalar)),
+            None => match *scalar {
+                Scalar::Float(value) => Large::of_double(value.into())?,
+                Scalar::Double(value) => Large::of_double(value.into())?,
+                _ => Large::of(value)?,
+            },
+        },
+        value => Large::of(value)?,
     };
-    Some(Made::Value(Value::computed(scalar)))
+    match to {
+        Cast::Integer => large.truncated(),
+        _ => large.into_decimal(),
+    }
+    .finish()
+}
+
+/// To anything else.
+fn scalar(to: Cast, value: &Value<'_>) -> Option<Scalar> {
+    match value {
+        Value::Text(text) => parse(to, trimmed(text)),
+        Value::Scalar(scalar, _) => match to {
+            Cast::Boolean | Cast::Float | Cast::Double => number(to, *scalar),
+            Cast::DateTime | Cast::Date | Cast::Time => moment(to, *scalar),
+            _ => duration(to, *scalar),
+        },
+        Value::Large(..) => Some(match to {
+            Cast::Boolean => Scalar::Boolean(true),
+            Cast::Float => Scalar::Float(Large::of(value)?.to_float()?.into()),
+            Cast::Double => Scalar::Double(Large::of(value)?.to_double()?.into()),
+            _ => return None,
+        }),
+        _ => None,
+    }
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(['\t', '\n', '\r', ' '])
 }
 
 fn parse(to: Cast, text: &str) -> Option<Scalar> {
     fn of<T: FromStr>(text: &str) -> Option<T> {
         text.parse().ok()
     }
-    let text = text.trim_matches(['\t', '\n', '\r', ' ']);
     Some(match to {
         Cast::Boolean => Scalar::Boolean(of::<Boolean>(text)?.into()),
-        Cast::Integer => Scalar::Integer(of::<Integer>(text)?),
-        Cast::Decimal => Scalar::Decimal(of::<Decimal>(text)?),
+        Cast::Integer => Scalar::Integer(of::<i64>(text)?),
+        Cast::Decimal => Scalar::Decimal(Fixed::parse(text)?),
         Cast::Float => Scalar::Float(floating(text)?),
         Cast::Double => Scalar::Double(floating(text)?),
         Cast::DateTime => Scalar::DateTime(of::<DateTime>(text)?),
@@ -65,51 +137,54 @@ fn parse(to: Cast, text: &str) -> Option<Scalar> {
     })
 }
 
-/// Between booleans and numbers.
+/// Between booleans and numbers; `None` also where the result is no scalar.
 fn number(to: Cast, from: Scalar) -> Option<Scalar> {
     use Scalar as S;
+    let one_or_zero = |value: bool| Scalar::Integer(i64::from(value));
+    let from = match from {
+        S::Boolean(value) => one_or_zero(value),
+        number => number,
+    };
     Some(match to {
         Cast::Boolean => S::Boolean(match from {
-            S::Boolean(value) => value,
-            S::Integer(value) => Boolean::from(value).into(),
-            S::Decimal(value) => Boolean::from(value).into(),
+            S::Integer(value) => value != 0,
+            S::Decimal(value) => !value.is_zero(),
             S::Float(value) => Boolean::from(value).into(),
             S::Double(value) => Boolean::from(value).into(),
             _ => return None,
         }),
         Cast::Integer => S::Integer(match from {
-            S::Boolean(value) => value.into(),
             S::Integer(value) => value,
-            S::Decimal(value) => value.try_into().ok()?,
-            S::Float(value) => value.try_into().ok()?,
-            S::Double(value) => value.try_into().ok()?,
+            S::Decimal(value) => i64::try_from(value.truncated()).ok()?,
+            S::Float(value) => truncated(f32::from(value).into())?,
+            S::Double(value) => truncated(value.into())?,
             _ => return None,
         }),
         Cast::Decimal => S::Decimal(match from {
-            S::Boolean(value) => value.into(),
             S::Integer(value) => value.into(),
             S::Decimal(value) => value,
-            S::Float(value) => value.try_into().ok()?,
-            S::Double(value) => value.try_into().ok()?,
+            S::Float(value) => whole(f32::from(value).into())?.into(),
+            S::Double(value) => whole(value.into())?.into(),
             _ => return None,
         }),
         Cast::Float => S::Float(match from {
-            S::Boolean(value) => Boolean::from(value).into(),
-            S::Integer(value) => value.into(),
-            S::Decimal(value) => value.into(),
-            S::Float(value) => value,
             S::Double(value) => value.into(),
-            _ => return None,
+            S::Float(value) => value,
+            exact => float(exact)?,
         }),
-        _ => S::Double(match from {
-            S::Boolean(value) => Boolean::from(value).into(),
-            S::Integer(value) => value.into(),
-            S::Decimal(value) => value.into(),
-            S::Float(value) => value.into(),
-            S::Double(value) => value,
-            _ => return None,
-        }),
+        _ => S::Double(double(from)?),
     })
+}
+
+/// The same of a number that is an integer.
+fn whole(value: f64) -> Option<i64> {
+    truncated(value).filter(|_| value.fract().abs() <= 0.0)
+}
+
+/// The integer part of a number that 53 bits hold; `None` of others.
+fn truncated(value: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (value.abs() <= EXACT).then_some(value as i64)
 }
 
 /// Between dateTimes and their parts.

@@ -6,17 +6,19 @@
 //! Two extensions that only replace errors (section 17.3.1): strings of one language are ordered,
 //! and a term is `<=` and `>=` itself.
 
+use super::fixed::Fixed;
+use super::large::Large;
 use super::scalar::Scalar;
 use super::value::Value;
 use oxrdf::{Term, Triple};
-use oxsdatatypes::{Decimal, Double, Float, Integer};
+use oxsdatatypes::{Double, Float};
 use query::expression::Comparison;
 use std::cmp::Ordering;
 
 /// Two numbers of one type.
 pub(crate) enum Numbers {
-    Integer(Integer, Integer),
-    Decimal(Decimal, Decimal),
+    Integer(i64, i64),
+    Decimal(Fixed, Fixed),
     Float(Float, Float),
     Double(Double, Double),
 }
@@ -40,28 +42,30 @@ impl Numbers {
 
     fn order(&self) -> Option<Ordering> {
         match self {
-            Numbers::Integer(left, right) => left.partial_cmp(right),
-            Numbers::Decimal(left, right) => left.partial_cmp(right),
+            Numbers::Integer(left, right) => Some(left.cmp(right)),
+            Numbers::Decimal(left, right) => Some(left.cmp(right)),
             Numbers::Float(left, right) => left.partial_cmp(right),
             Numbers::Double(left, right) => left.partial_cmp(right),
         }
     }
 }
 
-fn double(scalar: Scalar) -> Option<Double> {
+/// The nearest double.
+pub(super) fn double(scalar: Scalar) -> Option<Double> {
     Some(match scalar {
-        Scalar::Integer(value) => value.into(),
-        Scalar::Decimal(value) => value.into(),
+        Scalar::Integer(value) => (value as f64).into(),
+        Scalar::Decimal(value) => value.to_double().into(),
         Scalar::Float(value) => value.into(),
         Scalar::Double(value) => value,
         _ => return None,
     })
 }
 
-fn float(scalar: Scalar) -> Option<Float> {
+/// The nearest float of an exact number.
+pub(super) fn float(scalar: Scalar) -> Option<Float> {
     Some(match scalar {
-        Scalar::Integer(value) => value.into(),
-        Scalar::Decimal(value) => value.into(),
+        Scalar::Integer(value) => (value as f32).into(),
+        Scalar::Decimal(value) => value.to_float().into(),
         Scalar::Float(value) => value,
         _ => return None,
     })
@@ -83,9 +87,13 @@ pub(crate) fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_
 pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     match (left, right) {
         (Value::Scalar(left, _), Value::Scalar(right, _)) => equal_scalars(*left, *right),
+        (Value::Large(..), Value::Large(..) | Value::Scalar(..))
+        | (Value::Scalar(..), Value::Large(..)) => {
+            Some(order_large(left, right).flatten() == Some(Ordering::Equal))
+        }
         (Value::Other(..), Value::Other(..)) => left.is_same_term(right).then_some(true),
-        (Value::Other(..), Value::Text(_) | Value::Scalar(..))
-        | (Value::Text(_) | Value::Scalar(..), Value::Other(..)) => None,
+        (Value::Other(..), Value::Text(_) | Value::Scalar(..) | Value::Large(..))
+        | (Value::Text(_) | Value::Scalar(..) | Value::Large(..), Value::Other(..)) => None,
         (Value::Triple(left), Value::Triple(right)) => match objects(left, right) {
             Some((left, right)) => equals(&left, &right),
             None => Some(false),
@@ -141,6 +149,8 @@ fn equal_scalars(left: Scalar, right: Scalar) -> Option<bool> {
 fn order(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
     match (left, right) {
         (Value::Scalar(left, _), Value::Scalar(right, _)) => order_scalars(*left, *right),
+        (Value::Large(..), Value::Large(..) | Value::Scalar(..))
+        | (Value::Scalar(..), Value::Large(..)) => order_large(left, right),
         (Value::Text(left), Value::Text(right)) => Some(Some(left.cmp(right))),
         (Value::Language(left, language), Value::Language(right, other)) => {
             (language == other).then(|| Some(left.cmp(right)))
@@ -179,6 +189,31 @@ fn order_durations(left: Scalar, right: Scalar) -> Option<Ordering> {
         (S::DayTime(left), S::DayTime(right)) => Some(left.cmp(&right)),
         (S::Duration(left), S::Duration(right)) if left == right => Some(Ordering::Equal),
         _ => duration(left)?.partial_cmp(&duration(right)?),
+    }
+}
+
+/// The order of two numbers of which one is no scalar, by their common type; the outer `None`: the other
+/// is no number.
+#[expect(
+    clippy::option_option,
+    reason = "an error differs from being unordered"
+)]
+fn order_large(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
+    if let (Some(left), Some(right)) = (Large::of(left), Large::of(right)) {
+        return Some(Some(left.cmp(&right)));
+    }
+    let [left, right] = [floating(left, right)?, floating(right, left)?];
+    Numbers::promote(left, right).map(|numbers| numbers.order())
+}
+
+/// A number as what it is promoted to beside another one, which is a floating number.
+pub(super) fn floating(value: &Value<'_>, beside: &Value<'_>) -> Option<Scalar> {
+    match (value, beside) {
+        (Value::Scalar(scalar, _), _) => Some(*scalar),
+        (Value::Large(..), Value::Scalar(Scalar::Float(_), _)) => {
+            Some(Scalar::Float(Large::of(value)?.to_float()?.into()))
+        }
+        _ => Some(Scalar::Double(Large::of(value)?.to_double()?.into())),
     }
 }
 

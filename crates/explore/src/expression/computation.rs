@@ -7,7 +7,7 @@
 use super::arena::{Made, write_column};
 use super::arithmetic;
 use super::batch::{Batch, Column};
-use super::call::{self, binary, scalars};
+use super::call;
 use super::condition::{Condition, Matcher};
 use super::integers::Integers;
 use super::text;
@@ -90,12 +90,10 @@ impl Computation {
             }
             Computation::Integers(forms) => forms.0.evaluate(&forms.1, batch, at)?,
             Computation::Arithmetic(operator, left, right) => {
-                binary(left, right, batch, at, |left, right| {
-                    arithmetic::combine(*operator, left, right).map(Value::computed)
-                })?
+                call::combine(*operator, left, right, batch, at)?
             }
-            Computation::Plus(operand) => scalars(operand, batch, at, arithmetic::plus)?,
-            Computation::Minus(operand) => scalars(operand, batch, at, arithmetic::minus)?,
+            Computation::Plus(operand) => call::numbers(operand, batch, at, arithmetic::plus)?,
+            Computation::Minus(operand) => call::numbers(operand, batch, at, arithmetic::minus)?,
             Computation::If(condition, yes, no) => choose(condition, yes, no, batch, at)?,
             Computation::Coalesce(operands) => coalesce(operands, batch, at)?,
             Computation::Replace(text, matcher, replacement) => {

@@ -22,12 +22,14 @@ pub(crate) fn date_part(function: Function, scalar: Scalar) -> Option<Scalar> {
         (Function::Minutes, Scalar::DateTime(value)) => value.minute().into(),
         (Function::Minutes, Scalar::Time(value)) => value.minute().into(),
         (Function::Seconds, Scalar::DateTime(value)) => {
-            return Some(Scalar::Decimal(value.second()));
+            return Some(Scalar::Decimal(value.second().into()));
         }
-        (Function::Seconds, Scalar::Time(value)) => return Some(Scalar::Decimal(value.second())),
+        (Function::Seconds, Scalar::Time(value)) => {
+            return Some(Scalar::Decimal(value.second().into()));
+        }
         _ => return None,
     };
-    Some(Scalar::Integer(part.into()))
+    Some(Scalar::Integer(part))
 }
 
 /// The outer `None`: it has no place for one.

@@ -38,9 +38,7 @@ pub(crate) fn id_of_value(
 fn own_id(value: &Value<'_>) -> Option<VertexId> {
     match value {
         Value::Scalar(_, Form::Inline(id)) => Some(*id),
-        Value::Scalar(Scalar::Integer(value), Form::Computed) => {
-            inline::from_integer(i64::from(*value))
-        }
+        Value::Scalar(Scalar::Integer(value), Form::Computed) => inline::from_integer(*value),
         Value::Scalar(Scalar::Boolean(value), Form::Computed) => Some(inline::from_boolean(*value)),
         _ => None,
     }

@@ -144,7 +144,7 @@ impl Integers {
         at: &[u32],
     ) -> Result<Operand<'b>, WalkError> {
         let column = self.column(batch, at)?;
-        let value = |value: i64| Some(Value::computed(Scalar::Integer(value.into())));
+        let value = |value: i64| Some(Value::computed(Scalar::Integer(value)));
         let mut values: Vec<_> = column.values.into_iter().map(value).collect();
         if let Some((places, rows)) = open_rows(&column.is_open, at) {
             let others = general.evaluate(batch, &rows)?;

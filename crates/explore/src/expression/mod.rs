@@ -11,6 +11,7 @@
 //! | `condition`, `computation`, `call`, `ids` | evaluation to truths, values and ids |
 //! | `integers` | arithmetic on columns of inline integers |
 //! | `value`, `scalar`, `compare`, `arithmetic`, `cast` | one row's work on values |
+//! | `fixed`, `large` | decimals of 18 digits; integers and decimals of any length |
 //! | `text`, `pattern`, `xpath_pattern`, `hash` | on strings |
 //! | `dates`, `make` | on dates and times; terms made and taken apart |
 //! | `sort_key` | `ORDER BY` |
@@ -42,9 +43,11 @@ mod compile;
 mod computation;
 mod condition;
 mod dates;
+mod fixed;
 mod hash;
 mod ids;
 mod integers;
+mod large;
 mod make;
 mod pattern;
 mod refusal;
@@ -61,6 +64,7 @@ pub(crate) use compile::{Constants, computation, filter};
 pub(crate) use computation::{Computation, Operand};
 pub(crate) use condition::{Condition, Truth};
 pub(crate) use ids::{id_of, id_of_value};
+pub(crate) use large::Computed;
 pub(crate) use scalar::Scalar;
 pub(crate) use sort_key::SortKey;
 pub(crate) use text::text_of;

@@ -1,29 +1,29 @@
 //! Values of the XML Schema datatypes: how they are read and written.
 //!
-//! Datatypes are those that `oxsdatatypes` has, and the integers' derived ones as ranges. Integers are
-//! 64 bits and decimals 128; a larger one is no [`Scalar`], but [`large_number`] still knows it for
-//! `isNUMERIC` and for sorting. Two written forms of a floating number: [`Scalar::write`] is what
+//! Dates and durations are those of `oxsdatatypes`, the integers' derived types are ranges. Integers are
+//! 64 bits and decimals [`Fixed`]; a larger one is no [`Scalar`] but a [`super::value::Value::Large`].
+//! Two written forms of a floating number: [`Scalar::write`] is what
 //! computed literals get, [`Scalar::write_as_string`] is what a cast to `xsd:string` gives (XPath and
 //! XQuery Functions and Operators section 19.1.2).
 
+use super::fixed::Fixed;
 use oxrdf::vocab::xsd;
 use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, Integer, Time,
-    YearMonthDuration,
+    Boolean, Date, DateTime, DayTimeDuration, Double, Duration, Float, Time, YearMonthDuration,
 };
 use rdf::{VertexId, inline};
 use std::fmt::Write as _;
 use std::str::FromStr;
 
 /// The namespace of the datatypes with values.
-const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+pub(super) const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// A value of one of the XML Schema datatypes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scalar {
     Boolean(bool),
-    Integer(Integer),
-    Decimal(Decimal),
+    Integer(i64),
+    Decimal(Fixed),
     Float(Float),
     Double(Double),
     DateTime(DateTime),
@@ -41,7 +41,7 @@ impl Scalar {
         Some(match datatype.strip_prefix(XSD)? {
             "boolean" => Scalar::Boolean(lexical.parse::<Boolean>().ok()?.into()),
             "integer" => Scalar::Integer(lexical.parse().ok()?),
-            "decimal" => Scalar::Decimal(lexical.parse().ok()?),
+            "decimal" => Scalar::Decimal(Fixed::parse(lexical)?),
             "float" => Scalar::Float(floating(lexical)?),
             "double" => Scalar::Double(floating(lexical)?),
             "dateTime" => Scalar::DateTime(lexical.parse().ok()?),
@@ -57,8 +57,8 @@ impl Scalar {
             }
             derived => {
                 let (least, greatest) = integer_range(derived)?;
-                let value: Integer = lexical.parse().ok()?;
-                if !(least..=greatest).contains(&i64::from(value)) {
+                let value: i64 = lexical.parse().ok()?;
+                if !(least..=greatest).contains(&value) {
                     return None;
                 }
                 Scalar::Integer(value)
@@ -69,9 +69,9 @@ impl Scalar {
     /// The value of an inline id; `None` where the bits hold none.
     pub(crate) fn of_inline(id: VertexId) -> Option<Scalar> {
         Some(match id.tag()? {
-            rdf::Tag::Integer => Scalar::Integer(inline::integer(id)?.into()),
+            rdf::Tag::Integer => Scalar::Integer(inline::integer(id)?),
             rdf::Tag::Boolean => Scalar::Boolean(inline::boolean(id)?),
-            rdf::Tag::Decimal => Scalar::Decimal(inline::decimal(id)?),
+            rdf::Tag::Decimal => Scalar::Decimal(inline::decimal(id)?.into()),
             rdf::Tag::Double => Scalar::Double(inline::double(id)?.into()),
             rdf::Tag::Date => Scalar::Date(inline::date(id)?),
             rdf::Tag::DateTime => Scalar::DateTime(inline::date_time(id)?),
@@ -173,30 +173,4 @@ fn integer_range(local: &str) -> Option<(i64, i64)> {
         "negativeInteger" => (i64::MIN, -1),
         _ => return None,
     })
-}
-
-/// The nearest double of an integer or decimal too large to be a [`Scalar`]; `None` where the form is
-/// none of the datatype.
-pub(crate) fn large_number(lexical: &str, datatype: &str) -> Option<f64> {
-    let local = datatype.strip_prefix(XSD)?;
-    let is_negative = lexical.starts_with('-');
-    let unsigned = lexical.strip_prefix(['+', '-']).unwrap_or(lexical);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let has_digit = !whole.is_empty() || !fraction.is_empty();
-    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !has_digit || !are_digits(whole) || !are_digits(fraction) {
-        return None;
-    }
-    let fits = match local {
-        "decimal" => true,
-        _ if unsigned.contains('.') => false,
-        "integer" => true,
-        "unsignedLong" => !is_negative && unsigned.parse::<u64>().is_ok(),
-        "nonNegativeInteger" | "positiveInteger" => !is_negative,
-        "nonPositiveInteger" | "negativeInteger" => is_negative,
-        _ => false,
-    };
-    // A range of 64 bits has decided already what it holds.
-    let is_large = local == "decimal" || lexical.parse::<Integer>().is_err();
-    (fits && is_large).then(|| lexical.parse().ok()).flatten()
 }

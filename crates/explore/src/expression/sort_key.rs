@@ -15,7 +15,9 @@
 //! A key owns its text. It is made once per row and key, so a comparison decodes nothing.
 
 use super::compare::duration;
-use super::scalar::{Scalar, large_number};
+use super::fixed::{Fixed, UNIT};
+use super::large::Large;
+use super::scalar::Scalar;
 use super::value::Value;
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
 use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
@@ -31,8 +33,8 @@ pub(crate) enum SortKey {
     Blank(Box<str>),
     Iri(Box<str>),
     Boolean(bool),
-    /// The nearest double, then the exact value in units of 10^-18 where it has one.
-    Number(f64, Option<i128>),
+    /// The nearest double, then the exact value.
+    Number(f64, Exact),
     NotANumber,
     DateTime(DateTime, bool),
     /// The instant at which the day begins.
@@ -46,6 +48,46 @@ pub(crate) enum SortKey {
     Other(Box<str>, Box<str>),
     Triple(Box<[SortKey; 3]>),
 }
+
+/// The exact value of a number, among those with the same nearest double.
+#[derive(Clone, Debug)]
+pub(crate) enum Exact {
+    /// A floating number that is no multiple of a unit; before those that are known.
+    Unknown,
+    /// In units of 10^-18.
+    Units(i128),
+    /// What is no multiple of a unit, or too large.
+    Large(Box<Large>),
+}
+
+impl Ord for Exact {
+    fn cmp(&self, other: &Exact) -> Ordering {
+        let large = |units: i128| Large::of_fixed(Fixed::from_units(units));
+        match (self, other) {
+            (Exact::Unknown, Exact::Unknown) => Ordering::Equal,
+            (Exact::Unknown, _) => Ordering::Less,
+            (_, Exact::Unknown) => Ordering::Greater,
+            (Exact::Units(one), Exact::Units(other)) => one.cmp(other),
+            (Exact::Large(one), Exact::Large(other)) => one.cmp(other),
+            (Exact::Units(one), Exact::Large(other)) => large(*one).cmp(other),
+            (Exact::Large(one), Exact::Units(other)) => (**one).cmp(&large(*other)),
+        }
+    }
+}
+
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Exact) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Exact) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Exact {}
 
 impl SortKey {
     /// The key of a value; `None` is an unbound cell or an error.
@@ -63,10 +105,10 @@ impl SortKey {
             Some(value @ Value::Scalar(scalar, _)) => {
                 SortKey::of_scalar(*scalar).unwrap_or_else(|| SortKey::lexical(value))
             }
-            Some(value @ Value::Other(lexical, datatype)) => {
-                let large = large_number(lexical, datatype);
-                large.map_or_else(|| SortKey::lexical(value), binary_number)
+            Some(value @ Value::Large(..)) => {
+                large_number(value).unwrap_or_else(|| SortKey::lexical(value))
             }
+            Some(value @ Value::Other(..)) => SortKey::lexical(value),
             Some(Value::Triple(triple)) => SortKey::of_triple(triple),
         }
     }
@@ -82,8 +124,12 @@ impl SortKey {
     fn of_scalar(scalar: Scalar) -> Option<SortKey> {
         Some(match scalar {
             Scalar::Boolean(value) => SortKey::Boolean(value),
-            Scalar::Integer(value) => exact_number(i128::from(i64::from(value)) * UNIT),
-            Scalar::Decimal(value) => exact_number(units(value)),
+            Scalar::Integer(value) => {
+                SortKey::Number(value as f64, Exact::Units(i128::from(value) * UNIT))
+            }
+            Scalar::Decimal(value) => {
+                SortKey::Number(value.to_double(), Exact::Units(value.units()))
+            }
             Scalar::Float(value) => binary_number(f64::from(value)),
             Scalar::Double(value) => binary_number(f64::from(value)),
             Scalar::DateTime(value) => {
@@ -140,6 +186,7 @@ impl SortKey {
             SortKey::Triple(parts) => {
                 size_of::<[SortKey; 3]>() + parts.iter().map(SortKey::bytes).sum::<usize>()
             }
+            SortKey::Number(_, Exact::Large(large)) => size_of::<Large>() + large.bytes(),
             _ => 0,
         }
     }
@@ -228,30 +275,21 @@ fn instants(left: &DateTime, right: &DateTime) -> Ordering {
     left.partial_cmp(right).unwrap_or(Ordering::Equal)
 }
 
-/// Units in one: a decimal is a multiple of 10^-18.
-const UNIT: i128 = 1_000_000_000_000_000_000;
-
-fn units(value: Decimal) -> i128 {
-    i128::from_be_bytes(value.to_be_bytes())
-}
-
-/// A number of units: its nearest double grows with it, so doubles and decimals mix.
-fn exact_number(units: i128) -> SortKey {
-    let (whole, part) = (units / UNIT, units % UNIT);
-    let whole = whole as f64;
-    let near = if whole.abs() < 9e15 {
-        whole + part as f64 / UNIT as f64
-    } else {
-        whole
-    };
-    SortKey::Number(near + 0.0, Some(units))
+/// The key of a number that no scalar holds. Its nearest double grows with it, so all numbers mix.
+fn large_number(value: &Value<'_>) -> Option<SortKey> {
+    let large = Large::of(value)?;
+    Some(SortKey::Number(
+        large.to_double()?,
+        Exact::Large(Box::new(large)),
+    ))
 }
 
 fn binary_number(value: f64) -> SortKey {
     if value.is_nan() {
         return SortKey::NotANumber;
     }
-    SortKey::Number(value + 0.0, exact_units(value))
+    let exact = exact_units(value).map_or(Exact::Unknown, Exact::Units);
+    SortKey::Number(value + 0.0, exact)
 }
 
 /// The double in units, where it is a multiple of one and small enough.

@@ -8,6 +8,7 @@
 use super::arena::Made;
 use super::scalar::Scalar;
 use super::value::{Language, Value};
+use oxrdf::vocab::xsd;
 use query::expression::Function;
 
 /// A string literal: its text and its language, if any.
@@ -103,9 +104,17 @@ fn byte_of(text: &str, index: i64) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
+/// An integer, beyond 64 bits the one of its sign that is farthest: no text is as long.
 fn integer(value: &Value<'_>) -> Option<i64> {
     match value {
-        Value::Scalar(Scalar::Integer(value), _) => Some((*value).into()),
+        Value::Scalar(Scalar::Integer(value), _) => Some(*value),
+        Value::Large(form, datatype) if *datatype != xsd::DECIMAL.as_str() => {
+            Some(if form.starts_with('-') {
+                i64::MIN
+            } else {
+                i64::MAX
+            })
+        }
         _ => None,
     }
 }
@@ -149,9 +158,7 @@ pub(crate) fn ascii_case(function: Function, buffer: &mut str) {
 /// `STRLEN`, in code points; `None` is an error.
 pub(crate) fn length(value: &Value<'_>) -> Option<Scalar> {
     let (text, _) = string(value)?;
-    Some(Scalar::Integer(
-        i64::try_from(text.chars().count()).ok()?.into(),
-    ))
+    Some(Scalar::Integer(i64::try_from(text.chars().count()).ok()?))
 }
 
 /// Whether `ENCODE_FOR_URI` leaves a byte as it is.

@@ -5,12 +5,14 @@
 //! row. It keeps how its term was written: `STR`, `DATATYPE` and `sameTerm` look at the term, not at
 //! its value, so `"01"^^xsd:integer` stays `01`. A literal of a datatype with values whose lexical
 //! form is not one of it (`"x"^^xsd:integer`) is [`Value::Other`], as is every literal of an unknown
-//! datatype: operators have no opinion on it. Numbers too large for [`Scalar`] are `Other` too.
+//! datatype: operators have no opinion on it. Integers and decimals that no [`Scalar`] holds are
+//! [`Value::Large`]: their text is what is kept of them, and [`super::large`] computes with it.
 //!
 //! Language tags compare without regard to case (RDF 1.2 Concepts section 3.3); everything else by
 //! code points.
 
-use super::scalar::{Scalar, large_number};
+use super::large::is_large;
+use super::scalar::{Scalar, XSD};
 use oxrdf::vocab::{rdf as rdf_names, xsd};
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, TermRef, Triple};
 use oxsdatatypes::Boolean;
@@ -34,6 +36,8 @@ pub(crate) enum Value<'a> {
     Language(&'a str, Language<'a>),
     /// A literal of a datatype with values.
     Scalar(Scalar, Form<'a>),
+    /// An integer or a decimal that no scalar holds: lexical form and datatype.
+    Large(&'a str, &'a str),
     /// Any other literal: lexical form and datatype.
     Other(&'a str, &'a str),
     /// A triple term.
@@ -107,7 +111,12 @@ impl<'a> Value<'a> {
         }
         match Scalar::parse(lexical, datatype) {
             Some(scalar) => Value::Scalar(scalar, Form::Written(lexical, datatype)),
-            None => Value::Other(lexical, datatype),
+            None => match datatype.strip_prefix(XSD) {
+                Some(local_name) if is_large(lexical, local_name) => {
+                    Value::Large(lexical, datatype)
+                }
+                _ => Value::Other(lexical, datatype),
+            },
         }
     }
 
@@ -123,8 +132,10 @@ impl<'a> Value<'a> {
         Some(match self {
             Value::Text(text) => !text.is_empty(),
             Value::Scalar(Scalar::Boolean(value), _) => *value,
-            Value::Scalar(Scalar::Integer(value), _) => Boolean::from(*value).into(),
-            Value::Scalar(Scalar::Decimal(value), _) => Boolean::from(*value).into(),
+            Value::Scalar(Scalar::Integer(value), _) => *value != 0,
+            Value::Scalar(Scalar::Decimal(value), _) => !value.is_zero(),
+            // Zero is a scalar.
+            Value::Large(..) => true,
             Value::Scalar(Scalar::Float(value), _) => Boolean::from(*value).into(),
             Value::Scalar(Scalar::Double(value), _) => Boolean::from(*value).into(),
             _ => return None,
@@ -135,7 +146,7 @@ impl<'a> Value<'a> {
     pub(crate) fn is_numeric(&self) -> bool {
         match self {
             Value::Scalar(scalar, _) => scalar.is_numeric(),
-            Value::Other(lexical, datatype) => large_number(lexical, datatype).is_some(),
+            Value::Large(..) => true,
             _ => false,
         }
     }
@@ -146,6 +157,7 @@ impl<'a> Value<'a> {
             Value::Iri(text) | Value::Blank(text) | Value::Text(text) => text.len(),
             Value::Language(text, language) => text.len() + language.tag.len(),
             Value::Scalar(_, Form::Written(lexical, datatype))
+            | Value::Large(lexical, datatype)
             | Value::Other(lexical, datatype) => lexical.len() + datatype.len(),
             Value::Scalar(..) => SCALAR_BYTES_MAX,
             Value::Triple(triple) => {
@@ -159,7 +171,9 @@ impl<'a> Value<'a> {
     pub(crate) fn borrowed_form(&self) -> Option<&'a str> {
         match self {
             Value::Text(text) | Value::Language(text, _) => Some(text),
-            Value::Scalar(_, Form::Written(lexical, _)) | Value::Other(lexical, _) => Some(lexical),
+            Value::Scalar(_, Form::Written(lexical, _))
+            | Value::Large(lexical, _)
+            | Value::Other(lexical, _) => Some(lexical),
             _ => None,
         }
     }
@@ -198,7 +212,9 @@ impl<'a> Value<'a> {
                 rdf_names::LANG_STRING.as_str()
             }
             Value::Language(..) => rdf_names::DIR_LANG_STRING.as_str(),
-            Value::Scalar(_, Form::Written(_, datatype)) | Value::Other(_, datatype) => datatype,
+            Value::Scalar(_, Form::Written(_, datatype))
+            | Value::Large(_, datatype)
+            | Value::Other(_, datatype) => datatype,
             Value::Scalar(scalar, _) => scalar.datatype(),
             Value::Iri(_) | Value::Blank(_) | Value::Triple(_) => return None,
         })
@@ -225,6 +241,7 @@ impl<'a> Value<'a> {
             .into(),
             Value::Triple(triple) => TermRef::Triple(triple),
             Value::Scalar(_, Form::Written(lexical, datatype))
+            | Value::Large(lexical, datatype)
             | Value::Other(lexical, datatype) => {
                 let datatype = NamedNodeRef::new_unchecked(datatype);
                 LiteralRef::new_typed_literal(lexical, datatype).into()
@@ -269,9 +286,10 @@ impl<'a> Value<'a> {
             (Value::Scalar(_, Form::Inline(left)), Value::Scalar(_, Form::Inline(right))) => {
                 left == right
             }
-            (Value::Scalar(..) | Value::Other(..), Value::Scalar(..) | Value::Other(..)) => {
-                self.datatype() == other.datatype() && self.lexical_form() == other.lexical_form()
-            }
+            (
+                Value::Scalar(..) | Value::Large(..) | Value::Other(..),
+                Value::Scalar(..) | Value::Large(..) | Value::Other(..),
+            ) => self.datatype() == other.datatype() && self.lexical_form() == other.lexical_form(),
             _ => false,
         }
     }
@@ -297,6 +315,7 @@ impl<'a> Value<'a> {
                 Value::Scalar(_, Form::Written(left, datatype)),
                 Value::Scalar(_, Form::Written(right, other)),
             )
+            | (Value::Large(left, datatype), Value::Large(right, other))
             | (Value::Other(left, datatype), Value::Other(right, other)) => {
                 same(left, right) && same(datatype, other)
             }

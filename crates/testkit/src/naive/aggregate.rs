@@ -8,13 +8,12 @@
 use super::NaiveError;
 use super::choice::Choice;
 use super::evaluator::{Context, Evaluator};
-use super::expression::{add, divide};
+use super::number::Number;
 use super::order;
 use super::solution::Solution;
-use super::value::{self, Number, Value};
+use super::value::{self, Value};
 use crate::Row;
 use oxrdf::{Literal, Term, Variable};
-use oxsdatatypes::Integer;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -105,8 +104,8 @@ impl Evaluator<'_> {
                 Err(NaiveError::Unsupported("an aggregate that is not SPARQL's"))
             }
             _ if has_error => Ok(None),
-            AggregateFunction::Sum => Ok(sum(&values).map(|sum| sum.literal().into())),
-            AggregateFunction::Avg => Ok(average(&values)),
+            AggregateFunction::Sum => Ok(self.number(sum(&values))),
+            AggregateFunction::Avg => Ok(self.number(average(&values))),
             AggregateFunction::Min => self.extreme(values, false),
             AggregateFunction::Max => self.extreme(values, true),
             AggregateFunction::GroupConcat { separator } => {
@@ -135,6 +134,16 @@ impl Evaluator<'_> {
         let row =
             |member: &&Solution| -> Row { slots.iter().map(|&slot| member.term(slot)).collect() };
         members.iter().map(row).collect::<HashSet<_>>().len()
+    }
+
+    /// A computed number as a term.
+    fn number(&self, number: Option<Number>) -> Option<Term> {
+        let is_small = number.as_ref().is_some_and(Number::is_small);
+        if !is_small || matches!(number, Some(Number::Decimal(_))) {
+            self.notes
+                .spareval_differs("its integers and decimals are bounded, its quotients cut");
+        }
+        Some(number?.literal().into())
     }
 
     fn note_distinct(&self, values: &[Term]) {
@@ -229,22 +238,19 @@ fn count(count: usize) -> Term {
 
 /// The sum from zero, with `op:numeric-add`; `None` is an error.
 fn sum(values: &[Term]) -> Option<Number> {
-    let mut sum = Number::Integer(Integer::from(0));
+    let mut sum = Number::Integer(0.into());
     for value in values {
         let Value::Number(number) = Value::of(value) else {
             return None;
         };
-        let (left, right) = Number::promoted(sum, number);
-        sum = add(left, right)?;
+        sum = sum.plus(&number)?;
     }
     Some(sum)
 }
 
-fn average(values: &[Term]) -> Option<Term> {
+fn average(values: &[Term]) -> Option<Number> {
     if values.is_empty() {
-        return Some(Literal::from(0).into());
+        return Some(Number::Integer(0.into()));
     }
-    let count = Number::Integer(Integer::from(values.len() as i64));
-    let (sum, count) = Number::promoted(sum(values)?, count);
-    Some(divide(sum, count)?.literal().into())
+    sum(values)?.by(&Number::Integer(values.len().into()))
 }

@@ -7,9 +7,10 @@ use super::choice;
 use super::evaluator::{Context, Evaluator};
 use super::function;
 use super::notes::Notes;
+use super::number::Number;
 use super::solution::Solution;
 use super::time;
-use super::value::{self, Number, Order, Value};
+use super::value::{self, Order, Value};
 use oxrdf::{Literal, Term, Variable};
 use spargebra::algebra::Expression;
 use std::cmp::Ordering;
@@ -167,7 +168,7 @@ impl Scope<'_> {
     fn signed(&self, inner: &Expression, is_minus: bool) -> Option<Term> {
         let term = self.evaluate(inner)?;
         Some(match Value::of(&term) {
-            Value::Number(number) if is_minus => negated(number)?.literal().into(),
+            Value::Number(number) if is_minus => number.negated().literal().into(),
             Value::Number(number) => number.literal().into(),
             other => time::signed(&other, is_minus)?.into(),
         })
@@ -193,68 +194,22 @@ impl Scope<'_> {
             };
             return Some(result?.into());
         };
-        let (left, right) = Number::promoted(one, other);
         let result = match expression {
-            E::Add(..) => add(left, right),
-            E::Subtract(..) => subtract(left, right),
-            E::Multiply(..) => multiply(left, right),
-            _ => divide(left, right),
+            E::Add(..) => one.plus(&other),
+            E::Subtract(..) => one.minus(&other),
+            E::Multiply(..) => one.times(&other),
+            _ => one.by(&other),
         };
+        let all = [Some(&one), Some(&other), result.as_ref()];
+        let is_small = all
+            .iter()
+            .all(|number| number.is_some_and(Number::is_small));
+        let is_quotient =
+            matches!(expression, E::Divide(..)) && matches!(result, Some(Number::Decimal(_)));
+        if !is_small || is_quotient {
+            self.notes()
+                .spareval_differs("its integers and decimals are bounded, its quotients cut");
+        }
         Some(result?.literal().into())
     }
-}
-
-use Number as N;
-
-fn negated(number: Number) -> Option<Number> {
-    Some(match number {
-        N::Integer(value) => N::Integer(value.checked_neg()?),
-        N::Decimal(value) => N::Decimal(value.checked_neg()?),
-        N::Float(value) => N::Float(-value),
-        N::Double(value) => N::Double(-value),
-    })
-}
-
-/// `op:numeric-add` of two numbers of one type.
-pub(super) fn add(left: Number, right: Number) -> Option<Number> {
-    Some(match (left, right) {
-        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_add(right)?),
-        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_add(right)?),
-        (N::Float(left), N::Float(right)) => N::Float(left + right),
-        (N::Double(left), N::Double(right)) => N::Double(left + right),
-        _ => return None,
-    })
-}
-
-fn subtract(left: Number, right: Number) -> Option<Number> {
-    Some(match (left, right) {
-        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_sub(right)?),
-        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_sub(right)?),
-        (N::Float(left), N::Float(right)) => N::Float(left - right),
-        (N::Double(left), N::Double(right)) => N::Double(left - right),
-        _ => return None,
-    })
-}
-
-fn multiply(left: Number, right: Number) -> Option<Number> {
-    Some(match (left, right) {
-        (N::Integer(left), N::Integer(right)) => N::Integer(left.checked_mul(right)?),
-        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_mul(right)?),
-        (N::Float(left), N::Float(right)) => N::Float(left * right),
-        (N::Double(left), N::Double(right)) => N::Double(left * right),
-        _ => return None,
-    })
-}
-
-/// Integers divide to a decimal; only decimals know a division by zero as an error.
-pub(super) fn divide(left: Number, right: Number) -> Option<Number> {
-    Some(match (left, right) {
-        (N::Integer(left), N::Integer(right)) => {
-            N::Decimal(oxsdatatypes::Decimal::from(left).checked_div(right)?)
-        }
-        (N::Decimal(left), N::Decimal(right)) => N::Decimal(left.checked_div(right)?),
-        (N::Float(left), N::Float(right)) => N::Float(left / right),
-        (N::Double(left), N::Double(right)) => N::Double(left / right),
-        _ => return None,
-    })
 }

@@ -6,8 +6,10 @@
 use super::evaluator::Evaluator;
 use super::expression::boolean;
 use super::notes::Notes;
-use super::value::{self, Number, Tag, Value};
+use super::number::Number;
+use super::value::{self, Tag, Value};
 use super::{cast, digest, term_function};
+use num_traits::{Signed, ToPrimitive};
 use oxrdf::{Literal, Term};
 use oxsdatatypes::Decimal;
 use regex::{Regex, RegexBuilder};
@@ -158,14 +160,21 @@ fn of_two_strings(
 
 /// The characters at positions from `start`, and before `start + length`, counted from one.
 fn substring(arguments: &[Term]) -> Option<Term> {
+    // A position beyond 64 bits is beyond every text.
     let whole = |term: &Term| match Value::of(term) {
-        Value::Number(Number::Integer(value)) => Some(i64::from(value)),
+        Value::Number(Number::Integer(value)) => Some(value.to_i64().unwrap_or_else(|| {
+            if value.is_negative() {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
+        })),
         _ => None,
     };
     let (text, language) = string(&arguments[0])?;
     let start = whole(&arguments[1])?;
     let end = match arguments.get(2) {
-        Some(length) => start.checked_add(whole(length)?)?,
+        Some(length) => start.saturating_add(whole(length)?),
         None => i64::MAX,
     };
     let positions = (1..).zip(text.chars());
@@ -243,26 +252,14 @@ fn replacement(arguments: &[Term]) -> Option<Term> {
 }
 
 fn rounded(function: &Function, term: &Term) -> Option<Term> {
-    use Function as F;
-    use Number as N;
     let Value::Number(number) = Value::of(term) else {
         return None;
     };
-    let result = match (function, number) {
-        (F::Abs, N::Integer(value)) => N::Integer(value.checked_abs()?),
-        (F::Abs, N::Decimal(value)) => N::Decimal(value.checked_abs()?),
-        (F::Abs, N::Float(value)) => N::Float(value.abs()),
-        (F::Abs, N::Double(value)) => N::Double(value.abs()),
-        (_, N::Integer(value)) => N::Integer(value),
-        (F::Round, N::Decimal(value)) => N::Decimal(value.checked_round()?),
-        (F::Round, N::Float(value)) => N::Float(value.round()),
-        (F::Round, N::Double(value)) => N::Double(value.round()),
-        (F::Ceil, N::Decimal(value)) => N::Decimal(value.checked_ceil()?),
-        (F::Ceil, N::Float(value)) => N::Float(value.ceil()),
-        (F::Ceil, N::Double(value)) => N::Double(value.ceil()),
-        (_, N::Decimal(value)) => N::Decimal(value.checked_floor()?),
-        (_, N::Float(value)) => N::Float(value.floor()),
-        (_, N::Double(value)) => N::Double(value.floor()),
+    let result = match function {
+        Function::Abs => number.magnitude(),
+        Function::Round => number.rounded(),
+        Function::Ceil => number.ceiling(),
+        _ => number.floor(),
     };
     Some(result.literal().into())
 }

@@ -22,6 +22,7 @@ mod expression;
 mod form;
 mod function;
 mod notes;
+mod number;
 pub mod order;
 mod path;
 mod select;
@@ -35,10 +36,12 @@ use crate::Row;
 use choice::Choice;
 use evaluator::Evaluator;
 use notes::Notes;
-use oxrdf::{Dataset, NamedNode, Term, Variable};
+use number::Number;
+use oxrdf::{Dataset, Literal, NamedNode, Term, Variable};
 use solution::Solution;
 use spargebra::algebra::QueryDataset;
 use spargebra::{Query, SparqlParser};
+use value::Value;
 
 /// Comparisons of a pattern with a triple, or of two rows, after which a question is too large.
 pub const WORK_MAX: u64 = 600_000;
@@ -95,6 +98,18 @@ pub struct Ordering {
     pub descending: Vec<bool>,
     /// For each row of [`Expected::rows`] its keys.
     pub keys: Vec<Vec<order::Cell>>,
+}
+
+/// Whether two literals of one datatype are the same number, however they are written.
+pub fn have_same_number(one: &Literal, other: &Literal) -> bool {
+    let number = |literal: &Literal| match Value::of(&Term::from(literal.clone())) {
+        Value::Number(number) => Some(number),
+        _ => None,
+    };
+    let order = number(one)
+        .zip(number(other))
+        .and_then(|(one, other)| Number::order(&one, &other));
+    order.is_some_and(std::cmp::Ordering::is_eq)
 }
 
 /// What the specification says about this query on this dataset.

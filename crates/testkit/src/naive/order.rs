@@ -7,7 +7,8 @@
 //! promised order. Invariant: within a class the order is a weak order, so ties are groups.
 
 use super::notes::Notes;
-use super::value::{Number, Order, Value, order};
+use super::number::Number;
+use super::value::{Order, Value, order};
 use oxrdf::Term;
 use std::cmp::Ordering;
 
@@ -60,7 +61,7 @@ pub fn class(cell: &Cell) -> Class {
             Class::Language(language.to_owned(), direction)
         }
         Value::Boolean(_) => Class::Boolean,
-        Value::Number(number) if Number::order(number, number).is_some() => Class::Number,
+        Value::Number(number) if Number::order(&number, &number).is_some() => Class::Number,
         Value::DateTime(value) => Class::Time("dateTime", value.timezone_offset().is_some()),
         Value::Date(value) => Class::Time("date", value.timezone_offset().is_some()),
         Value::Time(value) => Class::Time("time", value.timezone_offset().is_some()),

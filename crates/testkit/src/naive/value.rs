@@ -1,35 +1,25 @@
 //! The values of terms, as the operators of SPARQL 1.1 Query section 17 see them.
 //!
-//! Arithmetic and lexical forms of the datatypes are `oxsdatatypes`'; which operator applies to
-//! which types, and when the outcome is an error, is decided here from the specification's tables.
+//! Numbers are exact ([`super::number`]), lexical forms and arithmetic of dates and durations are
+//! `oxsdatatypes`'; which operator applies to which types, and when the outcome is an error, is decided
+//! here from the specification's tables.
 //! Three choices that section 17.3.1 leaves open are made as the engine documents them: values of
 //! two known datatypes without a common value are unequal (not an error), strings of one language
 //! are ordered, and identical terms are `<=` and `>=` each other.
 
 use super::notes::Notes;
+use super::number::Number;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, Literal, NamedNodeRef, Term, Triple};
-use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, Integer, Time,
-    YearMonthDuration,
-};
+use oxsdatatypes::{Boolean, Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
 use std::cmp::Ordering;
 use std::str::FromStr;
-
-/// A number.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Number {
-    Integer(Integer),
-    Decimal(Decimal),
-    Float(Float),
-    Double(Double),
-}
 
 /// A language tag, with the base direction if there is one.
 pub(super) type Tag<'a> = (&'a str, Option<BaseDirection>);
 
 /// The value of a term.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Value<'a> {
     /// An IRI or a blank node: nothing but itself.
     Resource,
@@ -77,129 +67,67 @@ impl<'a> Value<'a> {
     fn of_typed(lexical: &str, datatype: NamedNodeRef<'_>) -> Option<Value<'a>> {
         Some(match datatype {
             xsd::BOOLEAN => Value::Boolean(read::<Boolean>(lexical)?.into()),
-            xsd::DECIMAL => Value::Number(Number::Decimal(read(lexical)?)),
-            xsd::FLOAT => Value::Number(Number::Float(read(lexical)?)),
-            xsd::DOUBLE => Value::Number(Number::Double(read(lexical)?)),
+            xsd::DECIMAL => Value::Number(Number::decimal(lexical)?),
+            xsd::FLOAT => Value::Number(Number::float(lexical)?),
+            xsd::DOUBLE => Value::Number(Number::double(lexical)?),
             xsd::DATE_TIME => Value::DateTime(read(lexical)?),
             xsd::DATE => Value::Date(read(lexical)?),
             xsd::TIME => Value::Time(read(lexical)?),
             xsd::DAY_TIME_DURATION => Value::DayTime(read(lexical)?),
             xsd::YEAR_MONTH_DURATION => Value::YearMonth(read(lexical)?),
             xsd::DURATION => Value::Duration(read(lexical)?),
-            _ if is_integer(datatype) => Value::Number(Number::Integer(read(lexical)?)),
-            _ => return None,
+            _ => {
+                let number = Number::integer(lexical)?;
+                is_in_range(&number, datatype).then_some(Value::Number(number))?
+            }
         })
     }
 
     /// Whether it is text, with or without language.
-    pub(super) fn string(self) -> Option<(&'a str, Option<Tag<'a>>)> {
+    pub(super) fn string(&self) -> Option<(&'a str, Option<Tag<'a>>)> {
         match self {
             Value::Text(text) => Some((text, None)),
-            Value::Language(text, language) => Some((text, Some(language))),
+            Value::Language(text, language) => Some((text, Some(*language))),
             _ => None,
         }
     }
 
     /// A duration of any of the three types.
-    pub(super) fn duration(self) -> Option<Duration> {
+    pub(super) fn duration(&self) -> Option<Duration> {
         match self {
-            Value::DayTime(value) => Some(value.into()),
-            Value::YearMonth(value) => Some(value.into()),
-            Value::Duration(value) => Some(value),
+            Value::DayTime(value) => Some((*value).into()),
+            Value::YearMonth(value) => Some((*value).into()),
+            Value::Duration(value) => Some(*value),
             _ => None,
         }
     }
 }
 
-impl Number {
-    /// Whether two of them may be equal and not the same, or the same and not equal.
-    pub(super) fn is_odd(self) -> bool {
-        self.is_nan() || (self.is_zero() && matches!(self, Number::Float(_) | Number::Double(_)))
+/// Whether a number is one of this type, which is `xsd:integer` or derived from it (XML Schema part 2,
+/// section 3.4); false for all other types.
+fn is_in_range(number: &Number, datatype: NamedNodeRef<'_>) -> bool {
+    let between = |least: i128, greatest: i128| {
+        let bound = |bound: i128| Number::Integer(bound.into());
+        Number::order(&bound(least), number).is_some_and(Ordering::is_le)
+            && Number::order(number, &bound(greatest)).is_some_and(Ordering::is_le)
+    };
+    let sign = Number::order(number, &Number::Integer(0.into()));
+    match datatype {
+        xsd::INTEGER => true,
+        xsd::BYTE => between(i8::MIN.into(), i8::MAX.into()),
+        xsd::SHORT => between(i16::MIN.into(), i16::MAX.into()),
+        xsd::INT => between(i32::MIN.into(), i32::MAX.into()),
+        xsd::LONG => between(i64::MIN.into(), i64::MAX.into()),
+        xsd::UNSIGNED_BYTE => between(0, u8::MAX.into()),
+        xsd::UNSIGNED_SHORT => between(0, u16::MAX.into()),
+        xsd::UNSIGNED_INT => between(0, u32::MAX.into()),
+        xsd::UNSIGNED_LONG => between(0, u64::MAX.into()),
+        xsd::POSITIVE_INTEGER => sign == Some(Ordering::Greater),
+        xsd::NEGATIVE_INTEGER => sign == Some(Ordering::Less),
+        xsd::NON_POSITIVE_INTEGER => sign != Some(Ordering::Greater),
+        xsd::NON_NEGATIVE_INTEGER => sign != Some(Ordering::Less),
+        _ => false,
     }
-
-    /// As a literal in canonical form.
-    pub(super) fn literal(self) -> Literal {
-        match self {
-            Number::Integer(value) => value.into(),
-            Number::Decimal(value) => value.into(),
-            Number::Float(value) => value.into(),
-            Number::Double(value) => value.into(),
-        }
-    }
-
-    fn is_nan(self) -> bool {
-        match self {
-            Number::Float(value) => value.is_nan(),
-            Number::Double(value) => value.is_nan(),
-            Number::Integer(_) | Number::Decimal(_) => false,
-        }
-    }
-
-    fn is_zero(self) -> bool {
-        match self {
-            Number::Integer(value) => value == 0.into(),
-            Number::Decimal(value) => value == 0.into(),
-            Number::Float(value) => value == 0.0.into(),
-            Number::Double(value) => value == 0.0.into(),
-        }
-    }
-
-    fn rank(self) -> u8 {
-        match self {
-            Number::Integer(_) => 0,
-            Number::Decimal(_) => 1,
-            Number::Float(_) => 2,
-            Number::Double(_) => 3,
-        }
-    }
-
-    fn raised(self, rank: u8) -> Number {
-        match (self, rank) {
-            (Number::Integer(value), 1) => Number::Decimal(value.into()),
-            (Number::Integer(value), 2) => Number::Float(value.into()),
-            (Number::Integer(value), 3) => Number::Double(value.into()),
-            (Number::Decimal(value), 2) => Number::Float(value.into()),
-            (Number::Decimal(value), 3) => Number::Double(value.into()),
-            (Number::Float(value), 3) => Number::Double(value.into()),
-            (number, _) => number,
-        }
-    }
-
-    /// Both in the smallest type of integer, decimal, float, double that holds both.
-    pub(super) fn promoted(left: Number, right: Number) -> (Number, Number) {
-        let rank = left.rank().max(right.rank());
-        (left.raised(rank), right.raised(rank))
-    }
-
-    /// The order; `None` with a NaN.
-    pub(super) fn order(left: Number, right: Number) -> Option<Ordering> {
-        match Number::promoted(left, right) {
-            (Number::Integer(left), Number::Integer(right)) => left.partial_cmp(&right),
-            (Number::Decimal(left), Number::Decimal(right)) => left.partial_cmp(&right),
-            (Number::Float(left), Number::Float(right)) => left.partial_cmp(&right),
-            (Number::Double(left), Number::Double(right)) => left.partial_cmp(&right),
-            _ => unreachable!("promoted numbers have one type"),
-        }
-    }
-}
-
-fn is_integer(datatype: NamedNodeRef<'_>) -> bool {
-    [
-        xsd::INTEGER,
-        xsd::BYTE,
-        xsd::SHORT,
-        xsd::INT,
-        xsd::LONG,
-        xsd::UNSIGNED_BYTE,
-        xsd::UNSIGNED_SHORT,
-        xsd::UNSIGNED_INT,
-        xsd::UNSIGNED_LONG,
-        xsd::POSITIVE_INTEGER,
-        xsd::NEGATIVE_INTEGER,
-        xsd::NON_POSITIVE_INTEGER,
-        xsd::NON_NEGATIVE_INTEGER,
-    ]
-    .contains(&datatype)
 }
 
 /// The effective boolean value; `None` is a type error. By the draft of SPARQL 1.2 (section 17.2.2)
@@ -217,7 +145,7 @@ pub(super) fn truth(term: &Term) -> Option<bool> {
 pub(super) fn equal(left: &Term, right: &Term) -> Option<bool> {
     match (Value::of(left), Value::of(right)) {
         (Value::Number(left), Value::Number(right)) => {
-            Some(Number::order(left, right) == Some(Ordering::Equal))
+            Some(Number::order(&left, &right) == Some(Ordering::Equal))
         }
         (Value::Boolean(left), Value::Boolean(right)) => Some(left == right),
         // With a time zone on one side only, some moments may be the same or not.
@@ -260,7 +188,7 @@ pub(super) fn order(left: &Term, right: &Term, notes: &Notes) -> Order {
     let of = |ordering: Option<Ordering>| ordering.map_or(Order::Error, Order::Is);
     match (Value::of(left), Value::of(right)) {
         (Value::Number(one), Value::Number(other)) => {
-            let ordering = Number::order(one, other);
+            let ordering = Number::order(&one, &other);
             if ordering.is_none() {
                 notes.spareval_differs("a NaN is <= itself there, and an error with others");
             }

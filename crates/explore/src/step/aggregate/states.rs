@@ -4,19 +4,19 @@
 //! | aggregate | kept | an error among the values | no value |
 //! |---|---|---|---|
 //! | `COUNT` | a number | skipped | 0 |
-//! | `SUM`, `AVG` | the sum of integers in 128 bits, the sum of other numbers apart | an error | 0 |
+//! | `SUM`, `AVG` | the sum of 64-bit integers in 128 bits, the sum of other numbers apart | an error | 0 |
 //! | `MIN`, `MAX` | an id, and its sort key unless its value is within it | an error | an error |
 //! | `SAMPLE` | an id | skipped | an error |
 //! | `GROUP_CONCAT` | the text so far | an error, as are blank nodes | `""` |
 //!
 //! States lie in columns by group number. Inline integers are added and compared as they stand in the
-//! ids; no value is made of them. Sums of integers may pass 64 bits on their way, not at the end.
+//! ids; no value is made of them. Sums are exact, whatever their length ([`Computed`]).
 //! `GROUP_CONCAT` joins what `STR` gives of each value, as other engines do, and gives a simple literal.
 
 use super::paged::{Meter, Paged};
 use crate::error::WalkError;
 use crate::expression::{
-    Made, Operand, Scalar, SortKey, Terms, Value, combine, id_of_value, text_of,
+    Computed, Made, Operand, Scalar, SortKey, Terms, Value, combine, id_of_value, text_of,
 };
 use crate::limits::STRING_BYTES_MAX;
 use oxrdf::{LiteralRef, TermRef};
@@ -165,8 +165,15 @@ impl<'a> States<'a> {
                 Ok(())
             }
             States::Sums(sums) => {
-                let total = |group| sums.result(group).map(Value::computed);
-                append_ids(groups.map(total), terms, out)
+                for group in groups {
+                    let total = sums.result(group);
+                    let id = match &total {
+                        Some(total) => id_of_value(&total.value(), terms)?,
+                        None => None,
+                    };
+                    out.push(id.unwrap_or(VertexId::UNBOUND));
+                }
+                Ok(())
             }
             States::Texts(texts) => {
                 for group in groups {
@@ -185,19 +192,6 @@ impl<'a> States<'a> {
             }
         }
     }
-}
-
-/// Appends the ids of computed values: inline, stored, or the query's own.
-fn append_ids<'v>(
-    values: impl Iterator<Item = Option<Value<'v>>>,
-    terms: &Terms<'_>,
-    out: &mut Vec<VertexId>,
-) -> Result<(), WalkError> {
-    for value in values {
-        let id = value.map(|value| id_of_value(&value, terms)).transpose()?;
-        out.push(id.flatten().unwrap_or(VertexId::UNBOUND));
-    }
-    Ok(())
 }
 
 impl<'b> Values<'_, 'b> {
@@ -262,8 +256,8 @@ impl<'b> Values<'_, 'b> {
 /// `SUM` and `AVG`.
 pub(crate) struct Sums {
     groups: Paged<Sum>,
-    /// Sums of numbers that are no integers.
-    others: Paged<Scalar>,
+    /// Sums of numbers that are no integers of 64 bits.
+    others: Paged<Computed>,
     is_average: bool,
 }
 
@@ -330,51 +324,59 @@ impl Sums {
         meter: &mut Meter<'_>,
     ) -> Result<(), WalkError> {
         let sum = self.groups.get_mut(group);
-        let scalar = match value {
-            Some(Value::Scalar(scalar, _)) if scalar.is_numeric() => *scalar,
+        let value = match value {
+            Some(Value::Scalar(Scalar::Integer(value), _)) => {
+                sum.add_whole(*value);
+                return Ok(());
+            }
+            Some(value) if value.is_numeric() => value,
             _ => {
                 sum.other = Other::Failed;
                 return Ok(());
             }
         };
-        if let Scalar::Integer(value) = scalar {
-            sum.add_whole(value.into());
-            return Ok(());
-        }
         sum.count += 1;
-        match sum.other {
-            Other::Failed => {}
+        let (before, at) = match sum.other {
+            Other::Failed => return Ok(()),
             Other::Nothing => {
                 let at = u32::try_from(self.others.len()).map_err(|_| WalkError::TooManyRows)?;
                 sum.other = Other::At(at);
-                self.others.push(scalar, meter)?;
+                self.others.push(Computed::integer(0), meter)?;
+                (Computed::integer(0), at)
             }
             Other::At(at) => {
                 let other = self.others.get_mut(at as usize);
-                match plus(*other, scalar) {
-                    Some(added) => *other = added,
-                    None => sum.other = Other::Failed,
-                }
+                (std::mem::replace(other, Computed::integer(0)), at)
             }
+        };
+        match combine(Arithmetic::Add, &before.value(), value) {
+            Some(added) => {
+                meter.grow(added.bytes())?;
+                meter.shrink(before.bytes());
+                *self.others.get_mut(at as usize) = added;
+            }
+            None => sum.other = Other::Failed,
         }
         Ok(())
     }
 
     /// The sum or the average of a group; `None` is an error.
-    fn result(&self, group: usize) -> Option<Scalar> {
+    fn result(&self, group: usize) -> Option<Computed> {
         let sum = self.groups.get(group);
-        let whole = || Some(Scalar::Integer(i64::try_from(sum.whole).ok()?.into()));
+        let whole = Computed::integer(sum.whole);
         let total = match sum.other {
             Other::Failed => return None,
-            Other::Nothing => whole()?,
-            Other::At(at) => plus(*self.others.get(at as usize), whole()?)?,
+            Other::Nothing => whole,
+            Other::At(at) => {
+                let other = self.others.get(at as usize);
+                combine(Arithmetic::Add, &other.value(), &whole.value())?
+            }
         };
         if !self.is_average || sum.count == 0 {
             return Some(total);
         }
-        let count = Scalar::Integer(i64::try_from(sum.count).ok()?.into());
-        let [total, count] = [total, count].map(Value::computed);
-        combine(Arithmetic::Divide, &total, &count)
+        let count = Computed::integer(sum.count.into());
+        combine(Arithmetic::Divide, &total.value(), &count.value())
     }
 }
 
@@ -384,11 +386,6 @@ impl Sum {
         self.whole += i128::from(value);
         self.count += 1;
     }
-}
-
-fn plus(left: Scalar, right: Scalar) -> Option<Scalar> {
-    let [left, right] = [left, right].map(Value::computed);
-    combine(Arithmetic::Add, &left, &right)
 }
 
 /// The value of an inline integer.
