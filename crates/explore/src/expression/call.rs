@@ -114,6 +114,14 @@ pub(super) fn keep<'b>(computed: Computed, batch: &Batch<'b>) -> Result<Value<'b
     })
 }
 
+/// Says what it will cost to read a large number, before it is read: the result may be an error.
+fn spend_on(value: &Value<'_>, batch: &Batch<'_>) -> Result<(), WalkError> {
+    match value {
+        Value::Large(form, _) => batch.spend(LARGE_NS * form.len() as u64),
+        _ => Ok(()),
+    }
+}
+
 /// Applies a function that computes a number from each value.
 pub(super) fn numbers<'b>(
     operand: &Computation,
@@ -122,7 +130,11 @@ pub(super) fn numbers<'b>(
     function: impl Fn(&Value<'b>) -> Option<Computed>,
 ) -> Result<Operand<'b>, WalkError> {
     let apply = |value: Option<&Value<'b>>| {
-        let computed = value.and_then(&function);
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        spend_on(value, batch)?;
+        let computed = function(value);
         computed.map(|computed| keep(computed, batch)).transpose()
     };
     Ok(match operand.evaluate(batch, at)? {
@@ -149,6 +161,8 @@ pub(super) fn combine<'b>(
         let (Some(left), Some(right)) = (left, right) else {
             return Ok(None);
         };
+        spend_on(left, batch)?;
+        spend_on(right, batch)?;
         let computed = arithmetic::combine(operator, left, right);
         computed.map(|computed| keep(computed, batch)).transpose()
     };
