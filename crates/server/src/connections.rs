@@ -10,6 +10,7 @@
 //! their grace, and what still runs then is cancelled and gets a moment to say so.
 
 use crate::endpoint::routes;
+use crate::half_close::{Exchange, Moment};
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Peer};
 use crate::sockets::{Bounds, InFlight, Place, Sockets, Use};
@@ -17,10 +18,11 @@ use crate::stall::Impatient;
 use crate::state::ServerState;
 use axum::Router;
 use axum::body::Body;
-use hyper::Request;
-use hyper::body::{Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::CONTENT_LENGTH;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 #[cfg(target_os = "linux")]
@@ -158,10 +160,15 @@ impl Connection {
         let peer = Peer(self.peer);
         let (router, place) = (self.router, self.place);
         let (socket, purpose) = (Arc::clone(&place.socket), place.purpose);
+        let exchange = Arc::new(Exchange::default());
+        let of_service = Arc::clone(&exchange);
         let service = service_fn(move |mut request: Request<Incoming>| {
             let in_flight = socket.begin();
+            let exchange = Arc::clone(&of_service);
             request.extensions_mut().insert(peer);
             let is_served = purpose == Use::Full || routes::is_for_watchers(request.uri());
+            let takes_chunks = request.version() >= Version::HTTP_11;
+            let request = request.map(|body| Arriving::new(body, &exchange));
             let answering = is_served.then(|| router.clone().call(request));
             async move {
                 let answered: Result<_, Infallible> = match answering {
@@ -169,15 +176,17 @@ impl Connection {
                     None => Ok(routes::no_room()),
                 };
                 answered.map(|response| {
+                    exchange.come_to(moment(&response, takes_chunks));
                     response.map(|body| Guarded {
                         body,
+                        exchange,
                         _in_flight: in_flight,
                     })
                 })
             }
         });
         let options = server.options();
-        let stream = Impatient::new(self.stream, options.stall_timeout);
+        let stream = Impatient::new(self.stream, exchange, options.stall_timeout);
         let connection = protocol(&options).serve_connection(TokioIo::new(stream), service);
         let served = graceful.watch(connection);
         let metrics = Arc::clone(&server.metrics);
@@ -197,10 +206,73 @@ impl Connection {
     }
 }
 
+/// How a response goes to the socket.
+fn moment(response: &Response<Body>, takes_chunks: bool) -> Moment {
+    let is_counted = response.body().size_hint().exact().is_some()
+        || response.headers().contains_key(CONTENT_LENGTH);
+    if takes_chunks && !is_counted {
+        Moment::Chunks
+    } else {
+        Moment::Counted
+    }
+}
+
+/// A request's body, which tells when it has been read.
+struct Arriving {
+    body: Incoming,
+    exchange: Arc<Exchange>,
+}
+
+impl Arriving {
+    fn new(body: Incoming, exchange: &Arc<Exchange>) -> Arriving {
+        exchange.come_to(if body.is_end_stream() {
+            Moment::Computing
+        } else {
+            Moment::Request
+        });
+        Arriving {
+            body,
+            exchange: Arc::clone(exchange),
+        }
+    }
+}
+
+impl hyper::body::Body for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.exchange.set_starved(frame.is_pending());
+        if matches!(frame, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.exchange.is_read();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// A response's body, which tells when it has been sent.
 struct Guarded {
     body: Body,
+    exchange: Arc<Exchange>,
     _in_flight: InFlight,
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.exchange.come_to(Moment::Ending);
+    }
 }
 
 impl hyper::body::Body for Guarded {

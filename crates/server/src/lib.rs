@@ -32,6 +32,7 @@
 mod connections;
 mod endpoint;
 mod error;
+mod half_close;
 mod listener;
 mod metrics;
 mod opening;

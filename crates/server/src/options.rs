@@ -44,6 +44,8 @@ pub struct ServerOptions {
     pub update_text_bytes_max: u64,
     /// Largest body of a write of a graph, in bytes after decompression; `None`: no limit.
     pub body_bytes_max: Option<u64>,
+    /// Bytes on the disk of answers that are finished before they are sent, together.
+    pub spool_bytes_max: u64,
     /// Time of a query, waiting included: the default, and the most that a client may ask for.
     pub timeout: Duration,
     /// The same for a change, its document's arrival included.
@@ -85,6 +87,7 @@ impl Default for ServerOptions {
             text_bytes_max: 1 << 20,
             update_text_bytes_max: 64 << 20,
             body_bytes_max: None,
+            spool_bytes_max: 4 << 30,
             timeout: Duration::from_secs(30),
             update_timeout: Duration::from_mins(5),
             proxies: Vec::new(),
@@ -109,6 +112,7 @@ impl ServerOptions {
             text_bytes_max: config.text_max_bytes,
             update_text_bytes_max: config.update_text_max_bytes,
             body_bytes_max: config.body_max_bytes,
+            spool_bytes_max: config.spool_limit_bytes,
             timeout: config.timeout,
             update_timeout: config.update_timeout,
             proxies: config.proxies.clone(),

@@ -46,6 +46,8 @@ pub(crate) struct QueryRequest {
     pub head_only: bool,
     /// The client takes trailers.
     pub trailers: bool,
+    /// Only its length tells the client whether an answer is whole (HTTP/1.0).
+    pub needs_length: bool,
     /// The snapshot that it must not be older than.
     pub snapshot: Option<u64>,
 }

@@ -9,6 +9,7 @@
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
+//! | `kept` | answers that are finished before they are sent |
 //! | `change` | a change on an engine thread |
 //! | `fresh` | reading one's own writes |
 
@@ -20,6 +21,7 @@ pub(crate) mod fresh;
 pub(crate) mod gate;
 pub(crate) mod give_back;
 pub(crate) mod job;
+pub(crate) mod kept;
 pub(crate) mod light;
 pub(crate) mod outlet;
 pub(crate) mod pipe;

@@ -18,6 +18,7 @@ use crate::run::account::Accounts;
 use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
+use crate::run::kept::Spool;
 use somersault::{ChangeHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,6 +37,8 @@ pub(crate) struct ServerState {
     pub changes: Gate,
     /// Which changes whose documents still arrive may.
     pub uploads: Gate,
+    /// Answers that are finished before they are sent.
+    pub spool: Arc<Spool>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
     /// Held while the store is compacted on request.
@@ -61,6 +64,7 @@ impl ServerState {
             stalled: options.stalled_max,
         });
         let changes = |running| Gate::new(running, options.waiting_max);
+        let spool = Spool::new(options.spool_bytes_max);
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         ServerState {
             engine: OnceLock::new(),
@@ -70,6 +74,7 @@ impl ServerState {
             admission,
             changes: updates,
             uploads,
+            spool,
             metrics: Arc::new(Metrics::new()),
             compacting: tokio::sync::Mutex::default(),
             last_request: AtomicU64::new(0),

@@ -6,6 +6,7 @@
 //! | `client` | a client of a few lines that hides nothing: heads, chunks, trailers, broken bodies |
 //! | `changing` | updates, writes of graphs, rights, read-your-writes |
 //! | `asking` | the protocol: methods, types, parameters, negotiation |
+//! | `ending` | how answers end for clients of HTTP/1.0, and for those that have closed their side |
 //! | `failing` | every status that is not 200 |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
 //! | `starting` | a server without its database yet |
@@ -14,6 +15,7 @@
 mod asking;
 mod changing;
 mod client;
+mod ending;
 mod failing;
 mod flowing;
 mod script;

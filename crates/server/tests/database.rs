@@ -182,6 +182,31 @@ fn large_answers_arrive_whole() {
 }
 
 #[test]
+fn what_a_format_cannot_carry_is_refused_before_the_first_byte() {
+    let served = Served::new();
+    let part = |last: &str| {
+        format!(
+            "CONSTRUCT {{ ?s <http://e/x> ?o }} WHERE {{ {{ ?s <http://e/name> ?o }} UNION {{ {last} }} }}"
+        )
+    };
+    let with_triple = part("VALUES ?s { <http://e/s> } BIND(TRIPLE(?s, <http://e/p>, 1) AS ?o)");
+    let without = part("?s <http://e/knows> ?o");
+    for (text, accept, status) in [
+        (&with_triple, "application/ld+json", 406),
+        (&without, "application/ld+json", 200),
+        (&with_triple, "text/turtle", 200),
+    ] {
+        let answer = served.query_as(accept, text);
+        assert_eq!(answer.status, status, "{accept}: {}", answer.text());
+        assert!(answer.whole && answer.body.len() > 100);
+        // What is finished first has a length.
+        let is_counted = answer.has("content-length");
+        assert_eq!(is_counted, accept == "application/ld+json", "{accept}");
+    }
+    served.still_answers();
+}
+
+#[test]
 fn the_dataset_of_the_protocol() {
     let served = Served::new();
     let count = |answer: &Answer| {

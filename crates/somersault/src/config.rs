@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 22] = [
+pub const KEYS: [(&str, &str, &str); 23] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -113,6 +113,11 @@ pub const KEYS: [(&str, &str, &str); 22] = [
         "server.body_max",
         "none",
         "largest document that is sent for a graph, decompressed",
+    ),
+    (
+        "server.spool_limit",
+        "4GiB",
+        "room on the disk for answers that are finished before they are sent (HTTP/1.0, JSON-LD), together",
     ),
     (
         "server.shutdown_delay",
@@ -326,6 +331,7 @@ impl Layers {
                 };
                 list(text).iter().map(address).collect()
             })?,
+            spool_limit_bytes: self.size("server.spool_limit", 4 << 30)?,
             shutdown_delay: self.duration("server.shutdown_delay")?,
             drain: self.duration("server.drain")?,
             timeout: self.duration("query.timeout")?,
@@ -444,6 +450,8 @@ pub struct Config {
     pub connections: usize,
     /// Proxies that are believed when they say for whom they speak.
     pub proxies: Vec<IpAddr>,
+    /// What answers may take of the disk that are finished before they are sent, together.
+    pub spool_limit_bytes: u64,
     /// Between the request to end and the end of listening: readiness says 503, so that whoever shares
     /// out requests sends no more; those that come are answered.
     pub shutdown_delay: Duration,

@@ -36,7 +36,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request, Response, Version};
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::{GraphTarget, RDF_PATCH, WriteMode};
@@ -196,6 +196,7 @@ fn envelope(
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
     let envelope = Envelope {
         method: request.method().clone(),
+        version: request.version(),
         headers: request.headers().clone(),
         parameters,
         client: granted.client(access::sender(request)),
@@ -229,6 +230,7 @@ fn asked(
         accepted: Accepted::read_graph(&envelope.headers)?,
         head_only: envelope.method == Method::HEAD,
         trailers: protocol::takes_trailers(&envelope.headers),
+        needs_length: envelope.version < Version::HTTP_11,
         snapshot: fresh::wanted(&envelope.headers)?,
     })
 }

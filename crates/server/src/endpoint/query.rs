@@ -193,6 +193,7 @@ fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::R
         timeout: begun.timeout,
         writer,
         metrics: Arc::clone(&server.metrics),
+        spool: Arc::clone(&server.spool),
         arrived: begun.arrived,
         request_id: begun.request_id,
     };

@@ -28,7 +28,7 @@ use crate::run::account::BodyAccount;
 use crate::run::fresh;
 use axum::body::Body;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
-use hyper::{HeaderMap, Method, Request};
+use hyper::{HeaderMap, Method, Request, Version};
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
@@ -97,6 +97,7 @@ const OTHER_PARAMETERS_BYTES: u64 = 64 << 10;
 /// What the address, the method and the fields say, before the body is read.
 pub(crate) struct Envelope {
     pub method: Method,
+    pub version: Version,
     pub headers: HeaderMap,
     pub parameters: Parameters,
     pub client: Client,
@@ -117,6 +118,7 @@ pub(crate) async fn read(
     parameters.add(head.uri.query().unwrap_or_default().as_bytes())?;
     let mut envelope = Envelope {
         method: head.method,
+        version: head.version,
         headers: head.headers,
         parameters,
         client,
@@ -172,6 +174,7 @@ impl Envelope {
             accepted: Accepted::read(&self.headers)?,
             head_only: self.method == Method::HEAD,
             trailers: takes_trailers(&self.headers),
+            needs_length: self.version < Version::HTTP_11,
             snapshot: fresh::wanted(&self.headers)?,
         })
     }

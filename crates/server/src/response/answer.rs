@@ -3,11 +3,12 @@
 //! Three ways: the query fails before anything is sent, then the response is a problem with the
 //! status of that failure; it ends early, then the answer goes out in one piece with its length;
 //! or it flows, chunk by chunk. A failure after the first byte cannot change the status any more:
-//! the reason goes into a last record where the format has room for one (a comment in XML, a line
-//! that begins `# error:` in CSV and TSV; JSON has none), and then the body is broken off, never
-//! ended, so that every client sees that the answer is not whole. HTTP has trailers after whole
-//! bodies only, so a broken one has none; a whole one has `Server-Timing` with the time of running,
-//! where the client takes trailers.
+//! the reason goes into a last record where the format has room for one (a member `error` after the rows
+//! of JSON, a comment in XML and in the line formats of graphs; CSV and TSV have no comments, a line would be
+//! a row), and then the body is broken off, never ended, so that every client sees that the answer is not
+//! whole. HTTP has trailers after whole bodies only, so a broken one has none; a whole one has `Server-Timing`
+//! with the time of running, where the client takes trailers. Who could not see a broken body gets a whole
+//! one or a problem: [`crate::run::kept`].
 
 use crate::request::negotiate::Accepted;
 use crate::response::format::{AnswerFormat, LastRecord, offered};
@@ -84,6 +85,13 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
         Early::Whole(bytes, done) => {
             spent.exec = Some(done.exec);
             with_type(Body::from(bytes), format)
+        }
+        Early::Kept(kept, done) => {
+            spent.exec = Some(done.exec);
+            match kept.into_body() {
+                Ok(body) => with_type(Body::new(body), format),
+                Err(error) => Problem::of_query(&error).with_id(&id).into_response(),
+            }
         }
         Early::Flowing => {
             let flow = Flow::new(reader, format, answering.trailers);
@@ -192,9 +200,11 @@ impl Flow {
         let reason = error.to_string().replace(['\r', '\n'], " ");
         let record = match self.format.last_record() {
             LastRecord::None => String::new(),
+            // Rows are handed over whole, so this is where their array ends. The object does not.
+            LastRecord::Member => format!("]}},\"error\":{}", serde_json::json!(reason)),
             LastRecord::Comment => format!("<!-- error: {} -->", in_comment(&reason)),
-            LastRecord::Line(end) if self.at_line_start => format!("# error: {reason}{end}"),
-            LastRecord::Line(end) => format!("{end}# error: {reason}{end}"),
+            LastRecord::Line if self.at_line_start => format!("# error: {reason}\n"),
+            LastRecord::Line => format!("\n# error: {reason}\n"),
         };
         Bytes::from(record)
     }

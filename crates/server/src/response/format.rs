@@ -16,12 +16,14 @@ pub(crate) enum AnswerFormat {
 /// How a reason is written after part of an answer has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastRecord {
-    /// Nowhere: the format has no room.
+    /// Nowhere: the format has no room, what stands in it is read as data.
     None,
+    /// As a member of the JSON object, after its rows.
+    Member,
     /// As an XML comment.
     Comment,
-    /// As a line that begins with `#`, ended like this.
-    Line(&'static str),
+    /// As a line that begins with `#`, which is a comment there.
+    Line,
 }
 
 impl AnswerFormat {
@@ -33,23 +35,27 @@ impl AnswerFormat {
         }
     }
 
+    /// Whether a failure in the middle of an answer is told well enough by its breaking off. Of JSON-LD, which
+    /// lacks triple terms, nobody should get a part and then hear that there is no such thing.
+    pub fn can_be_cut(self) -> bool {
+        self != AnswerFormat::Graph(GraphFormat::JsonLd)
+    }
+
     /// Where a reason can be put.
     pub fn last_record(self) -> LastRecord {
         match self {
-            AnswerFormat::Rows(ResultFormat::Json) | AnswerFormat::Graph(GraphFormat::JsonLd) => {
-                LastRecord::None
-            }
+            AnswerFormat::Rows(ResultFormat::Json) => LastRecord::Member,
+            AnswerFormat::Rows(ResultFormat::Csv | ResultFormat::Tsv)
+            | AnswerFormat::Graph(GraphFormat::JsonLd) => LastRecord::None,
             AnswerFormat::Rows(ResultFormat::Xml) | AnswerFormat::Graph(GraphFormat::RdfXml) => {
                 LastRecord::Comment
             }
-            AnswerFormat::Rows(ResultFormat::Csv) => LastRecord::Line("\r\n"),
-            AnswerFormat::Rows(ResultFormat::Tsv)
-            | AnswerFormat::Graph(
+            AnswerFormat::Graph(
                 GraphFormat::Turtle
                 | GraphFormat::NTriples
                 | GraphFormat::NQuads
                 | GraphFormat::TriG,
-            ) => LastRecord::Line("\n"),
+            ) => LastRecord::Line,
         }
     }
 }

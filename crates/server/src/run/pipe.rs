@@ -29,6 +29,7 @@
 use crate::run::admission::Turn;
 use crate::run::give_back;
 use crate::run::job::{Done, Started};
+use crate::run::kept::{Kept, Spool};
 use hyper::body::Bytes;
 use somersault::budget::Budget;
 use somersault::stop::{Pace, StopToken};
@@ -73,6 +74,7 @@ pub(crate) fn pipe(
             shared: Arc::clone(&shared),
             turn,
             own_bytes,
+            kept: Mutex::default(),
         },
         Reader {
             shared,
@@ -108,6 +110,8 @@ struct State {
     /// Bytes of the pieces that are not on the account.
     owed_bytes: u64,
     bytes: u64,
+    /// The whole answer, where that was finished first.
+    kept: Option<Kept>,
     time: Time,
     end: Option<Result<Done, QueryError>>,
     reader_gone: bool,
@@ -137,6 +141,8 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     turn: Turn,
     own_bytes: u64,
+    /// The answer, where it is finished before it is sent; only the engine thread asks.
+    kept: Mutex<Option<Result<Kept, QueryError>>>,
 }
 
 impl Writer {
@@ -150,11 +156,44 @@ impl Writer {
         state.started = Some(started);
     }
 
+    /// From now on nothing is sent before everything is there.
+    pub fn keep(&self, spool: &Arc<Spool>) {
+        *self.kept() = Some(Ok(Kept::new(Arc::clone(spool))));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Result<Kept, QueryError>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why an answer that was to be kept could not be.
+    pub fn why_not_kept(&self) -> Option<QueryError> {
+        self.kept().as_ref()?.as_ref().err().cloned()
+    }
+
+    fn add_to(&self, kept: &mut Result<Kept, QueryError>, output: &mut Vec<u8>) -> io::Result<()> {
+        let mut state = self.shared.state();
+        self.check(&state)?;
+        state.bytes += output.len() as u64;
+        drop(state);
+        let added = match kept {
+            Ok(whole) => whole.add(output),
+            Err(error) => Err(error.clone()),
+        };
+        added.map_err(|error| {
+            let why = error.message.clone();
+            *kept = Err(error);
+            io::Error::other(why)
+        })
+    }
+
     /// Takes all bytes of `output`; waits while the client is behind. An error says that nobody
     /// takes it any more, or that the query's time is over.
     pub fn hand_over(&self, output: &mut Vec<u8>) -> io::Result<()> {
         if output.is_empty() {
             return Ok(());
+        }
+        if let Some(kept) = &mut *self.kept() {
+            return self.add_to(kept, output);
         }
         let bytes = output.len() as u64;
         let mut state = self.wait_for_room(bytes)?;
@@ -271,7 +310,11 @@ impl Writer {
         self.turn.end();
         // Before the end is seen: whoever has the answer finds the memory free.
         self.shared.account.give_back(self.own_bytes);
-        self.shared.state().end = Some(end);
+        let kept = self.kept().take().and_then(Result::ok);
+        let mut state = self.shared.state();
+        state.kept = kept;
+        state.end = Some(end);
+        drop(state);
         self.shared.ready.notify_one();
     }
 }
@@ -309,6 +352,8 @@ pub(crate) enum Early {
     Failed(QueryError),
     /// This is the whole answer.
     Whole(Bytes, Done),
+    /// This is the whole answer, which was to be finished first.
+    Kept(Kept, Done),
     /// There is output, and more to come.
     Flowing,
 }
@@ -332,13 +377,15 @@ impl Reader {
         let Some(end) = state.end.clone() else {
             return Early::Flowing;
         };
+        let kept = state.kept.take();
         let held_bytes = state.held_bytes as u64;
         let bytes = state.take_all();
         self.shared.account.give_back(state.settle(held_bytes));
-        match end {
-            Err(error) => Early::Failed(error),
+        match (end, kept) {
+            (Err(error), _) => Early::Failed(error),
+            (Ok(done), Some(kept)) => Early::Kept(kept, done),
             // With the response from now on, and no more than the pipe may hold.
-            Ok(done) => Early::Whole(bytes, done),
+            (Ok(done), None) => Early::Whole(bytes, done),
         }
     }
 

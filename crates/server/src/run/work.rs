@@ -10,6 +10,7 @@ use crate::request::QueryRequest;
 use crate::response::format::offered;
 use crate::run::give_back;
 use crate::run::job::{Done, Engine};
+use crate::run::kept::Spool;
 use crate::run::outlet::Outlet;
 use crate::run::pipe::Writer;
 use somersault::stop::StopReason;
@@ -32,6 +33,8 @@ pub(crate) struct Task {
     pub writer: Writer,
     /// Where it is counted.
     pub metrics: Arc<Metrics>,
+    /// Where an answer is kept that is finished before it is sent.
+    pub spool: Arc<Spool>,
     /// When the request came.
     pub arrived: Instant,
     /// The request's name, for a query that never gets its own.
@@ -69,6 +72,9 @@ impl Task {
         if self.asked.head_only {
             return Ok(Done::default());
         }
+        if self.asked.needs_length || !format.can_be_cut() {
+            self.writer.keep(&self.spool);
+        }
         let mut outlet = Outlet::new(format, &self.writer);
         job.run(&mut outlet)
     }
@@ -76,6 +82,9 @@ impl Task {
     /// An output that failed because the query's time was over while it waited for its client is
     /// a timeout.
     fn in_other_words(&self, error: QueryError) -> QueryError {
+        if let Some(error) = self.writer.why_not_kept() {
+            return error;
+        }
         if error.kind == Kind::Output && self.writer.is_out_of_turn() {
             let why = "cancelled in favour of others: the client took nothing of the answer";
             return QueryError::new(Kind::Cancelled, why);
