@@ -121,13 +121,13 @@ async fn carry_out(
             how = feeder.run(&mut sent.body, server.options().body_timeout) => fed = Some(how),
             early = &mut outcome => {
                 let response = answering.ended(early, wait);
-                return conclude(server, response, None, (&is_too_large, &place), sent).await;
+                return conclude(server, response, None, (&is_too_large, place), sent).await;
             }
         }
     }
     let response = answering.ended((&mut outcome).await, wait);
     match &mut sent {
-        Some(sent) => conclude(server, response, fed, (&is_too_large, &place), sent).await,
+        Some(sent) => conclude(server, response, fed, (&is_too_large, place), sent).await,
         None => response,
     }
 }
@@ -244,9 +244,12 @@ async fn conclude(
     server: &ServerState,
     response: Result<Response<Body>, Problem>,
     fed: Option<Fed>,
-    (is_too_large, place): (&AtomicBool, &Place),
+    (is_too_large, place): (&AtomicBool, Arc<Place>),
     sent: &mut Sent,
 ) -> Result<Response<Body>, Problem> {
+    let has_lost_place = place.is_over();
+    // Others need it, and what is left of the body may take its time.
+    drop(place);
     let is_whole = fed == Some(Fed::Whole);
     let problem = match response {
         Ok(response) if is_whole => return Ok(response),
@@ -263,7 +266,7 @@ async fn conclude(
     let limit = server.options().body_bytes_max.unwrap_or(u64::MAX);
     let problem = match fed {
         _ if is_too_large.load(Ordering::Relaxed) => Problem::too_large(limit),
-        _ if place.is_over() => Problem::too_slow(),
+        _ if has_lost_place => Problem::too_slow(),
         Some(Fed::TooSlow) => return Err(Problem::too_slow()),
         Some(Fed::BrokenOff) => Problem::bad_request("the body of the request broke off"),
         _ => problem,
