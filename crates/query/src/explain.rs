@@ -15,8 +15,8 @@
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::path::Path;
 use crate::plan::{
-    Action, Aggregate, AggregateFunction, ConstantId, Form, Mode, Node, Plan, Scope, Slot, Step,
-    Weight,
+    Action, Aggregate, AggregateFunction, ConstantId, Form, Mode, Node, Plan, Scope, Size, Slot,
+    Step, Weight,
 };
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Term};
@@ -221,6 +221,43 @@ impl Printer<'_> {
             } => {
                 let arrow = self.arrow(Node::Slot(*into), *direction);
                 format!("predicates {} {arrow}", self.node(*from))
+            }
+            Action::Sizes {
+                predicate,
+                scope,
+                sizes,
+                ..
+            } => {
+                let of = predicate.map_or("any predicate".to_owned(), |it| self.node(it));
+                let sizes = sizes.iter().map(|(size, into)| {
+                    let name = match size {
+                        Size::Edges => "edges",
+                        Size::Subjects => "subjects",
+                        Size::Predicates => "predicates",
+                        Size::Objects => "objects",
+                    };
+                    format!(" {name} {}", self.slot(*into))
+                });
+                let sizes: String = sizes.collect();
+                format!("sizes of {of}{sizes}{}", self.scope(*scope))
+            }
+            Action::Degree {
+                from,
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.arrow(Node::Constant(*predicate), *direction);
+                let into: String = into
+                    .iter()
+                    .map(|into| format!(" {}", self.slot(*into)))
+                    .collect();
+                format!(
+                    "degree {} {arrow}{into}{}",
+                    self.slot(*from),
+                    self.scope(*scope)
+                )
             }
             Action::AllPredicates { into } => format!("all predicates {}", self.slot(*into)),
             Action::Never { .. } => "nothing, by the signatures".to_owned(),

@@ -291,6 +291,32 @@ pub enum Action {
         /// The variables of the answer, without question mark, and the new columns.
         columns: Vec<(String, Slot)>,
     },
+    /// Adds what is known of all matches of `?s predicate ?o`, both ends unknown, as `xsd:integer`s: their
+    /// number, and how many different terms stand where. Most of it stands in the store as it is, so no edge
+    /// is looked at.
+    Sizes {
+        /// The known predicate; `None`: any.
+        predicate: Option<Node>,
+        /// [`Scope::Default`], or [`Scope::Named`] with a constant.
+        scope: Scope,
+        /// The new columns.
+        sizes: Vec<(Size, Slot)>,
+        /// Whether a row of which there are no matches stays, with zeros.
+        keeps_empty: bool,
+    },
+    /// Adds the number of edges that `from` has, as an `xsd:integer`; drops rows with none.
+    Degree {
+        /// The known end.
+        from: Slot,
+        /// The known predicate.
+        predicate: ConstantId,
+        /// [`Direction::Out`]: `from` is the subject.
+        direction: Direction,
+        /// [`Scope::Default`], or [`Scope::Named`] with a constant.
+        scope: Scope,
+        /// The new columns, all with the same number.
+        into: Vec<Slot>,
+    },
     /// Skips rows, then lets at most `limit` pass; the walk stops when it has.
     Slice {
         /// Rows skipped.
@@ -306,6 +332,19 @@ pub enum Action {
         /// The new, only column.
         into: Slot,
     },
+}
+
+/// What [`Action::Sizes`] counts of the matches of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// All of them.
+    Edges,
+    /// Distinct subjects.
+    Subjects,
+    /// Distinct predicates.
+    Predicates,
+    /// Distinct objects.
+    Objects,
 }
 
 impl Plan {
@@ -357,6 +396,8 @@ impl Action {
             }
             Action::ExpandPredicates { from, .. } => node(from),
             Action::AllPredicates { .. } | Action::AllGraphs { .. } | Action::Slice { .. } => {}
+            Action::Sizes { predicate, .. } => predicate.iter().for_each(node),
+            Action::Degree { from, .. } => each(*from),
             Action::Check {
                 subject,
                 predicate,
@@ -463,6 +504,8 @@ impl Action {
                 ..
             } => [*subject, *predicate, *object].into_iter().for_each(each),
             Action::Service { columns, .. } => columns.iter().for_each(|(_, into)| each(*into)),
+            Action::Sizes { sizes, .. } => sizes.iter().for_each(|(_, into)| each(*into)),
+            Action::Degree { into, .. } => into.iter().copied().for_each(each),
             Action::Never { .. }
             | Action::Check { .. }
             | Action::PathCheck { .. }

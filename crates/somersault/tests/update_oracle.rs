@@ -24,7 +24,9 @@ use testkit::compare::{self, Blanks};
 use testkit::naive::{NaiveError, update};
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
-use testkit::random_query::{Vocabulary, random_query, random_update, random_wide_query};
+use testkit::random_query::{
+    Vocabulary, random_query, random_summary, random_update, random_wide_query,
+};
 use testkit::renaming::{self, Verdict};
 use testkit::{graph, oracles, seeds};
 
@@ -234,7 +236,11 @@ impl Run {
 
     fn query(&mut self, now: &Dataset, tally: &mut Tally) -> Result<(), String> {
         let vocabulary = Vocabulary::of(now);
-        let (text, expected) = if self.random.chance(50) {
+        let (text, expected) = if self.random.chance(25) {
+            let text = random_summary(&vocabulary, &mut self.random);
+            let expected = oracles::expected_wide(now, &text);
+            (text, expected)
+        } else if self.random.chance(50) {
             let text = random_query(&vocabulary, &mut self.random);
             let expected = oracles::expected(now, &text);
             (text, expected)

@@ -244,6 +244,25 @@ impl Snapshot {
         }))
     }
 
+    /// See [`GraphView::edges`].
+    pub(crate) fn known_edges(
+        &self,
+        segment: SegmentKey,
+        scope: GraphScope<'_>,
+    ) -> Result<Option<u64>, Fault> {
+        if !matches!(scope, GraphScope::Default | GraphScope::Named(_)) {
+            return Ok(None);
+        }
+        let Some(segment) = self.segment(segment)? else {
+            return Ok(Some(0));
+        };
+        Ok(match self.filter(&segment, scope)? {
+            Filter::Nothing => Some(0),
+            Filter::Every => Some(segment.descriptor.rows),
+            _ => None,
+        })
+    }
+
     fn columns<'v>(&'v self, segment: &Segment<'v>) -> Result<Columns<'v>, Fault> {
         Ok(Columns {
             neighbours: segment.column()?,
@@ -504,6 +523,10 @@ impl GraphView for Snapshot {
     ) -> Result<(), ViewError> {
         self.graph_keys(segment, graph, keys)
             .map_err(|fault| *fault)
+    }
+
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
+        self.known_edges(segment, scope).map_err(|fault| *fault)
     }
 
     fn neighbours(

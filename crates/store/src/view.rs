@@ -127,6 +127,11 @@ pub trait GraphView: Sync {
         keys: &mut Vec<VertexId>,
     ) -> Result<(), ViewError>;
 
+    /// How many edges of a segment are in this scope, where that is known without looking at them: none,
+    /// or all of the segment's, whose keys in the scope are then those of [`GraphView::keys`]. `None`: some
+    /// may be and some not. Only for scopes of one graph is more than `None` ever said. O(layers).
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError>;
+
     /// The distinct neighbours of one vertex as a set (for a class, its members). Only for scopes
     /// that do not bind the graph. Where edges have to be filtered by graph the set owns its
     /// elements, else it borrows the list.

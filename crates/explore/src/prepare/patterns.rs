@@ -3,6 +3,7 @@
 use super::{Builder, kept};
 use crate::error::WalkError;
 use crate::scope::{FixedScope, ResolvedScope};
+use crate::step::degree::DegreePolicy;
 use crate::step::groups::{GroupBy, GroupsPolicy};
 use crate::step::in_groups::InGroupsPolicy;
 use crate::step::in_lists::InListsPolicy;
@@ -11,6 +12,7 @@ use crate::step::list::{ListPolicy, Targets};
 use crate::step::one_list::OneListPolicy;
 use crate::step::predicates::PredicatesPolicy;
 use crate::step::set::SetPolicy;
+use crate::step::sizes::SizesPolicy;
 use crate::step::{Place, Policy};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId, Tag, VertexId};
@@ -64,6 +66,24 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     into,
                 })
             })),
+            Action::Sizes {
+                predicate,
+                scope,
+                ref sizes,
+                keeps_empty,
+            } => {
+                let place = predicate.map(|node| self.place(node));
+                let sizes = sizes.iter().filter(|(_, into)| step.keep.contains(into));
+                Ok(Policy::Sizes(SizesPolicy {
+                    // What is stored nowhere is no predicate.
+                    predicate: place
+                        .map(|place| place.unwrap_or(Place::Constant(VertexId::UNBOUND))),
+                    scope: self.dataset.resolve(scope, self.ids),
+                    sizes: sizes.copied().collect(),
+                    keeps_empty,
+                }))
+            }
+            Action::Degree { .. } => Ok(self.degree(step)),
             Action::AllPredicates { into } => {
                 let predicates = self.view.predicates();
                 let vertices = predicates
@@ -89,6 +109,34 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             }
             _ => unreachable!("the caller handles the other actions"),
         }
+    }
+
+    fn degree(&self, step: &Step) -> Policy<'a> {
+        let Action::Degree {
+            from,
+            predicate,
+            direction,
+            scope,
+            ref into,
+        } = step.action
+        else {
+            unreachable!("the caller has looked");
+        };
+        let predicate = self.predicate(Node::Constant(predicate));
+        let scope = self.dataset.resolve(scope, self.ids);
+        let (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) = (predicate, scope) else {
+            return Policy::Nothing;
+        };
+        let into = into.iter().filter(|into| step.keep.contains(into));
+        Policy::Degree(DegreePolicy {
+            from,
+            segment: SegmentKey {
+                predicate,
+                direction,
+            },
+            scope,
+            into: into.copied().collect(),
+        })
     }
 
     fn expand(

@@ -14,6 +14,7 @@
 //! | `OneList` | expand a constant and bind the graph | one list |
 //! | `Groups` | expand where predicate or graph differ by row | lists per group of rows |
 //! | `Predicates` | predicates of a vertex | signatures |
+//! | `Sizes`, `Degree` | how much there is of a pattern, or of a vertex | what the store knows of its segments; lengths of lists |
 //! | `InSet`, `InLists`, `InGroups` | check | one set, lists of a batch, lists per group |
 //! | `Same`, `Filter`, `Slice`, `Unify`, `Bind` | | rows alone |
 //! | `Nested` | optional, union, exists, lateral | the table, through chains of its own |
@@ -24,6 +25,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod bind;
 pub(crate) mod count;
+pub(crate) mod degree;
 pub(crate) mod distinct;
 pub(crate) mod filter;
 pub(crate) mod groups;
@@ -41,6 +43,7 @@ pub(crate) mod predicates;
 pub(crate) mod row_set;
 pub(crate) mod service;
 pub(crate) mod set;
+pub(crate) mod sizes;
 pub(crate) mod slice;
 pub(crate) mod unify;
 pub(crate) mod unpack;
@@ -67,6 +70,8 @@ pub(crate) enum Policy<'a> {
     OneList(one_list::OneListPolicy),
     Groups(groups::GroupsPolicy),
     Predicates(predicates::PredicatesPolicy),
+    Sizes(sizes::SizesPolicy),
+    Degree(degree::DegreePolicy),
     InSet(Slot, VertexSet<'a>),
     InLists(in_lists::InListsPolicy),
     InGroups(in_groups::InGroupsPolicy),
@@ -102,6 +107,8 @@ impl Policy<'_> {
             Policy::OneList(_) => "one list",
             Policy::Groups(_) => "groups",
             Policy::Predicates(_) => "predicates",
+            Policy::Sizes(_) => "sizes",
+            Policy::Degree(_) => "degree",
             Policy::InSet(..) => "in set",
             Policy::InLists(_) => "in lists",
             Policy::InGroups(_) => "in groups",
@@ -259,6 +266,8 @@ pub(crate) enum Operator<'p, 'a> {
     OneList(Box<one_list::OneListExpansion<'p, 'a>>),
     Groups(Box<groups::GroupsExpansion<'p, 'a>>),
     Predicates(predicates::PredicatesExpansion<'p>),
+    Sizes(Box<sizes::Measuring<'p, 'a>>),
+    Degree(Box<degree::Degrees<'p, 'a>>),
     InSet(in_lists::SetCheck<'p, 'a>),
     InLists(in_lists::ListsCheck<'p, 'a>),
     InGroups(Box<in_groups::GroupsCheck<'p, 'a>>),
@@ -302,6 +311,10 @@ impl<'p, 'a> Operator<'p, 'a> {
             Policy::Predicates(policy) => {
                 Operator::Predicates(predicates::PredicatesExpansion::new(policy))
             }
+            Policy::Sizes(policy) => {
+                Operator::Sizes(Box::new(sizes::Measuring::new(policy, limits)))
+            }
+            Policy::Degree(policy) => Operator::Degree(Box::new(degree::Degrees::new(policy))),
             Policy::InSet(slot, set) => Operator::InSet(in_lists::SetCheck::new(*slot, set)),
             Policy::InLists(policy) => Operator::InLists(in_lists::ListsCheck::new(policy)),
             Policy::InGroups(policy) => {
@@ -374,6 +387,8 @@ impl<'p, 'a> Operator<'p, 'a> {
             Operator::OneList(operator) => operator.run(context, flow),
             Operator::Groups(operator) => operator.run(context, flow),
             Operator::Predicates(operator) => operator.run(context, flow),
+            Operator::Sizes(operator) => operator.run(context, flow),
+            Operator::Degree(operator) => operator.run(context, flow),
             Operator::InSet(operator) => operator.run(flow),
             Operator::InLists(operator) => operator.run(context, flow),
             Operator::InGroups(operator) => operator.run(context, flow),

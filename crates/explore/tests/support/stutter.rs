@@ -54,6 +54,9 @@ impl GraphView for Stuttering<'_> {
     ) -> Result<(), ViewError> {
         self.view.keys_of_graph(segment, graph, keys)
     }
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
+        self.view.edges(segment, scope)
+    }
     fn neighbours(
         &self,
         segment: SegmentKey,

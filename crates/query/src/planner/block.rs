@@ -224,13 +224,33 @@ impl Block {
         }
     }
 
-    /// Rows expected after an item of an order.
-    pub(super) fn expected(&mut self, ordered: Ordered) -> f64 {
+    /// An item of an order comes.
+    pub(super) fn begin(&mut self, ordered: Ordered) {
         if ordered.begins {
             self.base = self.rows;
             self.passed = 1.0;
         }
+    }
+
+    /// Rows expected after it.
+    pub(super) fn expected(&self, ordered: Ordered) -> f64 {
         (self.base * ordered.rows * self.passed).min(access::ROWS_MAX)
+    }
+
+    /// The end of a pattern that a filter waits for, where none waits for the other alone: listed first, each
+    /// of its terms is tested once, and those that fail are not expanded.
+    fn filtered_end(&self, sized: &Sized) -> Option<Direction> {
+        let waits_for = |node: Node| {
+            let mut known = self.certain.clone();
+            known.extend(slot_of(node));
+            let is_new = |slots: &Slots| !slots.is_within(&self.certain) && slots.is_within(&known);
+            self.waiting.iter().any(|waiting| is_new(&waiting.slots))
+        };
+        match [sized.pattern.subject, sized.pattern.object].map(waits_for) {
+            [true, false] => Some(Direction::Out),
+            [false, true] => Some(Direction::In),
+            _ => None,
+        }
     }
 
     /// The moves of one pattern, none of whose variables may be unbound in the table.
@@ -241,13 +261,20 @@ impl Block {
         sized: &Sized,
         ordered: Ordered,
     ) {
-        let rows_out = self.expected(ordered);
         let bound = |slot: Slot| self.certain.contains(slot);
-        let moves = access::moves(sized, bound, ordered.keys);
-        for step in moves.into_iter().flatten() {
+        let keys = match problem.patterns.len() {
+            1 => self.filtered_end(sized).unwrap_or(ordered.keys),
+            _ => ordered.keys,
+        };
+        let moves = access::moves(sized, bound, keys);
+        for (at, step) in moves.into_iter().flatten().enumerate() {
+            if at > 0 {
+                // What a key is dropped for is not asked of each of its edges.
+                self.place_filters();
+            }
             let flow = Flow {
                 rows_in: self.rows,
-                rows_out,
+                rows_out: self.expected(ordered),
                 leading: self.leading,
             };
             let predicates = problem.index.predicates();

@@ -151,6 +151,7 @@ impl Planning<'_> {
         ordered: Ordered,
         piece: Piece,
     ) {
+        block.begin(ordered);
         let sized = &problem.patterns[ordered.pattern];
         let mut element = match piece {
             Piece::Table(group) => {
@@ -158,7 +159,6 @@ impl Planning<'_> {
                 return self.table(block, group, rows);
             }
             Piece::Join(Element::Union(branches)) => {
-                block.expected(ordered);
                 return self.union(block, branches);
             }
             Piece::Join(element) => element,
@@ -206,7 +206,6 @@ impl Planning<'_> {
                 predicate,
                 object,
             } => {
-                block.expected(ordered);
                 self.triple_term(block, term, [subject, predicate, object]);
             }
             Element::Values { columns, rows } => {
@@ -214,7 +213,6 @@ impl Planning<'_> {
                 self.values(block, columns, rows, expected);
             }
             Element::Service(mut service) => {
-                block.expected(ordered);
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
                 ask(block, service);
             }

@@ -16,6 +16,7 @@
 //!   what samples find ([`refine`], [`corrections`]; the questions are [`crate::sampling`]'s).
 //! * [`outer`] writes what keeps or extends rows (`OPTIONAL`, `MINUS`, `EXISTS`, `LATERAL`),
 //!   [`modifiers`] what looks at all of them.
+//! * [`summary`] writes counts of a pattern's matches as what the store knows of itself.
 //! * [`live`] finds which columns live on.
 //!
 //! A wrong estimate costs time, never an answer. What signatures prove empty is walked all the same,
@@ -42,6 +43,7 @@ mod rename;
 mod rough;
 mod slots;
 mod star;
+mod summary;
 
 use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};

@@ -9,6 +9,7 @@ use super::block::Block;
 use super::costs;
 use super::facts::slots_of;
 use super::slots::Slots;
+use super::summary;
 use crate::algebra::Element;
 use crate::expression::Expression;
 use crate::plan::{Action, Aggregate, AggregateFunction, OrderKey, Slot};
@@ -62,6 +63,9 @@ pub(super) fn modifiers(block: &mut Block, modifiers: Vec<Element>) {
 }
 
 fn aggregate(block: &mut Block, keys: Vec<Slot>, aggregates: Vec<(Aggregate, Slot)>) {
+    if summary::aggregate(block, &keys, &aggregates) {
+        return;
+    }
     if let Some((distinct, into)) = count(block, &keys, &aggregates) {
         let per_row = match distinct {
             Some(_) => costs::DISTINCT,
@@ -166,6 +170,9 @@ fn write(block: &mut Block, tail: Tail) {
 }
 
 fn distinct(block: &mut Block, columns: &Slots) {
+    if summary::distinct(block, columns) {
+        return;
+    }
     let cost = block.rows * costs::DISTINCT;
     let columns = columns.to_vec();
     block.push(Action::Distinct { columns }, block.rows, cost);

@@ -1,7 +1,7 @@
 //! Plans by the contract of [`crate::plan`], row after row, for small worlds.
 
 use super::reference::{FALSE, NUMBER, Row, TRUE, Value, World, merge};
-use crate::plan::{Action, Mode, Node, Scope, Slot, Step};
+use crate::plan::{Action, Mode, Node, Scope, Size, Slot, Step};
 use rdf::Direction;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,6 +70,7 @@ impl World {
                     .collect();
                 keys.into_iter().map(|key| with(row, *into, key)).collect()
             }),
+            Action::Sizes { .. } | Action::Degree { .. } => self.sizes(action, &table),
             // It says nothing of other snapshots, and this is one.
             Action::Never { .. } => table,
             Action::ExpandPredicates { .. }
@@ -91,6 +92,60 @@ impl World {
             }
             other => self.of_rows_of_plan(other, table),
         }
+    }
+
+    fn sizes(&self, action: &Action, table: &[Row]) -> Vec<Row> {
+        let number = |count: usize| NUMBER + count as Value;
+        let of_row = |row: &Row| -> Option<Row> {
+            let mut row = row.clone();
+            match action {
+                Action::Sizes {
+                    predicate,
+                    scope,
+                    sizes,
+                    keeps_empty,
+                } => {
+                    let mut edges = self.seen(*scope, &row);
+                    if let Some(predicate) = predicate {
+                        let predicate = self.known(*predicate, &row);
+                        edges.retain(|edge| edge.1 == predicate);
+                    }
+                    for (size, into) in sizes {
+                        let term = |edge: &(Value, Value, Value, Row)| match size {
+                            Size::Subjects => edge.0,
+                            Size::Predicates => edge.1,
+                            Size::Objects | Size::Edges => edge.2,
+                        };
+                        let distinct: BTreeSet<Value> = edges.iter().map(term).collect();
+                        let count = match size {
+                            Size::Edges => edges.len(),
+                            _ => distinct.len(),
+                        };
+                        row.insert(*into, number(count));
+                    }
+                    (*keeps_empty || !edges.is_empty()).then_some(row)
+                }
+                Action::Degree {
+                    from,
+                    predicate,
+                    direction,
+                    scope,
+                    into,
+                } => {
+                    let predicate = self.known(Node::Constant(*predicate), &row);
+                    let from = row[from];
+                    let edges = self.seen(*scope, &row).into_iter();
+                    let edges = edges.filter(|(s, p, o, _)| {
+                        *p == predicate && turned(*direction, *s, *o).0 == from
+                    });
+                    let count = edges.count();
+                    row.extend(into.iter().map(|into| (*into, number(count))));
+                    (count > 0).then_some(row)
+                }
+                _ => unreachable!("the caller handles the other actions"),
+            }
+        };
+        table.iter().filter_map(of_row).collect()
     }
 
     fn names(&self, action: &Action, table: &[Row]) -> Vec<Row> {

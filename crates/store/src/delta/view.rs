@@ -114,6 +114,32 @@ impl Version {
         Ok(Shares { shares, is_exact })
     }
 
+    fn known_edges(
+        &self,
+        segment: SegmentKey,
+        scope: GraphScope<'_>,
+    ) -> Result<Option<u64>, Fault> {
+        if !self.is_layered(segment) {
+            return self.base.known_edges(segment, scope);
+        }
+        let (mut plus, mut minus) = (0, 0);
+        let (mut all, mut none) = (true, true);
+        self.each_with(segment, |graph, segment, is_minus| {
+            let edges = graph.known_edges(segment, scope)?;
+            let is_empty = graph.set_of_keys(segment)?.is_empty();
+            all &= is_empty || edges.is_some_and(|edges| edges > 0);
+            none &= edges == Some(0);
+            *(if is_minus { &mut minus } else { &mut plus }) += edges.unwrap_or(0);
+            Ok(())
+        })?;
+        Ok(match (all, none) {
+            (_, true) => Some(0),
+            // A layer takes away what was there, and adds what was not.
+            (true, false) => Some(plus - minus),
+            (false, false) => None,
+        })
+    }
+
     fn fill_lists<'v>(
         &'v self,
         segment: SegmentKey,
@@ -472,6 +498,10 @@ impl GraphView for Version {
     ) -> Result<(), ViewError> {
         self.keys_in_graph(segment, graph, keys)
             .map_err(|fault| *fault)
+    }
+
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
+        self.known_edges(segment, scope).map_err(|fault| *fault)
     }
 
     fn neighbours(

@@ -1,6 +1,6 @@
 //! Random queries over the vocabulary of a dataset: plain ones ([`random_query`]: patterns, graphs and
-//! filters) and wide ones ([`random_wide_query`]: the whole algebra); and random updates
-//! ([`random_update`]).
+//! filters) and wide ones ([`random_wide_query`]: the whole algebra), what is asked first of a graph
+//! ([`random_summary`]); and random updates ([`random_update`]).
 //!
 //! Most patterns are found by walking the data: some quads that hang together (a star, a chain, a
 //! cycle) are chosen and their terms replaced by variables, the same term by the same variable, so
@@ -17,6 +17,7 @@ mod block;
 mod expression;
 mod filter;
 mod path;
+mod summary;
 mod update;
 mod wide;
 
@@ -84,6 +85,7 @@ pub fn random_query(vocabulary: &Vocabulary, random: &mut Random) -> String {
     text
 }
 
+pub use summary::random_summary;
 pub use update::random_update;
 pub use wide::random_wide_query;
 
