@@ -389,6 +389,60 @@ fn a_damaged_log_is_named_and_given_up_only_when_that_is_said() {
     done(&["check", "-l", text(&store)]);
 }
 
+/// A log that was cut behind a whole record, or whose last file is gone, looks like one that was never
+/// longer; the count beside it knows better.
+#[test]
+fn changes_that_vanished_from_the_end_of_the_log_are_missed() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    for name in ["a", "b", "c"] {
+        done(&["update", "-l", text(&store), "--update", &insert(name)]);
+    }
+    let log = store.join("log");
+    for number in [2, 3] {
+        fs::remove_file(log.join(format!("{number:020}.log"))).expect("it is there");
+    }
+    let said = ["2 changes are missing", "change 3 was durable"];
+    fails(
+        &["query", "-l", text(&store), "--query", "ASK {}"],
+        9,
+        &said,
+    );
+    fails(
+        &["update", "-l", text(&store), "--update", &insert("d")],
+        9,
+        &said,
+    );
+    fails(
+        &["compact", "-l", text(&store)],
+        9,
+        &["--accept-log-damage"],
+    );
+    fails(
+        &[
+            "backup",
+            "-l",
+            text(&store),
+            text(&folder.path().join("copy")),
+        ],
+        9,
+        &said,
+    );
+    let check = run(["check", "-l", text(&store)]);
+    assert_eq!(check.code, Some(9), "{}", check.output);
+    assert!(check.output.contains("log: records: "), "{}", check.output);
+    let accepted = done(&["compact", "-l", text(&store), "--accept-log-damage"]);
+    let lost = "lost: every change behind snapshot 1";
+    assert!(accepted.errors.contains(lost), "{}", accepted.errors);
+    done(&["check", "-l", text(&store)]);
+    assert_eq!(count(&store), 1);
+    // What is in the files is not missed in the log.
+    fs::remove_dir_all(&log).expect("it is there");
+    assert_eq!(count(&store), 1);
+    done(&["update", "-l", text(&store), "--update", &insert("d")]);
+    assert_eq!(count(&store), 2);
+}
+
 #[test]
 fn updates_are_measured() {
     let folder = folder();

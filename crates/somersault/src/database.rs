@@ -215,12 +215,11 @@ impl OpenError {
             OpenError::Directory(error) | OpenError::Write(BeginError::Store(error)) => {
                 is_damaged_directory(error)
             }
-            OpenError::Snapshot(_)
-            | OpenError::Statistics(_)
-            | OpenError::Log(LogError::Damaged { .. }) => true,
+            OpenError::Snapshot(_) | OpenError::Statistics(_) => true,
+            OpenError::Log(error) => error.is_damage(),
             OpenError::Dictionary(error) => is_damaged_load(error),
             OpenError::Replay(error) => error.kind == Kind::Damaged,
-            OpenError::Log(_) | OpenError::Write(_) | OpenError::Create { .. } => false,
+            OpenError::Write(_) | OpenError::Create { .. } => false,
         }
     }
 }
@@ -241,8 +240,8 @@ pub(crate) fn is_damaged_load(error: &LoadError) -> bool {
         LoadError::Snapshot(_)
         | LoadError::OpenDictionary(_)
         | LoadError::View(_)
-        | LoadError::Lexicon(_)
-        | LoadError::Log(LogError::Damaged { .. }) => true,
+        | LoadError::Lexicon(_) => true,
+        LoadError::Log(error) => error.is_damage(),
         _ => false,
     }
 }
@@ -328,6 +327,9 @@ impl Drop for Inner {
         if let Some(keeper) = keeper.take() {
             // A panic there has been reported by the thread; nothing of it is left to be mended.
             drop(keeper.join());
+        }
+        if let Some(writer) = &self.writer {
+            writer.close();
         }
     }
 }

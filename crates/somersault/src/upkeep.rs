@@ -72,8 +72,8 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
     let mut findings = check_opened(&opened);
     let tail = match tail_on(disk, location) {
         Ok(tail) => tail,
-        Err(OpenError::Log(LogError::Damaged { file, offset, what })) => {
-            findings.push(of_log(&file, format!("byte {offset}"), what));
+        Err(OpenError::Log(error)) if error.is_damage() => {
+            findings.push(of_log(location, error));
             Tail::default()
         }
         Err(error) => return Err(error),
@@ -83,8 +83,11 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
         match open::for_reading(disk, location) {
             Ok(_) => {}
             Err(OpenError::Replay(error)) => {
-                let folder = Path::new(log::LOG);
-                findings.push(of_log(folder, "records".to_owned(), error.to_string()));
+                findings.push(Finding {
+                    file: log::LOG.to_owned(),
+                    place: "records".to_owned(),
+                    what: error.to_string(),
+                });
             }
             Err(error) => return Err(error),
         }
@@ -92,14 +95,25 @@ pub fn check_on(disk: &dyn Disk, location: &Path) -> Result<Checked, OpenError> 
     Ok(Checked { findings, tail })
 }
 
-fn of_log(file: &Path, place: String, what: String) -> Finding {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    let file = if name == log::LOG {
-        log::LOG.to_owned()
-    } else {
-        format!("{}/{}", log::LOG, name.to_string_lossy())
+/// Damage of the log as a finding, its file named as it is in the store.
+fn of_log(location: &Path, error: LogError) -> Finding {
+    let (file, place, what) = match error {
+        LogError::Damaged { file, offset, what } => (file, format!("byte {offset}"), what),
+        LogError::MissingFile { ref file, .. } => {
+            (file.clone(), "file".to_owned(), error.to_string())
+        }
+        error => (
+            location.join(log::LOG),
+            "records".to_owned(),
+            error.to_string(),
+        ),
     };
-    Finding { file, place, what }
+    let file = file.strip_prefix(location).unwrap_or(&file);
+    Finding {
+        file: file.display().to_string(),
+        place,
+        what,
+    }
 }
 
 /// What the log of the store at `location` adds to its files; damage is an error.

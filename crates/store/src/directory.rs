@@ -4,6 +4,7 @@
 //! STORE/
 //!   CURRENT                 64 bytes: which generation, and the checksum of its manifest
 //!   LOCK                    held by whoever writes
+//!   DURABLE                 how far the log was durable
 //!   log/                    changes since the generation was written (see [`log`](crate::log))
 //!   g-0000000000000001/     a generation: immutable once CURRENT names it
 //!     MANIFEST              every file's length and checksum, counts

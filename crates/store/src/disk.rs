@@ -1,8 +1,9 @@
 //! The seam to stable storage: who keeps bytes?
 //!
 //! Files are written once from front to back, synced, renamed into place and then only mapped. That
-//! is all a store and its log do, so it is all a disk offers: no file is opened again for writing, and
-//! nothing is appended to one that was [cut](AppendFile::cut) after a failed write.
+//! is all a store and its log do, so it is all a disk offers: nothing is appended to a file that was found,
+//! or to one that was [cut](AppendFile::cut) after a failed write. The one exception is a [`SectorFile`],
+//! which is a few sectors that are overwritten in place, and is read and never mapped.
 //! A [`SimDisk`] can forget, at a power cut, exactly what a real one may forget: a `kill -9` keeps
 //! the kernel's cache, so only this proves that each sync is where it must be.
 //!
@@ -11,6 +12,7 @@
 //! - bytes appended before a [`AppendFile::sync`] that returned without error;
 //! - names created, renamed or removed before a [`Disk::sync_dir`] of their directory that
 //!   returned without error;
+//! - of a sector that was overwritten since: the bytes of the last sync, or those of one of the writes;
 //! - of everything else any part, in any order; but a rename happens whole or not at all.
 
 mod real;
@@ -33,6 +35,17 @@ pub trait DiskLock: Send + Sync {
 /// Holds descriptors until it is dropped.
 pub trait Reserve: Send + Sync {}
 
+/// A file of a few sectors that are overwritten in place, each whole.
+pub trait SectorFile: Send {
+    /// Puts bytes at the beginning of a sector of [`SECTOR_BYTES`]; at most so many.
+    fn write(&mut self, sector: usize, bytes: &[u8]) -> io::Result<()>;
+    /// Returns after everything written has reached stable storage.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Bytes that a medium writes as a whole, or not at all.
+pub const SECTOR_BYTES: usize = 512;
+
 /// Whether a call failed for want of a descriptor, of the process or of the system.
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     // ENFILE and EMFILE, which have the same numbers on all systems that we build for.
@@ -49,6 +62,10 @@ pub trait Disk: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
     /// The whole file as bytes that never change: nobody may append to it any more.
     fn map(&self, path: &Path) -> io::Result<Region>;
+    /// The bytes of a small file that others may overwrite meanwhile.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// A file that was found, to be overwritten in place.
+    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn SectorFile>>;
     /// Returns after everything appended to a file, by whomever, has reached stable storage. For a
     /// file that was found: its writer may have been killed before it synced.
     fn sync_file(&self, path: &Path) -> io::Result<()>;

@@ -262,6 +262,12 @@ impl Disk for NoRename {
     fn map(&self, path: &Path) -> io::Result<memory::Region> {
         self.0.map(path)
     }
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.0.read(path)
+    }
+    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn store::disk::SectorFile>> {
+        self.0.open_sectors(path)
+    }
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         self.0.sync_file(path)
     }

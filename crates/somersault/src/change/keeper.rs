@@ -13,6 +13,7 @@
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
 //!   the whole log, or the new one with a log of which it needs the end.
 //! - **Statistics** of what is published ([`planning`](super::planning)).
+//! - **Rest**: once nobody has written for [`IDLE`], the log's count of durable records is synced.
 //! - **In memory** a checkpoint becomes a new base in memory.
 //! - **Looks** whether the store is still where it was opened, and its files as long as they were
 //!   ([`Writer::look`]): a folder that was removed is noticed without a change, too.
@@ -156,6 +157,9 @@ pub(crate) fn keep(writer: &Writer, pace: Pace) {
         if looked.elapsed() >= LOOK {
             writer.look();
             looked = Instant::now();
+        }
+        if !is_rung && pause == IDLE {
+            writer.rest();
         }
         // Every commit rings: what failed is not tried again at each of them.
         if let Some(since) = failed

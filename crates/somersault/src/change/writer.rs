@@ -244,6 +244,25 @@ impl Writer {
         drop(home.log.look());
     }
 
+    /// Notes durably how far the log goes, where nobody has anything else to do.
+    pub(crate) fn rest(&self) {
+        if let Some(home) = &self.home {
+            // A count that a power cut takes back says less, and nothing wrong.
+            drop(home.log.rest());
+        }
+    }
+
+    /// Notes durably that the log ends here. The database is being closed.
+    pub(crate) fn close(&self) {
+        let Some(home) = &self.home else {
+            return;
+        };
+        // What lies there now may be another store.
+        if self.lost.get().is_none() && home.lock.look(&*home.disk).is_ok() {
+            drop(home.log.close());
+        }
+    }
+
     /// Whether changes are taken, and if not, why. A few locks that nobody holds for long.
     pub(crate) fn health(&self) -> ChangeHealth {
         let refused = self.home.as_ref().and_then(|home| home.log.refusal());

@@ -7,7 +7,7 @@
 use super::manifest::{FileHead, HeadError, KIND_CURRENT, Manifest, check_identity};
 use super::{CURRENT, LOCK, MANIFEST, generation_name, generation_number};
 use crate::disk::Disk;
-use crate::log::LOG;
+use crate::log::{DURABLE, DURABLE_NEXT, LOG};
 use crate::parts::{PartError, PartSource};
 use memory::{CheckedRegion, Region, block_count};
 use std::collections::BTreeMap;
@@ -151,7 +151,15 @@ fn without_current(disk: &dyn Disk, path: &Path) -> OpenError {
 
 /// Whether a writer may have left something of this name in a store directory.
 pub(crate) fn is_ours(name: &str) -> bool {
-    [CURRENT, super::CURRENT_NEXT, LOCK, LOG].contains(&name) || generation_number(name).is_some()
+    let names = [
+        CURRENT,
+        super::CURRENT_NEXT,
+        LOCK,
+        LOG,
+        DURABLE,
+        DURABLE_NEXT,
+    ];
+    names.contains(&name) || generation_number(name).is_some()
 }
 
 fn open_generation(disk: &dyn Disk, path: &Path, current: &FileHead) -> Result<Opened, OpenError> {

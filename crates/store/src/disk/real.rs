@@ -1,9 +1,9 @@
 //! The disk of this machine.
 
-use super::{AppendFile, Disk, DiskLock, Reserve};
+use super::{AppendFile, Disk, DiskLock, Reserve, SECTOR_BYTES, SectorFile};
 use memory::Region;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Files and directories of the system.
@@ -41,6 +41,21 @@ impl AppendFile for RealFile {
     }
 }
 
+struct RealSectors(File);
+
+impl SectorFile for RealSectors {
+    fn write(&mut self, sector: usize, bytes: &[u8]) -> io::Result<()> {
+        assert!(bytes.len() <= SECTOR_BYTES, "a sector at a time");
+        self.0
+            .seek(SeekFrom::Start((sector * SECTOR_BYTES) as u64))?;
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
 impl DiskLock for RealLock {
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         is_at(&self.file, path)
@@ -66,6 +81,15 @@ impl Disk for RealDisk {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         }
         Region::map(&file)
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+
+    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn SectorFile>> {
+        let file = OpenOptions::new().write(true).open(path)?;
+        Ok(Box::new(RealSectors(file)))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {

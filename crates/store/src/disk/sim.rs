@@ -6,21 +6,20 @@
 //! - of bytes appended since the last sync of a file: none, a prefix, or the length of a prefix with
 //!   any of its sectors never written (zeros), or as they were after an earlier one of the appends:
 //!   so appends reach the medium in any order, sector by sector;
+//! - of a sector that was overwritten since the last sync of its file: what it was then, or after any of
+//!   the writes;
 //! - of a cut since the last sync of a file: the cut, or the bytes before it;
 //! - of names changed since the last sync of a directory: any subset, in order.
 //!
 //! Everything follows from the seed and the calls, so a failing case is replayed by its seed and
 //! the number of the call. Who may touch what: one mutex around all state.
 
-use super::{AppendFile, Disk, DiskLock, Reserve};
+use super::{AppendFile, Disk, DiskLock, Reserve, SECTOR_BYTES, SectorFile};
 use memory::Region;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Bytes that reach the medium together.
-const SECTOR_BYTES: usize = 512;
 
 /// What shall go wrong. Calls and syncs are counted from 1; every call of the disk and of its files
 /// counts.
@@ -75,6 +74,8 @@ struct FileState {
     synced_bytes: usize,
     /// Lengths after each append since the last sync.
     appended: Vec<usize>,
+    /// What sectors were before each time that they were overwritten since the last sync.
+    overwritten: BTreeMap<usize, Vec<Vec<u8>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,11 @@ enum NameChange {
 }
 
 struct SimFile {
+    disk: SimDisk,
+    file: usize,
+}
+
+struct SimSectors {
     disk: SimDisk,
     file: usize,
 }
@@ -263,6 +269,7 @@ impl FileState {
     fn sync(&mut self) {
         self.synced_bytes = self.bytes.len();
         self.appended.clear();
+        self.overwritten.clear();
         self.before_cut = None;
     }
 }
@@ -319,11 +326,17 @@ impl State {
         if kind > 1 {
             self.lose_sectors(&mut bytes, synced, &appended);
         }
+        for (sector, before) in std::mem::take(&mut self.files[file].overwritten) {
+            let chosen = self.random() as usize % (before.len() + 1);
+            if let Some(old) = before.get(chosen) {
+                let start = sector * SECTOR_BYTES;
+                bytes[start..start + old.len()].copy_from_slice(old);
+            }
+        }
         FileState {
             synced_bytes: bytes.len(),
             bytes,
-            before_cut: None,
-            appended: Vec::new(),
+            ..FileState::default()
         }
     }
 
@@ -437,6 +450,24 @@ impl Disk for SimDisk {
         let file = state.require_file(path)?;
         state.require_descriptors(1)?;
         Region::heap(&state.files[file].bytes)
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let state = self.call(false)?;
+        let file = state.require_file(path)?;
+        state.require_descriptors(1)?;
+        Ok(state.files[file].bytes.clone())
+    }
+
+    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn SectorFile>> {
+        let mut state = self.call(false)?;
+        let file = state.require_file(path)?;
+        state.require_descriptors(1)?;
+        state.open += 1;
+        Ok(Box::new(SimSectors {
+            disk: self.clone(),
+            file,
+        }))
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
@@ -577,6 +608,34 @@ impl AppendFile for SimFile {
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         let state = self.disk.call(false)?;
         Ok(state.names.get(path) == Some(&Entry::File(self.file)))
+    }
+}
+
+impl SectorFile for SimSectors {
+    fn write(&mut self, sector: usize, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.call(false)?;
+        let file = &mut state.files[self.file];
+        let start = sector * SECTOR_BYTES;
+        let end = (start + SECTOR_BYTES).min(file.bytes.len());
+        if bytes.len() > end.saturating_sub(start) || end > file.synced_bytes {
+            return Err(io::Error::other("sectors are overwritten where they are"));
+        }
+        let before = file.bytes[start..end].to_vec();
+        file.overwritten.entry(sector).or_default().push(before);
+        file.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.disk.call(true)?;
+        state.files[self.file].sync();
+        Ok(())
+    }
+}
+
+impl Drop for SimSectors {
+    fn drop(&mut self) {
+        self.disk.lock_state().open -= 1;
     }
 }
 

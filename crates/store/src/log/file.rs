@@ -19,7 +19,10 @@
 //!
 //! **Files** are begun when they are needed: written under another name, synced and renamed, after
 //! everything before is durable. No space is reserved: on the disks that were measured
-//! (`docs/formats/log.md`) a sync costs the same with and without.
+//! (`docs/formats/log.md`) a sync costs the same with and without. How: [`begin`].
+//!
+//! **The count** of durable records ([`durable`](super::durable)) is written after each sync and before
+//! anybody is told of it.
 //!
 //! **What fails, and what comes of it.**
 //!
@@ -40,12 +43,13 @@
 //! created ahead of need would have to be named and removed again, and the folder's sync needs a
 //! descriptor even so. Another thread may be faster; then that append fails, and the next one tries again.
 
-use super::format::{FILE_HEAD_BYTES, FileHead, Frame, SECTOR_BYTES};
-use super::recover::{
-    Chain, Kept, NEXT_SUFFIX, OpenOptions, Recovery, chain, cut_away, file_name, replay,
-};
+mod begin;
+
+use super::durable::{Count, CountFile, DURABLE};
+use super::format::{Frame, SECTOR_BYTES};
+use super::recover::{Chain, Kept, OpenOptions, Recovery, chain, cut_away, file_name, replay};
 use super::{LOG, Log, LogError, LogFigures};
-use crate::disk::{AppendFile, Disk, Reserve, is_out_of_descriptors};
+use crate::disk::{AppendFile, Disk, Reserve};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
@@ -88,6 +92,8 @@ struct State {
     spare: Vec<u8>,
     next: u64,
     durable: u64,
+    /// What the count beside the log says durably, where that is known.
+    counted: Option<Count>,
     /// The first record that is promised to be there.
     oldest: u64,
     /// Threads in [`Log::sync`] for whom nobody has synced yet.
@@ -129,24 +135,30 @@ enum Unwritten {
 enum Place {
     /// There is none: the next record begins one.
     None,
-    Here(Box<dyn AppendFile>),
+    Here(Open),
     /// Somebody syncs; the buffer may be appended to.
     Syncing,
     /// Somebody writes or changes files; nothing may be appended.
     Taken,
 }
 
+/// The file being appended to, and the count beside the log.
+struct Open {
+    file: Box<dyn AppendFile>,
+    count: CountFile,
+}
+
 /// The file in the hands of one thread. Dropped without [`Turn::done`], the log is read-only.
 struct Turn<'l> {
     log: &'l FileLog,
-    file: Option<Box<dyn AppendFile>>,
+    open: Option<Open>,
     is_done: bool,
 }
 
 impl Turn<'_> {
     /// Gives the file back and wakes everybody.
     fn done(mut self, state: &mut State) {
-        state.file = self.file.take().map_or(Place::None, Place::Here);
+        state.file = self.open.take().map_or(Place::None, Place::Here);
         self.is_done = true;
         self.log.turned.notify_all();
     }
@@ -182,16 +194,15 @@ impl FileLog {
     ) -> Result<(FileLog, Recovery), LogError> {
         let folder = store.join(LOG);
         let first = first.max(1);
+        let chain = chain(&*disk, store, first, options.accept_damage)?;
+        let is_cut = chain.is_damaged();
         let Chain {
             files,
             next,
             recovery,
             cut,
-        } = chain(&*disk, &folder, first, options.accept_damage)?;
-        let is_cut = recovery
-            .torn
-            .as_ref()
-            .is_some_and(|torn| torn.damage.is_some());
+            count,
+        } = chain;
         if let Some(last) = files.last().filter(|last| last.end > 0) {
             let path = folder.join(file_name(last.first));
             disk.sync_file(&path).map_err(LogError::io(&path))?;
@@ -211,6 +222,7 @@ impl FileLog {
                 buffer: Vec::new(),
                 spare: Vec::new(),
                 next,
+                counted: count,
                 durable: next - 1,
                 oldest: first,
                 callers: 0,
@@ -266,13 +278,13 @@ impl FileLog {
             }
             state = self.wait(state);
         }
-        let file = match std::mem::replace(&mut state.file, Place::Taken) {
-            Place::Here(file) => Some(file),
+        let open = match std::mem::replace(&mut state.file, Place::Taken) {
+            Place::Here(open) => Some(open),
             _ => None,
         };
         let turn = Turn {
             log: self,
-            file,
+            open,
             is_done: false,
         };
         Ok((state, turn))
@@ -316,8 +328,8 @@ impl FileLog {
             }
             Unwritten::Gone => {
                 // So that what was refused does not come back with a folder that was moved away.
-                if let Some(file) = &mut turn.file {
-                    let _ = file.cut(state.synced_end);
+                if let Some(open) = &mut turn.open {
+                    let _ = open.file.cut(state.synced_end);
                 }
                 turn.is_done = true;
                 self.fail(state, LogError::Gone { file: path })
@@ -329,9 +341,9 @@ impl FileLog {
     fn give_up(state: &mut State, mut turn: Turn<'_>, error: LogError) -> LogError {
         let mut ended = std::mem::take(&mut state.begun);
         ended.end = state.synced_end;
-        if let Some(mut file) = turn.file.take() {
+        if let Some(mut open) = turn.open.take() {
             // Only for the space: the next file's head says where this one ends.
-            let _ = file.cut(ended.end);
+            let _ = open.file.cut(ended.end);
         }
         state.sealed.push_back(ended);
         state.buffer.clear();
@@ -349,14 +361,15 @@ impl FileLog {
 
     /// Makes everything durable and ends the file, if there is one with records.
     fn seal<'l>(&'l self, state: &mut State, mut turn: Turn<'l>) -> Result<Turn<'l>, LogError> {
-        let Some(file) = &mut turn.file else {
+        let Some(open) = &mut turn.open else {
             return Ok(turn);
         };
         if state.next == state.begun.first {
             return Ok(turn);
         }
         let path = self.path(state.begun.first);
-        if let Err(why) = write_out(&mut **file, &state.buffer, &path) {
+        let count = Count::of(state.next - 1, state.begun.first);
+        if let Err(why) = open.write_out(&state.buffer, &path, count) {
             return Err(self.unwritten(state, turn, why));
         }
         state.buffer.clear();
@@ -365,80 +378,8 @@ impl FileLog {
         state.callers = 0;
         let sealed = std::mem::take(&mut state.begun);
         state.sealed.push_back(sealed);
-        turn.file = None;
+        turn.open = None;
         Ok(turn)
-    }
-
-    /// Begins a file for the next record. Everything before is durable. Where that fails it is as if
-    /// nobody had tried: the next attempt writes the file anew, and every name and byte of it that
-    /// must be durable.
-    fn begin_file<'l>(
-        &'l self,
-        state: &mut State,
-        mut turn: Turn<'l>,
-    ) -> Result<Turn<'l>, LogError> {
-        let first = state.next;
-        // A file without records is replaced, and so is one that only has a torn one.
-        let (is_replaced, previous_end) = match state.sealed.back() {
-            Some(last) if last.first == first => (true, last.previous_end),
-            Some(last) => (false, last.end),
-            None => (false, 0),
-        };
-        let path = self.path(first);
-        let head = FileHead::new(first, previous_end);
-        let mut begun = self.create(state, &path, &head);
-        if begun.as_ref().is_err_and(is_out_of_descriptors) && state.reserve.take().is_some() {
-            begun = self.create(state, &path, &head);
-        }
-        if state.reserve.is_none() {
-            state.reserve = self.disk.reserve(RESERVE).ok();
-        }
-        match begun {
-            Ok(file) => turn.file = Some(file),
-            Err(source) => {
-                turn.done(state);
-                return Err(LogError::io(path)(source));
-            }
-        }
-        if is_replaced {
-            state.sealed.pop_back();
-        }
-        state.begun = Kept {
-            first,
-            end: FILE_HEAD_BYTES as u64,
-            previous_end,
-        };
-        state.synced_end = state.begun.end;
-        Ok(turn)
-    }
-
-    fn create(
-        &self,
-        state: &mut State,
-        path: &Path,
-        head: &FileHead,
-    ) -> io::Result<Box<dyn AppendFile>> {
-        if !state.is_folder_synced {
-            // Where the folder is there already, whoever made it may have been killed before its sync.
-            match self.disk.create_dir(&self.folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => self.disk.sync_dir(&self.store)?,
-            }
-            state.is_folder_synced = true;
-        }
-        let mut next = path.as_os_str().to_owned();
-        next.push(NEXT_SUFFIX);
-        let next = PathBuf::from(next);
-        match self.disk.remove_file(&next) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = self.disk.create(&next)?;
-        file.append(bytemuck::bytes_of(head))?;
-        file.sync()?;
-        self.disk.rename(&next, path)?;
-        self.disk.sync_dir(&self.folder)?;
-        Ok(file)
     }
 
     /// Appends a record for which the file is needed: to begin another one, or because the buffer
@@ -449,10 +390,10 @@ impl FileLog {
         payload: &[&[u8]],
     ) -> Result<u64, LogError> {
         let (mut state, mut turn) = self.take(state)?;
-        if turn.file.is_some() && state.begun.end >= self.options.file_bytes {
+        if turn.open.is_some() && state.begun.end >= self.options.file_bytes {
             turn = self.seal(&mut state, turn)?;
         }
-        if turn.file.is_none() {
+        if turn.open.is_none() {
             turn = self.begin_file(&mut state, turn)?;
         }
         let position = state.next;
@@ -466,7 +407,8 @@ impl FileLog {
         let mut written = state.begun.end - buffer.len() as u64;
         // Others may look at the log's numbers meanwhile; whoever wants the file waits.
         drop(state);
-        let file = turn.file.as_mut().expect("a file was begun");
+        let open = turn.open.as_mut().expect("a file was begun");
+        let file = &mut open.file;
         let outcome = frame.write(&mut buffer, BUFFER_BYTES, |buffer| {
             if buffer.len() < BUFFER_BYTES {
                 return Ok(());
@@ -508,12 +450,12 @@ impl FileLog {
         &'l self,
         mut state: MutexGuard<'l, State>,
     ) -> Result<MutexGuard<'l, State>, LogError> {
-        let Place::Here(file) = std::mem::replace(&mut state.file, Place::Syncing) else {
+        let Place::Here(open) = std::mem::replace(&mut state.file, Place::Syncing) else {
             unreachable!("the caller looked for it")
         };
         let mut turn = Turn {
             log: self,
-            file: Some(file),
+            open: Some(open),
             is_done: false,
         };
         state = self.gather(state);
@@ -523,8 +465,8 @@ impl FileLog {
         // Whoever is here by now has appended before.
         let (target, covered) = (state.next - 1, state.callers);
         drop(state);
-        let file = turn.file.as_mut().expect("it was taken");
-        let written = write_out(&mut **file, &buffer, &self.path(first));
+        let open = turn.open.as_mut().expect("it was taken");
+        let written = open.write_out(&buffer, &self.path(first), Count::of(target, first));
         let mut state = self.lock();
         if let Err(why) = written {
             return Err(self.unwritten(&mut state, turn, why));
@@ -541,16 +483,21 @@ impl FileLog {
     }
 }
 
-/// Writes and syncs, and looks whether what was synced is what the path names.
-fn write_out(file: &mut dyn AppendFile, buffer: &[u8], path: &Path) -> Result<(), Unwritten> {
-    if !buffer.is_empty() {
-        file.append(buffer).map_err(Unwritten::Write)?;
-    }
-    file.sync().map_err(Unwritten::Sync)?;
-    match file.is_at(path) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Unwritten::Gone),
-        Err(error) => Err(Unwritten::Sync(error)),
+impl Open {
+    /// Writes and syncs, looks whether what was synced is what the path names, and counts it.
+    fn write_out(&mut self, buffer: &[u8], path: &Path, count: Count) -> Result<(), Unwritten> {
+        if !buffer.is_empty() {
+            self.file.append(buffer).map_err(Unwritten::Write)?;
+        }
+        self.file.sync().map_err(Unwritten::Sync)?;
+        match self.file.is_at(path) {
+            Ok(true) => {}
+            Ok(false) => return Err(Unwritten::Gone),
+            Err(error) => return Err(Unwritten::Sync(error)),
+        }
+        // A count that says less is one that knows less, and no reason to refuse what is durable.
+        let _ = self.count.write(count);
+        Ok(())
     }
 }
 
@@ -654,9 +601,9 @@ impl Log for FileLog {
     fn look(&self) -> Result<(), LogError> {
         let mut state = self.lock();
         self.check(&state)?;
-        if let Place::Here(file) = &state.file {
+        if let Place::Here(open) = &state.file {
             let path = self.path(state.begun.first);
-            if matches!(file.is_at(&path), Ok(false)) {
+            if matches!(open.file.is_at(&path), Ok(false)) {
                 return Err(self.fail(&mut state, LogError::Gone { file: path }));
             }
         }
@@ -713,6 +660,37 @@ impl Log for FileLog {
         replay(&*self.disk, &self.folder, &files, from, until, each)
     }
 
+    fn rest(&self) -> Result<(), LogError> {
+        let (mut state, mut turn) = self.take(self.lock())?;
+        let synced = turn.open.as_mut().map_or(Ok(()), |open| open.count.sync());
+        turn.done(&mut state);
+        synced.map_err(LogError::io(self.store.join(DURABLE)))
+    }
+
+    fn close(&self) -> Result<(), LogError> {
+        let (mut state, turn) = self.take(self.lock())?;
+        let mut turn = self.seal(&mut state, turn)?;
+        let exact = |file| Count {
+            is_exact: true,
+            ..Count::of(state.durable, file)
+        };
+        let noted = match (&mut turn.open, state.sealed.back()) {
+            (Some(open), _) => {
+                let written = open.count.write(exact(state.begun.first));
+                written.and_then(|()| open.count.sync())
+            }
+            (None, Some(last)) if state.counted != Some(exact(last.first)) => {
+                let count = exact(last.first);
+                let opened = CountFile::open(&*self.disk, &self.store, count);
+                opened.map(|_| state.counted = Some(count))
+            }
+            // It says so, or there are no files that could be missed.
+            _ => Ok(()),
+        };
+        turn.done(&mut state);
+        noted.map_err(LogError::io(self.store.join(DURABLE)))
+    }
+
     fn trim(&self, position: u64) -> Result<(), LogError> {
         let mut state = self.lock();
         if position > state.next {
@@ -724,7 +702,7 @@ impl Log for FileLog {
             let (taken, turn) = self.take(state)?;
             state = taken;
             let mut turn = self.seal(&mut state, turn)?;
-            if turn.file.is_none() {
+            if turn.open.is_none() {
                 turn = self.begin_file(&mut state, turn)?;
             }
             turn.done(&mut state);

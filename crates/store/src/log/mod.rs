@@ -12,14 +12,17 @@
 //!
 //! - [`file`]: the files being written: group commit, rotation, trimming;
 //! - [`recover`]: what is found at open, and where a log ends;
+//! - [`durable`]: the count beside the log, by which a log that ends too early is found;
 //! - [`scan`]: one file's records; a torn tail told from damage;
 //! - [`format`]: the bytes, which `docs/formats/log.md` draws.
 
+mod durable;
 mod file;
 mod format;
 mod recover;
 mod scan;
 
+pub(crate) use durable::{DURABLE, DURABLE_NEXT};
 pub use file::FileLog;
 pub use recover::{OpenOptions, Recovery, Torn, examine, pending, read_tail};
 
@@ -70,6 +73,13 @@ pub trait Log: Send + Sync {
         from: u64,
         each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), LogError>;
+
+    /// Makes the count of durable records itself durable, so that a power cut does not take it back. For
+    /// whoever has nothing else to do: it is one sync, and none where nothing was appended since.
+    fn rest(&self) -> Result<(), LogError>;
+
+    /// Makes everything durable, and notes durably that the log ends here. Records may be appended later.
+    fn close(&self) -> Result<(), LogError>;
 
     /// Forgets records below `position`, which a durable checkpoint holds.
     fn trim(&self, position: u64) -> Result<(), LogError>;
@@ -126,6 +136,33 @@ pub enum LogError {
         /// What is wrong.
         what: String,
     },
+    /// Records that were durable are not in the log.
+    #[error(
+        "{folder}: {} missing: change {durable} was durable, and the log ends with change \
+         {found}, so files of it were removed or cut; put them back or restore a backup, or give up what \
+         is missing with `somersault compact --accept-log-damage`",
+        counted(durable - found)
+    )]
+    Missing {
+        /// The log's folder.
+        folder: PathBuf,
+        /// The last record that was durable.
+        durable: u64,
+        /// The last record there is.
+        found: u64,
+    },
+    /// A file that was begun is not in the log.
+    #[error(
+        "{file}: it is missing, with every change behind number {found}, how many is not known; put it \
+         back or restore a backup, or give up what is missing with `somersault compact \
+         --accept-log-damage`"
+    )]
+    MissingFile {
+        /// The file.
+        file: PathBuf,
+        /// The last record there is.
+        found: u64,
+    },
     /// The file was written by another version of this program.
     #[error(
         "{file}: it has version {found} of the log and this program reads version {known}; use \
@@ -171,7 +208,23 @@ pub enum LogError {
     },
 }
 
+/// So many changes, as the subject of what is said of them.
+fn counted(changes: u64) -> String {
+    match changes {
+        1 => "1 change is".to_owned(),
+        count => format!("{count} changes are"),
+    }
+}
+
 impl LogError {
+    /// Whether something is not as it was written, or is missing.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            LogError::Damaged { .. } | LogError::Missing { .. } | LogError::MissingFile { .. }
+        )
+    }
+
     fn io(file: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> LogError {
         let file = file.into();
         move |source| LogError::Io {

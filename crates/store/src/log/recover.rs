@@ -8,11 +8,15 @@
 //! when a new file is begun. Nothing is cut off a file, and nothing is appended to one that was
 //! found: so opening twice finds the same, and there is no moment in which a cut is half done.
 //!
+//! What is found is compared with the [count](super::durable) beside the log: a log that ends before the
+//! last record that was durable has lost something, and is refused as damage is.
+//!
 //! Opening modifies nothing. It syncs the last file: a process that was killed may have appended
 //! what is in the kernel's memory only, and a record that was replayed must not vanish later.
 //!
 //! Cost: every needed byte is read and its checksum compared, at the speed of the disk.
 
+use super::durable::{self, Count};
 use super::format::{FILE_HEAD_BYTES, FileHead, HeadFault};
 use super::scan::{Fault, Records};
 use super::{LOG, LogError};
@@ -97,6 +101,16 @@ pub(super) struct Chain {
     pub recovery: Recovery,
     /// First positions of files from the damage on, which accepting it cuts away.
     pub cut: Vec<u64>,
+    /// What the count beside the log says.
+    pub count: Option<Count>,
+}
+
+impl Chain {
+    /// Whether it ends at damage that was accepted.
+    pub fn is_damaged(&self) -> bool {
+        let torn = self.recovery.torn.as_ref();
+        torn.is_some_and(|torn| torn.damage.is_some())
+    }
 }
 
 /// Name of the file that begins with record `first`.
@@ -128,7 +142,7 @@ fn list(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, LogError> {
 /// Looks at the log of a store whose checkpoint holds every record below `first`, and changes
 /// nothing.
 pub fn examine(disk: &dyn Disk, store: &Path, first: u64) -> Result<Recovery, LogError> {
-    Ok(chain(disk, &store.join(LOG), first, false)?.recovery)
+    Ok(chain(disk, store, first, false)?.recovery)
 }
 
 /// Whether the log of a store holds records that its checkpoint, which holds all below `first`,
@@ -147,7 +161,7 @@ pub fn read_tail(
 ) -> Result<Recovery, LogError> {
     let folder = store.join(LOG);
     let first = first.max(1);
-    let chain = chain(disk, &folder, first, false)?;
+    let chain = chain(disk, store, first, false)?;
     replay(disk, &folder, &chain.files, first, chain.next, each)?;
     Ok(chain.recovery)
 }
@@ -223,9 +237,47 @@ impl Mapped {
     }
 }
 
-/// Finds the files that hold the records from `first` on, and checks all of them. `accept_damage`:
-/// ends the log at damage.
+/// Finds the files that hold the records from `first` on, checks all of them, and whether any are missing.
+/// `accept_damage`: ends the log at damage, and where records are missing.
 pub(super) fn chain(
+    disk: &dyn Disk,
+    store: &Path,
+    first: u64,
+    accept_damage: bool,
+) -> Result<Chain, LogError> {
+    let folder = store.join(LOG);
+    let (count, mut fault) = match durable::read(disk, store) {
+        Ok(count) => (count, None),
+        Err(fault) if accept_damage && fault.is_damage() => (None, Some(fault)),
+        Err(fault) => return Err(fault),
+    };
+    let mut chain = files(disk, &folder, first, accept_damage)?;
+    chain.count = count;
+    if chain.is_damaged() {
+        return Ok(chain);
+    }
+    if let Some(count) = count {
+        let last = chain.files.last().map(|kept| kept.first);
+        fault = count.missing(&folder, chain.next - 1, last);
+    }
+    match fault {
+        Some(fault) if !accept_damage => return Err(fault),
+        Some(fault) => {
+            let last = chain.files.last().cloned().unwrap_or_default();
+            chain.recovery.torn = Some(Torn {
+                file: folder.join(file_name(last.first)),
+                offset: last.end,
+                bytes: 0,
+                damage: Some(fault.to_string()),
+            });
+        }
+        None => {}
+    }
+    Ok(chain)
+}
+
+/// Finds the files that hold the records from `first` on, and checks all of them.
+fn files(
     disk: &dyn Disk,
     folder: &Path,
     first: u64,
@@ -239,6 +291,7 @@ pub(super) fn chain(
         next: first,
         recovery: Recovery::default(),
         cut: Vec::new(),
+        count: None,
     };
     for &first in &firsts[..old] {
         chain.files.push(Kept {

@@ -42,6 +42,31 @@ fn what_is_synced_survives_and_what_is_not_may_not() {
 }
 
 #[test]
+fn an_overwritten_sector_is_found_as_it_was_at_some_moment() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..200 {
+        let old = disk(seed);
+        write(&old, "/s/a", &[0; 1024], true);
+        old.sync_dir(Path::new("/s")).unwrap();
+        let mut file = old.open_sectors(Path::new("/s/a")).unwrap();
+        file.write(0, b"synced").unwrap();
+        file.sync().unwrap();
+        file.write(0, b"second").unwrap();
+        file.write(1, b"beside").unwrap();
+        file.write(0, b"latest").unwrap();
+        let found = old.restart(SimFaults::default());
+        let bytes = found.read(Path::new("/s/a")).unwrap();
+        seen.insert((bytes[..6].to_vec(), bytes[512] != 0));
+        assert_eq!(bytes.len(), 1024);
+    }
+    assert_eq!(
+        seen.len(),
+        6,
+        "three states of one sector, two of the other"
+    );
+}
+
+#[test]
 fn a_rename_happens_whole_or_not_at_all() {
     let mut seen = BTreeSet::new();
     for seed in 0..50 {
