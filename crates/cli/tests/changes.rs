@@ -389,6 +389,32 @@ fn a_damaged_log_is_named_and_given_up_only_when_that_is_said() {
     done(&["check", "-l", text(&store)]);
 }
 
+/// The lock's file can be removed, the directory that is locked with it cannot.
+#[test]
+fn a_lock_that_was_removed_lets_no_second_writer_in() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    let served = Served::start(&["--allow-update", "-l", text(&store)]);
+    let remote = ["update", "--endpoint", &served.url, "--update"];
+    done(&[&remote[..], &[&insert("a")]].concat());
+    for _ in 0..2 {
+        fs::remove_file(store.join("LOCK")).expect("it is there");
+        for verb in ["update", "load"] {
+            let data = write(folder.path(), "more.nt", "<http://e/s> <http://e/p> 1 .\n");
+            let more = match verb {
+                "update" => vec!["--update", "INSERT DATA { <http://e/s> <http://e/p> 2 }"],
+                _ => vec![text(&data)],
+            };
+            let second = [&[verb, "-l", text(&store)], &more[..]].concat();
+            fails(&second, 1, &["a server that changes it"]);
+        }
+    }
+    assert_eq!(count(&store), 1);
+    assert_eq!(served.end(), Some(143));
+    done(&["update", "-l", text(&store), "--update", &insert("b")]);
+    assert_eq!(count(&store), 2);
+}
+
 /// A log that was cut behind a whole record, or whose last file is gone, looks like one that was never
 /// longer; the count beside it knows better.
 #[test]

@@ -79,7 +79,8 @@ pub trait Disk: Send + Sync {
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     /// Returns after the names in a directory have reached stable storage.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
-    /// Takes the exclusive lock on this file, making it where it is missing. Does not wait:
+    /// Takes the exclusive lock on this file, making it where it is missing, and on its directory, so that
+    /// nobody has a second one where the file is removed. Does not wait:
     /// [`io::ErrorKind::WouldBlock`] where somebody holds it. It ends with its holder's process.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>>;
     /// Takes descriptors that are free for others when it is dropped. A disk without descriptors has

@@ -1,9 +1,14 @@
 //! The disk of this machine.
+//!
+//! **The writers' lock** is two: on its file, and on the directory that the file is in. Whoever removes the file
+//! of a lock that is held would let somebody else lock its successor; the directory cannot be removed while
+//! there is something in it. A file system that does not lock directories (NFS, where a lock needs a file that
+//! is open for writing) leaves the lock on the file.
 
 use super::{AppendFile, Disk, DiskLock, Reserve, SECTOR_BYTES, SectorFile};
 use memory::Region;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Files and directories of the system.
@@ -15,6 +20,7 @@ struct RealFile(File);
 struct RealLock {
     /// The lock lasts as long as the open file.
     file: File,
+    _directory: Option<File>,
 }
 
 struct RealReserve {
@@ -46,9 +52,7 @@ struct RealSectors(File);
 impl SectorFile for RealSectors {
     fn write(&mut self, sector: usize, bytes: &[u8]) -> io::Result<()> {
         assert!(bytes.len() <= SECTOR_BYTES, "a sector at a time");
-        self.0
-            .seek(SeekFrom::Start((sector * SECTOR_BYTES) as u64))?;
-        self.0.write_all(bytes)
+        write_at(&mut self.0, bytes, (sector * SECTOR_BYTES) as u64)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -130,7 +134,10 @@ impl Disk for RealDisk {
             .truncate(false)
             .open(path)?;
         match file.try_lock() {
-            Ok(()) if is_at(&file, path)? => Ok(Box::new(RealLock { file })),
+            Ok(()) if is_at(&file, path)? => Ok(Box::new(RealLock {
+                file,
+                _directory: lock_directory(path)?,
+            })),
             Err(TryLockError::Error(error)) => Err(error),
             // A file that its holder removed between opening and locking locks nothing any more.
             Ok(()) | Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -143,6 +150,32 @@ impl Disk for RealDisk {
         let files = files.collect::<io::Result<_>>()?;
         Ok(Box::new(RealReserve { _files: files }))
     }
+}
+
+/// Locks the directory that a lock's file is in, where its file system can do that.
+fn lock_directory(path: &Path) -> io::Result<Option<File>> {
+    let directory = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let Ok(directory) = File::open(directory.unwrap_or(Path::new("."))) else {
+        return Ok(None);
+    };
+    match directory.try_lock() {
+        Ok(()) => Ok(Some(directory)),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// Overwrites bytes of a file.
+#[cfg(unix)]
+fn write_at(file: &mut File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+/// Overwrites bytes of a file.
+#[cfg(not(unix))]
+fn write_at(file: &mut File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    io::Seek::seek(file, io::SeekFrom::Start(offset))?;
+    file.write_all(bytes)
 }
 
 /// Whether this open file is still the one at the path.
@@ -206,6 +239,9 @@ mod tests {
         assert!(lock.is_at(&path("l")).unwrap());
         disk.remove_file(&path("l")).unwrap();
         assert!(!lock.is_at(&path("l")).unwrap());
+        let second = disk.lock(&path("l")).err().unwrap().kind();
+        assert_eq!(second, io::ErrorKind::WouldBlock, "its directory is locked");
+        drop(lock);
         drop(disk.lock(&path("l")).unwrap());
         assert!(disk.reserve(3).is_ok());
         disk.remove_file(&path("b")).unwrap();
