@@ -90,6 +90,56 @@ fn time_of_a_whole_load(folder: &Path, more: &Path) -> Duration {
     started.elapsed()
 }
 
+/// A backup that is killed leaves a directory that says so, which nobody opens and the same command writes
+/// anew; one that was finished is never written over.
+#[test]
+fn a_killed_backup_is_made_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = |name: &str| folder.path().join(name);
+    let (store, whole) = (place("store"), place("whole"));
+    load(&store, &[&lubm(folder.path(), 0, 1)]);
+    let triples = count(&store);
+    let begun = Instant::now();
+    let done = run(["backup", "-l", text(&store), text(&whole)]);
+    assert_eq!(done.code, Some(0), "{}", done.errors);
+    let whole = begun.elapsed();
+    let mut moments = Moments(7);
+    let (mut cut_off, copy) = (0, place("copy"));
+    for kill in 0..12 {
+        let mut child =
+            started(common::somersault().args(["backup", "-l", text(&store), text(&copy)]));
+        std::thread::sleep(whole.mul_f64(moments.next_share()));
+        child.kill().expect("a child can be killed");
+        child.wait().expect("the child is ours");
+        if copy.join("UNFINISHED").exists() {
+            cut_off += 1;
+            for verb in ["check", "stats", "compact"] {
+                let refused = run([verb, "-l", text(&copy)]);
+                assert_ne!(refused.code, Some(0), "kill {kill}: {verb}");
+                assert!(
+                    refused.errors.contains("not finished"),
+                    "{}",
+                    refused.errors
+                );
+            }
+            // Every other time the next kill meets what this one has left.
+            if kill % 2 == 0 {
+                continue;
+            }
+        }
+        let again = run(["backup", "-l", text(&store), text(&copy)]);
+        if again.code == Some(2) {
+            assert!(again.errors.contains("store already"), "{}", again.errors);
+        } else {
+            assert_eq!(again.code, Some(0), "kill {kill}: {}", again.errors);
+        }
+        assert_eq!(count(&copy), triples);
+        assert_check(&copy);
+        std::fs::remove_dir_all(&copy).expect("it is ours");
+    }
+    assert!(cut_off >= 3, "only {cut_off} kills met a backup");
+}
+
 #[test]
 fn an_interrupted_load_tidies_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");

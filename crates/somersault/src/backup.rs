@@ -6,7 +6,8 @@
 //! so that a log of later records could go on from it.
 //!
 //! What was written is checked as `check` does before anybody is told that it is done: a backup that
-//! was never read is a hope. A failure, and a cancel, leave nothing behind. The cost is that of a
+//! was never read is a hope. A failure, and a cancel, leave nothing behind; a process that is killed leaves a
+//! directory that says so ([`store::directory::copy`]), which nobody opens and the next copy writes anew. The cost is that of a
 //! checkpoint, and of reading the copy once.
 
 use crate::change::files::write_graph;
@@ -18,7 +19,7 @@ use crate::upkeep::{self, Checked};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store::delta::dictionary::Spilling;
-use store::directory::{self, BeginError, LOCK, begin};
+use store::directory::{self, BeginError, Copying, begin_copy, begin_locked, in_the_way};
 use store::disk::{Disk, RealDisk};
 
 /// Memory in which the dictionary's hashes are sorted.
@@ -100,7 +101,7 @@ impl CopyError {
 }
 
 /// Copies the store at `location`, as the last durable commit left it, to `destination`, which must
-/// not exist or be empty: also beside a process that changes the store. `is_stopped` is asked now
+/// not exist, be empty, or hold a copy that was not finished: also beside a process that changes the store. `is_stopped` is asked now
 /// and then.
 pub fn backup(
     location: &Path,
@@ -128,34 +129,36 @@ pub fn backup_on(
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Copied, CopyError> {
     let begun = Instant::now();
-    let taken = |what: &str| CopyError::Taken {
+    let taken = |what: &dyn std::fmt::Display| CopyError::Taken {
         path: destination.to_owned(),
-        what: what.to_owned(),
+        what: what.to_string(),
     };
-    let is_there = match disk.list(destination) {
-        Ok(names) if names.is_empty() => true,
-        Ok(_) if directory::open(disk, destination).is_ok() => {
-            return Err(taken("there is a store already"));
-        }
-        Ok(names) => {
-            let what = format!("it is not empty, there is {}", names[0]);
-            return Err(taken(&what));
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-        Err(error) => return Err(taken(&error.to_string())),
-    };
+    match in_the_way(disk, destination) {
+        Ok(None) => {}
+        Ok(Some(what)) => return Err(taken(&what)),
+        Err(error) => return Err(taken(&error)),
+    }
+    directory::refuse_unfinished(disk, location).map_err(OpenError::from)?;
     let graph = open::for_reading(disk, location)?;
-    let copied = write(disk, &graph, destination, is_stopped)
+    let copying = begin_copy(disk, destination).map_err(|error| match error {
+        BeginError::Locked { .. } => taken(&"another backup or restore into it is running"),
+        error => not_written(destination, &error),
+    })?;
+    let copied = write(disk, &graph, &copying, is_stopped)
         .and_then(|()| verified(disk, &graph, destination));
     match copied {
-        Ok(bytes) => Ok(Copied {
-            snapshot: graph.snapshot.number(),
-            quads: graph.quads,
-            bytes,
-            elapsed: begun.elapsed(),
-        }),
+        Ok(bytes) => {
+            let finished = copying.finish();
+            finished.map_err(|error| not_written(destination, &error))?;
+            Ok(Copied {
+                snapshot: graph.snapshot.number(),
+                quads: graph.quads,
+                bytes,
+                elapsed: begun.elapsed(),
+            })
+        }
         Err(error) => {
-            remove(disk, destination, is_there);
+            copying.give_up();
             Err(error)
         }
     }
@@ -177,18 +180,26 @@ pub fn restore(
     self::backup(backup, location, is_stopped)
 }
 
+fn not_written(destination: &Path, error: &BeginError) -> CopyError {
+    CopyError::Write {
+        path: destination.to_owned(),
+        error: Box::new(QueryError::of_cause(error, Kind::Output, error)),
+    }
+}
+
 fn write(
     disk: &dyn Disk,
     graph: &Graph,
-    destination: &Path,
+    copying: &Copying<'_>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<(), CopyError> {
+    let destination = copying.lock().store();
     let failed = |error: QueryError| CopyError::Write {
         path: destination.to_owned(),
         error: Box::new(error),
     };
-    let not_begun = |error: BeginError| failed(QueryError::of_cause(&error, Kind::Output, &error));
-    let generation = begin(disk, destination).map_err(not_begun)?;
+    let not_begun = |error: BeginError| not_written(destination, &error);
+    let generation = begin_locked(disk, copying.lock()).map_err(not_begun)?;
     let spilling = Spilling::Above {
         limit_bytes: SORT_BYTES,
         disk,
@@ -222,24 +233,4 @@ fn verified(disk: &dyn Disk, graph: &Graph, destination: &Path) -> Result<u64, C
         return Err(unverified(what));
     }
     Ok(copy.stored_bytes)
-}
-
-/// Removes what was written, as far as the disk lets it: CURRENT first, so that nothing that is half
-/// gone is taken for a store. `is_there`: the directory itself was there before.
-fn remove(disk: &dyn Disk, destination: &Path, is_there: bool) {
-    let _ = disk.remove_file(&destination.join(directory::CURRENT));
-    for name in disk.list(destination).unwrap_or_default() {
-        let path = destination.join(&name);
-        if name == LOCK || disk.remove_file(&path).is_ok() {
-            continue;
-        }
-        for file in disk.list(&path).unwrap_or_default() {
-            let _ = disk.remove_file(&path.join(file));
-        }
-        let _ = disk.remove_dir(&path);
-    }
-    let _ = disk.remove_file(&destination.join(LOCK));
-    if !is_there {
-        let _ = disk.remove_dir(destination);
-    }
 }

@@ -227,7 +227,11 @@ impl OpenError {
 fn is_damaged_directory(error: &directory::OpenError) -> bool {
     use directory::OpenError as E;
     match error {
-        E::Missing { .. } | E::NotAStore { .. } | E::Empty { .. } | E::Io { .. } => false,
+        E::Missing { .. }
+        | E::NotAStore { .. }
+        | E::Empty { .. }
+        | E::Unfinished { .. }
+        | E::Io { .. } => false,
         E::Head { source, .. } => matches!(source, HeadError::Damaged(_)),
         E::Length { .. } | E::MissingFile { .. } | E::Sums { .. } => true,
     }
@@ -352,6 +356,7 @@ impl Database {
         location: &Path,
         options: &Options,
     ) -> Result<Database, OpenError> {
+        directory::refuse_unfinished(disk, location)?;
         let graph = open::for_reading(disk, location)?;
         let database = Database::new(graph, Changes::None, options);
         database.start_scrubber();

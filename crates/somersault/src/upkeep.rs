@@ -49,6 +49,7 @@ pub struct Tail {
 /// dictionary, log. Reads every byte, and applies the log's records. What is no store at all, or
 /// cannot be read, is an error.
 pub fn check(location: &Path) -> Result<Checked, OpenError> {
+    directory::refuse_unfinished(&RealDisk, location)?;
     check_on(&RealDisk, location)
 }
 
@@ -118,6 +119,7 @@ fn of_log(location: &Path, error: LogError) -> Finding {
 
 /// What the log of the store at `location` adds to its files; damage is an error.
 pub fn tail(location: &Path) -> Result<Tail, OpenError> {
+    directory::refuse_unfinished(&RealDisk, location)?;
     tail_on(&RealDisk, location)
 }
 
@@ -236,6 +238,7 @@ pub enum SizesError {
 /// The sizes of the store at `location`, as its last durable commit left it.
 pub fn sizes(location: &Path) -> Result<Sizes, SizesError> {
     let disk = &RealDisk;
+    directory::refuse_unfinished(disk, location).map_err(OpenError::from)?;
     let tail = tail_on(disk, location)?;
     let graph = open::for_reading(disk, location)?;
     let opened = directory::open(disk, location).map_err(OpenError::from)?;

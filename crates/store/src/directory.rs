@@ -4,6 +4,7 @@
 //! STORE/
 //!   CURRENT                 64 bytes: which generation, and the checksum of its manifest
 //!   LOCK                    held by whoever writes
+//!   UNFINISHED              while a copy is made here
 //!   DURABLE                 how far the log was durable
 //!   log/                    changes since the generation was written (see [`log`](crate::log))
 //!   g-0000000000000001/     a generation: immutable once CURRENT names it
@@ -22,12 +23,15 @@
 //!
 //! - [`manifest`]: CURRENT and MANIFEST, their bytes;
 //! - [`generation`]: writing a generation and making it current;
-//! - [`open`]: finding the current one.
+//! - [`open`]: finding the current one;
+//! - [`copy`]: a store that is made as a copy.
 
+pub mod copy;
 pub mod generation;
 pub mod manifest;
 pub mod open;
 
+pub use copy::{Copying, UNFINISHED, begin_copy, in_the_way, is_unfinished, refuse_unfinished};
 pub use generation::{
     BeginError, LostError, NewGeneration, WriterLock, begin, begin_locked, lock_writer,
 };

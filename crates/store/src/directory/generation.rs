@@ -22,6 +22,7 @@
 //! ([`lock_writer`]), in which it begins generations [under it](begin_locked). The number of a new generation is above every number found,
 //! named or not, so leftovers are never written into.
 
+use super::copy::refuse_unfinished;
 use super::manifest::{FileHead, KIND_CURRENT, Manifest};
 use super::open::{OpenError, is_ours, read_current};
 use super::{CURRENT, CURRENT_NEXT, LOCK, MANIFEST, generation_name, generation_number};
@@ -168,6 +169,14 @@ fn missing(disk: &dyn Disk, store: &Path) -> Option<Missing> {
 /// Takes the writers' lock of the store at `path`, which must be there. Does not wait.
 pub fn lock_writer(disk: &dyn Disk, path: &Path) -> Result<WriterLock, BeginError> {
     refuse_foreign(disk, path)?;
+    let lock = lock_directory(disk, path)?;
+    // A copy holds the lock until it is finished.
+    refuse_unfinished(disk, path)?;
+    Ok(lock)
+}
+
+/// Takes the lock of a directory, whatever it holds.
+pub(super) fn lock_directory(disk: &dyn Disk, path: &Path) -> Result<WriterLock, BeginError> {
     let file = path.join(LOCK);
     match disk.lock(&file) {
         Ok(lock) => Ok(WriterLock {
@@ -184,26 +193,30 @@ pub fn lock_writer(disk: &dyn Disk, path: &Path) -> Result<WriterLock, BeginErro
 /// Begins a new generation of the store at `path`, making the directory where it is missing (in
 /// one that exists). Takes the writers' lock.
 pub fn begin<'d>(disk: &'d dyn Disk, path: &Path) -> Result<NewGeneration<'d>, BeginError> {
-    let at = |file: &Path| {
-        let file = file.to_owned();
-        move |source| BeginError::Io { file, source }
-    };
-    let created = disk.create_dir(path);
-    let is_first = created.is_ok();
-    match created {
-        Ok(()) => {
-            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-            let above = above.unwrap_or(Path::new("."));
-            disk.sync_dir(above).map_err(at(above))?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(at(path)(error)),
-    }
+    let is_first = make_directory(disk, path)?;
     let lock = lock_writer(disk, path)?;
     let mut begun = begin_locked(disk, &lock)?;
     begun.is_first = is_first;
     begun.own_lock = Some(lock);
     Ok(begun)
+}
+
+/// Makes a directory durably, in one that exists; false where it is there already.
+pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> Result<bool, BeginError> {
+    let at = |file: &Path| {
+        let file = file.to_owned();
+        move |source| BeginError::Io { file, source }
+    };
+    match disk.create_dir(path) {
+        Ok(()) => {
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            let above = above.unwrap_or(Path::new("."));
+            disk.sync_dir(above).map_err(at(above))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(at(path)(error)),
+    }
 }
 
 /// Begins a new generation of the store whose writers' lock the caller holds, for as long as it is
@@ -422,7 +435,7 @@ impl NewGeneration<'_> {
 }
 
 /// Removes every generation but this one. What cannot be removed is left for the next load.
-fn remove_generations(disk: &dyn Disk, store: &Path, kept: Option<u64>) {
+pub(super) fn remove_generations(disk: &dyn Disk, store: &Path, kept: Option<u64>) {
     for name in disk.list(store).unwrap_or_default() {
         if generation_number(&name).is_some_and(|number| Some(number) != kept) {
             remove_directory(disk, &store.join(name));

@@ -40,6 +40,14 @@ pub enum OpenError {
         /// The path asked for.
         path: PathBuf,
     },
+    /// A copy into this directory was begun and not finished.
+    #[error(
+        "{path}: a backup or restore into it was not finished: run that again, or remove the directory"
+    )]
+    Unfinished {
+        /// The path asked for.
+        path: PathBuf,
+    },
     /// A file's head was not accepted.
     #[error("{file}: {source}")]
     Head {
@@ -164,6 +172,7 @@ pub(crate) fn is_ours(name: &str) -> bool {
 
 fn open_generation(disk: &dyn Disk, path: &Path, current: &FileHead) -> Result<Opened, OpenError> {
     let directory = path.join(generation_name(current.generation));
+        super::UNFINISHED,
     let file = directory.join(MANIFEST);
     let region = map(disk, &file)?;
     let head_error = |source| OpenError::Head {
