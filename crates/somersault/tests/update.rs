@@ -142,6 +142,55 @@ fn a_request_is_carried_out_whole_or_not_at_all() {
     );
 }
 
+/// One rule for graphs that are not there, see `change::operations`: taking from one fails unless it is
+/// silent, emptying it and putting something into it succeeds.
+#[test]
+fn graphs_that_are_not_there_are_nothing_to_take_from_and_nothing_to_empty() {
+    let database = open(&disk());
+    let prefix = "PREFIX : <http://e/> ";
+    update(
+        &database,
+        &format!("{prefix}INSERT DATA {{ :a :p 1 . GRAPH :g {{ :a :p 2 }} }}"),
+    )
+    .unwrap();
+    let before = database.snapshot_number();
+    for operation in ["COPY", "MOVE", "ADD"] {
+        for to in [":g", "DEFAULT", ":new", ":none"] {
+            let text = format!("{prefix}{operation} :none TO {to}");
+            let error = update(&database, &text).unwrap_err();
+            assert_eq!(error.kind, Kind::NotFound, "{text}: {error}");
+            assert!(error.to_string().contains("<http://e/none>"), "{error}");
+            let silent = format!("{prefix}{operation} SILENT :none TO {to}");
+            assert_eq!(update(&database, &silent).unwrap(), before, "{silent}");
+        }
+        // Onto itself: nothing is to be done.
+        update(&database, &format!("{prefix}{operation} :g TO :g")).unwrap();
+    }
+    for silent in ["", "SILENT"] {
+        for text in [
+            format!("CLEAR {silent} GRAPH :none"),
+            format!("DROP {silent} GRAPH :none"),
+            format!("CREATE {silent} GRAPH :none"),
+            format!("CREATE {silent} GRAPH :none ; DROP {silent} GRAPH :none"),
+        ] {
+            let number = update(&database, &format!("{prefix}{text}"));
+            assert_eq!(number.unwrap(), before, "{text}");
+        }
+    }
+    assert_eq!(count(&database), integer(2));
+    // What is made by `CREATE` holds nothing to be taken.
+    let text = format!("{prefix}CREATE GRAPH :none ; COPY :none TO :g");
+    assert_eq!(update(&database, &text).unwrap_err().kind, Kind::NotFound);
+    // The default graph is always there, empty or not; and graphs that are copied into are made.
+    let text = format!("{prefix}MOVE DEFAULT TO :new ; COPY DEFAULT TO :g ; ADD DEFAULT TO :other");
+    update(&database, &text).unwrap();
+    let graphs = rows(&database, "SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }");
+    assert_eq!(graphs, [["<http://e/new>"]]);
+    let error = update(&database, &format!("{prefix}CREATE GRAPH :new")).unwrap_err();
+    assert_eq!(error.kind, Kind::Conflict);
+    update(&database, &format!("{prefix}CREATE SILENT GRAPH :new")).unwrap();
+}
+
 #[test]
 fn a_reader_keeps_what_it_sees() {
     let database = open(&disk());

@@ -5,10 +5,12 @@
 //! entries of the dictionary. All rows of an operation are found before the first quad changes,
 //! and the quads are charged to the request's memory.
 //!
-//! Graphs exist where they hold a quad: `CREATE` of an empty one succeeds and leaves nothing,
-//! `CLEAR` and `DROP` of what is not there succeed. `CREATE` of a graph that holds something, and
-//! `ADD`, `COPY`, `MOVE` from a named graph that is not there, fail unless `SILENT`: what was most
-//! likely a typing error must not empty a graph.
+//! Graphs exist where they hold a quad, so this is a store that does not record empty graphs (section 3.1.3).
+//! One rule follows: whoever *takes* from a named graph that is not there fails, and with `SILENT` does nothing
+//! (`COPY`, `MOVE` and `ADD`, onto itself too; section 3.2.3 leaves it to the store, and what was most likely a
+//! typing error must not empty a graph). Whoever empties a graph or puts something into it succeeds, as
+//! such a store always does (`CLEAR`, `DROP`, `CREATE`, and the graphs that are copied or loaded into).
+//! `CREATE` of a graph that holds something fails unless `SILENT`. The default graph is always there.
 
 use super::charge::take;
 use super::draft::{Draft, refused, too_long};
@@ -604,9 +606,6 @@ fn transfer(
     silent: bool,
     (from, to): (Option<&NamedNode>, Option<&NamedNode>),
 ) -> Result<(), QueryError> {
-    if from == to {
-        return Ok(());
-    }
     let source = match from {
         None => Some(Part::Default),
         Some(graph) => named(draft, graph)?.map(Part::Named),
@@ -617,8 +616,13 @@ fn transfer(
         }
         let name = from.map_or("", |graph| graph.as_str());
         let message = format!("there is no graph <{name}> to take triples from");
-        return Err(QueryError::new(Kind::NotFound, message));
+        return Err(
+            QueryError::new(Kind::NotFound, message).with_hint("with SILENT it does nothing")
+        );
     };
+    if from == to {
+        return Ok(());
+    }
     let target = match to {
         None => GraphScope::DEFAULT_GRAPH,
         Some(graph) => {
