@@ -412,7 +412,7 @@ pub struct Dump {
     /// The store's directory
     #[arg(short, long, value_name = "DIR")]
     pub location: PathBuf,
-    /// Format: nq, nt, ttl, trig, rdf or jsonld [default: by the output's extension, else nq]
+    /// Format: nq, nt, ttl, trig, rdf (rdfxml) or jsonld [default: by the output's extension, else nq]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Only this named graph, as triples

@@ -23,18 +23,19 @@ pub enum AnswerFormat {
     /// TSV
     Tsv,
     /// Graphs as N-Triples
-    #[value(alias = "nt")]
+    #[value(aliases = ["nt", "n-triples"])]
     Ntriples,
     /// Graphs as Turtle
     #[value(alias = "ttl")]
     Turtle,
     /// Graphs as RDF/XML
-    #[value(alias = "rdf")]
+    #[value(aliases = ["rdf", "rdf-xml", "rdf/xml", "owl"])]
     Rdfxml,
     /// Graphs as JSON-LD
+    #[value(alias = "json-ld")]
     Jsonld,
     /// Graphs as N-Quads
-    #[value(alias = "nq")]
+    #[value(aliases = ["nq", "n-quads"])]
     Nquads,
     /// Graphs as TriG
     Trig,

@@ -489,3 +489,123 @@ fn a_store_that_lost_its_current_file_is_not_swept_away() {
     load(&store, &[&write(folder.path(), "more.nt", GOOD)]);
     assert_eq!(count(&store), before + 1);
 }
+
+/// Ontologies in a syntax that is not RDF's are named by it, under whatever name they come.
+#[test]
+fn syntaxes_of_owl_are_named() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    let functional = "# made by hand\nPrefix(:=<http://e/>)\nOntology(<http://e/o>)\n";
+    let manchester = "Prefix: : <http://e/>\nOntology: <http://e/o>\n";
+    let xml = "<?xml version=\"1.0\"?>\n<Ontology xmlns=\"http://www.w3.org/2002/07/owl#\"\n \
+               ontologyIRI=\"http://e/o\"></Ontology>\n";
+    for (content, said) in [
+        (functional, "the functional syntax of OWL"),
+        (manchester, "the Manchester syntax of OWL"),
+        (xml, "OWL/XML"),
+    ] {
+        for name in ["o.owl", "o.ttl", "o.nt", "o.jsonld"] {
+            let file = write(folder.path(), name, content);
+            let said = [name, said, "robot convert"];
+            fails(&["load", "-l", text(&store), text(&file)], 6, &said);
+            fails(
+                &["query", "--data", text(&file), "--query", "ASK {}"],
+                6,
+                &said,
+            );
+        }
+        let read = run_with_input(
+            &["load", "-l", text(&store), "--format", "ttl", "-"],
+            content.as_bytes(),
+        );
+        assert_eq!(read.code, Some(6), "{}", read.errors);
+        assert!(read.errors.contains(said), "{}", read.errors);
+    }
+    assert!(!store.join("CURRENT").exists());
+}
+
+#[test]
+fn formats_have_the_names_that_other_tools_use() {
+    let folder = folder();
+    let xml = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\
+               <rdf:Description rdf:about=\"http://e/s\"><p xmlns=\"http://e/\">o</p>\
+               </rdf:Description></rdf:RDF>";
+    let file = write(folder.path(), "data", xml);
+    for name in ["rdfxml", "rdf", "xml", "rdf-xml", "rdf/xml", "RDF/XML"] {
+        let store = folder.path().join(name.replace('/', "_"));
+        let loaded = run(["load", "-l", text(&store), "--format", name, text(&file)]);
+        assert_eq!(loaded.code, Some(0), "{name}: {}", loaded.errors);
+        let dumped = run(["dump", "-l", text(&store), "--format", name, "-o", "-"]);
+        assert_eq!(dumped.code, Some(0), "{name}: {}", dumped.errors);
+        assert!(
+            dumped.output.contains("<rdf:RDF"),
+            "{name}: {}",
+            dumped.output
+        );
+    }
+    for name in ["rdfxml", "rdf", "rdf-xml", "rdf/xml"] {
+        let query = [
+            "query",
+            "--data",
+            text(&file),
+            "--format",
+            "rdfxml",
+            "--query",
+        ];
+        let construct = "CONSTRUCT WHERE { ?s ?p ?o }";
+        let answer = run([&query[..], &[construct, "--results-format", name]].concat());
+        assert_eq!(answer.code, Some(0), "{name}: {}", answer.errors);
+        assert!(
+            answer.output.contains("<rdf:RDF"),
+            "{name}: {}",
+            answer.output
+        );
+    }
+}
+
+/// Each file of a store begins with what it is; another beginning is damage, not another program's store.
+#[test]
+fn a_file_that_does_not_begin_as_it_should_is_damage() {
+    let folder = folder();
+    let store = folder.path().join("store");
+    load(&store, &[&write(folder.path(), "good.nt", GOOD)]);
+    let insert = "INSERT DATA { <http://e/a> <http://e/p> \"b\" }";
+    let updated = run(["update", "-l", text(&store), "--update", insert]);
+    assert_eq!(updated.code, Some(0), "{}", updated.errors);
+    let mut folders = vec![store.clone()];
+    let mut damaged = 0;
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).expect("it is ours") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let whole = fs::read(&path).expect("readable");
+            if whole.is_empty() {
+                continue;
+            }
+            let mut bytes = whole.clone();
+            bytes[0] ^= 0x20;
+            // The count beside the log has two beginnings.
+            if path.ends_with("DURABLE") {
+                bytes[512] ^= 0x20;
+            }
+            fs::write(&path, bytes).expect("writable");
+            let check = run(["check", "-l", text(&store)]);
+            let all = format!("{}: {}{}", path.display(), check.output, check.errors);
+            assert_eq!(check.code, Some(9), "{all}");
+            let query = "SELECT * { ?s ?p ?o FILTER(STR(?o) != \"\") }";
+            let query = run(["query", "-l", text(&store), "--query", query]);
+            let is_opened_by = ["CURRENT", "MANIFEST", "DURABLE"];
+            if is_opened_by.iter().any(|name| path.ends_with(name)) {
+                assert_eq!(query.code, Some(9), "{all}{}", query.errors);
+            }
+            assert!(matches!(query.code, Some(0 | 9)), "{all}{}", query.errors);
+            fs::write(&path, whole).expect("writable");
+            damaged += 1;
+        }
+    }
+    assert!(damaged > 15, "{damaged}");
+    assert_eq!(count(&store), 2);
+}

@@ -232,7 +232,7 @@ fn is_damaged_directory(error: &directory::OpenError) -> bool {
         | E::Empty { .. }
         | E::Unfinished { .. }
         | E::Io { .. } => false,
-        E::Head { source, .. } => matches!(source, HeadError::Damaged(_)),
+        E::Head { source, .. } => matches!(source, HeadError::Damaged(_) | HeadError::Foreign),
         E::Length { .. } | E::MissingFile { .. } | E::Sums { .. } => true,
     }
 }

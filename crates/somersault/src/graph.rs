@@ -67,10 +67,10 @@ impl GraphFormat {
     pub fn from_name(name: &str) -> Option<GraphFormat> {
         Some(match name {
             "turtle" | "ttl" => GraphFormat::Turtle,
-            "ntriples" | "nt" => GraphFormat::NTriples,
-            "rdfxml" | "rdf" => GraphFormat::RdfXml,
-            "jsonld" => GraphFormat::JsonLd,
-            "nquads" | "nq" => GraphFormat::NQuads,
+            "ntriples" | "nt" | "n-triples" => GraphFormat::NTriples,
+            "rdfxml" | "rdf" | "rdf-xml" | "rdf/xml" | "owl" => GraphFormat::RdfXml,
+            "jsonld" | "json-ld" => GraphFormat::JsonLd,
+            "nquads" | "nq" | "n-quads" => GraphFormat::NQuads,
             "trig" => GraphFormat::TriG,
             _ => return None,
         })

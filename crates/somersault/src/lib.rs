@@ -10,6 +10,7 @@ mod answer;
 pub mod backup;
 pub mod budget;
 pub mod change;
+mod clock;
 pub mod config;
 mod construct;
 pub mod control_group;

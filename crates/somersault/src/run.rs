@@ -31,7 +31,6 @@ use explore::{
     Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Service, Status,
     StepProfile, Stop, Walk, WalkError, prepare,
 };
-use oxsdatatypes::DateTime;
 use rdf::LexiconError;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
@@ -120,7 +119,7 @@ impl Query {
         let service = federation
             .as_ref()
             .map(|federation| federation as &dyn Service);
-        let mut environment = Environment::new(&DateTime::now, self.chance(), service);
+        let mut environment = Environment::new(&crate::clock::now, self.chance(), service);
         environment.intersects = !self.context.keep_checks;
         let snapshot = &graph.snapshot;
         let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)

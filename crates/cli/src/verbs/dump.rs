@@ -46,7 +46,7 @@ pub fn run(flags: &Dump, file: Option<&Path>) -> Outcome {
 fn format(flags: &Dump) -> Result<Format, Failure> {
     const KNOWN: &str = "nq, nt, ttl, trig, rdf or jsonld";
     if let Some(name) = &flags.format {
-        return Format::from_extension(name).ok_or_else(|| {
+        return Format::from_name(name).ok_or_else(|| {
             Failure::new(Code::Usage, format!("`--format {name}`: expected {KNOWN}"))
         });
     }

@@ -212,7 +212,7 @@ pub fn failure(error: StoreError) -> Failure {
 
 /// The syntax with this name.
 pub fn syntax(name: &str) -> Result<Syntax, Failure> {
-    Syntax::of_name(&format!("x.{name}")).ok_or_else(|| {
+    Syntax::of_format(name).ok_or_else(|| {
         let known = Syntax::known_extensions();
         Failure::new(
             Code::Usage,

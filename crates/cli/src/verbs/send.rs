@@ -66,7 +66,7 @@ fn document(file: &Path, format: Option<&str>) -> Result<Document, Failure> {
     };
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let wanted = format.unwrap_or(extension);
-    let format = Format::from_extension(wanted).ok_or_else(|| {
+    let format = Format::from_name(wanted).ok_or_else(|| {
         let message = format!(
             "{}: unknown format {wanted:?}; name one with --format: nt, nq, ttl, trig, rdf or \
              jsonld",

@@ -10,6 +10,7 @@
 
 mod guard;
 mod json;
+mod ontology;
 mod read;
 mod turtle;
 mod write;
@@ -18,6 +19,7 @@ mod xml_literal;
 mod xml_text;
 mod xml_write;
 
+pub use ontology::{ontology_syntax, refuse_ontology, refuse_ontology_text};
 pub use read::{ReadError, read_quads};
 pub use turtle::parts::{TurtlePart, split_turtle};
 pub use write::{Writer, writer, writer_with_prefixes};
@@ -65,10 +67,21 @@ impl Format {
             "nq" | "nquads" => Format::NQuads,
             "ttl" | "turtle" => Format::Turtle,
             "trig" => Format::TriG,
-            "rdf" | "xml" | "owl" => Format::RdfXml,
+            "rdf" | "xml" | "owl" | "rdfxml" => Format::RdfXml,
             "jsonld" | "json" => Format::JsonLd,
             _ => return None,
         })
+    }
+
+    /// The format with this name, as people and other tools write it: a file's extension, the specification's
+    /// name in any case with or without `-`, `_`, `/` and blanks (`RDF/XML`, `rdf-xml`, `rdfxml`), or a media type.
+    pub fn from_name(name: &str) -> Option<Format> {
+        if let Some(format) = Format::from_media_type(name) {
+            return Some(format);
+        }
+        let is_kept = |sign: &char| !matches!(sign, '-' | '_' | '/' | ' ');
+        let plain: String = name.chars().filter(is_kept).collect();
+        Format::from_extension(plain.strip_prefix('.').unwrap_or(&plain))
     }
 
     /// The format of a file by its name, looking through one compression suffix (`data.nt.gz`).

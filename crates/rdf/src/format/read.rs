@@ -7,6 +7,7 @@
 use super::Format;
 use super::guard::{Guarded, Place, Places, Refusal};
 use super::json::JsonScan;
+use super::ontology::refuse_ontology;
 use super::turtle::stream::Fed;
 use super::turtle::{NoSink, TurtleScan};
 use super::xml::XmlScan;
@@ -98,6 +99,8 @@ impl std::fmt::Display for Prefix {
 /// resolves relative IRIs, where the format has them. Stops at the first error; quads before it
 /// have been given. JSON-LD may not refer to remote contexts.
 ///
+/// A document in a syntax of OWL is refused by that name ([`ontology_syntax`](super::ontology_syntax)).
+///
 /// A line of N-Triples or N-Quads has at most 64 MiB. A byte order mark before a document of N-Triples, N-Quads, Turtle or TriG is left out. A token
 /// of Turtle or TriG has at most 256 MiB; the library's limit for JSON-LD is 16 MiB a token, which
 /// comes as an I/O error of the kind `OutOfMemory`.
@@ -107,6 +110,7 @@ pub fn read_quads(
     base: Option<&str>,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<(), ReadError> {
+    let input = refuse_ontology(input)?;
     match format {
         Format::NTriples => read_lines(Dialect::NTriples, input, on_quad),
         Format::NQuads => read_lines(Dialect::NQuads, input, on_quad),

@@ -109,6 +109,8 @@ fn what_a_format_cannot_carry_is_an_error() {
 #[test]
 fn names_lead_to_formats() {
     for format in Format::ALL {
+        assert_eq!(Format::from_name(format.name()), Some(format));
+        assert_eq!(Format::from_name(format.media_type()), Some(format));
         assert_eq!(Format::from_extension(format.extension()), Some(format));
         assert_eq!(Format::from_media_type(format.media_type()), Some(format));
     }
@@ -123,6 +125,13 @@ fn names_lead_to_formats() {
         Format::from_media_type("Text/Turtle; charset=utf-8"),
         Some(Format::Turtle)
     );
+    for name in [
+        "rdfxml", "rdf", "xml", "rdf-xml", "rdf/xml", "RDF_XML", ".rdf", "owl",
+    ] {
+        assert_eq!(Format::from_name(name), Some(Format::RdfXml), "{name}");
+    }
+    assert_eq!(Format::from_name("n-triples"), Some(Format::NTriples));
+    assert_eq!(Format::from_name("html"), None);
     assert_eq!(Format::from_media_type("text/html"), None);
 }
 

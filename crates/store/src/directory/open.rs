@@ -118,7 +118,8 @@ pub(crate) fn read_current(disk: &dyn Disk, path: &Path) -> Result<FileHead, Ope
     let file = path.join(CURRENT);
     match disk.map(&file) {
         Ok(region) => FileHead::read(region.bytes(), KIND_CURRENT).map_err(|source| match source {
-            HeadError::Foreign => OpenError::NotAStore {
+            // Beside generations it is ours and damaged.
+            HeadError::Foreign if !has_generations(disk, path) => OpenError::NotAStore {
                 path: path.to_owned(),
                 what: format!("its {CURRENT} is of some other program"),
             },
@@ -127,6 +128,11 @@ pub(crate) fn read_current(disk: &dyn Disk, path: &Path) -> Result<FileHead, Ope
         Err(error) if is_absent(&error) => Err(without_current(disk, path)),
         Err(source) => Err(OpenError::Io { file, source }),
     }
+}
+
+fn has_generations(disk: &dyn Disk, path: &Path) -> bool {
+    let names = disk.list(path).unwrap_or_default();
+    names.iter().any(|name| generation_number(name).is_some())
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -166,13 +172,13 @@ pub(crate) fn is_ours(name: &str) -> bool {
         LOG,
         DURABLE,
         DURABLE_NEXT,
+        super::UNFINISHED,
     ];
     names.contains(&name) || generation_number(name).is_some()
 }
 
 fn open_generation(disk: &dyn Disk, path: &Path, current: &FileHead) -> Result<Opened, OpenError> {
     let directory = path.join(generation_name(current.generation));
-        super::UNFINISHED,
     let file = directory.join(MANIFEST);
     let region = map(disk, &file)?;
     let head_error = |source| OpenError::Head {

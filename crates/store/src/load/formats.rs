@@ -57,6 +57,11 @@ impl Syntax {
         Format::from_extension(extension).map(Syntax::from)
     }
 
+    /// The syntax of the format with this name, see [`Format::from_name`].
+    pub fn of_format(name: &str) -> Option<Syntax> {
+        Format::from_name(name).map(Syntax::from)
+    }
+
     /// The extensions that [`Syntax::of_name`] knows, for messages.
     pub fn known_extensions() -> String {
         let all = Format::ALL.map(|format| format!(".{}", format.extension()));

@@ -17,7 +17,9 @@ use super::parse::Scope;
 use super::report::Rejection;
 use super::source::{self, Origin, Source};
 use memchr::{memrchr, memrchr2};
-use rdf::format::{Format, ReadError, TurtlePart, split_turtle};
+use rdf::format::{
+    Format, ReadError, TurtlePart, refuse_ontology, refuse_ontology_text, split_turtle,
+};
 use rdf::nt::Dialect;
 use std::collections::VecDeque;
 use std::fs::{File, Metadata};
@@ -221,7 +223,8 @@ impl<'scope, 'env> Input<'scope, 'env> {
             }
             Origin::Mapped(bytes) => {
                 let part_bytes = self.options.chunk_bytes.div_ceil(TURTLE_FACTOR);
-                let parts = split_turtle(bytes, base, bytes.len().div_ceil(part_bytes))
+                let parts = refuse_ontology_text(bytes)
+                    .and_then(|()| split_turtle(bytes, base, bytes.len().div_ceil(part_bytes)))
                     .map_err(|error| failed(&name, error))?;
                 return Ok(Open {
                     lines: Lines::Parts(parts.into_iter()),
@@ -234,10 +237,17 @@ impl<'scope, 'env> Input<'scope, 'env> {
                 error,
             })?,
         };
-        let reader = source::open(&name, raw, Arc::clone(&self.read_bytes))
-            .map_err(|error| LoadError::Read { name, error })?;
+        let reader = source::open(&name, raw, Arc::clone(&self.read_bytes)).map_err(|error| {
+            LoadError::Read {
+                name: name.clone(),
+                error,
+            }
+        })?;
         let lines = match syntax {
-            Syntax::NTriples | Syntax::NQuads => Lines::Read(reader, Vec::new()),
+            Syntax::NTriples | Syntax::NQuads => {
+                let reader = refuse_ontology(reader).map_err(|error| failed(&name, error))?;
+                Lines::Read(Box::new(reader), Vec::new())
+            }
             Syntax::Other(format) => {
                 let base = base.map(str::to_owned);
                 let bytes = self.options.chunk_bytes;
