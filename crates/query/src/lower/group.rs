@@ -11,6 +11,7 @@
 //! `graph-variable-scope` and `graph-optional`): a filter there sees it unbound.
 
 use super::expression::View;
+use super::having::after_aliases;
 use super::names::Slots;
 use super::{Context, Lowering};
 use crate::algebra::{Element, Group};
@@ -93,6 +94,7 @@ impl Lowering<'_> {
             links.push(first);
             first = before;
         }
+        after_aliases(&mut links);
         let mut table = Pipeline::default();
         self.element(first, context, &mut table)?;
         for link in links.into_iter().rev() {

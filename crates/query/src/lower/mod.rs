@@ -8,6 +8,7 @@
 //! | `nested` | groups within groups: `OPTIONAL`, `UNION`, `LATERAL`, `GRAPH` |
 //! | `minus` | `MINUS` |
 //! | `select` | sub-queries, grouping, modifiers |
+//! | `having` | `HAVING` that names what `SELECT` computes |
 //! | `pattern` | triple patterns, triple terms, `VALUES` |
 //! | `path` | paths |
 //! | `expression` | expressions, and `EXISTS` in them |
@@ -26,6 +27,7 @@ mod expression;
 mod form;
 mod function;
 mod group;
+mod having;
 mod minus;
 mod names;
 mod nested;

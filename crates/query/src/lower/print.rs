@@ -4,6 +4,7 @@
 //! group that ends with a filter is closed before anything follows it, and grouping is a sub-query
 //! whose results are filtered and bound outside of it.
 
+use super::having::after_aliases;
 use crate::plan::Slot;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
 use std::fmt::Write;
@@ -83,6 +84,7 @@ fn add(pattern: &GraphPattern, content: &mut Content) {
         links.push(first);
         first = before;
     }
+    after_aliases(&mut links);
     element(first, content);
     for link in links.into_iter().rev() {
         match link {

@@ -11,6 +11,7 @@ use super::NaiveError;
 use super::choice::{self, Choice};
 use super::dataset::{self, Graph, Named};
 use super::expression::Scope;
+use super::having;
 use super::notes::Notes;
 use super::solution::Solution;
 use oxrdf::{Dataset, Term, Variable};
@@ -165,6 +166,10 @@ impl<'a> Evaluator<'a> {
                 variable,
                 expression,
             } => {
+                if let Some(later) = having::after_alias(pattern) {
+                    self.notes.spareval_differs("its HAVING sees no alias");
+                    return self.evaluate(&later, context);
+                }
                 let solutions = self.evaluate(inner, context)?;
                 self.extend(solutions, variable, expression, context)
             }

@@ -21,6 +21,7 @@ mod evaluator;
 mod expression;
 mod form;
 mod function;
+mod having;
 mod notes;
 mod number;
 pub mod order;

@@ -62,7 +62,13 @@ impl Writer<'_> {
                 format!("EXISTS {{ {inner} }}")
             } else {
                 let operator = *self.random.pick(&[">", "<", ">=", "="]);
-                format!("{} {operator} {}", self.set_function(false), self.small())
+                let compared = if self.random.chance(40) {
+                    // One that is computed, or a key.
+                    self.random.pick(&columns).clone()
+                } else {
+                    self.set_function(false)
+                };
+                format!("{compared} {operator} {}", self.small())
             };
             let _ = write!(tail, " HAVING({having})");
         }
