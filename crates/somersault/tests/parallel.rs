@@ -7,8 +7,9 @@
 
 mod support;
 
-use oxrdf::Dataset;
+use oxrdf::{Dataset, Term};
 use somersault::{Database, Folded, Kind, Request};
+use std::fmt::Write as _;
 use std::time::Duration;
 use support::NoAnswer;
 use testkit::compare::{self, Blanks};
@@ -16,7 +17,7 @@ use testkit::graph::{self, Format};
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
-use testkit::{naive, seeds};
+use testkit::{Answer, naive, seeds};
 
 const QUERIES_A_GRAPH: usize = 30;
 const WORK_MAX: u64 = 8_000_000;
@@ -68,6 +69,47 @@ fn the_number_of_threads_does_not_change_an_answer() {
         tally.heavy > 0 && tally.compared_naively > 0,
         "nothing was tested: {tally:?}"
     );
+}
+
+#[test]
+fn joined_texts_follow_a_sub_query_whatever_the_number_of_threads() {
+    let mut text = String::new();
+    for number in 0..20_000_u32 {
+        // Neither in the order of ids nor in that of the text.
+        let at = number * 7919 % 20_000;
+        let group = number % 5;
+        writeln!(text, "<e:{number}> <e:in> <e:g{group}> ; <e:at> {at} .").unwrap();
+    }
+    let database = support::loaded(&text, Format::Turtle, 2).unwrap();
+    let query = "SELECT ?g (GROUP_CONCAT(?at; SEPARATOR=\" \") AS ?all) (SAMPLE(?at) AS ?first) \
+                 { ?s <e:in> ?g { SELECT ?s ?at { ?s <e:at> ?at } ORDER BY DESC(?at) } } GROUP BY ?g";
+    let mut is_heavy = false;
+    for threads in [1, 2, 4] {
+        is_heavy |= folded(&database, query, threads).unwrap().unwrap().1;
+        let answer = support::answer(&database, query, threads).map_err(NoAnswer::message);
+        let Answer::Rows { rows, .. } = answer.unwrap() else {
+            panic!("a SELECT gives rows");
+        };
+        assert_eq!(rows.len(), 5);
+        for row in rows {
+            let values: Vec<String> = row.iter().flatten().map(lexical_form).collect();
+            let numbers: Vec<u32> = values[1].split(' ').map(|it| it.parse().unwrap()).collect();
+            assert_eq!(numbers.len(), 4_000);
+            assert!(
+                numbers.is_sorted_by(|one, other| one > other),
+                "{threads} threads"
+            );
+            assert_eq!(values[2], numbers[0].to_string());
+        }
+    }
+    assert!(is_heavy, "nothing was walked by several threads");
+}
+
+fn lexical_form(term: &Term) -> String {
+    match term {
+        Term::Literal(literal) => literal.value().to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// The folded answer and whether its plan is heavy; `None` where time or memory ran out.

@@ -9,6 +9,7 @@
 //! | `minus` | `MINUS` |
 //! | `select` | sub-queries, grouping, modifiers |
 //! | `having` | `HAVING` that names what `SELECT` computes |
+//! | `row_order` | the order of rows for aggregates that look at it |
 //! | `pattern` | triple patterns, triple terms, `VALUES` |
 //! | `path` | paths |
 //! | `expression` | expressions, and `EXISTS` in them |
@@ -35,6 +36,7 @@ mod path;
 mod pattern;
 mod print;
 mod refusal;
+mod row_order;
 mod select;
 mod service;
 mod star;

@@ -11,7 +11,7 @@
 use super::expression::View;
 use super::group::Pipeline;
 use super::names::{Passes, Scope, Slots};
-use super::{Context, Lowering};
+use super::{Context, Lowering, row_order};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::parse::ParseError;
@@ -216,6 +216,7 @@ impl Lowering<'_> {
             computed.push((aggregate, self.variable(variable)?));
         }
         table.elements.append(&mut before);
+        row_order::keep(&mut table.elements, &computed);
         table.maybe.retain(&kept);
         table.sure.retain(&kept);
         for (aggregate, into) in &computed {
