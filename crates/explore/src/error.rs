@@ -5,6 +5,7 @@
 //! section 17.2) is no [`WalkError`]; it is data.
 
 use crate::limits::{MemoryExceeded, StopReason};
+use query::xpath_pattern::Refusal;
 use rdf::LexiconError;
 use store::view::ViewError;
 
@@ -36,14 +37,14 @@ pub enum WalkError {
         /// The cap.
         limit_bytes: u64,
     },
-    /// A regular expression that XPath allows and cannot be evaluated here: back-references, rare
+    /// A constant regular expression that is none, or cannot be evaluated here: back-references, rare
     /// character blocks, or one beyond its limits.
-    #[error(
-        "the regular expression {pattern:?} is not supported: back-references, some character blocks and very large patterns are not"
-    )]
-    UnsupportedPattern {
+    #[error("the regular expression {pattern:?} cannot be used: {refusal}")]
+    RefusedPattern {
         /// Its beginning.
         pattern: String,
+        /// Why.
+        refusal: Refusal,
     },
     /// `SERVICE` is not allowed to call the endpoint.
     #[error("SERVICE <{endpoint}> is refused: {reason}")]

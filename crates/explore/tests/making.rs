@@ -592,7 +592,7 @@ fn a_constant_pattern_is_refused_before_the_first_row() {
     for filter in [regex, unreached] {
         let result = kept_rows(filter, vec![pattern.clone()], &[vec![text("aa")]], 4);
         assert!(
-            matches!(result, Err(WalkError::UnsupportedPattern { .. })),
+            matches!(result, Err(WalkError::RefusedPattern { .. })),
             "{result:?}"
         );
     }

@@ -151,8 +151,6 @@ fn the_specification_is_followed() {
         r#"replace("abc", "x*", "-") = "abc""#,
         r#"replace("abc", "b", "$") = "a$c""#,
         r#"replace("abc", "b", "\\n") = "anc""#,
-        r#"regex("abc", "a", "k")"#,
-        r#"regex("abc", "(")"#,
         "strlen(1) = 1",
         "str(?b) = \"b0\"",
         "<http://e/a>",

@@ -7,6 +7,7 @@
 //! `||`, `&&`, `COALESCE` and `IF` look at them.
 
 use crate::plan::{ConstantId, Slot};
+use oxrdf::NamedNodeRef;
 
 /// An expression over the columns of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -300,4 +301,16 @@ pub enum Cast {
     YearMonthDuration,
     /// `xsd:dayTimeDuration`
     DayTimeDuration,
+    /// `xsd:gYear`
+    GYear,
+    /// `xsd:gYearMonth`
+    GYearMonth,
+    /// `xsd:gMonthDay`
+    GMonthDay,
+    /// `xsd:gMonth`
+    GMonth,
+    /// `xsd:gDay`
+    GDay,
+    /// A datatype that is derived from `xsd:integer`, `xsd:string` or `xsd:dateTime`, or `xsd:anyURI`.
+    Derived(NamedNodeRef<'static>),
 }

@@ -16,6 +16,7 @@
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
+//! | [`xpath_pattern`] | regular expressions, from XPath's to those of the `regex` crate |
 //! | [`explain`] | a plan as text |
 //!
 //! Deliberately does not know: data, node ids, threads.
@@ -37,6 +38,7 @@ pub mod spelling;
 pub mod statistics;
 mod syntax;
 pub mod update;
+pub mod xpath_pattern;
 
 #[cfg(test)]
 mod tests;

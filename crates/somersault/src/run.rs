@@ -496,7 +496,7 @@ impl From<WalkError> for QueryError {
             WalkError::StringTooLong { limit_bytes } => QueryError::new(Kind::Memory, error)
                 .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
-            WalkError::UnsupportedPattern { .. } => QueryError::new(Kind::Unsupported, error),
+            WalkError::RefusedPattern { .. } => QueryError::new(Kind::Unsupported, error),
             WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
                 .with_hint("allow the endpoint in the configuration, or ask it yourself"),
             WalkError::ServiceFailed { .. } | WalkError::ServiceUnnamed { .. } => {

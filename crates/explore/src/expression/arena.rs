@@ -98,6 +98,8 @@ pub(crate) enum Made<'b> {
     Language(Language<'b>),
     /// An integer or a decimal that no scalar holds, in its canonical form, of this datatype.
     Large(&'static str),
+    /// A literal of this datatype, written as one of its forms.
+    Typed(&'static str),
 }
 
 impl<'b> Made<'b> {
@@ -109,6 +111,7 @@ impl<'b> Made<'b> {
             Made::Blank => Value::Blank(text),
             Made::Language(language) => Value::Language(text, language),
             Made::Large(datatype) => Value::Large(text, datatype),
+            Made::Typed(datatype) => Value::typed(text, datatype),
         }
     }
 

@@ -75,9 +75,12 @@ pub(crate) fn call<'b>(
         F::Subject | F::Predicate | F::Object => {
             unary(first, batch, at, |value| make::part(function, value))
         }
-        F::Cast(to) => write_unary(first, batch, at, cast::bytes, |value, into| {
-            cast::cast(to, value, into)
-        }),
+        F::Cast(to) => {
+            let bytes = |value: &Value<'_>| cast::bytes(to, value);
+            write_unary(first, batch, at, bytes, |value, into| {
+                cast::cast(to, value, into)
+            })
+        }
         _ => unreachable!("functions that give a boolean are compiled to conditions"),
     }
 }

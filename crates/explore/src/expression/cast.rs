@@ -11,11 +11,15 @@
 
 use super::arena::Made;
 use super::compare::{double, float};
+use super::derived::normalize;
 use super::fixed::Fixed;
 use super::large::{Computed, DIGITS_MAX, Large};
-use super::scalar::{Scalar, floating};
+use super::scalar::{Scalar, XSD, floating, integer_range, month_day};
 use super::value::Value;
-use oxsdatatypes::{Boolean, Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
+use oxsdatatypes::{
+    Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GYear, GYearMonth, Time,
+    YearMonthDuration,
+};
 use query::expression::Cast;
 use std::str::FromStr;
 
@@ -23,18 +27,32 @@ use std::str::FromStr;
 const FORM_BYTES_MAX: usize = 1100;
 
 /// Bytes that the cast of a value writes at most.
-pub(crate) fn bytes(value: &Value<'_>) -> usize {
+pub(crate) fn bytes(to: Cast, value: &Value<'_>) -> usize {
     match value {
+        Value::Text(text)
+        | Value::Derived(text, _)
+        | Value::Language(text, _)
+        | Value::Iri(text)
+            if matches!(to, Cast::Derived(_)) =>
+        {
+            FORM_BYTES_MAX.max(text.len())
+        }
+        Value::Other(text, _) => text.len(),
         // Sign, zero and point beside the digits.
-        Value::Text(text) => FORM_BYTES_MAX.max(text.len().min(DIGITS_MAX) + 3),
+        Value::Text(text) | Value::Derived(text, _) => {
+            FORM_BYTES_MAX.max(text.len().min(DIGITS_MAX) + 3)
+        }
         Value::Large(form, _) => form.len() + 3,
         _ => FORM_BYTES_MAX,
     }
 }
 
-/// The value cast; `None` is an error. A string, and a number without bound, is written `into`.
+/// The value cast; `None` is an error. A string, a number without bound, and what is of a derived datatype
+/// is written `into`.
 pub(crate) fn cast<'b>(to: Cast, value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
+    let value = &value.plain_text().map_or(*value, Value::Text);
     match to {
+        Cast::Derived(datatype) => derived(datatype.as_str(), value, into),
         Cast::String => string(value, into),
         Cast::Integer | Cast::Decimal => match exact(to, value)? {
             Computed::Scalar(scalar) => Some(Made::Value(Value::computed(scalar))),
@@ -61,6 +79,28 @@ fn string<'b>(value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
         }
         other => Some(Made::Value(Value::Text(other.borrowed_form()?))),
     }
+}
+
+/// To a derived datatype: to what it is derived from, and then it has to be in its range (section 19.3).
+fn derived<'b>(datatype: &'static str, value: &Value<'b>, into: &mut String) -> Option<Made<'b>> {
+    let local_name = datatype.strip_prefix(XSD)?;
+    let start = into.len();
+    if integer_range(local_name).is_some() {
+        exact(Cast::Integer, value)?.value().write_form(into)?;
+    } else if local_name == "dateTimeStamp" {
+        scalar(Cast::DateTime, value)?.write(into)?;
+    } else {
+        let is_number = matches!(value, Value::Scalar(..) | Value::Large(..));
+        if local_name == "anyURI" && is_number {
+            return None;
+        }
+        // What is written is in its canonical form, which has no white space.
+        if let Made::Value(Value::Text(text)) = string(value, into)? {
+            normalize(local_name, text, into);
+        }
+    }
+    let is_one = !matches!(Value::typed(&into[start..], datatype), Value::Other(..));
+    is_one.then_some(Made::Typed(datatype))
 }
 
 /// To an integer or a decimal.
@@ -101,6 +141,9 @@ fn scalar(to: Cast, value: &Value<'_>) -> Option<Scalar> {
         Value::Scalar(scalar, _) => match to {
             Cast::Boolean | Cast::Float | Cast::Double => number(to, *scalar),
             Cast::DateTime | Cast::Date | Cast::Time => moment(to, *scalar),
+            Cast::GYear | Cast::GYearMonth | Cast::GMonthDay | Cast::GMonth | Cast::GDay => {
+                part_of_date(to, *scalar)
+            }
             _ => duration(to, *scalar),
         },
         Value::Large(..) => Some(match to {
@@ -133,7 +176,12 @@ fn parse(to: Cast, text: &str) -> Option<Scalar> {
         Cast::Duration => Scalar::Duration(of::<Duration>(text)?),
         Cast::YearMonthDuration => Scalar::YearMonth(of::<YearMonthDuration>(text)?),
         Cast::DayTimeDuration => Scalar::DayTime(of::<DayTimeDuration>(text)?),
-        Cast::String => return None,
+        Cast::GYear => Scalar::GYear(of::<GYear>(text)?),
+        Cast::GYearMonth => Scalar::GYearMonth(of::<GYearMonth>(text)?),
+        Cast::GMonthDay => Scalar::GMonthDay(month_day(text)?),
+        Cast::GMonth => Scalar::GMonth(of::<GMonth>(text)?),
+        Cast::GDay => Scalar::GDay(of::<GDay>(text)?),
+        Cast::String | Cast::Derived(_) => return None,
     })
 }
 
@@ -197,6 +245,29 @@ fn moment(to: Cast, from: Scalar) -> Option<Scalar> {
         (Cast::DateTime, S::Date(value)) => S::DateTime(value.try_into().ok()?),
         (Cast::Date, S::DateTime(value)) => S::Date(value.try_into().ok()?),
         (Cast::Time, S::DateTime(value)) => S::Time(value.into()),
+        _ => return None,
+    })
+}
+
+/// From dates and dateTimes to their parts, each of which is cast to itself only (section 19.1.5).
+fn part_of_date(to: Cast, from: Scalar) -> Option<Scalar> {
+    use Scalar as S;
+    Some(match (to, from) {
+        (Cast::GYear, S::GYear(_))
+        | (Cast::GYearMonth, S::GYearMonth(_))
+        | (Cast::GMonthDay, S::GMonthDay(_))
+        | (Cast::GMonth, S::GMonth(_))
+        | (Cast::GDay, S::GDay(_)) => from,
+        (Cast::GYear, S::DateTime(value)) => S::GYear(value.try_into().ok()?),
+        (Cast::GYear, S::Date(value)) => S::GYear(value.try_into().ok()?),
+        (Cast::GYearMonth, S::DateTime(value)) => S::GYearMonth(value.try_into().ok()?),
+        (Cast::GYearMonth, S::Date(value)) => S::GYearMonth(value.into()),
+        (Cast::GMonthDay, S::DateTime(value)) => S::GMonthDay(value.into()),
+        (Cast::GMonthDay, S::Date(value)) => S::GMonthDay(value.into()),
+        (Cast::GMonth, S::DateTime(value)) => S::GMonth(value.into()),
+        (Cast::GMonth, S::Date(value)) => S::GMonth(value.into()),
+        (Cast::GDay, S::DateTime(value)) => S::GDay(value.into()),
+        (Cast::GDay, S::Date(value)) => S::GDay(value.into()),
         _ => return None,
     })
 }

@@ -3,8 +3,10 @@
 //! Numbers are promoted integer -> decimal -> float -> double. `=` is an error where a literal of an
 //! unknown datatype meets a different literal, because they might denote the same value
 //! (RDFterm-equal, section 17.4.1.7); two known datatypes without a common value are simply unequal.
-//! Two extensions that only replace errors (section 17.3.1): strings of one language are ordered,
-//! and a term is `<=` and `>=` itself.
+//! Extensions that only replace errors (section 17.3.1): strings of one language are ordered, a term is
+//! `<=` and `>=` itself, what is derived from `xsd:string` compares as the string that it is, and the
+//! parts of dates (`xsd:gYear` and its kin) are ordered by the instant at which they begin, where XPath
+//! gives them equality alone.
 
 use super::fixed::Fixed;
 use super::large::Large;
@@ -91,6 +93,7 @@ pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
         | (Value::Scalar(..), Value::Large(..)) => {
             Some(order_large(left, right).flatten() == Some(Ordering::Equal))
         }
+        (Value::Derived(..), _) | (_, Value::Derived(..)) => equal_derived(left, right),
         (Value::Other(..), Value::Other(..)) => left.is_same_term(right).then_some(true),
         (Value::Other(..), Value::Text(_) | Value::Scalar(..) | Value::Large(..))
         | (Value::Text(_) | Value::Scalar(..) | Value::Large(..), Value::Other(..)) => None,
@@ -99,6 +102,15 @@ pub(crate) fn equals(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
             None => Some(false),
         },
         _ => Some(left.is_same_term(right)),
+    }
+}
+
+/// `=` where one is of a datatype derived from `xsd:string`: of the texts, as of two `xsd:string`.
+fn equal_derived(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
+    match (left.plain_text(), right.plain_text()) {
+        (Some(left), Some(right)) => Some(left == right),
+        _ if matches!((left, right), (Value::Other(..), _) | (_, Value::Other(..))) => None,
+        _ => Some(false),
     }
 }
 
@@ -129,6 +141,11 @@ fn equal_scalars(left: Scalar, right: Scalar) -> Option<bool> {
         (S::DateTime(left), S::DateTime(right)) => left.partial_cmp(&right),
         (S::Date(left), S::Date(right)) => left.partial_cmp(&right),
         (S::Time(left), S::Time(right)) => left.partial_cmp(&right),
+        (S::GYear(left), S::GYear(right)) => left.partial_cmp(&right),
+        (S::GYearMonth(left), S::GYearMonth(right)) => left.partial_cmp(&right),
+        (S::GMonthDay(left), S::GMonthDay(right)) => left.partial_cmp(&right),
+        (S::GMonth(left), S::GMonth(right)) => left.partial_cmp(&right),
+        (S::GDay(left), S::GDay(right)) => left.partial_cmp(&right),
         (S::Boolean(left), S::Boolean(right)) => return Some(left == right),
         _ => {
             return Some(match Numbers::promote(left, right) {
@@ -152,6 +169,10 @@ fn order(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
         (Value::Large(..), Value::Large(..) | Value::Scalar(..))
         | (Value::Scalar(..), Value::Large(..)) => order_large(left, right),
         (Value::Text(left), Value::Text(right)) => Some(Some(left.cmp(right))),
+        (Value::Derived(..), Value::Derived(..) | Value::Text(_))
+        | (Value::Text(_), Value::Derived(..)) => {
+            Some(Some(left.plain_text()?.cmp(right.plain_text()?)))
+        }
         (Value::Language(left, language), Value::Language(right, other)) => {
             (language == other).then(|| Some(left.cmp(right)))
         }
@@ -174,6 +195,11 @@ fn order_scalars(left: Scalar, right: Scalar) -> Option<Option<Ordering>> {
         (S::DateTime(left), S::DateTime(right)) => left.partial_cmp(&right),
         (S::Date(left), S::Date(right)) => left.partial_cmp(&right),
         (S::Time(left), S::Time(right)) => left.partial_cmp(&right),
+        (S::GYear(left), S::GYear(right)) => left.partial_cmp(&right),
+        (S::GYearMonth(left), S::GYearMonth(right)) => left.partial_cmp(&right),
+        (S::GMonthDay(left), S::GMonthDay(right)) => left.partial_cmp(&right),
+        (S::GMonth(left), S::GMonth(right)) => left.partial_cmp(&right),
+        (S::GDay(left), S::GDay(right)) => left.partial_cmp(&right),
         _ => match Numbers::promote(left, right) {
             Some(numbers) => return Some(numbers.order()),
             None => order_durations(left, right),

@@ -5,18 +5,19 @@
 //! the general form over values.
 //!
 //! **When is `=` identity?** An IRI equals only itself, and `=` with one is never an error. A string
-//! constant also equals only itself, but with an unknown datatype `=` is an error rather than
-//! false; where nobody looks at the difference (a filter drops the row for both, `&&` and `||` pass
+//! constant equals itself and a few literals of derived datatypes, whose ids [`super::same_text`] knows,
+//! but with an unknown datatype `=` is an error rather than false; where nobody looks at the difference (a filter drops the row for both, `&&` and `||` pass
 //! it on, `!` does not) identity serves as well. `lenient` says that nobody looks.
 
 use super::computation::Computation;
 use super::condition::{Condition, Kind, Matcher};
 use super::integers::{IntegerComparison, Integers};
 use super::pattern::Pattern;
-use super::xpath_pattern::Refusal;
+use super::same_text::SameText;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};
-use query::plan::{ConstantId, Slot};
+use query::plan::ConstantId;
+use query::xpath_pattern::{Refusal, RefusalKind};
 use rdf::{Tag, VertexId};
 use std::cell::Cell;
 
@@ -56,7 +57,12 @@ impl Constants<'_> {
         }
     }
 
-    /// Whether `=` with this constant is identity of terms.
+    fn is_string(&self, constant: ConstantId) -> bool {
+        let term = self.term(constant);
+        matches!(term, TermRef::Literal(literal) if literal.datatype() == xsd::STRING)
+    }
+
+    /// Whether `=` with this constant is identity of terms, but for derived strings.
     fn equality_is_identity(&self, constant: ConstantId, lenient: bool) -> bool {
         match self.term(constant) {
             TermRef::NamedNode(_) => true,
@@ -93,6 +99,7 @@ fn cost(condition: &Condition) -> u8 {
         Condition::Bound(_)
         | Condition::IsId(..)
         | Condition::IsOneOf(..)
+        | Condition::IsText(..)
         | Condition::SameIds(..)
         | Condition::Kind(..) => 0,
         Condition::Integer { .. } | Condition::Integers(_) => 1,
@@ -153,7 +160,12 @@ fn compare(
     let lenient = lenient && comparison == Comparison::Equal;
     match comparison {
         Comparison::Equal if constants.equality_is_identity(constant, lenient) => {
-            Condition::IsId(slot, constants.id(constant))
+            let id = constants.id(constant);
+            if constants.is_string(constant) {
+                Condition::IsText(slot, SameText::new(vec![id], vec![constant]))
+            } else {
+                Condition::IsId(slot, id)
+            }
         }
         Comparison::NotEqual if constants.equality_is_identity(constant, lenient) => {
             Condition::Not(Box::new(Condition::IsId(slot, constants.id(constant))))
@@ -242,9 +254,18 @@ fn is_in(
     lenient: bool,
 ) -> Condition {
     if let Expression::Slot(slot) = needle
-        && let Some(ids) = identities(*slot, candidates, constants, lenient)
+        && let Some(identities) = identities(candidates, constants, lenient)
     {
-        return Condition::IsOneOf(*slot, ids);
+        let mut ids: Vec<VertexId> = identities.iter().map(|it| constants.id(*it)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let strings = identities.into_iter().filter(|it| constants.is_string(*it));
+        let strings: Vec<ConstantId> = strings.collect();
+        return if strings.is_empty() {
+            Condition::IsOneOf(*slot, ids)
+        } else {
+            Condition::IsText(*slot, SameText::new(ids, strings))
+        };
     }
     let candidates = candidates
         .iter()
@@ -253,29 +274,22 @@ fn is_in(
     Condition::In(computation(needle, constants), candidates)
 }
 
-/// The ids of the candidates where `=` is identity for all of them.
+/// The candidates where `=` is identity for all of them.
 fn identities(
-    _slot: Slot,
     candidates: &[Expression],
     constants: Constants<'_>,
     lenient: bool,
-) -> Option<Vec<VertexId>> {
+) -> Option<Vec<ConstantId>> {
     if candidates.is_empty() {
         return None;
     }
-    let id = |candidate: &Expression| match candidate {
+    let constant = |candidate: &Expression| match candidate {
         Expression::Constant(constant) if constants.equality_is_identity(*constant, lenient) => {
-            Some(constants.id(*constant))
+            Some(*constant)
         }
         _ => None,
     };
-    let mut ids = candidates
-        .iter()
-        .map(id)
-        .collect::<Option<Vec<VertexId>>>()?;
-    ids.sort_unstable();
-    ids.dedup();
-    Some(ids)
+    candidates.iter().map(constant).collect()
 }
 
 /// The functions that give a boolean.
@@ -319,7 +333,11 @@ fn matcher(pattern: &Expression, flags: Option<&Expression>, constants: Constant
             let compiled = if before < COMPILED_BYTES_MAX {
                 Pattern::compile(pattern, flags)
             } else {
-                Err(Refusal::Unsupported)
+                Err(Refusal {
+                    kind: RefusalKind::Unsupported,
+                    reason: "the patterns of the query are too large together",
+                    character: None,
+                })
             };
             let bytes = compiled.as_ref().map_or(0, Pattern::bytes) as u64;
             constants.compiled_bytes.set(before + bytes);

@@ -13,13 +13,14 @@ use super::compare;
 use super::computation::{Computation, Operand};
 use super::integers::IntegerComparison;
 use super::pattern::{self, COMPILE_EFFORT, Pattern};
+use super::same_text::SameText;
 use super::text;
 use super::value::Value;
-use super::xpath_pattern::Refusal;
 use crate::error::WalkError;
 use memchr::memmem;
 use query::expression::{Comparison, Function};
 use query::plan::{ConstantId, Slot};
+use query::xpath_pattern::Refusal;
 use rdf::{Tag, VertexId};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -76,6 +77,8 @@ pub(crate) enum Condition {
     IsId(Slot, VertexId),
     /// The column holds one of these ids, ascending.
     IsOneOf(Slot, Vec<VertexId>),
+    /// The column equals one of some constants, of which some are strings.
+    IsText(Slot, SameText),
     /// Both columns hold the same id.
     SameIds(Slot, Slot),
     /// The column holds a term of this kind, which the tag tells.
@@ -160,6 +163,9 @@ impl Condition {
                 ids(batch, *slot, at, truths, |id| {
                     wanted.binary_search(&id).is_ok()
                 });
+            }
+            Condition::IsText(slot, constants) => {
+                constants.evaluate(*slot, batch, at, truths)?;
             }
             Condition::SameIds(left, right) => {
                 truths.extend(at.iter().map(|&row| {
@@ -530,7 +536,9 @@ impl Patterns<'_, '_> {
     ) -> Result<Option<Found<'_>>, WalkError> {
         let (pattern, flags) = match self {
             Patterns::Constant(Ok(pattern)) => return Ok(Some(Found::Constant(pattern))),
-            Patterns::Constant(Err((refusal, text))) => return pattern::refuse(*refusal, text),
+            Patterns::Constant(Err((refusal, text))) => {
+                return Err(pattern::refuse(*refusal, text));
+            }
             Patterns::Computed(pattern, flags) => (pattern, flags),
         };
         let flags = match flags {

@@ -1,5 +1,6 @@
 //! Functions on dates and times (SPARQL 1.1 Query section 17.4.5, and SEP-0002, which gives them to dates
-//! and times beside dateTimes and adds `ADJUST`).
+//! and times beside dateTimes and adds `ADJUST`); the parts of dates (`xsd:gYear` and its kin) have those
+//! that they name.
 
 use super::arena::Made;
 use super::scalar::Scalar;
@@ -13,10 +14,17 @@ pub(crate) fn date_part(function: Function, scalar: Scalar) -> Option<Scalar> {
     let part: i64 = match (function, scalar) {
         (Function::Year, Scalar::DateTime(value)) => value.year(),
         (Function::Year, Scalar::Date(value)) => value.year(),
+        (Function::Year, Scalar::GYear(value)) => value.year(),
+        (Function::Year, Scalar::GYearMonth(value)) => value.year(),
         (Function::Month, Scalar::DateTime(value)) => value.month().into(),
         (Function::Month, Scalar::Date(value)) => value.month().into(),
+        (Function::Month, Scalar::GYearMonth(value)) => value.month().into(),
+        (Function::Month, Scalar::GMonthDay(value)) => value.month().into(),
+        (Function::Month, Scalar::GMonth(value)) => value.month().into(),
         (Function::Day, Scalar::DateTime(value)) => value.day().into(),
         (Function::Day, Scalar::Date(value)) => value.day().into(),
+        (Function::Day, Scalar::GMonthDay(value)) => value.day().into(),
+        (Function::Day, Scalar::GDay(value)) => value.day().into(),
         (Function::Hours, Scalar::DateTime(value)) => value.hour().into(),
         (Function::Hours, Scalar::Time(value)) => value.hour().into(),
         (Function::Minutes, Scalar::DateTime(value)) => value.minute().into(),
@@ -39,7 +47,7 @@ fn timezone_of(scalar: Scalar) -> Option<Option<TimezoneOffset>> {
         Scalar::DateTime(value) => value.timezone_offset(),
         Scalar::Date(value) => value.timezone_offset(),
         Scalar::Time(value) => value.timezone_offset(),
-        _ => return None,
+        part => part.beginning()?.timezone_offset(),
     })
 }
 

@@ -1,19 +1,19 @@
 //! Regular expressions: `REGEX` and `REPLACE` (SPARQL 1.1 Query sections 17.4.3.14 and 15).
 //!
-//! A pattern is XPath's, translated by [`super::xpath_pattern`] for the `regex` crate, which runs in
+//! A pattern is XPath's, translated by [`query::xpath_pattern`] for the `regex` crate, which runs in
 //! linear time, so no pattern can hang a query. The compiled size is limited. The flags are XPath's
 //! `s m i x q`; with `q` the pattern is text. A constant pattern is compiled once, when the plan is
-//! prepared; others are kept for the next rows in a small cache. A pattern that is none is an error
-//! value; one that cannot be evaluated here is refused if it is a constant, and an error value if it is
-//! computed, because then it may come from the data, which must not end other rows' query.
+//! prepared; others are kept for the next rows in a small cache. A constant pattern that is none, or
+//! cannot be evaluated here, is refused, most of them when the text is read; a computed one is an error
+//! value, because it may come from the data, which must not end other rows' query.
 //!
 //! A replacement is XPath's: `$3` is a group, `\$` and `\\` are characters, anything else after
 //! these two is an error, as is a pattern that matches the empty string (`fn:replace`). It is read
 //! anew for every match: keeping its parts would take more memory than its text. Whoever takes the
 //! pieces of a result says when it is too long.
 
-use super::xpath_pattern::{self, Flags, Refusal};
 use crate::error::WalkError;
+use query::xpath_pattern::{self, Refusal, RefusalKind};
 use regex::{Regex, RegexBuilder};
 use std::sync::Arc;
 
@@ -42,32 +42,27 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Compiles.
     pub(crate) fn compile(pattern: &str, flags: &str) -> Result<Pattern, Refusal> {
-        let mut known = Flags::default();
-        let mut is_text = false;
-        for flag in flags.chars() {
-            match flag {
-                's' => known.dot_all = true,
-                'm' => known.multi_line = true,
-                'i' => known.ignore_case = true,
-                'x' => known.free_space = true,
-                'q' => is_text = true,
-                _ => return Err(Refusal::Invalid),
-            }
-        }
+        const TOO_LARGE: Refusal = Refusal {
+            kind: RefusalKind::Unsupported,
+            reason: "it is too large",
+            character: None,
+        };
         if pattern.len() > PATTERN_BYTES_MAX {
-            return Err(Refusal::Unsupported);
+            return Err(TOO_LARGE);
         }
-        let translated = if is_text {
-            regex::escape(pattern)
+        let translated = xpath_pattern::translate(pattern, flags)?;
+        let is_text = translated.is_text;
+        let written = if is_text {
+            regex::escape(&translated.pattern)
         } else {
-            xpath_pattern::translate(pattern, known)?
+            translated.pattern
         };
         // What was translated is valid: only a limit of the crate can refuse it.
         for bytes in COMPILED_BYTES {
-            let built = RegexBuilder::new(&translated)
+            let built = RegexBuilder::new(&written)
                 .size_limit(bytes)
-                .multi_line(known.multi_line)
-                .case_insensitive(known.ignore_case)
+                .multi_line(translated.multi_line)
+                .case_insensitive(translated.ignore_case)
                 .build();
             match built {
                 Ok(regex) => {
@@ -81,7 +76,7 @@ impl Pattern {
                 Err(_) => break,
             }
         }
-        Err(Refusal::Unsupported)
+        Err(TOO_LARGE)
     }
 
     /// Bytes that it takes at most.
@@ -205,16 +200,13 @@ impl<'t> Template<'t> {
     }
 }
 
-/// The error value of an invalid constant pattern, or the end of the query for one that cannot be
-/// evaluated.
-pub(crate) fn refuse<T>(refusal: Refusal, pattern: &str) -> Result<Option<T>, WalkError> {
+/// The end of a query with a constant pattern that is refused.
+pub(crate) fn refuse(refusal: Refusal, pattern: &str) -> WalkError {
     /// Characters of the pattern that the message quotes.
     const QUOTED_CHARS: usize = 200;
-    match refusal {
-        Refusal::Invalid => Ok(None),
-        Refusal::Unsupported => Err(WalkError::UnsupportedPattern {
-            pattern: pattern.chars().take(QUOTED_CHARS).collect(),
-        }),
+    WalkError::RefusedPattern {
+        pattern: pattern.chars().take(QUOTED_CHARS).collect(),
+        refusal,
     }
 }
 
@@ -300,6 +292,31 @@ mod tests {
             ("ab", "^(?:ab){1,2}?$", "", true),
             ("<>", "^<>$", "", true),
             ("(?i)", "(?i)", "q", true),
+            ("xB", "(?i)b$", "", true),
+            ("AB", "a(?i)b", "", false),
+            ("aB", "a(?i)b", "", true),
+            ("aBC", "a(?i:b)c", "", false),
+            ("aBc", "a(?i:b)c", "", true),
+            ("AbC", "^((?-i)b|a)", "i", false),
+            ("a\nb", "(?s)a.b", "", true),
+            ("a\nb", "(?s-i:a.)b.?", "", true),
+            ("a\nbc\n", "(?s:a.)b.c?.$", "", false),
+            ("a\nb", "(?m)^b", "", true),
+            ("ab", "(?ix) A b ", "", true),
+            ("an apple", "\\bapple\\b", "", true),
+            ("pineapple", "\\bapple", "", false),
+            ("pineapple", "\\Bapple", "", true),
+            ("a/b_c", "^a\\/b\\_c$", "", true),
+            ("a b", "a\\ b", "x", true),
+            ("é\"'<>", "^\\é\\\"\\'\\<\\>$", "", true),
+            ("a/", "^a[\\/]$", "", true),
+            ("äb1", "^[[:alpha:]]+[[:digit:]]$", "", true),
+            ("a1", "^[^[:alpha:]]", "", false),
+            ("-_", "^[[:punct:]]+$", "", true),
+            ("a b", "^[[:alnum:]_[:space:]]+$", "", true),
+            ("ab", "[[:^alpha:]]", "", false),
+            ("A", "[[:lower:]]", "i", true),
+            ("0fF", "^[[:xdigit:]]{3}$", "", true),
         ] {
             assert_eq!(
                 matches(text, pattern, flags),
@@ -312,9 +329,15 @@ mod tests {
     #[test]
     fn other_dialects_are_invalid() {
         for pattern in [
-            "\\ba",
-            "(?i)B",
             "(?P<a>b)",
+            "(?)",
+            "(?-)a",
+            "(?u)a",
+            "[\\b]",
+            "\\y",
+            "[[:letter:]]",
+            "[[:alpha:",
+            "[[:alpha]]",
             "(?<a>b)",
             "(?=a)",
             "\\A",
@@ -338,14 +361,14 @@ mod tests {
             "[]",
             "[^]",
             "[a",
-            "[[:alpha:]]",
             "[z-a]",
             "[a-\\d]",
             "[a--b]",
             "\\",
             "[a-z-[b]c]",
         ] {
-            assert_eq!(matches("", pattern, ""), Err(Refusal::Invalid), "{pattern}");
+            let refusal = matches("", pattern, "").map_err(|refusal| refusal.kind);
+            assert_eq!(refusal, Err(RefusalKind::Invalid), "{pattern}");
         }
     }
 
@@ -355,14 +378,12 @@ mod tests {
         for pattern in [
             "^(a)\\1$",
             "\\p{IsLinearBSyllabary}",
+            "a(?x)b",
             "(((a{1000}){1000}){1000})",
             &deep,
         ] {
-            assert_eq!(
-                matches("", pattern, ""),
-                Err(Refusal::Unsupported),
-                "{pattern}"
-            );
+            let refusal = matches("", pattern, "").map_err(|refusal| refusal.kind);
+            assert_eq!(refusal, Err(RefusalKind::Unsupported), "{pattern}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Values of the XML Schema datatypes: how they are read and written.
 //!
-//! Dates and durations are those of `oxsdatatypes`, the integers' derived types are ranges. Integers are
+//! Dates, their parts and durations are those of `oxsdatatypes`, the integers' derived types are ranges. Integers are
 //! 64 bits and decimals [`Fixed`]; a larger one is no [`Scalar`] but a [`super::value::Value::Large`].
 //! Two written forms of a floating number: [`Scalar::write`] is what
 //! computed literals get, [`Scalar::write_as_string`] is what a cast to `xsd:string` gives (XPath and
@@ -9,7 +9,8 @@
 use super::fixed::Fixed;
 use oxrdf::vocab::xsd;
 use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Double, Duration, Float, Time, YearMonthDuration,
+    Boolean, Date, DateTime, DayTimeDuration, Double, Duration, Float, GDay, GMonth, GMonthDay,
+    GYear, GYearMonth, Time, YearMonthDuration,
 };
 use rdf::{VertexId, inline};
 use std::fmt::Write as _;
@@ -32,6 +33,11 @@ pub(crate) enum Scalar {
     Duration(Duration),
     YearMonth(YearMonthDuration),
     DayTime(DayTimeDuration),
+    GYear(GYear),
+    GYearMonth(GYearMonth),
+    GMonthDay(GMonthDay),
+    GMonth(GMonth),
+    GDay(GDay),
 }
 
 impl Scalar {
@@ -50,6 +56,11 @@ impl Scalar {
             "duration" => Scalar::Duration(lexical.parse().ok()?),
             "yearMonthDuration" => Scalar::YearMonth(lexical.parse().ok()?),
             "dayTimeDuration" => Scalar::DayTime(lexical.parse().ok()?),
+            "gYear" => Scalar::GYear(lexical.parse().ok()?),
+            "gYearMonth" => Scalar::GYearMonth(lexical.parse().ok()?),
+            "gMonthDay" => Scalar::GMonthDay(month_day(lexical)?),
+            "gMonth" => Scalar::GMonth(lexical.parse().ok()?),
+            "gDay" => Scalar::GDay(lexical.parse().ok()?),
             "dateTimeStamp" => {
                 let value: DateTime = lexical.parse().ok()?;
                 value.timezone_offset()?;
@@ -100,6 +111,11 @@ impl Scalar {
             Scalar::Duration(value) => write!(into, "{value}"),
             Scalar::YearMonth(value) => write!(into, "{value}"),
             Scalar::DayTime(value) => write!(into, "{value}"),
+            Scalar::GYear(value) => write!(into, "{value}"),
+            Scalar::GYearMonth(value) => write!(into, "{value}"),
+            Scalar::GMonthDay(value) => write!(into, "{value}"),
+            Scalar::GMonth(value) => write!(into, "{value}"),
+            Scalar::GDay(value) => write!(into, "{value}"),
         }
         .ok()
     }
@@ -128,6 +144,20 @@ impl Scalar {
         Some(())
     }
 
+    /// The instant at which a part of a date begins, with its time zone if it has one: that of a month or
+    /// a day in the year and month of reference (XML Schema part 2, section E.3.3).
+    pub(crate) fn beginning(self) -> Option<DateTime> {
+        let bytes = match self {
+            Scalar::GYear(value) => value.to_be_bytes(),
+            Scalar::GYearMonth(value) => value.to_be_bytes(),
+            Scalar::GMonthDay(value) => value.to_be_bytes(),
+            Scalar::GMonth(value) => value.to_be_bytes(),
+            Scalar::GDay(value) => value.to_be_bytes(),
+            _ => return None,
+        };
+        Some(DateTime::from_be_bytes(bytes))
+    }
+
     /// The datatype IRI of a computed one.
     pub(crate) fn datatype(self) -> &'static str {
         match self {
@@ -142,6 +172,11 @@ impl Scalar {
             Scalar::Duration(_) => xsd::DURATION,
             Scalar::YearMonth(_) => xsd::YEAR_MONTH_DURATION,
             Scalar::DayTime(_) => xsd::DAY_TIME_DURATION,
+            Scalar::GYear(_) => xsd::G_YEAR,
+            Scalar::GYearMonth(_) => xsd::G_YEAR_MONTH,
+            Scalar::GMonthDay(_) => xsd::G_MONTH_DAY,
+            Scalar::GMonth(_) => xsd::G_MONTH,
+            Scalar::GDay(_) => xsd::G_DAY,
         }
         .as_str()
     }
@@ -156,9 +191,18 @@ pub(crate) fn floating<T: FromStr>(lexical: &str) -> Option<T> {
     is_known.then(|| lexical.parse().ok()).flatten()
 }
 
+/// A day of a year: the library does not read the one of leap years.
+pub(super) fn month_day(lexical: &str) -> Option<GMonthDay> {
+    let Some(zone) = lexical.strip_prefix("--02-29") else {
+        return lexical.parse().ok();
+    };
+    let of_leap_year: Date = format!("1972-02-29{zone}").parse().ok()?;
+    Some(of_leap_year.into())
+}
+
 /// The values of the types derived from `xsd:integer` (XML Schema part 2, section 3.4), as far as
 /// 64 bits go.
-fn integer_range(local: &str) -> Option<(i64, i64)> {
+pub(super) fn integer_range(local: &str) -> Option<(i64, i64)> {
     Some(match local {
         "byte" => (i8::MIN.into(), i8::MAX.into()),
         "short" => (i16::MIN.into(), i16::MAX.into()),

@@ -4,7 +4,8 @@
 //! their characters. Literals whose values `<` can compare stand in that order; the specification
 //! leaves the rest open. Here a literal's class decides first:
 //!
-//! boolean < number < NaN < dateTime < date < time < duration < string < tagged string < other
+//! boolean < number < NaN < dateTime < date < time < gYear < gYearMonth < gMonthDay < gMonth < gDay
+//! < duration < string < tagged string < other
 //!
 //! and values that `<` finds equal are equal here too, so that the next key decides between `1`,
 //! `1.0` and `01`. Where the values' own order is partial (a dateTime without timezone against one
@@ -41,6 +42,8 @@ pub(crate) enum SortKey {
     Date(DateTime, bool),
     /// Seconds since the day began in UTC, negative where it began earlier.
     Time(Decimal, bool),
+    /// Which part of a date, and the instant at which it begins.
+    Part(u8, DateTime, bool),
     /// A reference instant later by the duration, and its months.
     Duration(DateTime, Duration),
     Text(Box<str>),
@@ -96,7 +99,7 @@ impl SortKey {
             None => SortKey::Nothing,
             Some(Value::Iri(iri)) => SortKey::Iri(Box::from(*iri)),
             Some(Value::Blank(label)) => SortKey::Blank(Box::from(*label)),
-            Some(Value::Text(text)) => SortKey::Text(Box::from(*text)),
+            Some(Value::Text(text) | Value::Derived(text, _)) => SortKey::Text(Box::from(*text)),
             Some(Value::Language(text, language)) => SortKey::Language(
                 Box::from(*text),
                 Box::from(language.tag),
@@ -145,12 +148,28 @@ impl SortKey {
                 let zoned = value.timezone_offset().is_some();
                 SortKey::Time(seconds_in_utc(value)?, zoned)
             }
+            Scalar::GYear(_) => SortKey::of_part(0, scalar)?,
+            Scalar::GYearMonth(_) => SortKey::of_part(1, scalar)?,
+            Scalar::GMonthDay(_) => SortKey::of_part(2, scalar)?,
+            Scalar::GMonth(_) => SortKey::of_part(3, scalar)?,
+            Scalar::GDay(_) => SortKey::of_part(4, scalar)?,
             Scalar::Duration(_) | Scalar::YearMonth(_) | Scalar::DayTime(_) => {
                 let duration = duration(scalar)?;
                 let epoch: DateTime = "1969-09-01T00:00:00Z".parse().ok()?;
                 SortKey::Duration(epoch.checked_add_duration(duration)?, duration)
             }
         })
+    }
+
+    /// The key of a part of a date; parts of the same kind mix.
+    fn of_part(kind: u8, scalar: Scalar) -> Option<SortKey> {
+        let begins = scalar.beginning()?;
+        let zoned = begins.timezone_offset().is_some();
+        Some(SortKey::Part(
+            kind,
+            begins.adjust(Some(TimezoneOffset::UTC))?,
+            zoned,
+        ))
     }
 
     fn of_triple(triple: &Triple) -> SortKey {
@@ -202,11 +221,12 @@ impl SortKey {
             SortKey::DateTime(..) => 6,
             SortKey::Date(..) => 7,
             SortKey::Time(..) => 8,
-            SortKey::Duration(..) => 9,
-            SortKey::Text(_) => 10,
-            SortKey::Language(..) => 11,
-            SortKey::Other(..) => 12,
-            SortKey::Triple(_) => 13,
+            SortKey::Part(kind, ..) => 9 + kind,
+            SortKey::Duration(..) => 14,
+            SortKey::Text(_) => 15,
+            SortKey::Language(..) => 16,
+            SortKey::Other(..) => 17,
+            SortKey::Triple(_) => 18,
         }
     }
 }
@@ -226,6 +246,10 @@ impl Ord for SortKey {
             | (K::Date(left, zoned), K::Date(right, other)) => {
                 instants(left, right).then_with(|| zoned.cmp(other))
             }
+            (K::Part(kind, left, zoned), K::Part(other_kind, right, other)) => kind
+                .cmp(other_kind)
+                .then_with(|| instants(left, right))
+                .then_with(|| zoned.cmp(other)),
             (K::Time(left, zoned), K::Time(right, other)) => {
                 left.cmp(right).then_with(|| zoned.cmp(other))
             }
@@ -398,6 +422,14 @@ mod tests {
             "duration",
             &["P1M", "P30D", "P1Y", "P365D", "P12M", "-P1D", "PT0S"],
         ),
+        ("gYear", &["2020", "2020Z", "2019-14:00", "-0044"]),
+        ("gYearMonth", &["2020-01", "2020-01Z", "2019-12"]),
+        ("gMonthDay", &["--02-29", "--12-31+14:00"]),
+        ("gMonth", &["--01", "--12Z"]),
+        ("gDay", &["---01", "---31"]),
+        ("token", &["b", "a b", " x"]),
+        ("anyURI", &["b", "http://e/a"]),
+        ("byte", &["1", "128"]),
         ("yearMonthDuration", &["P1Y", "P2Y"]),
         ("dayTimeDuration", &["P1D", "PT24H", "PT1S"]),
     ];

@@ -1,6 +1,6 @@
 //! String functions (SPARQL 1.1 Query section 17.4.3).
 //!
-//! A string is an `xsd:string` or a language-tagged string. Two strings are *argument compatible*
+//! A string is an `xsd:string`, one of a datatype derived from it, or a language-tagged string. Two strings are *argument compatible*
 //! when the second has no language or the first's (17.4.3.1.2); results carry the first's language.
 //! Positions and lengths count code points. What can be a slice of its argument is one; other text is
 //! appended to a column's buffer ([`super::arena`]).
@@ -14,18 +14,15 @@ use query::expression::Function;
 /// A string literal: its text and its language, if any.
 pub(crate) fn string<'a>(value: &Value<'a>) -> Option<(&'a str, Option<Language<'a>>)> {
     match *value {
-        Value::Text(text) => Some((text, None)),
+        Value::Text(text) | Value::Derived(text, _) => Some((text, None)),
         Value::Language(text, language) => Some((text, Some(language))),
         _ => None,
     }
 }
 
-/// The text of an `xsd:string`.
+/// The text of an `xsd:string`, or of what is derived from it.
 pub(crate) fn plain<'a>(value: &Value<'a>) -> Option<&'a str> {
-    match value {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
+    value.plain_text()
 }
 
 /// A string with a language, or without.

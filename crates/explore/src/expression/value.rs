@@ -6,11 +6,13 @@
 //! its value, so `"01"^^xsd:integer` stays `01`. A literal of a datatype with values whose lexical
 //! form is not one of it (`"x"^^xsd:integer`) is [`Value::Other`], as is every literal of an unknown
 //! datatype: operators have no opinion on it. Integers and decimals that no [`Scalar`] holds are
-//! [`Value::Large`]: their text is what is kept of them, and [`super::large`] computes with it.
+//! [`Value::Large`]: their text is what is kept of them, and [`super::large`] computes with it. Of the
+//! datatypes derived from `xsd:string` the text is the value ([`super::derived`]).
 //!
 //! Language tags compare without regard to case (RDF 1.2 Concepts section 3.3); everything else by
 //! code points.
 
+use super::derived;
 use super::large::is_large;
 use super::scalar::{Scalar, XSD};
 use oxrdf::vocab::{rdf as rdf_names, xsd};
@@ -38,6 +40,8 @@ pub(crate) enum Value<'a> {
     Scalar(Scalar, Form<'a>),
     /// An integer or a decimal that no scalar holds: lexical form and datatype.
     Large(&'a str, &'a str),
+    /// A literal of a datatype derived from `xsd:string`, or an `xsd:anyURI`: lexical form and datatype.
+    Derived(&'a str, &'a str),
     /// Any other literal: lexical form and datatype.
     Other(&'a str, &'a str),
     /// A triple term.
@@ -115,6 +119,9 @@ impl<'a> Value<'a> {
                 Some(local_name) if is_large(lexical, local_name) => {
                     Value::Large(lexical, datatype)
                 }
+                Some(local_name) if derived::has(local_name, lexical) => {
+                    Value::Derived(lexical, datatype)
+                }
                 _ => Value::Other(lexical, datatype),
             },
         }
@@ -123,6 +130,14 @@ impl<'a> Value<'a> {
     /// The value of an inline id; `None` where the bits hold none.
     pub(crate) fn of_inline(id: VertexId) -> Option<Value<'a>> {
         Some(Value::Scalar(Scalar::of_inline(id)?, Form::Inline(id)))
+    }
+
+    /// The text of a string without a language: of an `xsd:string`, or of what is derived from it.
+    pub(crate) fn plain_text(&self) -> Option<&'a str> {
+        match self {
+            Value::Text(text) | Value::Derived(text, _) => Some(text),
+            _ => None,
+        }
     }
 
     /// The effective boolean value; `None` is an error. By SPARQL 1.2 (section 17.2.2 of its draft, and
@@ -158,6 +173,7 @@ impl<'a> Value<'a> {
             Value::Language(text, language) => text.len() + language.tag.len(),
             Value::Scalar(_, Form::Written(lexical, datatype))
             | Value::Large(lexical, datatype)
+            | Value::Derived(lexical, datatype)
             | Value::Other(lexical, datatype) => lexical.len() + datatype.len(),
             Value::Scalar(..) => SCALAR_BYTES_MAX,
             Value::Triple(triple) => {
@@ -173,6 +189,7 @@ impl<'a> Value<'a> {
             Value::Text(text) | Value::Language(text, _) => Some(text),
             Value::Scalar(_, Form::Written(lexical, _))
             | Value::Large(lexical, _)
+            | Value::Derived(lexical, _)
             | Value::Other(lexical, _) => Some(lexical),
             _ => None,
         }
@@ -214,6 +231,7 @@ impl<'a> Value<'a> {
             Value::Language(..) => rdf_names::DIR_LANG_STRING.as_str(),
             Value::Scalar(_, Form::Written(_, datatype))
             | Value::Large(_, datatype)
+            | Value::Derived(_, datatype)
             | Value::Other(_, datatype) => datatype,
             Value::Scalar(scalar, _) => scalar.datatype(),
             Value::Iri(_) | Value::Blank(_) | Value::Triple(_) => return None,
@@ -242,6 +260,7 @@ impl<'a> Value<'a> {
             Value::Triple(triple) => TermRef::Triple(triple),
             Value::Scalar(_, Form::Written(lexical, datatype))
             | Value::Large(lexical, datatype)
+            | Value::Derived(lexical, datatype)
             | Value::Other(lexical, datatype) => {
                 let datatype = NamedNodeRef::new_unchecked(datatype);
                 LiteralRef::new_typed_literal(lexical, datatype).into()
@@ -287,8 +306,8 @@ impl<'a> Value<'a> {
                 left == right
             }
             (
-                Value::Scalar(..) | Value::Large(..) | Value::Other(..),
-                Value::Scalar(..) | Value::Large(..) | Value::Other(..),
+                Value::Scalar(..) | Value::Large(..) | Value::Derived(..) | Value::Other(..),
+                Value::Scalar(..) | Value::Large(..) | Value::Derived(..) | Value::Other(..),
             ) => self.datatype() == other.datatype() && self.lexical_form() == other.lexical_form(),
             _ => false,
         }
@@ -316,6 +335,7 @@ impl<'a> Value<'a> {
                 Value::Scalar(_, Form::Written(right, other)),
             )
             | (Value::Large(left, datatype), Value::Large(right, other))
+            | (Value::Derived(left, datatype), Value::Derived(right, other))
             | (Value::Other(left, datatype), Value::Other(right, other)) => {
                 same(left, right) && same(datatype, other)
             }

@@ -134,6 +134,7 @@ impl Lowering<'_> {
             )),
             Algebra::Coalesce(list) => Ok(Expression::Coalesce(self.list(list, view, before)?)),
             Algebra::FunctionCall(function, arguments) => {
+                self.check_pattern(function, arguments)?;
                 let function = self.function(function, arguments.len())?;
                 Ok(Expression::Call(
                     function,

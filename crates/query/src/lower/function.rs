@@ -1,13 +1,14 @@
-//! The builtins, and the casts: functions that are named by the IRI of a datatype (SPARQL 1.1 Query
+//! The builtins, constant patterns among their arguments, and the casts: functions that are named by the IRI of a datatype (SPARQL 1.1 Query
 //! section 17.5). Any other function named by an IRI is refused: it has no meaning that could be
 //! guessed.
 
 use super::Lowering;
 use crate::expression::{Cast, Function};
 use crate::parse::ParseError;
-use oxrdf::NamedNode;
+use crate::xpath_pattern;
 use oxrdf::vocab::xsd;
-use spargebra::algebra::Function as Algebra;
+use oxrdf::{NamedNode, NamedNodeRef};
+use spargebra::algebra::{Expression, Function as Algebra};
 
 impl Lowering<'_> {
     /// The parser has counted the arguments of builtins.
@@ -23,6 +24,43 @@ impl Lowering<'_> {
             Some(cast) if arguments == 1 => Ok(Function::Cast(cast)),
             Some(_) => Err(self.cast_arguments(name, arguments)),
             None => Err(self.unknown_function(name)),
+        }
+    }
+
+    /// Refuses a constant pattern of `REGEX` or `REPLACE`, or constant flags, that cannot be used: as an
+    /// error of each row they would make an empty answer, which looks like one.
+    pub(super) fn check_pattern(
+        &self,
+        function: &Algebra,
+        arguments: &[Expression],
+    ) -> Result<(), ParseError> {
+        let flags = match function {
+            Algebra::Regex => arguments.get(2),
+            Algebra::Replace => arguments.get(3),
+            _ => return Ok(()),
+        };
+        fn text(argument: &Expression) -> Option<&str> {
+            match argument {
+                Expression::Literal(literal) if literal.datatype() == xsd::STRING => {
+                    Some(literal.value())
+                }
+                _ => None,
+            }
+        }
+        let pattern = text(&arguments[1]);
+        // Constant flags are looked at beside a computed pattern, too.
+        let flags = match flags {
+            None => Some(""),
+            Some(flags) => text(flags),
+        };
+        let (checked, with) = match (pattern, flags) {
+            (Some(pattern), Some(flags)) => (pattern, flags),
+            (None, Some(flags)) => ("", flags),
+            _ => return Ok(()),
+        };
+        match xpath_pattern::translate(checked, with) {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(self.refused_pattern(function, checked, with, refusal)),
         }
     }
 }
@@ -42,9 +80,41 @@ fn cast(name: &NamedNode) -> Option<Cast> {
         () if name == xsd::DURATION => Cast::Duration,
         () if name == xsd::YEAR_MONTH_DURATION => Cast::YearMonthDuration,
         () if name == xsd::DAY_TIME_DURATION => Cast::DayTimeDuration,
-        () => return None,
+        () if name == xsd::G_YEAR => Cast::GYear,
+        () if name == xsd::G_YEAR_MONTH => Cast::GYearMonth,
+        () if name == xsd::G_MONTH_DAY => Cast::GMonthDay,
+        () if name == xsd::G_MONTH => Cast::GMonth,
+        () if name == xsd::G_DAY => Cast::GDay,
+        () => {
+            let derived = DERIVED.into_iter().find(|derived| *derived == name);
+            return derived.map(Cast::Derived);
+        }
     })
 }
+
+/// The other datatypes that can be cast to (XPath and XQuery Functions and Operators 3.1 section 19.3).
+const DERIVED: [NamedNodeRef<'static>; 20] = [
+    xsd::BYTE,
+    xsd::SHORT,
+    xsd::INT,
+    xsd::LONG,
+    xsd::UNSIGNED_BYTE,
+    xsd::UNSIGNED_SHORT,
+    xsd::UNSIGNED_INT,
+    xsd::UNSIGNED_LONG,
+    xsd::POSITIVE_INTEGER,
+    xsd::NEGATIVE_INTEGER,
+    xsd::NON_POSITIVE_INTEGER,
+    xsd::NON_NEGATIVE_INTEGER,
+    xsd::NORMALIZED_STRING,
+    xsd::TOKEN,
+    xsd::LANGUAGE,
+    xsd::NMTOKEN,
+    xsd::NAME,
+    xsd::NC_NAME,
+    xsd::ANY_URI,
+    xsd::DATE_TIME_STAMP,
+];
 
 fn builtin(function: &Algebra) -> Function {
     match function {

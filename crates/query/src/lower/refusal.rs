@@ -7,7 +7,9 @@ use crate::guard::iri_length;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind, ParseOptions};
 use crate::position::Position;
+use crate::xpath_pattern::{self, Refusal, RefusalKind};
 use oxrdf::NamedNode;
+use spargebra::algebra::Function;
 
 /// Refuses by tokens what the grammar does not allow and the parser takes.
 pub(crate) fn check_tokens(tokens: &Tokens<'_>) -> Result<(), ParseError> {
@@ -50,6 +52,9 @@ fn is_subject(tokens: &Tokens<'_>, token: Token) -> bool {
     ) || tokens.slice(token) == "["
 }
 
+/// The namespace of the casts.
+const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+
 impl Lowering<'_> {
     fn refuse(&self, kind: ParseErrorKind, message: String, token: Option<Token>) -> ParseError {
         let position = token.map_or(Position::START, |token| {
@@ -64,11 +69,71 @@ impl Lowering<'_> {
 
     /// A function named by an IRI that stands for none that is known.
     pub(super) fn unknown_function(&self, name: &NamedNode) -> ParseError {
-        let message = format!(
-            "the function {name} is not supported: of functions named by an IRI there are the casts \
-             of XML Schema, such as xsd:integer; use a builtin, or leave the call out"
-        );
+        let message = match name.as_str().strip_prefix(XSD) {
+            Some(_) => format!(
+                "the cast {name} is not supported: there are casts to boolean, string, numbers, dates, \
+                 times, durations, parts of dates (such as gYear), and to what is derived from integer \
+                 and string (such as int and token); mind upper and lower case"
+            ),
+            None => format!(
+                "the function {name} is not supported: of functions named by an IRI there are the \
+                 casts of XML Schema, such as xsd:integer; use a builtin, or leave the call out"
+            ),
+        };
         self.refuse(ParseErrorKind::Unsupported, message, self.called(name))
+    }
+
+    /// A constant pattern, or constant flags, that cannot be used.
+    pub(super) fn refused_pattern(
+        &self,
+        function: &Function,
+        pattern: &str,
+        flags: &str,
+        refusal: Refusal,
+    ) -> ParseError {
+        /// Characters of the pattern that the message quotes.
+        const QUOTED_CHARS: usize = 200;
+        let name = if matches!(function, Function::Replace) {
+            "REPLACE"
+        } else {
+            "REGEX"
+        };
+        let kind = match refusal.kind {
+            RefusalKind::Invalid => ParseErrorKind::Syntax,
+            RefusalKind::Unsupported => ParseErrorKind::Unsupported,
+        };
+        let message = if xpath_pattern::translate("", flags).is_err() {
+            format!("the flags {flags:?} of {name} cannot be used: {refusal}")
+        } else {
+            let quoted: String = pattern.chars().take(QUOTED_CHARS).collect();
+            format!("the regular expression {quoted:?} of {name} cannot be used: {refusal}")
+        };
+        self.refuse(kind, message, self.pattern_call(name, pattern))
+    }
+
+    /// The text that is written like a pattern after the name of a function, else the first call.
+    fn pattern_call(&self, name: &str, pattern: &str) -> Option<Token> {
+        let list = &self.tokens.tokens;
+        let is_name = |at: &usize| {
+            let token = list[*at];
+            token.kind == TokenKind::Word && self.tokens.slice(token).eq_ignore_ascii_case(name)
+        };
+        let calls = (0..list.len()).filter(is_name);
+        let first = calls.clone().next();
+        let texts = calls.flat_map(|at| {
+            let end = (at + 1..list.len()).find(|next| is_name(next));
+            at + 1..end.unwrap_or(list.len())
+        });
+        let is_pattern = |at: &usize| {
+            let token = list[*at];
+            token.kind == TokenKind::String && {
+                let written = self.tokens.slice(token).trim_matches(['"', '\'']);
+                let plain = written.replace("\\\\", "\\");
+                plain == pattern
+            }
+        };
+        let found = texts.clone().find(is_pattern);
+        found.or(first).map(|at| list[at])
     }
 
     /// A cast of other than one argument.

@@ -271,6 +271,13 @@ fn part_of_time(function: &Function, term: &Term) -> Option<Term> {
     Some(match (function, Value::of(term)) {
         (F::Year, Value::DateTime(value)) => integer(value.year()),
         (F::Year, Value::Date(value)) => integer(value.year()),
+        (F::Year, Value::GYear(value)) => integer(value.year()),
+        (F::Year, Value::GYearMonth(value)) => integer(value.year()),
+        (F::Month, Value::GYearMonth(value)) => integer(value.month()),
+        (F::Month, Value::GMonthDay(value)) => integer(value.month()),
+        (F::Month, Value::GMonth(value)) => integer(value.month()),
+        (F::Day, Value::GMonthDay(value)) => integer(value.day()),
+        (F::Day, Value::GDay(value)) => integer(value.day()),
         (F::Month, Value::DateTime(value)) => integer(value.month()),
         (F::Month, Value::Date(value)) => integer(value.month()),
         (F::Day, Value::DateTime(value)) => integer(value.day()),

@@ -65,6 +65,11 @@ pub fn class(cell: &Cell) -> Class {
         Value::DateTime(value) => Class::Time("dateTime", value.timezone_offset().is_some()),
         Value::Date(value) => Class::Time("date", value.timezone_offset().is_some()),
         Value::Time(value) => Class::Time("time", value.timezone_offset().is_some()),
+        Value::GYear(value) => Class::Time("gYear", value.timezone_offset().is_some()),
+        Value::GYearMonth(value) => Class::Time("gYearMonth", value.timezone_offset().is_some()),
+        Value::GMonthDay(value) => Class::Time("gMonthDay", value.timezone_offset().is_some()),
+        Value::GMonth(value) => Class::Time("gMonth", value.timezone_offset().is_some()),
+        Value::GDay(value) => Class::Time("gDay", value.timezone_offset().is_some()),
         Value::DayTime(_) => Class::Time("dayTimeDuration", false),
         _ => Class::Only(Box::new(term.clone())),
     }

@@ -119,6 +119,11 @@ fn zone(function: &Function, term: &Term) -> Option<Term> {
         Value::DateTime(value) => (value.timezone_offset(), value.timezone()),
         Value::Date(value) => (value.timezone_offset(), value.timezone()),
         Value::Time(value) => (value.timezone_offset(), value.timezone()),
+        Value::GYear(value) => (value.timezone_offset(), value.timezone()),
+        Value::GYearMonth(value) => (value.timezone_offset(), value.timezone()),
+        Value::GMonthDay(value) => (value.timezone_offset(), value.timezone()),
+        Value::GMonth(value) => (value.timezone_offset(), value.timezone()),
+        Value::GDay(value) => (value.timezone_offset(), value.timezone()),
         _ => return None,
     };
     match function {

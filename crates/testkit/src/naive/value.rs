@@ -3,17 +3,23 @@
 //! Numbers are exact ([`super::number`]), lexical forms and arithmetic of dates and durations are
 //! `oxsdatatypes`'; which operator applies to which types, and when the outcome is an error, is decided
 //! here from the specification's tables.
-//! Three choices that section 17.3.1 leaves open are made as the engine documents them: values of
+//! Choices that section 17.3.1 leaves open are made as the engine documents them: values of
 //! two known datatypes without a common value are unequal (not an error), strings of one language
-//! are ordered, and identical terms are `<=` and `>=` each other.
+//! are ordered, identical terms are `<=` and `>=` each other, what is derived from `xsd:string` is a
+//! string to operators and functions, and the parts of dates are ordered.
 
 use super::notes::Notes;
 use super::number::Number;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, Literal, NamedNodeRef, Term, Triple};
-use oxsdatatypes::{Boolean, Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
+use oxsdatatypes::{
+    Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GMonthDay, GYear, GYearMonth,
+    Time, YearMonthDuration,
+};
+use regex::Regex;
 use std::cmp::Ordering;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// A language tag, with the base direction if there is one.
 pub(super) type Tag<'a> = (&'a str, Option<BaseDirection>);
@@ -35,6 +41,11 @@ pub(super) enum Value<'a> {
     DayTime(DayTimeDuration),
     YearMonth(YearMonthDuration),
     Duration(Duration),
+    GYear(GYear),
+    GYearMonth(GYearMonth),
+    GMonthDay(GMonthDay),
+    GMonth(GMonth),
+    GDay(GDay),
     /// A literal of an unknown datatype, or one whose lexical form is not of its datatype.
     Unknown,
 }
@@ -58,7 +69,7 @@ impl<'a> Value<'a> {
             return Value::Language(literal.value(), (language, literal.direction()));
         }
         let lexical = literal.value();
-        if literal.datatype() == xsd::STRING {
+        if literal.datatype() == xsd::STRING || is_derived_string(lexical, literal.datatype()) {
             return Value::Text(lexical);
         }
         Value::of_typed(lexical, literal.datatype()).unwrap_or(Value::Unknown)
@@ -76,6 +87,14 @@ impl<'a> Value<'a> {
             xsd::DAY_TIME_DURATION => Value::DayTime(read(lexical)?),
             xsd::YEAR_MONTH_DURATION => Value::YearMonth(read(lexical)?),
             xsd::DURATION => Value::Duration(read(lexical)?),
+            xsd::G_YEAR => Value::GYear(read(lexical)?),
+            xsd::G_YEAR_MONTH => Value::GYearMonth(read(lexical)?),
+            xsd::G_MONTH_DAY => Value::GMonthDay(month_day(lexical)?),
+            xsd::G_MONTH => Value::GMonth(read(lexical)?),
+            xsd::G_DAY => Value::GDay(read(lexical)?),
+            xsd::DATE_TIME_STAMP => {
+                Value::DateTime(read::<DateTime>(lexical).filter(|it| it.timezone().is_some())?)
+            }
             _ => {
                 let number = Number::integer(lexical)?;
                 is_in_range(&number, datatype).then_some(Value::Number(number))?
@@ -101,6 +120,40 @@ impl<'a> Value<'a> {
             _ => None,
         }
     }
+}
+
+/// The day of a month in a leap year, which the library does not take for one in text.
+pub(super) fn month_day(lexical: &str) -> Option<GMonthDay> {
+    let day = lexical
+        .strip_prefix("--")
+        .filter(|day| day.starts_with("02-29"));
+    match day {
+        Some(day) => read::<Date>(&format!("2000-{day}")).map(GMonthDay::from),
+        None => read(lexical),
+    }
+}
+
+/// Whether this is a text of a datatype that is derived from `xsd:string`, or `xsd:anyURI`, by the patterns
+/// of XML Schema part 2, sections 3.3.1 to 3.3.7.
+pub(super) fn is_derived_string(lexical: &str, datatype: NamedNodeRef<'_>) -> bool {
+    static PATTERNS: LazyLock<Vec<(NamedNodeRef<'static>, Regex)>> = LazyLock::new(|| {
+        let patterns = [
+            (xsd::NORMALIZED_STRING, r"^[^\t\n\r]*$"),
+            (xsd::TOKEN, r"^([^\t\n\r ]+( [^\t\n\r ]+)*)?$"),
+            (xsd::LANGUAGE, "^[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*$"),
+            (xsd::NMTOKEN, r"^[\w:.\-]+$"),
+            (xsd::NAME, r"^[\p{L}_:][\w:.\-]*$"),
+            (xsd::NC_NAME, r"^[\p{L}_][\w.\-]*$"),
+            (xsd::ANY_URI, ""),
+        ];
+        let compiled = patterns.map(|(datatype, pattern)| {
+            let pattern = Regex::new(pattern).expect("it is a pattern");
+            (datatype, pattern)
+        });
+        compiled.into()
+    });
+    let known = PATTERNS.iter().find(|(known, _)| *known == datatype);
+    known.is_some_and(|(_, pattern)| pattern.is_match(lexical))
 }
 
 /// Whether a number is one of this type, which is `xsd:integer` or derived from it (XML Schema part 2,
@@ -135,10 +188,15 @@ fn is_in_range(number: &Number, datatype: NamedNodeRef<'_>) -> bool {
 pub(super) fn truth(term: &Term) -> Option<bool> {
     match Value::of(term) {
         Value::Boolean(value) => Some(value),
-        Value::Text(text) => Some(!text.is_empty()),
+        // What is derived from `xsd:string` is not listed there.
+        Value::Text(text) if is_simple(term) => Some(!text.is_empty()),
         Value::Number(number) => Some(!number.is_nan() && !number.is_zero()),
         _ => None,
     }
+}
+
+fn is_simple(term: &Term) -> bool {
+    matches!(term, Term::Literal(literal) if literal.datatype() == xsd::STRING)
 }
 
 /// The operator `=`; `None` is a type error.
@@ -148,6 +206,18 @@ pub(super) fn equal(left: &Term, right: &Term) -> Option<bool> {
             Some(Number::order(&left, &right) == Some(Ordering::Equal))
         }
         (Value::Boolean(left), Value::Boolean(right)) => Some(left == right),
+        (Value::Text(left), Value::Text(right)) => Some(left == right),
+        (Value::GYear(left), Value::GYear(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
+        (Value::GYearMonth(left), Value::GYearMonth(right)) => {
+            left.partial_cmp(&right).map(Ordering::is_eq)
+        }
+        (Value::GMonthDay(left), Value::GMonthDay(right)) => {
+            left.partial_cmp(&right).map(Ordering::is_eq)
+        }
+        (Value::GMonth(left), Value::GMonth(right)) => {
+            left.partial_cmp(&right).map(Ordering::is_eq)
+        }
+        (Value::GDay(left), Value::GDay(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
         // With a time zone on one side only, some moments may be the same or not.
         (Value::DateTime(left), Value::DateTime(right)) => {
             left.partial_cmp(&right).map(Ordering::is_eq)
@@ -202,6 +272,11 @@ pub(super) fn order(left: &Term, right: &Term, notes: &Notes) -> Order {
         (Value::DateTime(left), Value::DateTime(right)) => of(left.partial_cmp(&right)),
         (Value::Date(left), Value::Date(right)) => of(left.partial_cmp(&right)),
         (Value::Time(left), Value::Time(right)) => of(left.partial_cmp(&right)),
+        (Value::GYear(left), Value::GYear(right)) => of(left.partial_cmp(&right)),
+        (Value::GYearMonth(left), Value::GYearMonth(right)) => of(left.partial_cmp(&right)),
+        (Value::GMonthDay(left), Value::GMonthDay(right)) => of(left.partial_cmp(&right)),
+        (Value::GMonth(left), Value::GMonth(right)) => of(left.partial_cmp(&right)),
+        (Value::GDay(left), Value::GDay(right)) => of(left.partial_cmp(&right)),
         (
             Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
             Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
@@ -242,6 +317,11 @@ pub(super) fn is_canonical(term: &Term) -> bool {
         Value::DayTime(value) => value.into(),
         Value::YearMonth(value) => value.into(),
         Value::Duration(value) => value.into(),
+        Value::GYear(value) => value.into(),
+        Value::GYearMonth(value) => value.into(),
+        Value::GMonthDay(value) => value.into(),
+        Value::GMonth(value) => value.into(),
+        Value::GDay(value) => value.into(),
         Value::Triple(triple) => return is_canonical(&triple.object),
         _ => return true,
     };
