@@ -36,7 +36,7 @@ fn canonical_terms() -> Vec<Term> {
         text("en-GB"),
         text("*"),
         tagged("abc", "en"),
-        tagged("abc", "en-gb"),
+        tagged("abc", "en-scouse"),
         tagged("bcd", "en"),
         tagged("", "fr"),
         Literal::new_typed_literal("x", NamedNode::new_unchecked("http://example.com/t")).into(),

@@ -222,7 +222,6 @@ fn functions_of_one_term() {
         (F::HasLang, P::HasLang),
         (F::HasLangDir, P::HasLangDir),
         (F::Str, P::Str),
-        (F::Lang, P::Lang),
         (F::LangDir, P::LangDir),
         (F::StrLen, P::StrLen),
         (F::UCase, P::UCase),
@@ -256,6 +255,9 @@ fn functions_of_one_term() {
         assert!(some > 0 || is_test, "only errors");
     }
     compare(call((F::Datatype, P::Datatype), 1), &rows, None, is_derived);
+    // The peer gives tags in lower case, not as BCP 47 recommends.
+    let has_region = |row: &[Term]| row[0].to_string().contains("en-gb");
+    assert!(compare(call((F::Lang, P::Lang), 1), &rows, None, has_region) > 0);
     // The peer's own error for a relative IRI without a base is ours too.
     for base in [None, Some(BASE)] {
         compare(call((F::Iri, P::Iri), 1), &rows, base, never);

@@ -7,6 +7,7 @@ pub mod format;
 pub mod id;
 pub mod inline;
 pub mod key;
+pub mod language;
 pub mod lexicon;
 pub mod nt;
 pub mod terms;

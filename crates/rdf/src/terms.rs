@@ -10,6 +10,7 @@
 //! may be kept once and [spread](TermBuffer::spread) over their cells: a column of results often has
 //! few different ones, and whoever writes it may then [write](TermBuffer::number) each of them once.
 
+use crate::language;
 use oxrdf::{BaseDirection, BlankNodeRef, LiteralRef, NamedNodeRef, TermRef, Triple};
 
 /// A growing batch of terms; see the module's documentation.
@@ -20,6 +21,8 @@ pub struct TermBuffer {
     terms: Vec<Place>,
     /// The term of each cell; empty where they are the same.
     cells: Vec<u32>,
+    /// Whether language tags are written as people expect to read them.
+    is_output: bool,
 }
 
 /// What a term is, and where its two texts begin and end; a term of one text has an empty second.
@@ -50,6 +53,15 @@ impl TermBuffer {
     /// An empty batch.
     pub fn new() -> TermBuffer {
         TermBuffer::default()
+    }
+
+    /// An empty batch of terms that go out: their language tags are written by the conventions of BCP 47
+    /// ([`crate::language`]), where they are in lower case inside.
+    pub fn for_output() -> TermBuffer {
+        TermBuffer {
+            is_output: true,
+            ..TermBuffer::default()
+        }
     }
 
     /// An empty batch with room for so many terms of so much text together.
@@ -192,10 +204,17 @@ impl TermBuffer {
     ) {
         let kind = direction.map_or(Kind::Language, Kind::Directed);
         self.push_text(lexical, language, kind);
+        if self.is_output {
+            let tag = self.text.len() - language.len();
+            language::make_conventional(&mut self.text[tag..]);
+        }
     }
 
     /// Appends a triple term.
-    pub fn push_triple(&mut self, triple: Triple) {
+    pub fn push_triple(&mut self, mut triple: Triple) {
+        if self.is_output {
+            language::make_triple_conventional(&mut triple);
+        }
         let index = u32::try_from(self.triples.len()).expect("a batch has far fewer triple terms");
         self.triples.push(triple);
         self.push_text("", "", Kind::Triple(index));
@@ -300,6 +319,27 @@ mod tests {
         let text =
             |cell: Option<TermRef<'_>>| cell.map_or_else(String::new, |term| term.to_string());
         cells.map(text).collect()
+    }
+
+    #[test]
+    fn tags_are_rewritten_where_terms_go_out() {
+        for (mut buffer, tag) in [
+            (TermBuffer::new(), "zh-hant-tw"),
+            (TermBuffer::for_output(), "zh-Hant-TW"),
+        ] {
+            buffer.push_language("a", "zh-hant-tw", None);
+            buffer.push_language("b", "zh-hant-tw", Some(BaseDirection::Ltr));
+            buffer.push_language("c", "en", None);
+            let expected = [
+                format!("\"a\"@{tag}"),
+                format!("\"b\"@{tag}--ltr"),
+                "\"c\"@en".to_owned(),
+            ];
+            assert_eq!(texts(&buffer), expected);
+            buffer.clear();
+            buffer.push_language("a", "zh-hant-tw", None);
+            assert_eq!(texts(&buffer), [format!("\"a\"@{tag}")]);
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl<'c> Construction<'c> {
         slots.sort_unstable();
         slots.dedup();
         let mut triples = Rows::default();
-        triples.columns.resize_with(3, TermBuffer::new);
+        triples.columns.resize_with(3, TermBuffer::for_output);
         let remembers = budget.try_reserve(REMEMBERED_BYTES).is_ok();
         Construction {
             template,

@@ -42,7 +42,8 @@ impl<'d> Decoder<'d> {
     /// For these columns, within this budget.
     pub(crate) fn new(slots: &'d [Slot], budget: &'d Budget) -> Decoder<'d> {
         let mut rows = Rows::default();
-        rows.columns.resize_with(slots.len(), TermBuffer::new);
+        rows.columns
+            .resize_with(slots.len(), TermBuffer::for_output);
         Decoder {
             rows,
             slots,

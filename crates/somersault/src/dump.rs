@@ -37,7 +37,7 @@ pub(crate) fn part(
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
     let mut total = 0;
-    let mut terms: [TermBuffer; 3] = Default::default();
+    let mut terms = [(); 3].map(|()| TermBuffer::for_output());
     let mut name = (None, TermBuffer::new());
     scan::scan(graph, part, &mut |predicate, batch: &Batch| {
         if name.0 != Some(predicate) {

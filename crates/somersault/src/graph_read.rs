@@ -156,7 +156,7 @@ struct Columns {
 impl Default for Columns {
     fn default() -> Columns {
         let mut rows = Rows::default();
-        rows.columns.resize_with(3, TermBuffer::new);
+        rows.columns.resize_with(3, TermBuffer::for_output);
         Columns {
             rows,
             predicate: None,

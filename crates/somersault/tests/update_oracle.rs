@@ -10,7 +10,7 @@
 
 mod support;
 
-use oxrdf::{Dataset, QuadRef};
+use oxrdf::{Dataset, Quad, QuadRef};
 use somersault::database::Graph;
 use somersault::rdf::format::Format;
 use somersault::{Database, GraphTarget, GraphWrite, Options, UpdateRequest, WriteMode};
@@ -313,7 +313,14 @@ fn open(disk: &SimDisk, update_slice: Duration) -> Database {
 fn dump(graph: &Graph) -> Result<Dataset, String> {
     let mut dataset = Dataset::new();
     let mut take = |quad: QuadRef<'_>| {
-        dataset.insert(quad);
+        // Tags go out in another case than the oracle's are written in.
+        let object = compare::plain_tag(quad.object.into_owned());
+        dataset.insert(&Quad::new(
+            quad.subject.into_owned(),
+            quad.predicate.into_owned(),
+            object,
+            quad.graph_name.into_owned(),
+        ));
         Ok(())
     };
     let quads = somersault::dump::all(graph, &mut take).map_err(|error| error.to_string())?;

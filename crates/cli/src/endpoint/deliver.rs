@@ -171,7 +171,9 @@ impl Batch {
     }
 
     fn clear(&mut self) {
-        self.rows.columns.resize_with(self.columns, TermBuffer::new);
+        self.rows
+            .columns
+            .resize_with(self.columns, TermBuffer::for_output);
         self.rows.columns.iter_mut().for_each(TermBuffer::clear);
         self.rows.len = 0;
     }

@@ -46,7 +46,7 @@ pub(crate) fn call<'b>(
     let (first, rest) = arguments.split_first().expect("it has an argument");
     match function {
         F::Str => write_unary(first, batch, at, form_bytes, text::text_of),
-        F::Lang => unary(first, batch, at, text::language_of),
+        F::Lang => write_unary(first, batch, at, text::language_bytes, text::language_of),
         F::LangDir => unary(first, batch, at, text::direction_of),
         F::Datatype => unary(first, batch, at, |value| value.datatype().map(Value::Iri)),
         F::StrLen => unary(first, batch, at, |value| {

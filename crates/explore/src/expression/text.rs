@@ -10,6 +10,8 @@ use super::scalar::Scalar;
 use super::value::{Language, Value};
 use oxrdf::vocab::xsd;
 use query::expression::Function;
+use rdf::language;
+use std::borrow::Cow;
 
 /// A string literal: its text and its language, if any.
 pub(crate) fn string<'a>(value: &Value<'a>) -> Option<(&'a str, Option<Language<'a>>)> {
@@ -212,12 +214,27 @@ pub(crate) fn text_of<'a>(value: &Value<'a>, into: &mut String) -> Option<Made<'
     }
 }
 
-/// `LANG`: the tag, or the empty string for other literals; `None` is an error.
-pub(crate) fn language_of<'a>(value: &Value<'a>) -> Option<Value<'a>> {
+/// The most bytes that [`language_of`] writes.
+pub(crate) fn language_bytes(value: &Value<'_>) -> usize {
     match value {
-        Value::Language(_, language) => Some(Value::Text(language.tag)),
-        value => value.is_literal().then_some(Value::Text("")),
+        Value::Language(_, language) => language.tag.len(),
+        _ => 0,
     }
+}
+
+/// `LANG`: the tag as BCP 47 recommends to write it, or the empty string for other literals; `None` is an
+/// error.
+pub(crate) fn language_of<'a>(value: &Value<'a>, into: &mut String) -> Option<Made<'a>> {
+    let Value::Language(_, Language { tag, .. }) = *value else {
+        return value.is_literal().then_some(Made::Value(Value::Text("")));
+    };
+    Some(match language::conventional(tag) {
+        Cow::Borrowed(tag) => Made::Value(Value::Text(tag)),
+        Cow::Owned(tag) => {
+            into.push_str(&tag);
+            Made::Text
+        }
+    })
 }
 
 /// `LANGDIR`: the base direction, or the empty string for other literals; `None` is an error.

@@ -13,6 +13,7 @@ pub use blanks::Blanks;
 
 use crate::naive::{Expected, shown};
 use crate::{Answer, Row};
+use oxrdf::{Literal, Term, Triple};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -38,9 +39,40 @@ pub fn check(expected: &Expected, actual: &Answer, blanks: &Blanks) -> Result<()
         ));
     }
     let rows = in_our_columns(expected, variables, rows)?;
+    let rows: Vec<Row> = rows.into_iter().map(with_plain_tags).collect();
     blanks.each_renaming(&expected.rows, &rows, |renamed| {
         check_rows(expected, renamed)
     })
+}
+
+/// A row with its language tags in lower case, as ours have them: they mean the same.
+pub(crate) fn with_plain_tags(row: Row) -> Row {
+    row.into_iter().map(|cell| cell.map(plain_tag)).collect()
+}
+
+/// A term with its language tag in lower case.
+pub fn plain_tag(term: Term) -> Term {
+    match term {
+        Term::Literal(literal) => {
+            let Some(tag) = literal.language().map(str::to_lowercase) else {
+                return literal.into();
+            };
+            match literal.direction() {
+                None => Literal::new_language_tagged_literal_unchecked(literal.value(), tag),
+                Some(direction) => Literal::new_directional_language_tagged_literal_unchecked(
+                    literal.value(),
+                    tag,
+                    direction,
+                ),
+            }
+            .into()
+        }
+        Term::Triple(triple) => {
+            let object = plain_tag(triple.object);
+            Triple::new(triple.subject, triple.predicate, object).into()
+        }
+        other => other,
+    }
 }
 
 /// The rows with their columns in the expected order, which `SELECT *` leaves open.

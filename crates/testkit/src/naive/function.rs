@@ -106,12 +106,37 @@ fn part(function: &Function, term: &Term, notes: &Notes) -> Option<Term> {
     match (function, term) {
         (Function::Str, Term::NamedNode(iri)) => Some(simple(iri.as_str())),
         (Function::Str, Term::Literal(literal)) => Some(simple(literal.value())),
-        (Function::Lang, Term::Literal(literal)) => Some(simple(literal.language().unwrap_or(""))),
+        (Function::Lang, Term::Literal(literal)) => {
+            let tag = recommended(literal.language().unwrap_or(""));
+            if literal.language().is_some_and(|given| *given != tag) {
+                notes.spareval_differs("it leaves tags in lower case");
+            }
+            Some(simple(tag))
+        }
         (Function::Datatype, Term::Literal(literal)) => {
             Some(literal.datatype().into_owned().into())
         }
         _ => None,
     }
+}
+
+/// A language tag as RFC 5646 section 2.1.1 recommends to write it.
+fn recommended(tag: &str) -> String {
+    let parts: Vec<String> = tag.to_lowercase().split('-').map(str::to_owned).collect();
+    let singleton = parts.iter().position(|part| part.len() == 1);
+    let written = |(at, part): (usize, &String)| match part.len() {
+        2 if at > 0 && singleton.is_none_or(|singleton| at < singleton) => part.to_uppercase(),
+        4 if at > 0 && singleton.is_none_or(|singleton| at < singleton) => {
+            part[..1].to_uppercase() + &part[1..]
+        }
+        _ => part.clone(),
+    };
+    parts
+        .iter()
+        .enumerate()
+        .map(written)
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 fn of_string(function: &Function, (text, language): Text<'_>) -> Term {
