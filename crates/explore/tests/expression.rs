@@ -6,6 +6,7 @@
 
 mod support;
 
+use explore::WalkError;
 use oxrdf::{Literal, NamedNode, Term};
 use query::expression::{Arithmetic, Comparison, Expression, Function};
 use query::plan::{ConstantId, Slot};
@@ -408,7 +409,11 @@ fn values_are_those_of_the_peer() {
         let value = Expression::Coalesce(vec![ours, marker]);
         let expected_slot = Expression::Slot(Slot(COLUMNS as u16));
         let filter = Expression::SameTerm(Box::new(value), Box::new(expected_slot));
-        let kept = kept_rows(filter, constants, &rows, 1 + random.below(20)).expect("no limit");
+        let kept = match kept_rows(filter, constants, &rows, 1 + random.below(20)) {
+            // A constant of the pool that is no pattern stands where one is wanted.
+            Err(WalkError::RefusedPattern { .. }) => continue,
+            kept => kept.expect("no limit"),
+        };
         for (at, row) in rows.iter().enumerate() {
             assert!(
                 kept.contains(&at),
