@@ -115,6 +115,10 @@ pub struct Serve {
     /// Address and port to listen on [default: 127.0.0.1:7272]
     #[arg(short, long, value_name = "HOST:PORT")]
     pub bind: Option<String>,
+    /// A name that requests may have as their Host besides localhost and addresses of this machine; may
+    /// be repeated [default: none on a loopback address, any elsewhere]
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
     /// Let pages of other origins read answers
     #[arg(long)]
     pub cors: bool,

@@ -98,6 +98,12 @@ pub fn add_allow_update(layers: &mut Layers, is_given: bool) -> Result<(), Failu
     add(layers, [("--allow-update", "server.allow_update", value)])
 }
 
+/// Adds `--allow-host`.
+pub fn add_hosts(layers: &mut Layers, hosts: &[String]) -> Result<(), Failure> {
+    let value = (!hosts.is_empty()).then(|| hosts.join(","));
+    add(layers, [("--allow-host", "server.hosts", value)])
+}
+
 /// The headers for an endpoint that is changed: those that are named, and the token of the flag or
 /// of the environment, unless there is an `Authorization` among them.
 pub fn headers(remote: &Remote) -> Vec<String> {

@@ -52,6 +52,9 @@ pub struct ServerOptions {
     pub update_timeout: Duration,
     /// Addresses of proxies that are believed when they say for whom they speak (`X-Forwarded-For`).
     pub proxies: Vec<IpAddr>,
+    /// Names under which it is asked besides those of this machine, see [`crate::request::host`]; in lower
+    /// case, without ports.
+    pub hosts: Vec<String>,
     /// Who may what.
     pub access: Access,
     /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
@@ -91,6 +94,7 @@ impl Default for ServerOptions {
             timeout: Duration::from_secs(30),
             update_timeout: Duration::from_mins(5),
             proxies: Vec::new(),
+            hosts: Vec::new(),
             access: Access::default(),
             cross_origin: false,
             calls_out: false,
@@ -116,6 +120,7 @@ impl ServerOptions {
             timeout: config.timeout,
             update_timeout: config.update_timeout,
             proxies: config.proxies.clone(),
+            hosts: config.hosts.clone(),
             shutdown_delay: config.shutdown_delay,
             grace: config.drain,
             access: Access::from_config(config),

@@ -4,12 +4,14 @@
 //! | module | about |
 //! |---|---|
 //! | `protocol` | the SPARQL protocol's requests |
+//! | `host` | the name under which the server is asked |
 //! | `parameters`, `negotiate`, `access` | parameters, formats, rights |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
 
 pub(crate) mod access;
 pub(crate) mod document;
 pub(crate) mod feed;
+pub(crate) mod host;
 pub(crate) mod intake;
 pub(crate) mod negotiate;
 pub(crate) mod parameters;

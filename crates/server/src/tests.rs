@@ -9,6 +9,7 @@
 //! | `ending` | how answers end for clients of HTTP/1.0, and for those that have closed their side |
 //! | `failing` | every status that is not 200 |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
+//! | `naming` | the name under which the server is asked |
 //! | `starting` | a server without its database yet |
 //! | `serving` | everything around it: page, metrics, probes, list of queries, connections, the end |
 
@@ -18,6 +19,7 @@ mod client;
 mod ending;
 mod failing;
 mod flowing;
+mod naming;
 mod script;
 mod serving;
 mod starting;

@@ -9,7 +9,7 @@
 use crate::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 /// Where a value came from.
@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 23] = [
+pub const KEYS: [(&str, &str, &str); 24] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -103,6 +103,11 @@ pub const KEYS: [(&str, &str, &str); 23] = [
         "server.proxies",
         "",
         "addresses of proxies that are believed when they say for whom they speak, separated by commas",
+    ),
+    (
+        "server.hosts",
+        "",
+        "names that requests may have as their Host besides localhost and addresses of this machine, separated by commas; elsewhere than on a loopback address all may, unless this names some",
     ),
     (
         "server.allow_update",
@@ -332,6 +337,9 @@ impl Layers {
                 list(text).iter().map(address).collect()
             })?,
             spool_limit_bytes: self.size("server.spool_limit", 4 << 30)?,
+            hosts: self.read("server.hosts", |text| {
+                list(text).iter().map(|t| host(t)).collect()
+            })?,
             shutdown_delay: self.duration("server.shutdown_delay")?,
             drain: self.duration("server.drain")?,
             timeout: self.duration("query.timeout")?,
@@ -452,6 +460,8 @@ pub struct Config {
     pub proxies: Vec<IpAddr>,
     /// What answers may take of the disk that are finished before they are sent, together.
     pub spool_limit_bytes: u64,
+    /// Names under which a server is asked besides those of its machine: in lower case, without ports.
+    pub hosts: Vec<String>,
     /// Between the request to end and the end of listening: readiness says 503, so that whoever shares
     /// out requests sends no more; those that come are answered.
     pub shutdown_delay: Duration,
@@ -610,6 +620,23 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     numeric.parse().map_err(|_| {
         "expected an IP address (or localhost) and a port, as in 127.0.0.1:7272".to_owned()
     })
+}
+
+/// The name of a host: without scheme, port and path, which make no difference, and whoever writes them
+/// expects that they do.
+fn host(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let is_ipv6 = || {
+        let bare = name.strip_prefix('[')?.strip_suffix(']')?;
+        bare.parse::<Ipv6Addr>().ok()
+    };
+    if (!name.is_empty() && name.bytes().all(is_plain)) || is_ipv6().is_some() {
+        return Ok(name.to_ascii_lowercase());
+    }
+    Err(format!(
+        "`{text}` is no name of a host, as in kg.example: without scheme, port and path"
+    ))
 }
 
 fn list(text: &str) -> Vec<String> {

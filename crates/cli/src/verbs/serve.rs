@@ -43,10 +43,12 @@ fn reading(
     let file = file.map(Path::to_owned);
     let (limits, bind, allow_update) =
         (flags.limits.clone(), flags.bind.clone(), flags.allow_update);
+    let hosts = flags.allow_host.clone();
     move || {
         let mut layers = settings::layers(file.as_deref())?;
         settings::add_limits(&mut layers, &limits)?;
         settings::add_bind(&mut layers, bind.as_deref())?;
+        settings::add_hosts(&mut layers, &hosts)?;
         settings::add_allow_update(&mut layers, allow_update)?;
         settings::check(&layers)
     }

@@ -7,7 +7,7 @@
 //! was forwarded, whose `Host` is not of this machine or whose `Origin` is another, is refused.
 
 use crate::request::access::Peer;
-use crate::request::access::names_this_machine;
+use crate::request::host;
 use crate::response::problem::Problem;
 use crate::response::{done, reading, text};
 use crate::run::job::Engine;
@@ -199,8 +199,9 @@ fn local(peer: Peer, headers: &HeaderMap, bound: SocketAddr) -> Result<(), Probl
     let mut hosts = headers.get_all(HOST).iter().peekable();
     let is_ours = hosts.peek().is_some()
         && hosts.all(|host| {
-            host.to_str()
-                .is_ok_and(|host| names_this_machine(host, bound.ip()))
+            host.to_str().is_ok_and(|host| {
+                host::name(host).is_some_and(|name| host::is_here(name, bound.ip()))
+            })
         });
     if is_ours {
         Ok(())

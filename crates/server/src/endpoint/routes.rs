@@ -16,9 +16,10 @@ use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
 use crate::endpoint::query;
 use crate::request::access::{Client, Peer};
+use crate::request::host;
 use crate::response::head::{self, Signature};
 use crate::response::problem::Problem;
-use crate::response::{reading, text};
+use crate::response::{reading, refused_with_body, text};
 use crate::state::ServerState;
 use axum::Router;
 use axum::body::Body;
@@ -90,9 +91,13 @@ async fn sign(
     request.extensions_mut().insert(id.clone());
     let peer = request.extensions().get::<Peer>().copied();
     let peer = peer.expect("every connection knows its peer");
-    let sender = Client::sending(peer, request.headers(), &server.options().proxies);
+    let options = server.options();
+    let sender = Client::sending(peer, request.headers(), &options.proxies);
     request.extensions_mut().insert(sender);
-    let mut response = next.run(request).await;
+    let mut response = match host::check(&request, server.address.ip(), &options.hosts) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => refused_with_body(problem, request, &id.0).await,
+    };
     let signature = Signature {
         request_id: &id.0,
         total: arrived.elapsed(),

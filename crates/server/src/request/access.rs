@@ -10,6 +10,7 @@
 //! name of this machine, because a foreign name may be made to lead here (DNS rebinding). Tokens
 //! are not sent by browsers of their own accord.
 
+use crate::request::host;
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::StatusCode;
@@ -240,27 +241,13 @@ fn is_foreign(headers: &HeaderMap, address: SocketAddr) -> bool {
         let name = origin.strip_prefix(scheme);
         name.is_some_and(|name| name.eq_ignore_ascii_case(host))
     });
-    let is_here = !address.ip().is_loopback() || names_this_machine(host, address.ip());
-    !(is_ours && is_here)
+    let is_here = |name| host::is_here(name, address.ip());
+    !(is_ours && (!address.ip().is_loopback() || host::name(host).is_some_and(is_here)))
 }
 
 /// The address at the other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub SocketAddr);
-
-/// Whether a `Host` names this machine: `localhost`, a loopback address, or the one bound.
-pub(crate) fn names_this_machine(host: &str, bound: IpAddr) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let bare = name
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let address = bare.unwrap_or(name).parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost")
-        || address.is_ok_and(|address| address.is_loopback() || address == bound)
-}
 
 #[cfg(test)]
 mod tests {
@@ -341,31 +328,6 @@ mod tests {
         assert!(same(b"abc", b"abc"));
         for (given, known) in [("ab", "abc"), ("abcd", "abc"), ("abx", "abc"), ("", "abc")] {
             assert!(!same(given.as_bytes(), known.as_bytes()), "{given} {known}");
-        }
-    }
-
-    #[test]
-    fn hosts_of_this_machine() {
-        let bound: IpAddr = "192.0.2.7".parse().unwrap();
-        for ours in [
-            "localhost",
-            "LocalHost:7272",
-            "127.0.0.1:7272",
-            "127.0.0.1",
-            "[::1]",
-            "[::1]:7272",
-            "192.0.2.7:80",
-        ] {
-            assert!(names_this_machine(ours, bound), "{ours}");
-        }
-        for foreign in [
-            "",
-            "evil.example",
-            "localhost.evil.example:7272",
-            "192.0.2.8",
-            "[::2]:1",
-        ] {
-            assert!(!names_this_machine(foreign, bound), "{foreign}");
         }
     }
 

@@ -163,6 +163,18 @@ impl Problem {
         .with_header(hyper::header::ACCEPT, list)
     }
 
+    /// 421: whoever was asked under this name is somebody else.
+    pub fn misdirected(name: &str) -> Problem {
+        let title = "This server does not answer under that name";
+        let detail =
+            format!("the request is for the host `{name}`, which is not one of this server");
+        let status = StatusCode::MISDIRECTED_REQUEST;
+        Problem::new(status, "misdirected", title, detail).with_hint(
+            "name it in server.hosts of the configuration, or by --allow-host, if it is meant to be one; \
+             localhost and loopback addresses are known",
+        )
+    }
+
     /// 503: too many queries wait already, or this one waited too long for its turn.
     pub fn overloaded(detail: &str) -> Problem {
         let title = "The server is busy";

@@ -212,3 +212,28 @@ fn a_server_ends_at_once_for_new_requests_and_later_for_old_ones() {
         "{error}"
     );
 }
+
+#[test]
+fn hosts_are_names_without_ports() {
+    let hosts = |text: &str| {
+        let mut layers = Layers::new();
+        layers.add_file("f", text).unwrap();
+        layers.check(MACHINE).map(|config| config.hosts)
+    };
+    let both = "[server]\nhosts = [\"KG.example\", \"kg2.example.\", \"[2001:db8::1]\"]";
+    assert_eq!(
+        hosts(both).unwrap(),
+        ["kg.example", "kg2.example", "[2001:db8::1]"]
+    );
+    assert!(hosts("").unwrap().is_empty());
+    for bad in [
+        "http://kg.example",
+        "kg.example:80",
+        "kg example",
+        "*",
+        "[x]",
+    ] {
+        let error = hosts(&format!("[server]\nhosts = \"{bad}\"")).unwrap_err();
+        assert!(error.to_string().contains("no name of a host"), "{error}");
+    }
+}
