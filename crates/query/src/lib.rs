@@ -45,7 +45,7 @@ mod tests;
 
 pub use algebra::Query;
 pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
-pub use parse::{ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan};
+pub use parse::{Given, ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan, term};
 
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;

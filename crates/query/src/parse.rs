@@ -10,6 +10,8 @@ use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
 use crate::syntax::Reader;
 use crate::{lower, select_reuse, syntax};
+use oxrdf::Term;
+use spargebra::algebra::GraphPattern;
 use spargebra::{SparqlParser, SparqlSyntaxError};
 use std::borrow::Cow;
 
@@ -22,6 +24,31 @@ pub struct ParseOptions {
     pub prefixes: Vec<(String, String)>,
     /// What the text may hold.
     pub limits: Limits,
+}
+
+/// What is said of a query beside its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Terms for variables of the text, without question mark: as if `VALUES ?name { TERM }` were the first
+    /// element of `WHERE`. No blank node is one.
+    pub terms: Vec<(String, Term)>,
+    /// Solutions of a `SELECT` that are skipped (count), of those that the text's own `OFFSET` and `LIMIT`
+    /// leave.
+    pub offset: u64,
+    /// Solutions after these at most (count); `None`: all.
+    pub limit: Option<u64>,
+}
+
+impl Given {
+    /// Whether nothing is said.
+    pub fn is_nothing(&self) -> bool {
+        self.terms.is_empty() && !self.is_sliced()
+    }
+
+    /// Whether only a part of the solutions is wanted.
+    pub(crate) fn is_sliced(&self) -> bool {
+        self.offset > 0 || self.limit.is_some()
+    }
 }
 
 /// Why a text gave no query.
@@ -93,6 +120,11 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
 impl Scanned<'_> {
     /// As [`parse`], with the options that the text was scanned with.
     pub fn parse(&self, options: &ParseOptions) -> Result<Query, ParseError> {
+        self.parse_with(options, &Given::default())
+    }
+
+    /// The same with what is said beside the text.
+    pub fn parse_with(&self, options: &ParseOptions, given: &Given) -> Result<Query, ParseError> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
         expansion(tokens, options)?;
@@ -100,8 +132,54 @@ impl Scanned<'_> {
         let plain = with_plain_booleans(tokens);
         let parse_query = |text: &str| parser.clone().parse_query(text);
         let parsed = read(tokens, &plain, "query", &parse_query)?;
-        lower::lower(parsed, tokens, options)
+        lower::lower(parsed, tokens, options, given)
     }
+}
+
+/// Reads one term in the syntax that `VALUES` has for it: an IRI, a literal, a number, a boolean or a
+/// triple term of these; an IRI may be relative to the options' base and have their prefixes. The
+/// position of an error is one in `text`.
+pub fn term(text: &str, options: &ParseOptions) -> Result<Term, ParseError> {
+    const BEFORE: &str = "SELECT*{VALUES ?t{";
+    // A comment ends with its line.
+    let whole = format!("{BEFORE}{text}\n}}}}");
+    let place = |mut position: Position| {
+        let before = BEFORE.len() as u32;
+        if position.line == 1 {
+            position.column = position.column.saturating_sub(before).max(1);
+        }
+        position.offset = position.offset.saturating_sub(before);
+        position
+    };
+    let tokens = guard::scan(&whole, &options.limits).map_err(ParseError::from);
+    let parsed = tokens.and_then(|tokens| {
+        expansion(&tokens, options)?;
+        let parser = parser(options)?;
+        let plain = with_plain_booleans(&tokens);
+        let parse_query = |text: &str| parser.clone().parse_query(text);
+        read(&tokens, &plain, "term", &parse_query)
+    });
+    let parsed = parsed.map_err(|error| ParseError {
+        position: place(error.position),
+        ..error
+    })?;
+    // Whatever the text holds, it is one row of one cell or it is no term.
+    let row = match parsed {
+        spargebra::Query::Select {
+            pattern: GraphPattern::Project { inner, .. },
+            ..
+        } => match *inner {
+            GraphPattern::Values { bindings, .. } => <[_; 1]>::try_from(bindings).ok(),
+            _ => None,
+        },
+        _ => None,
+    };
+    let term = row.and_then(|[row]| row.into_iter().next().flatten());
+    term.map(Term::from).ok_or_else(|| ParseError {
+        kind: ParseErrorKind::Syntax,
+        position: Position::START,
+        message: "expected one term: an IRI in <>, a literal or a number".to_owned(),
+    })
 }
 
 /// Refuses a text whose terms are too long once they are written out.

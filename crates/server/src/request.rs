@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `protocol` | the SPARQL protocol's requests |
 //! | `host` | the name under which the server is asked |
-//! | `parameters`, `negotiate`, `access` | parameters, formats, rights |
+//! | `parameters`, `known` | parameters, and which there are |
+//! | `negotiate`, `access` | formats, rights |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
 
 pub(crate) mod access;
@@ -13,6 +14,7 @@ pub(crate) mod document;
 pub(crate) mod feed;
 pub(crate) mod host;
 pub(crate) mod intake;
+pub(crate) mod known;
 pub(crate) mod negotiate;
 pub(crate) mod parameters;
 pub(crate) mod protocol;
@@ -36,6 +38,8 @@ pub(crate) struct QueryRequest {
     pub default_graphs: Vec<String>,
     /// IRIs of the named graphs.
     pub named_graphs: Vec<String>,
+    /// What else is said of a query.
+    pub given: Given,
     /// Whose it is.
     pub client: Client,
     /// What its text holds, where that came in a body.
@@ -52,6 +56,17 @@ pub(crate) struct QueryRequest {
     pub needs_length: bool,
     /// The snapshot that it must not be older than.
     pub snapshot: Option<u64>,
+}
+
+/// What is said of a query beside its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// Variables, without question mark, with the terms that they have, as `VALUES` has them.
+    pub terms: Vec<(String, String)>,
+    /// Rows that are skipped (count).
+    pub offset: u64,
+    /// Rows after these at most (count); `None`: all.
+    pub limit: Option<u64>,
 }
 
 /// What is read.

@@ -488,3 +488,43 @@ fn a_known_shape_may_still_have_a_long_answer() {
     }
     served.still_answers();
 }
+
+#[test]
+fn variables_are_bound_by_parameters() {
+    let served = Served::new();
+    let query = encoded("SELECT ?p ?x { ?p <http://e/knows> ?x OPTIONAL { ?x <http://e/no> ?y } }");
+    let csv = |parameters: &str| {
+        let line = format!("GET /sparql?query={query}&format=csv&{parameters}");
+        let answer = client::send(served.address, &line, &[], b"");
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.text().to_owned()
+    };
+    let x = encoded("<http://e/p7>");
+    assert_eq!(
+        csv(&format!("$x={x}")),
+        "p,x\r\nhttp://e/p6,http://e/p7\r\n"
+    );
+    assert_eq!(csv(&format!("$x={x}&$p={x}")), "p,x\r\n");
+    assert_eq!(csv("$x=5"), "p,x\r\n");
+    assert_eq!(csv("limit=3").lines().count(), 4);
+    assert_eq!(csv("limit=3&offset=1999").lines().count(), 2);
+    // One that is kept as a plan is asked with and without.
+    for _ in 0..3 {
+        assert_eq!(csv("").lines().count(), PEOPLE + 1);
+    }
+    assert_eq!(csv(&format!("$x={x}")).lines().count(), 2);
+    for bad in [
+        "$z=5",
+        "$x=5+6",
+        "$x=_:b",
+        "$x=%3Chttp://e/%20%3E",
+        "$x=e:x",
+        "$x=1%20%7D",
+    ] {
+        let line = format!("GET /sparql?query={query}&{bad}");
+        client::send(served.address, &line, &[], b"").problem(400);
+    }
+    let ask = encoded("ASK { ?p ?q ?x }");
+    let line = format!("GET /sparql?query={ask}&limit=1");
+    client::send(served.address, &line, &[], b"").problem(400);
+}

@@ -654,33 +654,20 @@ fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The one of these names that is most like a name, if one is like it at all.
+pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let distances = known.map(|known| (strsim::levenshtein(known, name), known));
+    let near = |&(distance, known): &(usize, &str)| distance <= known.len().min(name.len()) / 2 + 1;
+    distances.min().filter(near).map(|(_, known)| known)
+}
+
 fn unknown(origin: &Origin, key: &str) -> ConfigError {
-    let nearest = KEYS
-        .iter()
-        .map(|(name, _, _)| (edit_distance(name, key), *name))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().min(key.len()) / 2 + 1)
-        .map(|(_, name)| name);
+    let nearest = nearest(key, KEYS.iter().map(|(name, _, _)| *name));
     ConfigError::UnknownKey {
         origin: origin.clone(),
         key: key.to_owned(),
         nearest,
     }
-}
-
-/// Levenshtein's distance in bytes.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.bytes().enumerate() {
-            let substituted = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use crate::running::{Entry, QueryId};
 use crate::sampling::Timed;
 use crate::statistics::ForeignStatistics;
 use crate::stop::{Pace, StopToken};
-use ::query::Scanned;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
 use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanError, PlanOptions};
 use ::query::shape::Shape;
 use ::query::statistics::DegreeQuestion;
+use ::query::{Given, Scanned};
 use explore::{Limits, MemoryBudget, Samples, WalkError};
 use oxrdf::{NamedNode, Term, TermRef};
 use rdf::{Lexicon, TermBuffer, VertexId};
@@ -47,6 +47,13 @@ pub struct Request<'a> {
     pub default_graphs: Vec<String>,
     /// The protocol's `named-graph-uri`.
     pub named_graphs: Vec<String>,
+    /// Terms for variables of the text: names without question mark, terms as `VALUES` has them. Each is
+    /// as if `VALUES ?name { TERM }` were the first element of `WHERE`.
+    pub bindings: Vec<(String, String)>,
+    /// Rows of a `SELECT` that are skipped (count).
+    pub offset: u64,
+    /// Rows of a `SELECT` after these at most (count); `None`: all.
+    pub limit: Option<u64>,
     /// Time it may take; never more than the database's own limit allows.
     pub timeout: Option<Duration>,
     /// Memory it may take.
@@ -141,7 +148,7 @@ impl Query {
             cache.count_spelled();
             return Ok(query);
         }
-        context.draw_text(request.text)?;
+        context.draw_text(request)?;
         let scanned = ::query::scan(request.text, &options)?;
         let shape = cache.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
         let Some((cache, shape)) = shape else {
@@ -385,9 +392,14 @@ impl Context {
 
     /// Draws on the budget what reading a long text and planning it take, before either begins. Most of
     /// it stays: the plan is there until the query has ended.
-    fn draw_text(&self, text: &str) -> Result<(), QueryError> {
-        if text.len() > TEXT_BYTES_FREE {
-            let bytes = text.len() as u64 * PARSED_FACTOR;
+    fn draw_text(&self, request: &Request<'_>) -> Result<(), QueryError> {
+        let terms = request
+            .bindings
+            .iter()
+            .map(|(name, term)| name.len() + term.len());
+        let len = request.text.len() + terms.sum::<usize>();
+        if len > TEXT_BYTES_FREE {
+            let bytes = len as u64 * PARSED_FACTOR;
             self.budget.try_reserve(bytes).map_err(WalkError::from)?;
         }
         Ok(())
@@ -507,7 +519,8 @@ fn is_plain(request: &Request<'_>) -> bool {
     let has_dataset = !(request.default_graphs.is_empty() && request.named_graphs.is_empty());
     let is_forced =
         request.keep_order || request.statistics.is_some() || request.sample_from.is_some();
-    !is_forced && !has_dataset
+    let is_whole = request.offset == 0 && request.limit.is_none();
+    !is_forced && !has_dataset && request.bindings.is_empty() && is_whole
 }
 
 fn parse(
@@ -515,13 +528,37 @@ fn parse(
     request: &Request<'_>,
     options: &ParseOptions,
 ) -> Result<::query::Query, QueryError> {
-    let mut parsed = scanned.parse(options)?;
+    let mut parsed = scanned.parse_with(options, &given(request, options)?)?;
     if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
         let default = graph_terms(&request.default_graphs)?;
         let named = graph_terms(&request.named_graphs)?;
         parsed.set_dataset(&default, &named);
     }
     Ok(parsed)
+}
+
+/// What a request says beside its text.
+fn given(request: &Request<'_>, options: &ParseOptions) -> Result<Given, QueryError> {
+    let term = |(name, text): &(String, String)| {
+        let term = ::query::term(text, options);
+        let term = term.map_err(|error| {
+            let ParseError {
+                message, position, ..
+            } = error;
+            let place = format!("at {position} of the term for ?{name}");
+            QueryError::new(Kind::Syntax, format!("{message} ({place})"))
+        })?;
+        Ok((name.clone(), term))
+    };
+    Ok(Given {
+        terms: request
+            .bindings
+            .iter()
+            .map(term)
+            .collect::<Result<_, QueryError>>()?,
+        offset: request.offset,
+        limit: request.limit,
+    })
 }
 
 pub(crate) fn parse_options(base: Option<&str>, text_max_bytes: u64) -> ParseOptions {

@@ -17,6 +17,7 @@
 //! | `service`, `print` | `SERVICE`: the query that is sent |
 //! | `star` | `SELECT *` of a variable for an endpoint |
 //! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
+//! | `given` | what is said of a query beside its text |
 //! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
 //! | `refusal` | what is refused although the parser takes it |
 //!
@@ -27,6 +28,7 @@
 mod expression;
 mod form;
 mod function;
+mod given;
 mod group;
 mod having;
 mod minus;
@@ -48,7 +50,7 @@ pub(crate) use update::{Modification, lower_modification};
 
 use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
-use crate::parse::{ParseError, ParseOptions};
+use crate::parse::{Given, ParseError, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
 use hashbrown::{HashMap, HashSet};
 use names::{Scope, Slots};
@@ -89,12 +91,16 @@ pub(crate) fn lower(
     mut algebra: spargebra::Query,
     tokens: &Tokens<'_>,
     options: &ParseOptions,
+    given: &Given,
 ) -> Result<Query, ParseError> {
     let (spargebra::Query::Select { pattern, .. }
     | spargebra::Query::Construct { pattern, .. }
     | spargebra::Query::Describe { pattern, .. }
     | spargebra::Query::Ask { pattern, .. }) = &mut algebra;
     add_endpoints(pattern, tokens);
+    if !given.is_nothing() {
+        given::give(&mut algebra, given, &written(tokens))?;
+    }
     let mut lowering = Lowering::new(tokens, options);
     let dataset = lowering.dataset(algebra.dataset());
     let mut body = Group::default();

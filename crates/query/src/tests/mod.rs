@@ -5,6 +5,7 @@ mod algebra_text;
 mod backtracking;
 mod cases;
 mod conformance;
+mod given;
 mod guard;
 mod interpreter;
 mod invariants;

@@ -6,6 +6,7 @@
 //! without counting.
 
 use crate::request::negotiate::Accepted;
+use crate::request::parameters::Parameters;
 use crate::response::format::{AnswerFormat, AnswerWriter};
 use crate::response::problem::Problem;
 use crate::state::ServerState;
@@ -54,7 +55,7 @@ pub(crate) fn answer(
     headers: &HeaderMap,
     address: &str,
 ) -> Result<Response<Body>, Problem> {
-    let accepted = Accepted::read_graph(headers)?;
+    let accepted = Accepted::read_graph(headers, &Parameters::default())?;
     let Some(format) = accepted.format(AnswerKind::Graph) else {
         return Err(Problem::not_acceptable(crate::response::format::offered(
             AnswerKind::Graph,

@@ -23,11 +23,12 @@ use crate::endpoint::query;
 use crate::request::access::{self, Granted};
 use crate::request::document::Content;
 use crate::request::intake::{self, Bound};
+use crate::request::known::{self, Language};
 use crate::request::negotiate::Accepted;
 use crate::request::parameters::Parameters;
 use crate::request::protocol::{self, Envelope};
 use crate::request::{Change, ChangeRequest};
-use crate::request::{QueryRequest, Read};
+use crate::request::{Given, QueryRequest, Read};
 use crate::response;
 use crate::response::problem::Problem;
 use crate::run::fresh;
@@ -194,6 +195,7 @@ fn envelope(
     let direct = is_direct(request.uri().path()).then(|| address.clone());
     let mut parameters = Parameters::default();
     parameters.add(request.uri().query().unwrap_or_default().as_bytes())?;
+    known::check(&parameters, Language::Store)?;
     let envelope = Envelope {
         method: request.method().clone(),
         version: request.version(),
@@ -224,10 +226,11 @@ fn asked(
         base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),
+        given: Given::default(),
         client: envelope.client,
         _held: None,
         timeout: envelope.timeout(server.options().timeout)?,
-        accepted: Accepted::read_graph(&envelope.headers)?,
+        accepted: Accepted::read_graph(&envelope.headers, &envelope.parameters)?,
         head_only: envelope.method == Method::HEAD,
         trailers: protocol::takes_trailers(&envelope.headers),
         needs_length: envelope.version < Version::HTTP_11,

@@ -6,6 +6,8 @@
 //! over, because a client's slip in one of them says nothing about the others; a header without any
 //! range counts as absent.
 
+use crate::request::known::{FORCED_FORMAT, FORMATS};
+use crate::request::parameters::Parameters;
 use crate::response::format::{AnswerFormat, offered};
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
@@ -41,9 +43,10 @@ pub(crate) struct Accepted {
 }
 
 impl Accepted {
-    /// Reads `Accept`; a 406 that lists everything where nothing is taken.
-    pub fn read(headers: &HeaderMap) -> Result<Accepted, Problem> {
-        let accepted = Accepted::any(headers);
+    /// Reads `Accept`, and the parameters that name a format; a 406 that lists everything where nothing is
+    /// taken.
+    pub fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
+        let accepted = Accepted::any(headers, Named::read(parameters)?);
         if accepted.rows.is_none() && accepted.graph.is_none() {
             let mut all = offered(AnswerKind::Solutions);
             all.extend(offered(AnswerKind::Graph));
@@ -53,16 +56,21 @@ impl Accepted {
     }
 
     /// Reads `Accept` of a request whose answer is a graph.
-    pub fn read_graph(headers: &HeaderMap) -> Result<Accepted, Problem> {
-        let accepted = Accepted::any(headers);
+    pub fn read_graph(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
+        let accepted = Accepted::any(headers, Named::read(parameters)?);
         match accepted.graph {
             Some(_) => Ok(accepted),
             None => Err(Problem::not_acceptable(offered(AnswerKind::Graph))),
         }
     }
 
-    fn any(headers: &HeaderMap) -> Accepted {
+    fn any(headers: &HeaderMap, named: Option<Named>) -> Accepted {
         let ranges = ranges(headers);
+        if let Some(named) = named
+            && (named.is_forced || is_open(&ranges))
+        {
+            return named.accepted;
+        }
         let types = |format: &ResultFormat| format.accepted_types();
         Accepted {
             rows: best(&ResultFormat::ALL, types, &ranges),
@@ -77,6 +85,93 @@ impl Accepted {
             AnswerKind::Graph => self.graph.map(AnswerFormat::Graph),
         }
     }
+}
+
+/// A format that parameters name, for either kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    accepted: Accepted,
+    /// It counts more than `Accept`.
+    is_forced: bool,
+}
+
+impl Named {
+    /// Reads the parameters of [`FORMATS`], which agree where there are several: SPARQLWrapper sends three.
+    fn read(parameters: &Parameters) -> Result<Option<Named>, Problem> {
+        let mut named: Option<(Named, &str)> = None;
+        for name in FORMATS {
+            for text in parameters.values(name).filter(|text| !text.is_empty()) {
+                let accepted = by_name(text).ok_or_else(|| unknown_format(name, text))?;
+                let is_forced = name == FORCED_FORMAT;
+                match named {
+                    Some((known, other)) if known.accepted != accepted && !is_forced => {
+                        let why = format!("`{other}` and `{name}` name different formats");
+                        return Err(Problem::bad_request(why));
+                    }
+                    _ => {
+                        named = Some((
+                            Named {
+                                accepted,
+                                is_forced,
+                            },
+                            name,
+                        ))
+                    }
+                }
+            }
+        }
+        Ok(named.map(|(named, _)| named))
+    }
+}
+
+/// Whether a client leaves the format open: it names none, or it is a browser, whose `Accept` is not its
+/// user's word.
+fn is_open(ranges: &[Range]) -> bool {
+    let is_page = |range: &Range| range.kind == "text" && range.subtype == "html";
+    ranges.iter().all(|range| range.subtype == "*") || ranges.iter().any(is_page)
+}
+
+/// The formats with a short name, or a media type.
+fn by_name(text: &str) -> Option<Accepted> {
+    // A plus that was not encoded has become a blank.
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let name = essence.to_ascii_lowercase().replace(' ', "+");
+    let rows = match name.as_str() {
+        "json" | "srj" | "sparql-results+json" => Some(ResultFormat::Json),
+        "xml" | "srx" | "sparql-results+xml" => Some(ResultFormat::Xml),
+        "csv" => Some(ResultFormat::Csv),
+        "tsv" => Some(ResultFormat::Tsv),
+        name => of_type(&ResultFormat::ALL, |format| format.accepted_types(), name),
+    };
+    let graph = match name.as_str() {
+        "json" | "json-ld" | "ld+json" => Some(GraphFormat::JsonLd),
+        "xml" | "rdf+xml" | "rdf/xml" => Some(GraphFormat::RdfXml),
+        // What Turtle can say, N3 says in the same way.
+        "n3" | "text/n3" | "text/rdf+n3" => Some(GraphFormat::Turtle),
+        "n-triples" => Some(GraphFormat::NTriples),
+        "n-quads" => Some(GraphFormat::NQuads),
+        name => GraphFormat::from_name(name)
+            .or_else(|| of_type(&GraphFormat::ALL, |format| format.accepted_types(), name)),
+    };
+    (rows.is_some() || graph.is_some()).then_some(Accepted { rows, graph })
+}
+
+fn of_type<F: Copy>(
+    formats: &[F],
+    types: impl Fn(&F) -> &'static [&'static str],
+    media_type: &str,
+) -> Option<F> {
+    let mut formats = formats.iter();
+    formats
+        .find(|format| types(format).contains(&media_type))
+        .copied()
+}
+
+fn unknown_format(parameter: &str, text: &str) -> Problem {
+    const NAMES: &str = "json, xml, csv, tsv, turtle, ntriples, rdfxml, jsonld, nquads, trig";
+    Problem::bad_request(format!(
+        "`{parameter}` is `{text}`; the formats are {NAMES}, or their media types"
+    ))
 }
 
 /// Whether a client names JSON: it gets an account where nothing is said otherwise.
@@ -219,12 +314,14 @@ mod tests {
         for line in accept {
             headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
         }
-        Accepted::any(&headers).rows.map(|format| match format {
-            ResultFormat::Json => "json",
-            ResultFormat::Xml => "xml",
-            ResultFormat::Csv => "csv",
-            ResultFormat::Tsv => "tsv",
-        })
+        Accepted::any(&headers, None)
+            .rows
+            .map(|format| match format {
+                ResultFormat::Json => "json",
+                ResultFormat::Xml => "xml",
+                ResultFormat::Csv => "csv",
+                ResultFormat::Tsv => "tsv",
+            })
     }
 
     #[test]
@@ -274,7 +371,9 @@ mod tests {
     fn nothing_acceptable_is_a_406() {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("image/png"));
-        let response = Accepted::read(&headers).unwrap_err().into_response();
+        let response = Accepted::read(&headers, &Parameters::default())
+            .unwrap_err()
+            .into_response();
         assert_eq!(response.status(), 406);
     }
 
@@ -295,11 +394,77 @@ mod tests {
         for (accept, expected) in table {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(Accepted::any(&headers).graph, expected, "Accept: {accept}");
+            assert_eq!(
+                Accepted::any(&headers, None).graph,
+                expected,
+                "Accept: {accept}"
+            );
         }
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/csv"));
-        assert!(Accepted::read(&headers).is_ok());
-        assert!(Accepted::read_graph(&headers).is_err());
+        assert!(Accepted::read(&headers, &Parameters::default()).is_ok());
+        assert!(Accepted::read_graph(&headers, &Parameters::default()).is_err());
+    }
+
+    #[test]
+    fn parameters_name_formats_where_accept_leaves_them_open() {
+        const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        use GraphFormat as G;
+        use ResultFormat as R;
+        let table = [
+            ("", "format=csv", Some(R::Csv), None),
+            (
+                "*/*",
+                "format=json&output=json&results=json",
+                Some(R::Json),
+                Some(G::JsonLd),
+            ),
+            ("*/*", "output=XML", Some(R::Xml), Some(G::RdfXml)),
+            (BROWSER, "format=json", Some(R::Json), Some(G::JsonLd)),
+            ("text/csv", "format=json", Some(R::Csv), None),
+            (
+                "text/csv",
+                "force-accept=text/turtle",
+                None,
+                Some(G::Turtle),
+            ),
+            (
+                "",
+                "accept=application/sparql-results%2Bxml",
+                Some(R::Xml),
+                None,
+            ),
+            (
+                "",
+                "out=application/sparql-results+json",
+                Some(R::Json),
+                None,
+            ),
+            ("", "format=n3", None, Some(G::Turtle)),
+            ("", "format=rdf%2Bxml", None, Some(G::RdfXml)),
+            ("", "format=json-ld", None, Some(G::JsonLd)),
+            ("", "format=nt", None, Some(G::NTriples)),
+            ("", "format=", Some(R::Json), Some(G::Turtle)),
+        ];
+        for (accept, text, rows, graph) in table {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            let mut parameters = Parameters::default();
+            parameters.add(text.as_bytes()).unwrap();
+            let accepted = Accepted::read(&headers, &parameters).unwrap();
+            assert_eq!(
+                (accepted.rows, accepted.graph),
+                (rows, graph),
+                "{accept} {text}"
+            );
+        }
+        for bad in ["format=jsn", "format=json&output=xml", "output=image/png"] {
+            let mut parameters = Parameters::default();
+            parameters.add(bad.as_bytes()).unwrap();
+            assert!(
+                Accepted::read(&HeaderMap::new(), &parameters).is_err(),
+                "{bad}"
+            );
+        }
     }
 }

@@ -52,6 +52,17 @@ impl Parameters {
             .map(|(_, value)| value.as_str())
     }
 
+    /// All names, in the order sent.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.pairs.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Names that begin like this, without that beginning, with their values.
+    pub fn beginning<'p>(&'p self, with: &'p str) -> impl Iterator<Item = (&'p str, &'p str)> {
+        let pairs = self.pairs.iter();
+        pairs.filter_map(move |(name, value)| Some((name.strip_prefix(with)?, value.as_str())))
+    }
+
     /// Whether there is such a parameter.
     pub fn has(&self, name: &str) -> bool {
         self.pairs.iter().any(|pair| pair.0 == name)

@@ -12,17 +12,18 @@
 //! is known before a body is read, so that nobody else sends a long one.
 //!
 //! Strict where leniency would answer another question than was asked: two queries, a query and an
-//! update, a dataset meant for the other, text that is no UTF-8 are refused. Parameters nobody knows
-//! are passed over, as everywhere on the web. Follows clauses 2.1 and 2.2 of the protocol;
-//! `timeout` is ours: seconds, or a number with its unit.
+//! update, a dataset meant for the other, text that is no UTF-8, parameters that nobody knows
+//! ([`super::known`]) are refused. Follows clauses 2.1 and 2.2 of the protocol; `timeout` is ours:
+//! seconds, or a number with its unit.
 
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Granted};
 use crate::request::intake::{self, Bound};
+use crate::request::known::{self, Language};
 use crate::request::negotiate::foreign_charset;
 use crate::request::negotiate::{self, Accepted};
 use crate::request::parameters::Parameters;
-use crate::request::{Change, ChangeRequest, QueryRequest, Read};
+use crate::request::{Change, ChangeRequest, Given, QueryRequest, Read};
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
 use crate::run::fresh;
@@ -163,15 +164,17 @@ impl Envelope {
         options: &ServerOptions,
         base: String,
     ) -> Result<QueryRequest, Problem> {
+        self.is_sparql()?;
         Ok(QueryRequest {
             what: Read::Query(text),
-            base: Some(base),
+            base: Some(self.base(base)?),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,
+            given: self.given()?,
             client: self.client,
             _held: self.account.clone(),
             timeout: self.timeout(options.timeout)?,
-            accepted: Accepted::read(&self.headers)?,
+            accepted: Accepted::read(&self.headers, &self.parameters)?,
             head_only: self.method == Method::HEAD,
             trailers: takes_trailers(&self.headers),
             needs_length: self.version < Version::HTTP_11,
@@ -185,6 +188,13 @@ impl Envelope {
         options: &ServerOptions,
         base: String,
     ) -> Result<ChangeRequest, Problem> {
+        self.is_sparql()?;
+        if self.given()? != Given::default() {
+            return Err(Problem::bad_request(
+                "terms for variables, `limit` and `offset` are for queries; an update says all in its text",
+            ));
+        }
+        let base = self.base(base)?;
         self.wanted_change(
             Change::Update {
                 text,
@@ -213,6 +223,54 @@ impl Envelope {
         })
     }
 
+    /// What is said of a query beside its text.
+    fn given(&self) -> Result<Given, Problem> {
+        let mut given = Given {
+            terms: Vec::new(),
+            offset: self.count("offset")?.unwrap_or(0),
+            limit: self.count("limit")?,
+        };
+        for (name, term) in self.parameters.beginning("$") {
+            if given.terms.iter().any(|(known, _)| known == name) {
+                return Err(Problem::bad_request(format!(
+                    "more than one `${name}` parameter"
+                )));
+            }
+            given.terms.push((name.to_owned(), term.to_owned()));
+        }
+        Ok(given)
+    }
+
+    fn count(&self, name: &str) -> Result<Option<u64>, Problem> {
+        let text = self.parameters.single(name)?;
+        let number = text.map(|text| {
+            let number = text.parse();
+            number.map_err(|_| Problem::bad_request(format!("`{name}` is `{text}`, and no number")))
+        });
+        number.transpose()
+    }
+
+    /// What relative IRIs are resolved against: the endpoint's address, unless the client names another.
+    fn base(&self, address: String) -> Result<String, Problem> {
+        let named = self.graphs("baseURI")?;
+        Ok(self
+            .parameters
+            .single("baseURI")?
+            .map_or(address, |_| named.concat()))
+    }
+
+    /// Whether the text is in the language that there is.
+    fn is_sparql(&self) -> Result<(), Problem> {
+        match self.parameters.single("queryLn")? {
+            Some(language) if !language.eq_ignore_ascii_case("sparql") => {
+                Err(Problem::bad_request(format!(
+                    "`queryLn` is `{language}`, and SPARQL is spoken here"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn graphs(&self, name: &str) -> Result<Vec<String>, Problem> {
         let checked = |iri: &str| match NamedNode::new(iri) {
             Ok(node) => Ok(node.into_string()),
@@ -235,6 +293,7 @@ impl Envelope {
 /// The text of a `GET` or of a form.
 fn in_parameters(envelope: &Envelope, door: Endpoint) -> Result<Text, Problem> {
     let parameters = &envelope.parameters;
+    known::check(parameters, Language::Protocol)?;
     let refuse = |why: &str| Err(Problem::bad_request(why));
     let has = |names: [&str; 2]| names.iter().any(|name| parameters.has(name));
     match (parameters.single("query")?, parameters.single("update")?) {
@@ -320,6 +379,7 @@ async fn in_body(
 
 /// A text that was a whole body, where the parameters of the address are for what it is.
 fn alone(parameters: &Parameters, media_type: &str, text: Vec<u8>) -> Result<Text, Problem> {
+    known::check(parameters, Language::Protocol)?;
     if parameters.has("query") || parameters.has("update") {
         return Err(Problem::bad_request(
             "the text is in the body, and another in the address",

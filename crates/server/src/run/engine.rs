@@ -2,7 +2,7 @@
 //!
 //! Every method is a few lines: the seam and its values are in [`crate::run::job`].
 
-use crate::request::{Change, ChangeRequest};
+use crate::request::{Change, ChangeRequest, Given};
 use crate::request::{QueryRequest, Read};
 use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
 use somersault::budget::Pool;
@@ -58,6 +58,9 @@ impl Engine for Database {
             base: asked.base.as_deref(),
             default_graphs: asked.default_graphs.clone(),
             named_graphs: asked.named_graphs.clone(),
+            bindings: asked.given.terms.clone(),
+            offset: asked.given.offset,
+            limit: asked.given.limit,
             timeout: Some(timeout),
             pace: Some(pace),
             ..Request::default()
@@ -69,7 +72,8 @@ impl Engine for Database {
         let Read::Query(text) = &asked.what else {
             return None;
         };
-        if !(asked.default_graphs.is_empty() && asked.named_graphs.is_empty()) {
+        let has_dataset = !(asked.default_graphs.is_empty() && asked.named_graphs.is_empty());
+        if has_dataset || asked.given != Given::default() {
             return None;
         }
         let query = Database::start_light(

@@ -149,7 +149,9 @@ fn not_acceptable(kind: AnswerKind) -> QueryError {
         AnswerKind::Graph => "a graph, which is",
     };
     let list = offered(kind).join(", ");
-    let message = format!("the answer is {what} offered as {list}; `Accept` takes none of these");
+    let message = format!(
+        "the answer is {what} offered as {list}; neither `Accept` nor a parameter names one of these"
+    );
     QueryError::new(Kind::Format, message)
 }
 

@@ -24,7 +24,7 @@ fn every_way_to_send_a_query_gets_the_same_answer() {
     let ways: [(&str, &[&str], &str); 10] = [
         ("GET /sparql?query=rows+2", &[], ""),
         ("GET /query?query=rows%202", &[], ""),
-        ("GET /sparql/?query=rows%202&unknown=1", &[], ""),
+        ("GET /sparql/?query=rows%202&infer=true", &[], ""),
         ("GET /query/?query=rows%202", &[], ""),
         ("POST /sparql", &[FORM], &form),
         (
@@ -202,6 +202,123 @@ fn requests_that_are_no_question() {
         );
         assert_eq!(problem["query_id"], answer.field("query-id"));
         assert!(answer.has("server-timing") && answer.has("somersault-snapshot"));
+    }
+}
+
+#[test]
+fn parameters_that_nobody_knows_are_refused_with_the_nearest() {
+    let served = Served::with(|options| {
+        options.access.anonymous = Some(somersault::config::Right::Write);
+    });
+    let update = ["Content-Type: application/sparql-update"];
+    let bad: [(&str, &[&str], &[u8], &str); 12] = [
+        (
+            "GET /sparql?query=ask&timout=1",
+            &[],
+            b"",
+            "is `timeout` meant",
+        ),
+        ("GET /sparql?quey=ask", &[], b"", "is `query` meant"),
+        (
+            "POST /sparql",
+            &[FORM],
+            b"query=ask&default-graph=x",
+            "is `default-graph-uri` meant",
+        ),
+        (
+            "POST /sparql?timout=1",
+            &[QUERY],
+            b"ask",
+            "is `timeout` meant",
+        ),
+        (
+            "QUERY /query?timout=1",
+            &[QUERY],
+            b"ask",
+            "is `timeout` meant",
+        ),
+        (
+            "POST /update",
+            &[FORM],
+            b"update=insert&using-graph=x",
+            "is `using-graph-uri` meant",
+        ),
+        (
+            "POST /update?timout=1",
+            &update,
+            b"insert",
+            "is `timeout` meant",
+        ),
+        ("GET /store?grap=http://e/", &[], b"", "is `graph` meant"),
+        ("DELETE /store?grap=http://e/", &[], b"", "is `graph` meant"),
+        ("GET /sparql?query=ask&callback=f", &[], b"", "JSONP"),
+        ("GET /sparql?query=ask&explain=plan", &[], b"", "--explain"),
+        (
+            "GET /sparql?query=ask&queryLn=SeRQL",
+            &[],
+            b"",
+            "SPARQL is spoken",
+        ),
+    ];
+    for (line, fields, body, said) in bad {
+        let problem = served.send(line, fields, body).problem(400);
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(said), "{line}: {detail}");
+    }
+}
+
+#[test]
+fn what_clients_add_of_their_own_accord_is_known() {
+    let served = Served::new();
+    for parameters in [
+        "format=json&output=json&results=json",
+        "queryLn=SPARQL&infer=true",
+        "includeInferred=false&sameAs=true",
+        "debug=on&should-sponge=&format=application%2Fsparql-results%2Bjson",
+    ] {
+        let answer = served.get(&format!("/sparql?query=rows+1&{parameters}"));
+        assert_eq!(answer.status, 200, "{parameters}: {}", answer.text());
+    }
+    let answer = served.get("/sparql?query=rows+1&format=csv");
+    assert_eq!(answer.field("content-type"), "text/csv; charset=utf-8");
+    let answer = served.send(
+        "GET /sparql?query=rows+1&format=csv",
+        &["Accept: application/json"],
+        b"",
+    );
+    assert_eq!(
+        answer.field("content-type"),
+        "application/sparql-results+json"
+    );
+    let answer = served.get("/sparql?query=rows+1&format=turtle");
+    assert_eq!(answer.status, 406, "rows are no Turtle");
+    let answer = served.get("/store?default&format=nt");
+    assert_eq!(answer.field("content-type"), "application/n-triples");
+}
+
+#[test]
+fn what_is_said_beside_the_text_reaches_the_engine() {
+    let served = Served::new();
+    let address =
+        "/sparql?query=given&$x=5&%24y=%3Chttp://e/%3E&limit=3&offset=2&baseURI=http://e/b/";
+    let expected = r#"[("x", "5"), ("y", "<http://e/>")] 2 Some(3) Some("http://e/b/")"#;
+    assert_eq!(echoed(&served.get(address)), expected);
+    let form = b"query=given&$x=5";
+    let answer = echoed(&served.send("POST /sparql", &[FORM], form));
+    assert!(
+        answer.starts_with(r#"[("x", "5")] 0 None Some("http://localhost"#),
+        "{answer}"
+    );
+    for bad in [
+        "$x=1&$x=2",
+        "limit=some",
+        "offset=-1",
+        "baseURI=relative",
+        "limit=1&limit=2",
+    ] {
+        served
+            .get(&format!("/sparql?query=given&{bad}"))
+            .problem(400);
     }
 }
 

@@ -345,6 +345,11 @@ impl Script {
             "ask" => output(sink.boolean(true)),
             "fail" => Err(failure(argument)),
             "panic" => panic!("an operator met something"),
+            "given" => {
+                let QueryRequest { given, base, .. } = &self.asked;
+                let (terms, offset, limit) = (&given.terms, given.offset, given.limit);
+                self.send(sink, &format!("{terms:?} {offset} {limit:?} {base:?}"), 1)
+            }
             "echo" => {
                 let QueryRequest {
                     default_graphs,
