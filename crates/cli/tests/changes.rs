@@ -51,7 +51,13 @@ struct Served {
 
 impl Served {
     fn start(arguments: &[&str]) -> Served {
+        Served::start_with("", arguments)
+    }
+
+    /// With these tokens.
+    fn start_with(tokens: &str, arguments: &[&str]) -> Served {
         let mut command = common::somersault();
+        command.env("SOMERSAULT_AUTH__TOKENS", tokens);
         command.args(["serve", "-b", "127.0.0.1:0"]).args(arguments);
         let mut child = started(command.stdin(Stdio::null()));
         let errors = child.stderr.take().expect("a pipe was asked for");
@@ -202,13 +208,39 @@ fn updates_that_are_wrong_change_nothing() {
 }
 
 #[test]
+fn whoever_opens_a_server_to_a_network_for_changes_is_warned() {
+    let said = |bind: &str| {
+        let mut command = common::somersault();
+        command.args(["serve", "--allow-update", "-b", bind]);
+        let folder = folder();
+        let file = write(folder.path(), "f.nt", GOOD);
+        let mut child = started(command.arg(text(&file)).stdin(Stdio::null()));
+        let errors = child.stderr.take().expect("a pipe was asked for");
+        let mut said = Vec::new();
+        for line in BufReader::new(errors).lines() {
+            said.push(line.expect("text"));
+            if said.last().is_some_and(|line| line.contains("listens on")) {
+                break;
+            }
+        }
+        child.kill().expect("the child is ours");
+        child.wait().expect("the child is ours");
+        said.join("\n")
+    };
+    let warning = "may change and delete the graph";
+    assert!(said("0.0.0.0:0").contains(warning), "{}", said("0.0.0.0:0"));
+    assert!(!said("127.0.0.1:0").contains(warning));
+}
+
+#[test]
 fn a_store_that_is_served_for_changing_is_changed_through_the_server() {
     let folder = folder();
     let store = folder.path().join("store");
     let file = write(folder.path(), "f.nt", GOOD);
     let (store, file) = (text(&store), text(&file));
     fails(&["serve", "-l", store, file], 2, &["--allow-update"]);
-    let served = Served::start(&["--allow-update", "-l", store, file]);
+    let tokens = "admin:keeper-of-the-store";
+    let served = Served::start_with(tokens, &["--allow-update", "-l", store, file]);
     let url = served.url.as_str();
     let told = done(&[
         "update",
@@ -245,7 +277,9 @@ fn a_store_that_is_served_for_changing_is_changed_through_the_server() {
     let copy = folder.path().join("copy");
     let told = done(&["backup", "-l", store, text(&copy)]);
     assert!(told.output.contains("verified"), "{}", told.output);
-    done(&["compact", "--endpoint", url]);
+    let compact = ["compact", "--endpoint", url];
+    fails(&compact, 5, &["upkeep"]);
+    done(&[&compact[..], &["--token", "keeper-of-the-store"]].concat());
     let lines = run_with_input(
         &["shell", "--endpoint", &format!("{url}/sparql")],
         format!("{};\nASK {{ <http://e/c> ?p ?o }};\n", insert("c")).as_bytes(),

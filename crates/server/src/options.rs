@@ -5,7 +5,7 @@
 //! request, time to take an answer.
 
 use crate::request::access::Access;
-use somersault::config::Config;
+use somersault::config::{Config, Right};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -50,13 +50,16 @@ pub struct ServerOptions {
     pub timeout: Duration,
     /// The same for a change, its document's arrival included.
     pub update_timeout: Duration,
-    /// Addresses of proxies that are believed when they say for whom they speak (`X-Forwarded-For`).
+    /// Addresses of proxies that are believed when they say for whom they speak (`X-Forwarded-For`, or
+    /// `Forwarded`).
     pub proxies: Vec<IpAddr>,
     /// Names under which it is asked besides those of this machine, see [`crate::request::host`]; in lower
     /// case, without ports.
     pub hosts: Vec<String>,
     /// Who may what.
     pub access: Access,
+    /// Whether queries are listed and cancelled, and the store compacted, without a token, too.
+    pub api_open: bool,
     /// Whether pages of other origins may read answers (`Access-Control-Allow-Origin: *`).
     pub cross_origin: bool,
     /// Whether `SERVICE` may call other endpoints, for the description.
@@ -96,6 +99,7 @@ impl Default for ServerOptions {
             proxies: Vec::new(),
             hosts: Vec::new(),
             access: Access::default(),
+            api_open: false,
             cross_origin: false,
             calls_out: false,
             head_timeout: Duration::from_secs(30),
@@ -124,8 +128,28 @@ impl ServerOptions {
             shutdown_delay: config.shutdown_delay,
             grace: config.drain,
             access: Access::from_config(config),
+            api_open: config.api_open,
             calls_out: !config.services.is_empty(),
             ..ServerOptions::default()
+        }
+    }
+
+    /// Says in the log what is given to everybody on a network, which whoever tries a server on one machine
+    /// and then opens it to others may not have thought of.
+    pub(crate) fn warn(&self, address: SocketAddr) {
+        if address.ip().to_canonical().is_loopback() {
+            return;
+        }
+        if self.access.anonymous >= Some(Right::Write) {
+            tracing::warn!(
+                "everybody who reaches {address} may change and delete the graph: no token is asked for \
+                 (server.allow_update); auth.tokens would give that right to some"
+            );
+        }
+        if self.api_open {
+            tracing::warn!(
+                "everybody who reaches {address} may see and cancel the queries of others (api.open)"
+            );
         }
     }
 }

@@ -56,6 +56,7 @@ impl Served {
                 anonymous: Some(Right::Write),
                 tokens: Vec::new(),
             },
+            api_open: true,
             ..ServerOptions::default()
         });
         let server = server.unwrap();

@@ -183,6 +183,11 @@ pub const KEYS: [(&str, &str, &str); 24] = [
         "what may be done without a token: read or none",
     ),
     (
+        "api.open",
+        "false",
+        "whether everybody who reaches the server may see and cancel queries, and compact; else a token with the right admin does",
+    ),
+    (
         "service.allow",
         "",
         "prefixes of addresses that SERVICE may call and LOAD may read, separated by commas",
@@ -327,6 +332,7 @@ impl Layers {
             update_timeout: self.duration("update.timeout")?,
             anonymous: self.anonymous()?,
             tokens,
+            api_open: self.read("api.open", yes_or_no)?,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
             proxies: self.read("server.proxies", |text| {
@@ -479,6 +485,8 @@ pub struct Config {
     pub anonymous: Option<Right>,
     /// Who else may what.
     pub tokens: Vec<Token>,
+    /// Whether upkeep needs no token.
+    pub api_open: bool,
     /// Time of a query.
     pub timeout: Duration,
     /// How old what a query reads may become.

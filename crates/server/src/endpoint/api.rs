@@ -1,39 +1,32 @@
 //! Our own JSON below `/api/v1`: the running queries, and what the store holds.
 //!
 //! The texts of queries may be nobody else's business, and cancelling and compacting are a right: of
-//! bearers of a token with the right `admin`, and, where there is no such token, of peers on this
-//! machine. A proxy on this machine is such a peer and speaks for anybody, and so does a browser that
-//! was sent here under a foreign name (DNS rebinding) or by a page of another origin: a request that
-//! was forwarded, whose `Host` is not of this machine or whose `Origin` is another, is refused.
+//! bearers of a token with the right `admin`; and of everybody where `api.open` says so. That a request
+//! comes from this machine gives no right: a proxy on it may forward requests of the world without a trace
+//! (nginx does, as it comes), and so does a browser that was sent here by a page of another origin.
 
-use crate::request::access::Peer;
-use crate::request::host;
 use crate::response::problem::Problem;
 use crate::response::{done, reading, text};
 use crate::run::job::Engine;
 use crate::runtime;
 use crate::state::ServerState;
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use hyper::header::{HOST, ORIGIN};
 use hyper::{HeaderMap, Method, Response};
 use serde_json::{Value, json};
 use somersault::config::Right;
 use somersault::running::{QueryId, RunningQuery};
 use somersault::{Kind, QueryError};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// `GET /api/v1/queries`: the queries that run now, oldest first.
 pub(crate) async fn list(
     State(server): State<Arc<ServerState>>,
-    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    if let Err(problem) = keeper(&server, peer, &headers) {
+    if let Err(problem) = keeper(&server, &headers) {
         return problem.into_response();
     }
     reading(&method, || match server.engine() {
@@ -48,12 +41,11 @@ pub(crate) async fn list(
 /// `DELETE /api/v1/queries/{id}`: cancels one.
 pub(crate) async fn one(
     State(server): State<Arc<ServerState>>,
-    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
     id: Result<Path<String>, PathRejection>,
 ) -> Response<Body> {
-    let cancelled = keeper(&server, peer, &headers).and_then(|()| match (method, id) {
+    let cancelled = keeper(&server, &headers).and_then(|()| match (method, id) {
         (Method::DELETE, Ok(Path(id))) => cancel(&server, &id),
         (Method::DELETE, Err(rejection)) => Err(Problem::bad_request(rejection.body_text())),
         (method, _) => Err(Problem::method_not_allowed(method.as_str(), "DELETE")),
@@ -67,11 +59,10 @@ pub(crate) async fn one(
 /// `POST /api/v1/compact`: writes all changes into the store's files; answers when that is done.
 pub(crate) async fn compact(
     State(server): State<Arc<ServerState>>,
-    Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    match compacted(&server, peer, &headers, &method).await {
+    match compacted(&server, &headers, &method).await {
         Ok(()) => done(),
         Err(problem) => problem.into_response(),
     }
@@ -79,11 +70,10 @@ pub(crate) async fn compact(
 
 async fn compacted(
     server: &ServerState,
-    peer: Peer,
     headers: &HeaderMap,
     method: &Method,
 ) -> Result<(), Problem> {
-    keeper(server, peer, headers)?;
+    keeper(server, headers)?;
     if *method != Method::POST {
         return Err(Problem::method_not_allowed(method.as_str(), "POST"));
     }
@@ -124,16 +114,19 @@ pub(crate) async fn statistics(
 }
 
 /// Whether a request comes from somebody who may see and stop what others do.
-fn keeper(server: &ServerState, peer: Peer, headers: &HeaderMap) -> Result<(), Problem> {
-    let access = &server.options().access;
-    let granted = access.grant(headers, server.address)?;
-    if access.has_admins() {
-        return granted.need(Right::Admin);
+fn keeper(server: &ServerState, headers: &HeaderMap) -> Result<(), Problem> {
+    let options = server.options();
+    let granted = options.access.grant(headers, server.address)?;
+    if !options.api_open {
+        let hint = "a token with the right admin gives that right (auth.tokens); `api.open = true` gives it to all";
+        return granted
+            .need(Right::Admin)
+            .map_err(|problem| problem.with_hint(hint));
     }
-    if headers.contains_key(ORIGIN) && !granted.is_from_here() {
-        return Err(Problem::forbidden("this is not for pages of other origins"));
+    if granted.is_from_here() || granted.has(Right::Admin) {
+        return Ok(());
     }
-    local(peer, headers, server.address)
+    Err(Problem::forbidden("this is not for pages of other origins"))
 }
 
 fn sizes(engine: &dyn Engine) -> Value {
@@ -172,43 +165,6 @@ fn cancel(server: &ServerState, id: &str) -> Result<(), Problem> {
             Err(Problem::of_change(&QueryError::new(Kind::Conflict, why)))
         }
         None => Err(Problem::not_found(format!("no query `{id}` is running"))),
-    }
-}
-
-/// Fields by which a proxy says that it speaks for another.
-const FORWARDED: [&str; 6] = [
-    "forwarded",
-    "via",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-    "x-real-ip",
-];
-
-fn local(peer: Peer, headers: &HeaderMap, bound: SocketAddr) -> Result<(), Problem> {
-    if !peer.0.ip().to_canonical().is_loopback() {
-        return Err(Problem::forbidden(
-            "running queries are shown to peers on the same machine only",
-        ));
-    }
-    if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
-        return Err(Problem::forbidden(
-            "running queries are not shown through a proxy",
-        ));
-    }
-    let mut hosts = headers.get_all(HOST).iter().peekable();
-    let is_ours = hosts.peek().is_some()
-        && hosts.all(|host| {
-            host.to_str().is_ok_and(|host| {
-                host::name(host).is_some_and(|name| host::is_here(name, bound.ip()))
-            })
-        });
-    if is_ours {
-        Ok(())
-    } else {
-        Err(Problem::forbidden(
-            "running queries are shown to a `Host` of this machine only, like localhost",
-        ))
     }
 }
 

@@ -14,7 +14,9 @@ use crate::request::host;
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{
+    AUTHORIZATION, FORWARDED, HOST, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+};
 use somersault::config::{Config, Right, Token};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -56,19 +58,28 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 
 impl Client {
     /// Whoever sent a request: the peer, or whom it speaks for, where it is one of our proxies. The last
-    /// address that no proxy of ours has written is believed, and nothing before it.
+    /// address that no proxy of ours has written is believed, and nothing before it. `X-Forwarded-For`
+    /// counts where it is there, else `Forwarded` (RFC 7239): a proxy writes one of them, and has to take
+    /// away the other.
     pub fn sending(peer: Peer, headers: &HeaderMap, proxies: &[IpAddr]) -> Client {
         let mut sender = peer.0.ip().to_canonical();
-        let lines = headers.get_all(FORWARDED_FOR).iter().rev();
-        let lines = lines.filter_map(|line| line.to_str().ok());
-        for named in lines.flat_map(|line| line.rsplit(',')) {
-            if !proxies.contains(&sender) {
-                break;
+        if proxies.contains(&sender) {
+            let (name, read): (_, fn(&str) -> Option<IpAddr>) =
+                if headers.contains_key(FORWARDED_FOR) {
+                    (HeaderName::from_static(FORWARDED_FOR), |named| {
+                        named.trim().parse().ok()
+                    })
+                } else {
+                    (FORWARDED, forwarded_for)
+                };
+            let lines = headers.get_all(name).iter().rev();
+            let lines = lines.filter_map(|line| line.to_str().ok());
+            for named in lines.flat_map(|line| line.rsplit(',')) {
+                let Some(address) = read(named).filter(|_| proxies.contains(&sender)) else {
+                    break;
+                };
+                sender = address.to_canonical();
             }
-            let Ok(address) = named.trim().parse::<IpAddr>() else {
-                break;
-            };
-            sender = address.to_canonical();
         }
         Client::at(sender)
     }
@@ -83,6 +94,19 @@ impl Client {
             address @ IpAddr::V4(_) => address,
         })
     }
+}
+
+/// The address of `for=` in an element of `Forwarded`; `None` for a name that hides it. A comma or a
+/// semicolon within quotes cuts the element; what is left is no address then.
+fn forwarded_for(element: &str) -> Option<IpAddr> {
+    let mut pairs = element.split(';').filter_map(|pair| pair.split_once('='));
+    let (_, node) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
+    let node = node.trim().trim_matches('"');
+    let address = match node.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?.0,
+        None => node.split(':').next()?,
+    };
+    address.parse().ok()
 }
 
 /// What the sender of a request may do.
@@ -112,11 +136,6 @@ impl Access {
         rights
             .chain([self.anonymous])
             .any(|right| right >= Some(Right::Write))
-    }
-
-    /// Whether somebody has the right to upkeep by a token.
-    pub(crate) fn has_admins(&self) -> bool {
-        self.tokens.iter().any(|token| token.right == Right::Admin)
     }
 
     /// What a request with these fields may do; 401 where it has a token that nobody knows.
@@ -359,6 +378,34 @@ mod tests {
         assert_eq!(sending("10.0.0.2:5", &["192.0.2.1"]), at("10.0.0.2"));
         assert_eq!(sending("10.0.0.1:5", &["unknown"]), at("10.0.0.1"));
         assert_eq!(sending("10.0.0.1:5", &[]), at("10.0.0.1"));
+        let forwarded = |peer: &str, lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(FORWARDED, HeaderValue::from_static(line));
+            }
+            Client::sending(Peer(peer.parse().unwrap()), &headers, &[ours])
+        };
+        let table: [(&[&'static str], &str); 7] = [
+            (&["for=192.0.2.1;proto=http;by=10.0.0.1"], "192.0.2.1"),
+            (&["For=\"[2001:db8::7]:4711\""], "2001:db8::7"),
+            (&["for=192.0.2.9, for=\"192.0.2.1:80\""], "192.0.2.1"),
+            (
+                &["for=192.0.2.9", "for=192.0.2.1, for=10.0.0.1"],
+                "192.0.2.1",
+            ),
+            (&["for=_hidden"], "10.0.0.1"),
+            (&["for=unknown;by=192.0.2.1"], "10.0.0.1"),
+            (&["192.0.2.1"], "10.0.0.1"),
+        ];
+        for (lines, expected) in table {
+            assert_eq!(forwarded("10.0.0.1:5", lines), at(expected), "{lines:?}");
+            assert_eq!(forwarded("10.0.0.2:5", lines), at("10.0.0.2"), "{lines:?}");
+        }
+        let mut both = HeaderMap::new();
+        both.insert(FORWARDED_FOR, HeaderValue::from_static("192.0.2.1"));
+        both.insert(FORWARDED, HeaderValue::from_static("for=192.0.2.2"));
+        let peer = Peer("10.0.0.1:5".parse().unwrap());
+        assert_eq!(Client::sending(peer, &both, &[ours]), at("192.0.2.1"));
         assert_eq!(at("2001:db8::1"), at("2001:db8::2:3"));
         assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
     }

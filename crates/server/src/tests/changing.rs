@@ -32,7 +32,10 @@ fn open() -> Access {
 }
 
 fn writable() -> Served {
-    Served::with(|options| options.access = open())
+    Served::with(|options| {
+        options.access = open();
+        options.api_open = true;
+    })
 }
 
 fn problem_type(answer: &client::Answer, status: u16) -> String {

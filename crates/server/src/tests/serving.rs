@@ -58,7 +58,7 @@ fn nowhere_is_a_404() {
 
 #[test]
 fn every_response_carries_our_fields() {
-    let served = Served::new();
+    let served = Served::with(|options| options.api_open = true);
     let table = [
         ("GET /sparql?query=ask", 200),
         ("HEAD /sparql?query=ask", 200),
@@ -99,23 +99,32 @@ fn every_response_carries_our_fields() {
 }
 
 #[test]
-fn running_queries_are_not_shown_through_a_proxy() {
-    let served = Served::new();
-    let forwarded = [
-        "Forwarded: for=192.0.2.1",
-        "X-Forwarded-For: 192.0.2.1",
-        "X-Real-IP: 192.0.2.1",
-        "Via: 1.1 proxy",
-        // The client of these tests says `localhost` besides.
-        "Host: kg.example",
+fn nobody_sees_what_others_ask_without_a_token_unless_all_may() {
+    let requests = [
+        "GET /api/v1/queries",
+        "DELETE /api/v1/queries/q00000001",
+        "POST /api/v1/compact",
     ];
-    for field in forwarded {
-        for line in ["GET /api/v1/queries", "DELETE /api/v1/queries/q00000001"] {
-            let answer = served.send(line, &[field], b"");
-            assert!(matches!(answer.status, 400 | 403), "{field}: {answer:?}");
-        }
+    let closed = Served::new();
+    for line in requests {
+        let problem = closed.send(line, &[], b"").problem(403);
+        assert!(
+            problem["hint"].as_str().unwrap().contains("api.open"),
+            "{problem}"
+        );
     }
-    assert_eq!(served.get("/api/v1/queries").status, 200);
+    assert_eq!(closed.get("/api/v1/statistics").status, 200);
+    let open = Served::with(|options| options.api_open = true);
+    for (line, status) in requests.iter().zip([200, 404, 204]) {
+        let through_proxy = ["X-Forwarded-For: 192.0.2.1", "Via: 1.1 proxy"];
+        assert_eq!(
+            open.send(line, &through_proxy, b"").status,
+            status,
+            "{line}"
+        );
+        let foreign = ["Origin: http://evil.example"];
+        assert_eq!(open.send(line, &foreign, b"").status, 403, "{line}");
+    }
 }
 
 #[test]
@@ -176,7 +185,7 @@ fn metrics_are_well_formed_and_count() {
 
 #[test]
 fn running_queries_are_listed_and_cancelled() {
-    let served = Served::new();
+    let served = Served::with(|options| options.api_open = true);
     std::thread::scope(|scope| {
         let query = scope.spawn(|| served.query("spin"));
         served.until_running(1, Duration::from_secs(5));

@@ -39,7 +39,6 @@ fn who_asks_before_there_is_a_database_is_told_to_come_back() {
         "/health/ready",
         "/sparql?query=ask",
         "/query?query=ask",
-        "/api/v1/queries",
         "/api/v1/statistics",
     ] {
         let answer = get(path);
