@@ -109,6 +109,7 @@ impl From<QueryError> for Trouble {
             | Kind::Format
             | Kind::Output
             | Kind::Conflict
+            | Kind::Precondition
             | Kind::ReadOnly
             | Kind::DiskFull
             | Kind::Unavailable

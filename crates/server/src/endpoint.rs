@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod change;
+pub(crate) mod conditional;
 pub(crate) mod description;
 pub(crate) mod exposition;
 pub(crate) mod graph_store;

@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub const NAMES: [&'static str; 21] = [
+    pub const NAMES: [&'static str; 22] = [
         "answered",
         "disconnected",
         "turned_away",
@@ -70,6 +70,7 @@ impl Outcome {
         "read_only",
         "disk_full",
         "unavailable",
+        "precondition",
     ];
 
     /// Place in [`Outcome::NAMES`].
@@ -97,6 +98,7 @@ impl Outcome {
                 Kind::ReadOnly => 18,
                 Kind::DiskFull => 19,
                 Kind::Unavailable => 20,
+                Kind::Precondition => 21,
             },
         }
     }

@@ -7,9 +7,11 @@
 //! | `host` | the name under which the server is asked |
 //! | `parameters`, `known` | parameters, and which there are |
 //! | `negotiate`, `access` | formats, rights |
+//! | `condition` | entity tags, and what depends on them |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
 
 pub(crate) mod access;
+pub(crate) mod condition;
 pub(crate) mod document;
 pub(crate) mod feed;
 pub(crate) mod host;
@@ -23,7 +25,7 @@ use crate::run::account::BodyAccount;
 use access::Client;
 use document::Content;
 use negotiate::Accepted;
-use somersault::{GraphTarget, WriteMode};
+use somersault::{GraphTarget, Precondition, WriteMode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +91,8 @@ pub(crate) struct ChangeRequest {
     pub timeout: Duration,
     /// The snapshot that it must not be older than.
     pub snapshot: Option<u64>,
+    /// What must hold of the graph.
+    pub precondition: Precondition,
     /// The client reads an account of it.
     pub wants_account: bool,
     /// What its text holds, where that came in a body.

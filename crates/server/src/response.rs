@@ -3,11 +3,14 @@
 //! | module | about |
 //! |---|---|
 //! | `answer` | from a query's pipe to its response |
+//! | `coding`, `compress` | gzip, Brotli and Zstandard; answers compressed on their way |
 //! | `head` | header fields of our own |
 //! | `problem` | errors as problem documents |
 //! | `format` | the formats of answers, and their writers |
 
 pub(crate) mod answer;
+pub(crate) mod coding;
+pub(crate) mod compress;
 pub(crate) mod format;
 pub(crate) mod head;
 pub(crate) mod problem;

@@ -13,6 +13,7 @@
 
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
+use crate::request::condition::Run;
 use crate::response::problem::Problem;
 use crate::run::account::Accounts;
 use crate::run::admission::{Admission, Bounds};
@@ -29,6 +30,8 @@ pub(crate) struct ServerState {
     engine: OnceLock<Arc<dyn Engine>>,
     accounts: OnceLock<Accounts>,
     options: RwLock<Arc<ServerOptions>>,
+    /// Marks its entity tags.
+    pub run: Run,
     /// The address it is bound to, with its port.
     pub address: SocketAddr,
     /// Which queries may start, and which compute now.
@@ -70,6 +73,7 @@ impl ServerState {
             engine: OnceLock::new(),
             accounts: OnceLock::new(),
             options: RwLock::new(Arc::new(options)),
+            run: Run::begin(),
             address,
             admission,
             changes: updates,

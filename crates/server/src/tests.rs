@@ -8,6 +8,7 @@
 //! | `asking` | the protocol: methods, types, parameters, negotiation |
 //! | `ending` | how answers end for clients of HTTP/1.0, and for those that have closed their side |
 //! | `failing` | every status that is not 200 |
+//! | `coding` | answers and requests that are compressed |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
 //! | `naming` | the name under which the server is asked |
 //! | `starting` | a server without its database yet |
@@ -16,6 +17,7 @@
 mod asking;
 mod changing;
 mod client;
+mod coding;
 mod ending;
 mod failing;
 mod flowing;

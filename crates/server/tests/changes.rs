@@ -265,6 +265,152 @@ fn graphs_are_written_and_read_back() {
 }
 
 #[test]
+fn of_two_writers_who_read_one_state_one_writes() {
+    let served = Served::new();
+    let put = |graph: &str, fields: &[&str], text: &str| {
+        let fields: Vec<&str> = [TURTLE].iter().chain(fields).copied().collect();
+        let line = format!("PUT /store?graph=http://e/{graph}");
+        served.send(&line, &fields, text).status
+    };
+    let tag = |graph: &str| {
+        let answer = served.send(&format!("GET /store?graph=http://e/{graph}"), &[], "");
+        assert_eq!(answer.status, 200);
+        answer.field("etag").to_owned()
+    };
+    assert_eq!(put("g", &["If-Match: *"], "<a> <b> 1 ."), 412);
+    assert_eq!(put("g", &["If-None-Match: *"], "<a> <b> 1 ."), 201);
+    assert_eq!(put("g", &["If-None-Match: *"], "<a> <b> 2 ."), 412);
+    let first = tag("g");
+    assert!(
+        first.starts_with('"') && first.ends_with(".turtle\""),
+        "{first}"
+    );
+    // Another graph is another graph.
+    assert_eq!(put("h", &[], "<a> <b> 1 ."), 201);
+    assert_eq!(tag("g"), first);
+    assert_ne!(tag("h"), first);
+    let matching = format!("If-Match: {first}");
+    let statuses = std::thread::scope(|scope| {
+        let writers = ["<a> <b> 3 .", "<a> <b> 4 .", "<a> <b> 5 .", "<a> <b> 6 ."];
+        let writers = writers.map(|text| {
+            let (put, matching) = (&put, &*matching);
+            scope.spawn(move || put("g", &[matching], text))
+        });
+        writers.map(|writer| writer.join().unwrap())
+    });
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 204).count(),
+        1,
+        "{statuses:?}"
+    );
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 412).count(),
+        3,
+        "{statuses:?}"
+    );
+    assert_ne!(tag("g"), first);
+    let weak = format!("If-Match: W/{}", tag("g"));
+    assert_eq!(put("g", &[&weak], "<a> <b> 7 ."), 412);
+    let delete = |field: &str| {
+        served
+            .send("DELETE /store?graph=http://e/g", &[field], "")
+            .status
+    };
+    assert_eq!(delete(&matching), 412);
+    assert_eq!(delete(&format!("If-Match: {}", tag("g"))), 204);
+    assert_eq!(delete("If-Match: *"), 412);
+    // Where nobody judges it, it is not passed over.
+    let update = ["Content-Type: application/sparql-update", "If-Match: *"];
+    served
+        .send("POST /update", &update, "CLEAR ALL")
+        .problem(400);
+}
+
+#[test]
+fn a_graph_that_a_client_has_is_not_sent_again() {
+    let served = Served::new();
+    served.update("INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 1 } }");
+    for (address, own) in [
+        ("/store?graph=http://e/g", false),
+        ("/sparql?query=ASK+{+GRAPH+?g+{+?s+?p+1+}+}", true),
+    ] {
+        let line = format!("GET {address}");
+        let answer = served.send(&line, &[], "");
+        let tag = answer.field("etag").to_owned();
+        assert_eq!(
+            (answer.status, tag.starts_with("W/")),
+            (200, own),
+            "{answer:?}"
+        );
+        assert_eq!(answer.field("cache-control"), "no-cache");
+        let condition = format!("If-None-Match: \"other\", {tag}");
+        for line in [&*line, &line.replace("GET", "HEAD")] {
+            let answer = served.send(line, &[&condition], "");
+            assert_eq!(
+                (answer.status, answer.field("etag")),
+                (304, &*tag),
+                "{answer:?}"
+            );
+            assert!(answer.body.is_empty());
+            assert!(answer.field("vary").contains("accept"));
+        }
+        // Another format is another representation.
+        let other = [&*condition, "Accept: application/n-triples, text/csv"];
+        assert_eq!(served.send(&line, &other, "").status, 200);
+        // Other graphs change the answers to queries, as far as anybody knows.
+        served.update("INSERT DATA { GRAPH <http://e/h> { <http://e/a> <http://e/b> 1 } }");
+        let status = served.send(&line, &[&condition], "").status;
+        assert_eq!(status, if own { 200 } else { 304 });
+        served.update("INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 2 } }");
+        assert_eq!(served.send(&line, &[&condition], "").status, 200);
+        served.update("DELETE DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 2 } }");
+        served.update("DELETE DATA { GRAPH <http://e/h> { <http://e/a> <http://e/b> 1 } }");
+    }
+    for changing in ["SELECT+(NOW()+AS+?n)+{}", "SELECT+(RAND()+AS+?n)+{}"] {
+        let answer = served.send(&format!("GET /sparql?query={changing}"), &[], "");
+        assert!(answer.status == 200 && !answer.has("etag"), "{answer:?}");
+        assert_eq!(answer.field("cache-control"), "no-store");
+    }
+    let star = ["If-None-Match: *"];
+    let there = served.send("GET /store?graph=http://e/g", &star, "");
+    assert_eq!(there.status, 304);
+    served
+        .send("GET /store?graph=http://e/none", &star, "")
+        .problem(404);
+    served
+        .send("GET /store?graph=http://e/g", &["If-Match: \"x\""], "")
+        .problem(412);
+}
+
+#[test]
+fn no_tag_of_one_run_holds_in_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("store");
+    let open = || Served::of(Database::open_writable(&location, &Options::default()).unwrap());
+    let served = open();
+    let insert = "INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 1 } }";
+    assert_eq!(served.update(insert).status, 204);
+    let read =
+        |served: &Served, fields: &[&str]| served.send("GET /store?graph=http://e/g", fields, "");
+    let tag = read(&served, &[]).field("etag").to_owned();
+    // A checkpoint gives ids anew; what has the tag is the same.
+    assert_eq!(served.send("POST /api/v1/compact", &[], "").status, 204);
+    assert_eq!(
+        read(&served, &[&format!("If-None-Match: {tag}")]).status,
+        304
+    );
+    drop(served);
+    let served = open();
+    let again = read(&served, &[&format!("If-None-Match: {tag}")]);
+    assert_eq!(again.status, 200);
+    assert_ne!(again.field("etag"), tag);
+    let put = ["Content-Type: text/turtle", &*format!("If-Match: {tag}")];
+    served
+        .send("PUT /store?graph=http://e/g", &put, "<a> <b> 2 .")
+        .problem(412);
+}
+
+#[test]
 fn documents_are_loaded_from_where_they_may_be() {
     let other = Served::new();
     let mut data = String::new();

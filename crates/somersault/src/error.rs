@@ -36,6 +36,8 @@ pub enum Kind {
     NotFound,
     /// It asks for a graph to be made that is there, or for what is being done already.
     Conflict,
+    /// It is to be carried out where something holds that does not.
+    Precondition,
     /// The store takes no changes until it is opened again: what its log holds is not known any more,
     /// or the store was removed under it.
     ReadOnly,

@@ -37,8 +37,9 @@ pub mod units;
 pub mod upkeep;
 
 pub use change::{
-    Committed, Documents, GraphTarget, GraphWrite, GraphWritten, RDF_PATCH, RunningGraphChange,
-    RunningUpdate, UpdateRequest, WriteMode, check_update, patch_to_update,
+    Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
+    RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
+    patch_to_update,
 };
 pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};

@@ -18,9 +18,10 @@
 //! comes; all of it is written, or nothing.
 
 use crate::endpoint::change::{self, Sent};
+use crate::endpoint::conditional;
 use crate::endpoint::description;
-use crate::endpoint::query;
 use crate::request::access::{self, Granted};
+use crate::request::condition;
 use crate::request::document::Content;
 use crate::request::intake::{self, Bound};
 use crate::request::known::{self, Language};
@@ -83,7 +84,11 @@ async fn respond(
         return patch(server, request, request_id).await;
     }
     match read(&request, server) {
-        Ok(Operation::Read(asked)) => query::answer(server, asked, request_id).await,
+        Ok(Operation::Read(asked)) => {
+            let headers = request.headers();
+            let conditions = condition::is_any(headers).then(|| headers.clone());
+            conditional::answer(server, asked, conditions, request_id).await
+        }
         Ok(Operation::Change(wanted)) => {
             let (head, body) = request.into_parts();
             let has_documents = matches!(wanted.change, Change::Write { .. });
@@ -109,13 +114,22 @@ fn read(request: &Request<Body>, server: &ServerState) -> Result<Operation, Prob
             granted.need(Right::Write)?;
             let target = target(&envelope.parameters, direct)?;
             let wanted = envelope.wanted_change(Change::Delete(target), &server.options(), None)?;
-            return Ok(Operation::Change(wanted));
+            return Ok(Operation::Change(conditioned(wanted, &envelope, server)));
         }
         Method::PUT => WriteMode::Replace,
         Method::POST => WriteMode::Add,
         ref method => return Err(Problem::method_not_allowed(method.as_str(), METHODS)),
     };
-    written(&envelope, (mode, direct, address), granted, server).map(Operation::Change)
+    let wanted = written(&envelope, (mode, direct, address), granted, server)?;
+    Ok(Operation::Change(conditioned(wanted, &envelope, server)))
+}
+
+/// A change with what its head says of the graph.
+fn conditioned(wanted: ChangeRequest, envelope: &Envelope, server: &ServerState) -> ChangeRequest {
+    ChangeRequest {
+        precondition: condition::of_change(&envelope.headers, server.run),
+        ..wanted
+    }
 }
 
 /// Changes a graph, or the store, by a patch. It is read whole, as the text of an update is.
@@ -164,6 +178,7 @@ fn patched(
 ) -> Result<(Envelope, GraphTarget, String), Problem> {
     let (envelope, granted, direct, address) = envelope(request, server)?;
     granted.need(Right::Write)?;
+    envelope.is_unconditional()?;
     let target = target(&envelope.parameters, direct)?;
     let named = envelope.headers.get(CONTENT_TYPE);
     let named = named

@@ -5,10 +5,12 @@
 //! goes away at any moment takes its query along: hyper drops the handler, or the body.
 
 use crate::endpoint::change;
+use crate::endpoint::conditional;
 use crate::endpoint::description;
 use crate::metrics::Outcome;
 use crate::request::QueryRequest;
 use crate::request::access::{self, Client};
+use crate::request::condition;
 use crate::request::protocol::{self, Endpoint, Operation};
 use crate::response::answer::{self, Answering};
 use crate::response::head;
@@ -109,6 +111,9 @@ async fn respond(
         Err(problem) => return refused_with_body(problem, request, request_id).await,
     };
     let client = granted.client(access::sender(&request));
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let conditions = request.headers();
+    let conditions = (reads && condition::is_any(conditions)).then(|| conditions.clone());
     match protocol::read(
         request,
         &server.options(),
@@ -118,6 +123,9 @@ async fn respond(
     )
     .await
     {
+        Ok(Operation::Query(asked)) if reads => {
+            conditional::answer(server, asked, conditions, request_id).await
+        }
         Ok(Operation::Query(asked)) => answer(server, asked, request_id).await,
         Ok(Operation::Update(wanted)) => change::answer(server, wanted, None, request_id).await,
         Err(problem) => refused(problem, request_id),

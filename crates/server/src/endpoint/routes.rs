@@ -17,6 +17,8 @@ use crate::endpoint::graph_store;
 use crate::endpoint::query;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
+use crate::response::coding::Preferred;
+use crate::response::compress;
 use crate::response::head::{self, Signature};
 use crate::response::problem::Problem;
 use crate::response::{reading, refused_with_body, text};
@@ -27,7 +29,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::routing::any;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-use hyper::{Method, Response, Uri};
+use hyper::{Method, Response, StatusCode, Uri};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -94,10 +96,20 @@ async fn sign(
     let options = server.options();
     let sender = Client::sending(peer, request.headers(), &options.proxies);
     request.extensions_mut().insert(sender);
+    let preferred = match *request.method() {
+        Method::HEAD => None,
+        _ => Preferred::read(request.headers()),
+    };
     let mut response = match host::check(&request, server.address.ip(), &options.hosts) {
         Ok(()) => next.run(request).await,
         Err(problem) => refused_with_body(problem, request, &id.0).await,
     };
+    if response.status() == StatusCode::OK {
+        compress::vary(response.headers_mut());
+    }
+    if let Some(preferred) = preferred {
+        response = compress::compressed(&server, preferred, response).await;
+    }
     let signature = Signature {
         request_id: &id.0,
         total: arrived.elapsed(),

@@ -6,9 +6,10 @@
 //! configured limit counts what comes out of it, so that a small body cannot become a huge one.
 
 use crate::request::negotiate::foreign_charset;
+use crate::response::coding::Coding;
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use somersault::rdf::format::Format;
 use somersault::{Documents, Kind, QueryError};
 use std::io::{self, Read};
@@ -27,7 +28,7 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 pub(crate) struct Content {
     /// Its documents.
     pub shape: Shape,
-    coding: Coding,
+    coding: Option<Coding>,
 }
 
 /// How many documents there are.
@@ -37,13 +38,6 @@ pub(crate) enum Shape {
     One(Format),
     /// Those of a form, between lines with this text.
     Parts(String),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coding {
-    Identity,
-    Gzip,
-    Zstd,
 }
 
 /// The media types of documents.
@@ -56,14 +50,7 @@ impl Content {
     /// What the fields say; 415 where it is nothing that is taken.
     pub fn of(headers: &HeaderMap) -> Result<Content, Problem> {
         let refuse = |why: String| Problem::unsupported_media_type(why, offered());
-        let coding = match headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes) {
-            None | Some(b"identity") => Coding::Identity,
-            Some(b"gzip" | b"x-gzip") => Coding::Gzip,
-            Some(b"zstd") => Coding::Zstd,
-            Some(_) => {
-                return Err(refuse("`Content-Encoding` may be gzip or zstd".to_owned()));
-            }
-        };
+        let coding = coding(headers)?;
         let named = headers.get(CONTENT_TYPE);
         let named = named.ok_or_else(|| refuse("the body needs a `Content-Type`".to_owned()))?;
         let named = named.to_str().unwrap_or_default();
@@ -103,9 +90,8 @@ impl Content {
         is_too_large: Arc<AtomicBool>,
     ) -> io::Result<Box<dyn Documents + 'b>> {
         let decoded: Box<dyn Read + 'b> = match self.coding {
-            Coding::Identity => body,
-            Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(body)),
-            Coding::Zstd => Box::new(zstd::stream::read::Decoder::new(body)?),
+            None => body,
+            Some(coding) => coding.decoder(body)?,
         };
         let limited = Limited {
             reader: decoded,
@@ -119,6 +105,23 @@ impl Content {
             }),
             Shape::Parts(boundary) => Box::new(Parts::new(limited, boundary)),
         })
+    }
+}
+
+/// How a body is compressed; 415 where nobody here takes that.
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
+    let mut named = headers.get_all(CONTENT_ENCODING).iter();
+    let Some(first) = named.next() else {
+        return Ok(None);
+    };
+    let name = first.to_str().unwrap_or_default().trim();
+    if named.next().is_some() {
+        return Err(Problem::unsupported_coding("more than one"));
+    }
+    match Coding::named(name) {
+        None if name.eq_ignore_ascii_case("identity") => Ok(None),
+        None => Err(Problem::unsupported_coding(name)),
+        coding => Ok(coding),
     }
 }
 
@@ -411,7 +414,7 @@ mod tests {
         let bomb = zstd::encode_all(&vec![b'x'; 1 << 20][..], 1).unwrap();
         let content = Content {
             shape: Shape::One(Format::NTriples),
-            coding: Coding::Zstd,
+            coding: Some(Coding::Zstd),
         };
         let flag = Arc::new(AtomicBool::new(false));
         let body = Box::new(&bomb[..]);

@@ -5,12 +5,14 @@
 //! connection with unread bytes makes the system reset it, and the client would see a broken
 //! connection instead of the 413. A client that asked with `Expect: 100-continue` is told at once.
 
+use crate::response::coding::Coding;
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_LENGTH, EXPECT};
+use std::io::{self, Read};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -18,6 +20,9 @@ use tokio::time::timeout;
 const DRAIN_BYTES_MAX: u64 = 16 << 20;
 /// The longest that a refused body is read.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes that are decompressed at once.
+const PIECE_BYTES: usize = 32 << 10;
 
 /// Bytes of a body that come at any pace.
 const SMALL_BYTES: usize = 64 << 10;
@@ -134,6 +139,41 @@ async fn collect(body: &mut Body, intake: &mut Intake, bytes_max: u64) -> Collec
 }
 
 impl Intake {
+    /// What compressed bytes stand for, within the same bound: 400 where they are not what they are said
+    /// to be, 413 where they stand for more. Takes as long as that is long.
+    pub fn decoded(self, coding: Coding, bound: Bound) -> Result<Intake, Problem> {
+        let Intake { bytes, account } = self;
+        account.take(coding.decoder_bytes())?;
+        let mut decoded = Intake {
+            bytes: Vec::new(),
+            account,
+        };
+        let filled = decoded.fill(coding, &bytes, bound);
+        let held = coding.decoder_bytes() + bytes.capacity() as u64;
+        decoded.account.give_back(held);
+        filled.map(|()| decoded)
+    }
+
+    fn fill(&mut self, coding: Coding, bytes: &[u8], bound: Bound) -> Result<(), Problem> {
+        let broken = |error: io::Error| {
+            let why = format!("the body is not what {} makes: {error}", coding.name());
+            Problem::bad_request(why)
+        };
+        let mut reader = coding.decoder(bytes).map_err(broken)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let len = reader.read(&mut piece).map_err(broken)?;
+            if len == 0 {
+                return Ok(());
+            }
+            if (self.bytes.len() + len) as u64 > bound.body_bytes {
+                return Err(Problem::too_long(bound.text_bytes));
+            }
+            self.make_room(len)?;
+            self.bytes.extend_from_slice(&piece[..len]);
+        }
+    }
+
     /// Room for more bytes, drawn on the account before it is there; while they are moved, the bytes have
     /// their old room as well.
     fn make_room(&mut self, more: usize) -> Result<(), Problem> {

@@ -78,6 +78,12 @@ impl Accepted {
         }
     }
 
+    /// The formats that an answer may have.
+    pub fn formats(self) -> impl Iterator<Item = AnswerFormat> {
+        let rows = self.rows.map(AnswerFormat::Rows);
+        rows.into_iter().chain(self.graph.map(AnswerFormat::Graph))
+    }
+
     /// The format for an answer of this kind, if there is one.
     pub fn format(self, kind: AnswerKind) -> Option<AnswerFormat> {
         match kind {
@@ -276,7 +282,7 @@ fn range(text: &str) -> Option<Range> {
 }
 
 /// A quality value, `0` to `1` with up to three decimals, in thousandths.
-fn thousandths(text: &str) -> Option<u16> {
+pub(crate) fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

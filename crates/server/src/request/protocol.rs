@@ -18,18 +18,22 @@
 
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Granted};
-use crate::request::intake::{self, Bound};
+use crate::request::condition;
+use crate::request::document;
+use crate::request::intake::{self, Bound, Intake};
 use crate::request::known::{self, Language};
 use crate::request::negotiate::foreign_charset;
 use crate::request::negotiate::{self, Accepted};
 use crate::request::parameters::Parameters;
 use crate::request::{Change, ChangeRequest, Given, QueryRequest, Read};
+use crate::response::coding::Coding;
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
 use crate::run::fresh;
 use axum::body::Body;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
+use hyper::header::{CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request, Version};
+use somersault::Precondition;
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
@@ -189,6 +193,7 @@ impl Envelope {
         base: String,
     ) -> Result<ChangeRequest, Problem> {
         self.is_sparql()?;
+        self.is_unconditional()?;
         if self.given()? != Given::default() {
             return Err(Problem::bad_request(
                 "terms for variables, `limit` and `offset` are for queries; an update says all in its text",
@@ -218,6 +223,7 @@ impl Envelope {
             base,
             timeout: self.timeout(options.update_timeout)?,
             snapshot: fresh::wanted(&self.headers)?,
+            precondition: Precondition::default(),
             wants_account: negotiate::names_json(&self.headers),
             _held: self.account.clone(),
         })
@@ -257,6 +263,16 @@ impl Envelope {
             .parameters
             .single("baseURI")?
             .map_or(address, |_| named.concat()))
+    }
+
+    /// Refuses conditions where nobody judges them: a change that is made all the same is worse.
+    pub fn is_unconditional(&self) -> Result<(), Problem> {
+        if !condition::is_any(&self.headers) {
+            return Ok(());
+        }
+        Err(Problem::bad_request(
+            "`If-Match` and `If-None-Match` are for PUT, POST and DELETE of a graph at /store",
+        ))
     }
 
     /// Whether the text is in the language that there is.
@@ -337,10 +353,11 @@ async fn in_body(
         } else {
             Right::Read
         };
-        granted.need(right).map(|()| media_type)
+        granted.need(right)?;
+        Ok((media_type, document::coding(&envelope.headers)?))
     });
-    let media_type = match media_type {
-        Ok(media_type) => media_type,
+    let (media_type, coding) = match media_type {
+        Ok(found) => found,
         Err(problem) => {
             intake::refuse(&envelope.headers, body).await;
             return Err(problem.closing());
@@ -362,7 +379,7 @@ async fn in_body(
             text_bytes,
             time,
         };
-        let form = intake::read(&envelope.headers, body, bound, account).await?;
+        let form = taken(&envelope.headers, body, (bound, coding), account).await?;
         envelope.parameters.add(&form.bytes)?;
         envelope.account = Some(Arc::new(form.account));
         return in_parameters(envelope, door);
@@ -372,9 +389,28 @@ async fn in_body(
         text_bytes,
         time,
     };
-    let text = intake::read(&envelope.headers, body, bound, account).await?;
+    let text = taken(&envelope.headers, body, (bound, coding), account).await?;
     envelope.account = Some(Arc::new(text.account));
     alone(&envelope.parameters, media_type, text.bytes)
+}
+
+/// A body as it was before it was compressed.
+async fn taken(
+    headers: &HeaderMap,
+    body: Body,
+    (bound, coding): (Bound, Option<Coding>),
+    account: BodyAccount,
+) -> Result<Intake, Problem> {
+    let intake = intake::read(headers, body, bound, account).await?;
+    let Some(coding) = coding else {
+        return Ok(intake);
+    };
+    // Megabytes: other connections of this thread would wait.
+    let decoded = tokio::task::spawn_blocking(move || intake.decoded(coding, bound));
+    decoded.await.unwrap_or_else(|panic| {
+        tracing::error!(%panic, "a body could not be decompressed");
+        Err(Problem::bad_request("the body could not be decompressed"))
+    })
 }
 
 /// A text that was a whole body, where the parameters of the address are for what it is.
@@ -406,11 +442,6 @@ fn alone(parameters: &Parameters, media_type: &str, text: Vec<u8>) -> Result<Tex
 fn body_type(envelope: &Envelope, door: Endpoint) -> Result<&'static str, Problem> {
     let headers = &envelope.headers;
     let refuse = |why: String| Err(Problem::unsupported_media_type(why, door.bodies()));
-    if let Some(coding) = headers.get(CONTENT_ENCODING)
-        && coding != "identity"
-    {
-        return refuse("a body is taken as it is, without `Content-Encoding`".to_owned());
-    }
     let list = || door.bodies().join(" or ");
     let Some(named) = headers.get(CONTENT_TYPE) else {
         return refuse(format!("the body needs a `Content-Type`: {}", list()));

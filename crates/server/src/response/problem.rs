@@ -6,9 +6,12 @@
 //! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
 //! later; 504, 507: ask for less; 500: a bug of ours).
 
+use crate::response::coding::Coding;
 use crate::response::head;
 use axum::body::Body;
-use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{
+    ACCEPT_ENCODING, ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use somersault::{Kind, Position, QueryError, Unit};
@@ -116,6 +119,13 @@ impl Problem {
             .with_offered(offered)
     }
 
+    /// 406: the client takes answers neither as they are nor compressed as they can be.
+    pub fn no_coding(detail: &str) -> Problem {
+        let status = StatusCode::NOT_ACCEPTABLE;
+        let title = "No acceptable content coding";
+        Problem::new(status, "not-acceptable", title, detail.to_owned())
+    }
+
     /// 408: the client took too long to send its request.
     pub fn too_slow() -> Problem {
         let detail = "the body of the request did not arrive in time".to_owned();
@@ -161,6 +171,17 @@ impl Problem {
         )
         .with_offered(accepted)
         .with_header(hyper::header::ACCEPT, list)
+    }
+
+    /// 415: the body is compressed in a way that is not taken.
+    pub fn unsupported_coding(named: &str) -> Problem {
+        let codings = Coding::OFFERED;
+        let detail = format!("`Content-Encoding` is `{named}`, and may be one of {codings}");
+        let title = "The body is compressed in a way that is not taken here";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Problem::new(status, "unsupported-media-type", title, detail)
+            .with_offered(codings.split(", ").collect())
+            .with_header(ACCEPT_ENCODING, HeaderValue::from_static(codings))
     }
 
     /// 421: whoever was asked under this name is somebody else.
@@ -335,6 +356,11 @@ fn class(kind: Kind) -> (StatusCode, &'static str, &'static str) {
             S::CONFLICT,
             "conflict",
             "The graph's state does not allow that",
+        ),
+        Kind::Precondition => (
+            S::PRECONDITION_FAILED,
+            "precondition",
+            "The precondition does not hold",
         ),
         // Without `Retry-After`: it stays so until somebody mends the disk.
         Kind::ReadOnly => (

@@ -11,9 +11,9 @@ use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, Health, Kind,
-    PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate, UpdateRequest,
-    WriteMode,
+    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, GraphTarget,
+    Health, Kind, PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate,
+    UpdateRequest, WriteMode,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,15 +151,22 @@ impl Engine for Database {
                 Ok(Box::new(self.start_patch(text, target, base, timeout)?))
             }
             Change::Write { target, mode, .. } => Ok(Box::new(GraphWriting {
-                change: self.start_graph_change(target, timeout)?,
+                change: self
+                    .start_graph_change(target, timeout)?
+                    .only_if(wanted.precondition.clone()),
                 mode: *mode,
                 base: wanted.base.clone(),
             })),
             Change::Delete(target) => {
                 let change = self.start_graph_change(target, timeout)?;
+                let change = change.only_if(wanted.precondition.clone());
                 Ok(Box::new(GraphDeleting(change)))
             }
         }
+    }
+
+    fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError> {
+        Database::last_change(self, target)
     }
 
     fn change_figures(&self) -> Option<ChangeFigures> {

@@ -10,7 +10,9 @@ use somersault::budget::Pool;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
-use somersault::{AnswerKind, ChangeFigures, Documents, Health, PlanFigures, QueryError};
+use somersault::{
+    AnswerKind, ChangeFigures, Documents, GraphTarget, Health, PlanFigures, QueryError,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +54,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
         wanted: &ChangeRequest,
         timeout: Duration,
     ) -> Result<Box<dyn ChangeJob>, QueryError>;
+    /// The number of a commit from which on a graph holds what it holds now, perhaps not published yet;
+    /// `None` where there is no such graph.
+    fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError>;
     /// What changes have cost and hold; `None` where there cannot be any.
     fn change_figures(&self) -> Option<ChangeFigures>;
     /// Writes all changes into the store's files.

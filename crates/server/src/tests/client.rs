@@ -95,7 +95,7 @@ pub fn request(stream: &mut TcpStream, line: &str, fields: &[&str], body: &[u8])
 /// Reads a response.
 pub fn read(stream: &mut impl BufRead, head_only: bool) -> Answer {
     let mut answer = read_head(stream);
-    if head_only || answer.status == 204 {
+    if head_only || matches!(answer.status, 204 | 304) {
         answer.whole = true;
     } else if answer.field("transfer-encoding") == "chunked" {
         answer.whole = read_chunks(stream, &mut answer).is_some();

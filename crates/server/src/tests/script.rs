@@ -155,6 +155,10 @@ impl Engine for ScriptedEngine {
         }))
     }
 
+    fn last_change(&self, _target: &GraphTarget) -> Result<Option<u64>, QueryError> {
+        Ok(Some(self.snapshot()))
+    }
+
     fn change_figures(&self) -> Option<ChangeFigures> {
         Some(ChangeFigures {
             layers: 3,

@@ -15,6 +15,7 @@
 
 use super::ahead::Ahead;
 use super::charge::Charge;
+use super::last::ChangedGraphs;
 use super::touched::Touched;
 use crate::budget::Budget;
 use crate::database::{Graph, type_vertex};
@@ -70,6 +71,8 @@ pub(crate) struct Draft {
     ahead: Option<Ahead>,
     /// What it changes, where somebody wants to know.
     touched: Option<Touched>,
+    /// The graphs that it changes.
+    changed: ChangedGraphs,
 }
 
 /// A finished draft.
@@ -82,6 +85,8 @@ pub(crate) struct Drafted {
     pub(crate) inserted: u64,
     /// What it changes, where somebody wanted to know.
     pub(crate) touched: Option<Touched>,
+    /// The graphs that it changes.
+    pub(crate) changed: ChangedGraphs,
     /// What it holds until it is committed.
     pub(crate) held: Charge,
 }
@@ -140,6 +145,7 @@ impl Draft {
             limit,
             ahead: None,
             touched: None,
+            changed: ChangedGraphs::default(),
         }
     }
 
@@ -156,6 +162,11 @@ impl Draft {
             touched: Some(Touched::default()),
             ..Draft::in_turn(graph, keeps_record, budget, None)
         }
+    }
+
+    /// The number of the version under it.
+    pub(crate) fn base_number(&self) -> u64 {
+        self.number - 1
     }
 
     /// From now on what it changes is noted.
@@ -319,6 +330,7 @@ impl Draft {
         if let Some(touched) = &mut self.touched {
             touched.add(effect);
         }
+        self.changed.add(effect);
         let dictionary = self.live.view(self.live.counts());
         let rdf_type = type_vertex(&dictionary)?;
         let typed = typed(&self.graph.snapshot, rdf_type);
@@ -401,6 +413,7 @@ impl Draft {
             deleted: 0,
             inserted: 0,
             touched: self.touched.take(),
+            changed: std::mem::take(&mut self.changed),
             held: Charge::new(self.held.budget()),
         };
         let mut layers = self.graph.snapshot.layers().to_vec();

@@ -24,6 +24,7 @@
 //! - [`operations`]: from operations to quads;
 //! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
+//! - [`last`]: which commit changed a graph last, for preconditions;
 //! - [`writer`]: staging, group commit, publishing;
 //! - [`files`]: a version as files;
 //! - [`open`]: opening and making stores;
@@ -38,6 +39,7 @@ mod draft;
 pub(crate) mod files;
 mod held;
 pub(crate) mod keeper;
+mod last;
 pub(crate) mod open;
 mod operations;
 mod patch;
@@ -53,7 +55,8 @@ pub(crate) mod writer;
 
 pub use patch::{RDF_PATCH, patch_to_update};
 pub use store_write::{
-    Documents, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, WriteMode,
+    Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
+    WriteMode,
 };
 pub use update::{Committed, RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;

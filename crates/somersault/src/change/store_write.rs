@@ -9,6 +9,7 @@ use super::spool::{Into, Spool};
 use super::update::Committed;
 use super::writer::Writer;
 use crate::database::Database;
+use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError};
 use crate::query::{Context, Request};
 use crate::running::QueryId;
@@ -19,6 +20,7 @@ use rdf::format::Format;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::view::GraphScope;
 
 /// Which graph is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,45 @@ pub enum WriteMode {
     Add,
     /// It goes (`PUT`).
     Replace,
+}
+
+/// What must hold of a graph for a request to be carried out (RFC 9110 section 13.1). Of a change it is
+/// judged in the commit's turn: of two changes that name one state, one is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Precondition {
+    /// The graph is as this says.
+    pub is: Option<GraphState>,
+    /// The graph is not as this says.
+    pub is_not: Option<GraphState>,
+}
+
+/// A state of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GraphState {
+    /// It is there.
+    There,
+    /// It is there, and holds what it held in one of the snapshots with these numbers.
+    AsIn(Vec<u64>),
+}
+
+impl Precondition {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.is.is_none() && self.is_not.is_none()
+    }
+
+    /// Whether it holds of a graph in the snapshot `now`. `last`: the number of the commit that changed the
+    /// graph last, or a later one; `None` where the graph is not there.
+    pub fn holds(&self, last: Option<u64>, now: u64) -> bool {
+        let is = |state: &GraphState| match (last, state) {
+            (None, _) => false,
+            (Some(_), GraphState::There) => true,
+            (Some(last), GraphState::AsIn(numbers)) => {
+                numbers.iter().any(|number| (last..=now).contains(number))
+            }
+        };
+        self.is.as_ref().is_none_or(is) && !self.is_not.as_ref().is_some_and(is)
+    }
 }
 
 /// A document for a graph.
@@ -143,7 +184,29 @@ impl Database {
             target: target.clone(),
             graph,
             writer,
+            precondition: Precondition::default(),
         })
+    }
+
+    /// The number of a commit from which on a graph holds what it holds now: of the last one that changed
+    /// it, or of a later one, perhaps not published yet. `None` where there is no graph of this name.
+    pub fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError> {
+        let graph = self.graph();
+        let now = graph.snapshot.number();
+        let id = match target {
+            GraphTarget::Store => return Ok(Some(now)),
+            GraphTarget::Default => GraphScope::DEFAULT_GRAPH,
+            GraphTarget::Named(name) => match dump::find(&graph, name) {
+                Ok(id) => id,
+                Err(DumpError::NoSuchGraph(_)) => return Ok(None),
+                Err(error) => return Err(QueryError::new(Kind::Damaged, error)),
+            },
+        };
+        Ok(Some(match self.writer() {
+            Ok(writer) => writer.last.of(id),
+            // Nothing changes.
+            Err(_) => now,
+        }))
     }
 }
 
@@ -153,6 +216,7 @@ pub struct RunningGraphChange {
     target: GraphTarget,
     graph: Option<NamedNode>,
     writer: Arc<Writer>,
+    precondition: Precondition,
 }
 
 impl RunningGraphChange {
@@ -164,6 +228,32 @@ impl RunningGraphChange {
     /// Stops it, from anywhere; without effect once its turn is over.
     pub fn token(&self) -> &StopToken {
         &self.context.token
+    }
+
+    /// The same, to be made where this holds.
+    #[must_use]
+    pub fn only_if(self, precondition: Precondition) -> RunningGraphChange {
+        RunningGraphChange {
+            precondition,
+            ..self
+        }
+    }
+
+    /// An error where the graph, whose parts these are, is not as it must be.
+    fn judge(&self, draft: &Draft, parts: &[Part]) -> Result<(), QueryError> {
+        let now = draft.base_number();
+        let last = match (&self.target, parts) {
+            // Every commit changes the store.
+            (GraphTarget::Store, _) => Some(now),
+            (_, [Part::Named(graph)]) => Some(self.writer.last.of(*graph)),
+            (GraphTarget::Default, _) => Some(self.writer.last.of(GraphScope::DEFAULT_GRAPH)),
+            _ => None,
+        };
+        if self.precondition.holds(last, now) {
+            return Ok(());
+        }
+        let message = "the graph is not as the request says: it was changed, made or removed since";
+        Err(QueryError::new(Kind::Precondition, message).with_hint("read it again, and its ETag"))
     }
 
     /// Writes documents into the graph: all of them or nothing.
@@ -182,6 +272,7 @@ impl RunningGraphChange {
         let reads = || self.reads(mode);
         let committed = self.writer.commit(&self.job(slice, &reads), &mut |draft| {
             let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
+            self.judge(draft, &parts)?;
             is_new = parts.is_empty();
             if mode == WriteMode::Replace {
                 clear(&self.context, draft, &parts)?;
@@ -238,6 +329,11 @@ impl RunningGraphChange {
     /// What it reads: the graph that is emptied, or whether there is one.
     fn reads(&self, mode: WriteMode) -> Reads {
         let mut reads = Reads::default();
+        // Whether a graph is as it was depends on all of it.
+        let mode = match mode {
+            WriteMode::Add if self.precondition.is_empty() => WriteMode::Add,
+            _ => WriteMode::Replace,
+        };
         match (&self.target, &self.graph, mode) {
             (GraphTarget::Store, _, WriteMode::Replace) => {
                 reads.add_graph(GraphRead::Default);
@@ -261,6 +357,7 @@ impl RunningGraphChange {
         let reads = || self.reads(WriteMode::Replace);
         let committed = self.writer.commit(&self.job(slice, &reads), &mut |draft| {
             let parts = parts_of(draft, &self.target, self.graph.as_ref())?;
+            self.judge(draft, &parts)?;
             is_there = !parts.is_empty();
             clear(&self.context, draft, &parts)
         })?;

@@ -2,7 +2,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | whoever has the turn | `Staged`, appends to the log, notes in `watches` | staging a request (`commit`) |
+//! | whoever has the turn | `Staged`, appends to the log, notes in `watches` and `last` | staging a request (`commit`) |
 //! | whoever waits for durability | the log's sync, then `pending` and `published` | after the turn |
 //! | readers | `published`, for the time of cloning a pointer | at their beginning |
 //! | the keeper | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
@@ -22,6 +22,7 @@
 use super::commit::Tally;
 use super::draft::{Drafted, Piece};
 use super::keeper::Bell;
+use super::last::LastChanges;
 use super::planning::planned_in_time;
 use super::touched::Watches;
 use super::turn::{Held, Turn};
@@ -69,6 +70,8 @@ pub(crate) struct Writer {
     /// Requests that are evaluated before their turn.
     pub(super) watches: Watches,
     pub(crate) tally: Tally,
+    /// Which commits changed the graphs last.
+    pub(crate) last: LastChanges,
     /// Staged and not published, oldest first.
     pending: Mutex<VecDeque<Arc<Graph>>>,
     /// Told what changes hold in memory.
@@ -94,6 +97,7 @@ impl Writer {
     ) -> Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
         Writer {
+            last: LastChanges::since(graph.snapshot.number()),
             turn: Turn::new(Staged {
                 graph,
                 frozen: 0,
@@ -155,6 +159,7 @@ impl Writer {
         if let Some(touched) = &drafted.touched {
             self.watches.note(touched);
         }
+        self.last.note(&drafted.changed, number);
         staged.graph = Arc::clone(&graph);
         self.lock_pending().push_back(graph);
         let fate = Arc::clone(&staged.fate);

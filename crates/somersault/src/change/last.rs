@@ -1,0 +1,123 @@
+//! Which commit changed a graph last: what says whether somebody who has read it holds what it holds now.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | whoever has the turn | [`LastChanges::note`], [`LastChanges::forget`] | staging a commit; when ids are given anew |
+//! | readers, and whoever has the turn | [`LastChanges::of`] | at any time |
+//!
+//! Invariant: a graph holds the same in every snapshot from the number given for it up to the newest one that
+//! is staged. The number may be too large, never too small: what the store held when it was opened counts
+//! as changed then, and what is forgotten as changed at that moment. So a number that a reader of snapshot
+//! *n* is given may lie beyond *n*, where a commit is staged and not published.
+//!
+//! Graphs are named by their ids. A checkpoint gives ids anew ([`rdf::dictionary::LiveDictionary::rebased`]),
+//! and then everything is forgotten before a reader can meet the new ids: a number from before for an id from
+//! after would be another graph's.
+//!
+//! Cost: 16 bytes a graph that was changed, [`GRAPHS_MAX`] of them; a look at the graph of each quad of a
+//! commit.
+
+use rdf::VertexId;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use store::delta::Effect;
+
+/// Graphs whose last changes are kept. Of more, all are forgotten.
+const GRAPHS_MAX: usize = 1 << 16;
+
+/// The last changes of all graphs.
+#[derive(Debug)]
+pub(crate) struct LastChanges {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// All other graphs were changed then at the latest.
+    others: u64,
+    known: HashMap<VertexId, u64>,
+}
+
+impl LastChanges {
+    /// Nothing is known before this commit.
+    pub(crate) fn since(number: u64) -> LastChanges {
+        LastChanges {
+            state: Mutex::new(State {
+                others: number,
+                known: HashMap::new(),
+            }),
+        }
+    }
+
+    /// Notes what commit `number` changes. The caller has the turn.
+    pub(crate) fn note(&self, changed: &ChangedGraphs, number: u64) {
+        let mut state = self.state();
+        let is_room = state.known.len() + changed.graphs.len() <= GRAPHS_MAX;
+        if changed.is_all || !is_room {
+            state.forget(number);
+        } else {
+            state
+                .known
+                .extend(changed.graphs.iter().map(|&graph| (graph, number)));
+        }
+    }
+
+    /// Forgets all; commits up to `number` are staged. The caller has the turn.
+    pub(crate) fn forget(&self, number: u64) {
+        self.state().forget(number);
+    }
+
+    /// The number for a graph.
+    pub(crate) fn of(&self, graph: VertexId) -> u64 {
+        let state = self.state();
+        state.known.get(&graph).copied().unwrap_or(state.others)
+    }
+
+    /// Every change of the state is whole before it can panic.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn forget(&mut self, number: u64) {
+        self.others = number;
+        self.known = HashMap::new();
+    }
+}
+
+/// The graphs that a commit changes; perhaps more.
+#[derive(Debug, Default)]
+pub(crate) struct ChangedGraphs {
+    graphs: Vec<VertexId>,
+    /// There are more than are named.
+    is_all: bool,
+}
+
+impl ChangedGraphs {
+    /// Adds those of an effect.
+    pub(crate) fn add(&mut self, effect: &Effect) {
+        let mut last = None;
+        for (_, _, _, graph) in effect.deletes().chain(effect.inserts()) {
+            if last == Some(graph) || self.is_all {
+                continue;
+            }
+            last = Some(graph);
+            self.graphs.push(graph);
+            if self.graphs.len() >= 2 * GRAPHS_MAX {
+                self.settle();
+            }
+        }
+        self.settle();
+    }
+
+    /// Each once.
+    fn settle(&mut self) {
+        self.graphs.sort_unstable();
+        self.graphs.dedup();
+        if self.graphs.len() > GRAPHS_MAX {
+            self.is_all = true;
+            self.graphs = Vec::new();
+        }
+    }
+}
