@@ -78,6 +78,8 @@ pub(crate) enum Read {
     Query(String),
     /// A graph as it is: the default one, or a named one.
     Graph(Option<String>),
+    /// All graphs as they are.
+    Store,
 }
 
 /// What a request wants.

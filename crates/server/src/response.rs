@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// A shorter wait is only the clock being read.
 pub(crate) const WAIT_NOTED: Duration = Duration::from_millis(1);
 const ALLOW_ORIGIN: HeaderName = hyper::header::ACCESS_CONTROL_ALLOW_ORIGIN;
-const READS: &str = "GET, HEAD";
+const READS: &str = "GET, HEAD, OPTIONS";
 
 /// A response of a text.
 pub(crate) fn text(media_type: &'static str, text: impl Into<Body>) -> Response<Body> {
@@ -49,8 +49,17 @@ pub(crate) fn done() -> Response<Body> {
 pub(crate) fn reading(method: &Method, answer: impl FnOnce() -> Response<Body>) -> Response<Body> {
     match *method {
         Method::GET | Method::HEAD => answer(),
+        Method::OPTIONS => allowing(READS),
         _ => Problem::method_not_allowed(method.as_str(), READS).into_response(),
     }
+}
+
+/// What may be done at an address.
+pub(crate) fn allowing(methods: &'static str) -> Response<Body> {
+    let mut response = done();
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(methods));
+    response
 }
 
 /// A problem as a response.
@@ -80,21 +89,23 @@ pub(crate) fn share(server: &ServerState, response: &mut Response<Body>) {
     let headers = response.headers_mut();
     if server.options().cross_origin {
         headers.insert(ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        let ours = HeaderValue::from_static("query-id, server-timing, somersault-snapshot");
+        let ours = HeaderValue::from_static(
+            "query-id, server-timing, somersault-snapshot, etag, location",
+        );
         headers.insert(hyper::header::ACCESS_CONTROL_EXPOSE_HEADERS, ours);
     }
 }
 
 /// What may be done here; with other origins allowed, also the answer to a preflight.
 pub(crate) fn options(server: &ServerState, methods: &'static str) -> Response<Body> {
-    let mut response = done();
+    let mut response = allowing(methods);
     let headers = response.headers_mut();
     let methods = HeaderValue::from_static(methods);
-    headers.insert(ALLOW, methods.clone());
     if server.options().cross_origin {
         use hyper::header as h;
         headers.insert(h::ACCESS_CONTROL_ALLOW_METHODS, methods);
-        let fields = "accept, authorization, content-type, somersault-snapshot";
+        let fields = "accept, authorization, content-encoding, content-type, if-match, if-none-match, \
+                      somersault-snapshot";
         let fields = HeaderValue::from_static(fields);
         headers.insert(h::ACCESS_CONTROL_ALLOW_HEADERS, fields);
         headers.insert(h::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));

@@ -217,6 +217,18 @@ fn graphs_are_written_and_read_back() {
     };
     assert_eq!(put("<a> <b> <c> , <d> ."), 201);
     assert!(served.ask("GRAPH <http://e/people/> { <http://e/people/a> ?p <http://e/people/d> }"));
+    // A graph that holds nothing is not there: emptied, it goes, and nothing is made of nothing.
+    let gone = || served.send(&format!("GET /store?{graph}"), &[], "").status == 404;
+    assert_eq!(put(""), 204);
+    assert!(gone());
+    assert_eq!(put("# nothing"), 204);
+    assert!(gone());
+    let nothing = served.send("POST /store", &[TURTLE], "");
+    assert!(
+        nothing.status == 204 && !nothing.has("location"),
+        "{nothing:?}"
+    );
+    assert_eq!(put("<a> <b> <c> ."), 201);
     assert_eq!(put("<a> <b> <e> ."), 204);
     assert_eq!(served.lines(graph), 1);
     let form = ["Content-Type: multipart/form-data; boundary=x"];
@@ -255,7 +267,56 @@ fn graphs_are_written_and_read_back() {
         (served.lines("graph=http://e/g1"), served.lines("default")),
         (1, 2)
     );
-    assert_eq!(served.send("DELETE /store", &[], "").status, 204);
+    // Nobody empties all by leaving something out.
+    served.send("DELETE /store", &[], "").problem(400);
+    served.send("PUT /store", &quads, two).problem(400);
+    served
+        .send("PUT /store?all", &[TURTLE], "<a> <b> <c> .")
+        .problem(400);
+    served
+        .send("DELETE /store?all&default", &[], "")
+        .problem(400);
+    assert_eq!(served.lines("default"), 2);
+    assert!(matches!(
+        served.send("PUT /store?all", &quads, two).status,
+        201 | 204
+    ));
+    assert_eq!((served.lines(graph), served.lines("default")), (0, 1));
+    let all = served.send("GET /store", &[], "");
+    assert_eq!(all.field("content-type"), "application/n-quads");
+    let mut lines: Vec<&str> = all.text().lines().collect();
+    lines.sort_unstable();
+    let mut sent: Vec<&str> = two.lines().collect();
+    sent.sort_unstable();
+    assert_eq!(lines, sent);
+    for (accept, part) in [
+        ("application/trig", "<http://e/g1>"),
+        ("application/ld+json", "http://e/g1"),
+    ] {
+        let accept = format!("Accept: {accept}");
+        let all = served.send("GET /store", &[&accept], "");
+        assert!(all.status == 200 && all.text().contains(part), "{all:?}");
+    }
+    let problem = served
+        .send("GET /store", &["Accept: text/turtle"], "")
+        .problem(406);
+    assert!(
+        problem["detail"].as_str().unwrap().contains("named graphs"),
+        "{problem}"
+    );
+    assert_eq!(
+        served
+            .send("DELETE /store?graph=http://e/g1", &[], "")
+            .status,
+        204
+    );
+    assert_eq!(
+        served
+            .send("GET /store", &["Accept: text/turtle"], "")
+            .status,
+        200
+    );
+    assert_eq!(served.send("DELETE /store?all", &[], "").status, 204);
     assert_eq!((served.lines(graph), served.lines("default")), (0, 0));
     assert_eq!(
         served.database.pool().used_bytes(),

@@ -22,9 +22,9 @@ pub enum GraphFormat {
     RdfXml,
     /// JSON-LD 1.1.
     JsonLd,
-    /// RDF 1.2 N-Quads, all in the default graph.
+    /// RDF 1.2 N-Quads; triples are in the default graph.
     NQuads,
-    /// RDF 1.2 TriG, all in the default graph.
+    /// RDF 1.2 TriG; triples are in the default graph.
     TriG,
 }
 
@@ -61,6 +61,14 @@ impl GraphFormat {
             GraphFormat::NQuads => &["application/n-quads", "text/x-nquads"],
             GraphFormat::TriG => &["application/trig", "application/x-trig"],
         }
+    }
+
+    /// Whether it says of which graph a triple is.
+    pub const fn has_graphs(self) -> bool {
+        matches!(
+            self,
+            GraphFormat::NQuads | GraphFormat::TriG | GraphFormat::JsonLd
+        )
     }
 
     /// The format with this short name, as flags have it.
@@ -156,6 +164,9 @@ impl<W: Output> Sink for GraphWriter<W> {
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         match &mut self.state {
             State::Text(output, writer) => {
+                if rows.columns.len() > 3 && !self.format.has_graphs() {
+                    return Err(not_a_triple());
+                }
                 self.text.clear();
                 writer.rows(rows, &mut self.text)?;
                 output.hand_over(&mut self.text)
@@ -192,7 +203,8 @@ fn out_of_order() -> io::Error {
     io::Error::other("parts of an answer came out of order")
 }
 
-/// A row of three columns as a triple of the default graph; `None` where RDF has none such.
+/// A row of three columns as a triple of the default graph, one of four as a quad of the graph that the
+/// last names; `None` where RDF has none such.
 fn quad(rows: &Rows, row: usize) -> Option<QuadRef<'_>> {
     let mut cells = rows.row(row);
     let subject: NamedOrBlankNodeRef<'_> = match cells.next()?? {
@@ -204,12 +216,15 @@ fn quad(rows: &Rows, row: usize) -> Option<QuadRef<'_>> {
         return None;
     };
     let object = cells.next()??;
-    Some(QuadRef::new(
-        subject,
-        predicate,
-        object,
-        GraphNameRef::DefaultGraph,
-    ))
+    let graph = match cells.next() {
+        None => GraphNameRef::DefaultGraph,
+        Some(name) => match name? {
+            TermRef::NamedNode(iri) => iri.into(),
+            TermRef::BlankNode(blank) => blank.into(),
+            _ => return None,
+        },
+    };
+    Some(QuadRef::new(subject, predicate, object, graph))
 }
 
 /// A row of three columns as a triple.

@@ -1,9 +1,9 @@
-//! Reading a whole graph: what the Graph Store Protocol's GET answers with.
+//! Reading a whole graph, or the whole store: what the Graph Store Protocol's GET answers with.
 //!
 //! It is a query in all but its text: it stands in the list of running ones, has a deadline and can be
 //! cancelled, and its triples go into a [`Sink`] batch by batch. Memory is that of one batch of
 //! [`crate::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
-//! is made of them.
+//! is made of them. Statements of named graphs, where the store is read, are rows of four columns.
 
 use crate::database::{Database, Graph};
 use crate::decode::Distinct;
@@ -30,7 +30,7 @@ const BATCH_BYTES: usize = 1 << 18;
 /// A graph that is about to be read; stands in the list of running queries until it is dropped.
 pub struct GraphRead {
     graph: Arc<Graph>,
-    part: Part,
+    parts: Vec<Part>,
     token: StopToken,
     entry: Entry,
 }
@@ -52,19 +52,39 @@ impl Database {
                 Err(error) => return Err(failure(error)),
             },
         };
+        let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
+        Ok(Some(self.reading(graph, vec![part], &what, timeout)))
+    }
+
+    /// Gets ready to read everything.
+    pub fn open_dataset(&self, timeout: Option<Duration>) -> Result<GraphRead, QueryError> {
+        let graph = self.graph();
+        let mut parts = vec![Part::Default];
+        if !graph.snapshot.named_graphs()?.is_empty() {
+            parts.push(Part::EachNamed);
+        }
+        Ok(self.reading(graph, parts, "store", timeout))
+    }
+
+    fn reading(
+        &self,
+        graph: Arc<Graph>,
+        parts: Vec<Part>,
+        what: &str,
+        timeout: Option<Duration>,
+    ) -> GraphRead {
         let longest = self.options().timeout;
         let timeout = timeout.map_or(longest, |asked| asked.min(longest));
         let token = self.reader_token(timeout);
-        let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
         let entry = self
             .running()
             .enter(&format!("# read {what}"), token.clone());
-        Ok(Some(GraphRead {
+        GraphRead {
             graph,
-            part,
+            parts,
             token,
             entry,
-        }))
+        }
     }
 }
 
@@ -86,6 +106,11 @@ impl GraphRead {
         self
     }
 
+    /// Whether statements of named graphs are given, by their graphs.
+    pub fn has_named_graphs(&self) -> bool {
+        self.parts.contains(&Part::EachNamed)
+    }
+
     /// The number of the snapshot that it sees.
     pub fn snapshot_number(&self) -> u64 {
         self.graph.snapshot.number()
@@ -95,10 +120,25 @@ impl GraphRead {
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
         let begun = Instant::now();
         sink.graph_head(&[]).map_err(crate::answer::output)?;
-        let mut columns = Columns::default();
+        let mut triples = 0;
+        for part in &self.parts {
+            triples += self.give(*part, sink)?;
+        }
+        self.graph.sound()?;
+        sink.finish().map_err(crate::answer::output)?;
+        Ok(Finished {
+            rows: triples,
+            exec: begun.elapsed(),
+            peak_bytes: 0,
+        })
+    }
+
+    /// Gives those of a part to the sink; says how many there are.
+    fn give(&self, part: Part, sink: &mut dyn Sink) -> Result<u64, QueryError> {
+        let mut columns = Columns::of(part);
         let mut triples = 0;
         let mut stopped = None;
-        let read = scan::scan(&self.graph, self.part, &mut |predicate, batch| {
+        let read = scan::scan(&self.graph, part, &mut |predicate, batch| {
             columns.name(&self.graph, predicate)?;
             let mut from = 0;
             while from < batch.subjects.len() {
@@ -117,13 +157,7 @@ impl GraphRead {
             Some(reason) => self.stopped(reason),
             None => failure(error),
         })?;
-        self.graph.sound()?;
-        sink.finish().map_err(crate::answer::output)?;
-        Ok(Finished {
-            rows: triples,
-            exec: begun.elapsed(),
-            peak_bytes: 0,
-        })
+        Ok(triples)
     }
 
     fn stopped(&self, reason: StopReason) -> QueryError {
@@ -153,10 +187,14 @@ struct Columns {
     distinct: Distinct,
 }
 
-impl Default for Columns {
-    fn default() -> Columns {
+impl Columns {
+    fn of(part: Part) -> Columns {
         let mut rows = Rows::default();
-        rows.columns.resize_with(3, TermBuffer::for_output);
+        let columns = match part {
+            Part::EachNamed => 4,
+            Part::Default | Part::Named(_) => 3,
+        };
+        rows.columns.resize_with(columns, TermBuffer::for_output);
         Columns {
             rows,
             predicate: None,
@@ -185,7 +223,12 @@ impl Columns {
     /// Decodes triples from `from` on, as many as their text allows; gives their number, at least one.
     fn decode(&mut self, graph: &Graph, batch: &Batch, from: usize) -> Result<usize, DumpError> {
         let mut len = BATCH.min(batch.subjects.len() - from);
-        for (column, ids) in [(0, &batch.subjects), (2, &batch.objects)] {
+        let decoded = [
+            (0, &batch.subjects),
+            (2, &batch.objects),
+            (3, &batch.graphs),
+        ];
+        for (column, ids) in decoded.into_iter().take(self.rows.columns.len() - 1) {
             let terms = &mut self.rows.columns[column];
             terms.clear();
             let ids = &ids[from..from + len];

@@ -6,7 +6,7 @@
 //! (nginx does, as it comes), and so does a browser that was sent here by a page of another origin.
 
 use crate::response::problem::Problem;
-use crate::response::{done, reading, text};
+use crate::response::{allowing, done, reading, text};
 use crate::run::job::Engine;
 use crate::runtime;
 use crate::state::ServerState;
@@ -20,13 +20,18 @@ use somersault::running::{QueryId, RunningQuery};
 use somersault::{Kind, QueryError};
 use std::sync::Arc;
 
+const CANCELS: &str = "DELETE, OPTIONS";
+const COMPACTS: &str = "POST, OPTIONS";
+
 /// `GET /api/v1/queries`: the queries that run now, oldest first.
 pub(crate) async fn list(
     State(server): State<Arc<ServerState>>,
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
-    if let Err(problem) = keeper(&server, &headers) {
+    if method != Method::OPTIONS
+        && let Err(problem) = keeper(&server, &headers)
+    {
         return problem.into_response();
     }
     reading(&method, || match server.engine() {
@@ -45,10 +50,13 @@ pub(crate) async fn one(
     method: Method,
     id: Result<Path<String>, PathRejection>,
 ) -> Response<Body> {
+    if method == Method::OPTIONS {
+        return allowing(CANCELS);
+    }
     let cancelled = keeper(&server, &headers).and_then(|()| match (method, id) {
         (Method::DELETE, Ok(Path(id))) => cancel(&server, &id),
         (Method::DELETE, Err(rejection)) => Err(Problem::bad_request(rejection.body_text())),
-        (method, _) => Err(Problem::method_not_allowed(method.as_str(), "DELETE")),
+        (method, _) => Err(Problem::method_not_allowed(method.as_str(), CANCELS)),
     });
     match cancelled {
         Ok(()) => done(),
@@ -62,6 +70,9 @@ pub(crate) async fn compact(
     headers: HeaderMap,
     method: Method,
 ) -> Response<Body> {
+    if method == Method::OPTIONS {
+        return allowing(COMPACTS);
+    }
     match compacted(&server, &headers, &method).await {
         Ok(()) => done(),
         Err(problem) => problem.into_response(),
@@ -75,7 +86,7 @@ async fn compacted(
 ) -> Result<(), Problem> {
     keeper(server, headers)?;
     if *method != Method::POST {
-        return Err(Problem::method_not_allowed(method.as_str(), "POST"));
+        return Err(Problem::method_not_allowed(method.as_str(), COMPACTS));
     }
     let engine = Arc::clone(server.engine()?);
     let Ok(_running) = server.compacting.try_lock() else {
@@ -104,7 +115,9 @@ pub(crate) async fn statistics(
     method: Method,
 ) -> Response<Body> {
     let granted = server.options().access.grant(&headers, server.address);
-    if let Err(problem) = granted.and_then(|granted| granted.need(Right::Read)) {
+    if method != Method::OPTIONS
+        && let Err(problem) = granted.and_then(|granted| granted.need(Right::Read))
+    {
         return problem.into_response();
     }
     reading(&method, || match server.engine() {

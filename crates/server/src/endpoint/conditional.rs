@@ -35,6 +35,7 @@ pub(crate) async fn answer(
     let subject = match &asked.what {
         Read::Graph(None) => Subject::Graph(GraphTarget::Default),
         Read::Graph(Some(name)) => Subject::Graph(GraphTarget::Named(name.clone())),
+        Read::Store => Subject::Graph(GraphTarget::Store),
         Read::Query(text) if condition::is_repeatable(text) => Subject::Query,
         Read::Query(_) => return query::answer(server, asked, request_id).await,
     };

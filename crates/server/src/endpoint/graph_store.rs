@@ -2,16 +2,17 @@
 //!
 //! | method | on a graph | on the store itself |
 //! |---|---|---|
-//! | `GET`, `HEAD` | its triples | |
-//! | `PUT` | what it holds is replaced: 201 where it was not there, else 204 | everything is |
+//! | `GET`, `HEAD` | its triples | everything, in a format of quads; in another where no graph is named |
+//! | `PUT` | what it holds is replaced: 201 where it was not there, else 204 | with `?all`, everything is, by a document of quads |
 //! | `POST` | something is added | to the graphs that the document names; a document in a format without graphs makes a new one: 201 with its `Location` |
 //! | `PATCH` | an RDF Patch adds and deletes statements of it (clause 5.7 leaves the format open) | of the graphs that it names |
-//! | `DELETE` | it goes; 404 where it is not there | everything goes |
+//! | `DELETE` | it goes; 404 where it is not there | with `?all`, everything goes |
 //!
 //! `?default` names the default graph, `?graph=IRI` a named one (SPARQL 1.1 Graph Store HTTP Protocol,
-//! clause 4.2); a relative IRI is refused, because what it is relative to is the address of a proxy as
+//! clause 4.2). Nothing is made of a document that holds nothing: 204, and the graph is not there afterwards.
+//! A relative IRI is refused, because what it is relative to is the address of a proxy as
 //! often as ours. A graph that holds nothing does not exist, and is a 404; the default graph always
-//! exists. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
+//! exists. So an empty document makes none, and is answered with 204. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
 //! `http://HOST/store/people`. Everything after that is as with a query: a turn, a deadline, an entry in the list of
 //! running ones, an answer that streams. Relative IRIs of a document are resolved against the name of
 //! its graph. What is sent is one document, or several in a form ([`crate::request::document`]), read as it
@@ -47,6 +48,9 @@ use std::sync::Arc;
 
 /// The methods that are answered here.
 const METHODS: &str = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS";
+
+/// Says that the whole store is meant.
+const ALL: &str = "all";
 
 /// RFC 5789 section 3.1.
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
@@ -113,6 +117,7 @@ fn read(request: &Request<Body>, server: &ServerState) -> Result<Operation, Prob
         Method::DELETE => {
             granted.need(Right::Write)?;
             let target = target(&envelope.parameters, direct)?;
+            explicit(&target, &envelope, "DELETE")?;
             let wanted = envelope.wanted_change(Change::Delete(target), &server.options(), None)?;
             return Ok(Operation::Change(conditioned(wanted, &envelope, server)));
         }
@@ -227,17 +232,20 @@ fn asked(
     target: GraphTarget,
     server: &ServerState,
 ) -> Result<QueryRequest, Problem> {
-    let name = match target {
-        GraphTarget::Default => None,
-        GraphTarget::Named(name) => Some(name),
-        GraphTarget::Store => {
-            return Err(Problem::bad_request(
-                "say which graph: `?default`, or `?graph=` with its IRI",
-            ));
-        }
+    let (headers, parameters) = (&envelope.headers, &envelope.parameters);
+    let (what, accepted) = match target {
+        GraphTarget::Default => (
+            Read::Graph(None),
+            Accepted::read_graph(headers, parameters)?,
+        ),
+        GraphTarget::Named(name) => (
+            Read::Graph(Some(name)),
+            Accepted::read_graph(headers, parameters)?,
+        ),
+        GraphTarget::Store => (Read::Store, Accepted::read_store(headers, parameters)?),
     };
     Ok(QueryRequest {
-        what: Read::Graph(name),
+        what,
         base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),
@@ -245,7 +253,7 @@ fn asked(
         client: envelope.client,
         _held: None,
         timeout: envelope.timeout(server.options().timeout)?,
-        accepted: Accepted::read_graph(&envelope.headers, &envelope.parameters)?,
+        accepted,
         head_only: envelope.method == Method::HEAD,
         trailers: protocol::takes_trailers(&envelope.headers),
         needs_length: envelope.version < Version::HTTP_11,
@@ -263,6 +271,14 @@ fn written(
     granted.need(Right::Write)?;
     let mut target = target(&envelope.parameters, direct)?;
     let content = Content::of(&envelope.headers)?;
+    if mode == WriteMode::Replace {
+        explicit(&target, envelope, "PUT")?;
+        if target == GraphTarget::Store && !content.has_graphs() {
+            return Err(Problem::bad_request(
+                "what replaces the whole store names its graphs: it is in a format of quads",
+            ));
+        }
+    }
     let mut location = None;
     let is_nameless = target == GraphTarget::Store && !content.has_graphs();
     if is_nameless && mode == WriteMode::Add {
@@ -283,6 +299,16 @@ fn written(
     envelope.wanted_change(change, &server.options(), Some(base))
 }
 
+/// Refuses to empty the whole store where that is not said.
+fn explicit(target: &GraphTarget, envelope: &Envelope, method: &str) -> Result<(), Problem> {
+    if *target != GraphTarget::Store || envelope.parameters.has(ALL) {
+        return Ok(());
+    }
+    Err(Problem::bad_request(format!(
+        "{method} needs `?default`, or `?graph=` with an IRI; `?{ALL}` is for all graphs, which are gone then"
+    )))
+}
+
 /// The name of a graph that is not there yet: an address below the store's, by chance.
 fn minted(store: &str) -> String {
     let random = || RandomState::new().hash_one(store);
@@ -300,6 +326,12 @@ fn is_direct(path: &str) -> bool {
 /// Which graph is meant.
 fn target(parameters: &Parameters, direct: Option<String>) -> Result<GraphTarget, Problem> {
     let named = parameters.single("graph")?;
+    if parameters.has(ALL) {
+        return match (named, parameters.has("default"), direct) {
+            (None, false, None) => Ok(GraphTarget::Store),
+            _ => Err(Problem::bad_request("either `all`, or a graph")),
+        };
+    }
     if let Some(address) = direct {
         return match (named, parameters.has("default")) {
             (None, false) => Ok(GraphTarget::Named(address)),

@@ -21,7 +21,7 @@ use crate::response::coding::Preferred;
 use crate::response::compress;
 use crate::response::head::{self, Signature};
 use crate::response::problem::Problem;
-use crate::response::{reading, refused_with_body, text};
+use crate::response::{allowing, reading, refused_with_body, text};
 use crate::state::ServerState;
 use axum::Router;
 use axum::body::Body;
@@ -147,7 +147,14 @@ async fn prepared(State(server): State<Arc<ServerState>>, method: Method) -> Res
     })
 }
 
-async fn nowhere(address: Uri) -> Response<Body> {
+/// What is done anywhere.
+const ALL: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, QUERY, OPTIONS";
+
+async fn nowhere(method: Method, address: Uri) -> Response<Body> {
+    // The server as a whole (RFC 9110 section 9.3.7).
+    if method == Method::OPTIONS && address.path() == "*" {
+        return allowing(ALL);
+    }
     let detail = format!(
         "nothing lives at `{}`; queries go to /sparql",
         address.path()

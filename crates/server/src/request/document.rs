@@ -263,16 +263,18 @@ impl<R: Read> Parts<R> {
         }
     }
 
-    /// The head of a part; its format, if it is named.
+    /// The head of a part; its format, if it is named: by its type, or else by the name of its file, where
+    /// the type says nothing (curl sends `application/octet-stream` for what it does not know).
     fn head(&mut self) -> io::Result<Result<Format, String>> {
-        let mut format = Err("has no `Content-Type`".to_owned());
+        let mut by_type = None;
+        let mut by_file = Err("has no `Content-Type`, and its file no name that tells".to_owned());
         let mut bytes = 0;
         // The rest of the delimiter's line.
         self.line()?;
         loop {
             let line = self.line()?;
             if line.is_empty() {
-                return Ok(format);
+                return Ok(by_type.unwrap_or(by_file));
             }
             bytes += line.len();
             if bytes > HEAD_BYTES_MAX {
@@ -281,12 +283,34 @@ impl<R: Read> Parts<R> {
             let Some((name, value)) = line.split_once(':') else {
                 continue;
             };
-            if name.trim().eq_ignore_ascii_case("content-type") {
+            let name = name.trim();
+            if name.eq_ignore_ascii_case("content-type") && !says_nothing(value) {
                 let named = Format::from_media_type(value);
-                format = named.ok_or_else(|| format!("is `{}`, no type of RDF", value.trim()));
+                by_type =
+                    Some(named.ok_or_else(|| format!("is `{}`, no type of RDF", value.trim())));
+            } else if name.eq_ignore_ascii_case("content-disposition")
+                && let Some(format) = format_of_file(value)
+            {
+                by_file = Ok(format);
             }
         }
     }
+}
+
+fn says_nothing(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/octet-stream")
+}
+
+/// The format that the name of a file tells, in a `Content-Disposition` (RFC 7578 section 4.2). A part is
+/// not decompressed, so `data.ttl.gz` tells none.
+fn format_of_file(disposition: &str) -> Option<Format> {
+    let mut parameters = disposition
+        .split(';')
+        .filter_map(|part| part.split_once('='));
+    let (_, name) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("filename"))?;
+    let (_, extension) = name.trim().trim_matches('"').rsplit_once('.')?;
+    Format::from_extension(extension)
 }
 
 impl<R: Read> Documents for Parts<R> {
@@ -389,6 +413,39 @@ mod tests {
             assert_eq!(parts(text, step).unwrap(), expected, "{step}");
         }
         assert_eq!(parts("--b-b--", 5).unwrap(), []);
+    }
+
+    #[test]
+    fn the_name_of_a_file_tells_the_format_where_its_type_does_not() {
+        let one = |fields: &str| {
+            let text = format!("--b-b\r\n{fields}\r\n\r\nx\r\n--b-b--");
+            Ok::<_, String>(parts(&text, 1000)?.first().map(|(format, _)| *format))
+        };
+        let file =
+            |name: &str| format!("Content-Disposition: form-data; name=\"f\"; filename=\"{name}\"");
+        let unknown = "Content-Type: application/octet-stream";
+        let table = [
+            (file("x.ttl"), Some(Format::Turtle)),
+            (
+                format!("{}\r\n{unknown}", file("x.nq")),
+                Some(Format::NQuads),
+            ),
+            (
+                format!("{unknown}\r\n{}", file("a b.RDF")),
+                Some(Format::RdfXml),
+            ),
+            (
+                format!("{}\r\nContent-Type: text/turtle", file("x.nq")),
+                Some(Format::Turtle),
+            ),
+        ];
+        for (fields, expected) in table {
+            assert_eq!(one(&fields).unwrap(), expected, "{fields}");
+        }
+        for bad in ["x.ttl.gz", "x", "x.png", ".", ""] {
+            assert!(one(&file(bad)).is_err(), "{bad}");
+        }
+        assert!(one(&format!("{}\r\nContent-Type: image/png", file("x.ttl"))).is_err());
     }
 
     #[test]

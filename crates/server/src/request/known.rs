@@ -56,7 +56,7 @@ const PROTOCOL: [&str; 16] = [
 ];
 
 /// What the Graph Store Protocol has.
-const STORE: [&str; 3] = ["default", "graph", "timeout"];
+const STORE: [&str; 4] = ["default", "graph", "all", "timeout"];
 
 /// Parameters that ask for what is not given, each with what to do instead.
 const REFUSED: [(&str, &str); 3] = [

@@ -16,6 +16,17 @@ use somersault::results::ResultFormat;
 use somersault::{AnswerKind, GraphFormat};
 use std::cmp::Reverse;
 
+/// The formats of a whole store in our own order. The first is written fastest, and any part of it is read
+/// without the rest.
+const STORE_FORMATS: [GraphFormat; 6] = [
+    GraphFormat::NQuads,
+    GraphFormat::TriG,
+    GraphFormat::JsonLd,
+    GraphFormat::Turtle,
+    GraphFormat::NTriples,
+    GraphFormat::RdfXml,
+];
+
 /// One range of an `Accept` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Range {
@@ -78,6 +89,27 @@ impl Accepted {
         }
     }
 
+    /// Reads `Accept` of a request whose answer is a whole store: formats that name graphs come first.
+    pub fn read_store(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
+        let named = Named::read(parameters)?;
+        let accepted = Accepted::any(headers, named);
+        let ranges = ranges(headers);
+        let types = |format: &GraphFormat| format.accepted_types();
+        let graph = match named {
+            Some(named) if accepted == named.accepted => accepted.graph,
+            _ => best(&STORE_FORMATS, types, &ranges),
+        };
+        match graph {
+            Some(_) => Ok(Accepted { rows: None, graph }),
+            None => Err(Problem::not_acceptable(offered(AnswerKind::Graph))),
+        }
+    }
+
+    /// Whether the format of a graph says of which graph a triple is.
+    pub fn takes_graphs(self) -> bool {
+        self.graph.is_some_and(GraphFormat::has_graphs)
+    }
+
     /// The formats that an answer may have.
     pub fn formats(self) -> impl Iterator<Item = AnswerFormat> {
         let rows = self.rows.map(AnswerFormat::Rows);
@@ -107,7 +139,7 @@ impl Named {
         let mut named: Option<(Named, &str)> = None;
         for name in FORMATS {
             for text in parameters.values(name).filter(|text| !text.is_empty()) {
-                let accepted = by_name(text).ok_or_else(|| unknown_format(name, text))?;
+                let accepted = by_names(text).ok_or_else(|| unknown_format(name, text))?;
                 let is_forced = name == FORCED_FORMAT;
                 match named {
                     Some((known, other)) if known.accepted != accepted && !is_forced => {
@@ -135,6 +167,16 @@ impl Named {
 fn is_open(ranges: &[Range]) -> bool {
     let is_page = |range: &Range| range.kind == "text" && range.subtype == "html";
     ranges.iter().all(|range| range.subtype == "*") || ranges.iter().any(is_page)
+}
+
+/// The formats of a list of short names or media types, as SPARQLWrapper sends for JSON-LD: the first of
+/// either kind that is known.
+fn by_names(list: &str) -> Option<Accepted> {
+    let known = list.split(',').filter_map(by_name);
+    known.reduce(|first, next| Accepted {
+        rows: first.rows.or(next.rows),
+        graph: first.graph.or(next.graph),
+    })
 }
 
 /// The formats with a short name, or a media type.
@@ -451,6 +493,12 @@ mod tests {
             ("", "format=json-ld", None, Some(G::JsonLd)),
             ("", "format=nt", None, Some(G::NTriples)),
             ("", "format=", Some(R::Json), Some(G::Turtle)),
+            (
+                "",
+                "format=application/ld%2Bjson,application/x-json%2Bld",
+                None,
+                Some(G::JsonLd),
+            ),
         ];
         for (accept, text, rows, graph) in table {
             let mut headers = HeaderMap::new();

@@ -52,6 +52,16 @@ impl Engine for Database {
                     .with_pace(Some(pace));
                 return Ok(Box::new(graph));
             }
+            Read::Store => {
+                let store = self.open_dataset(Some(timeout))?.with_pace(Some(pace));
+                if store.has_named_graphs() && !asked.accepted.takes_graphs() {
+                    let message = "the store has named graphs, which only application/n-quads, \
+                                   application/trig and application/ld+json can name";
+                    let error = QueryError::new(Kind::Format, message);
+                    return Err(error.with_hint("`?default` is the default graph alone"));
+                }
+                return Ok(Box::new(store));
+            }
         };
         let request = Request {
             text,

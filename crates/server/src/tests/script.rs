@@ -78,6 +78,7 @@ impl Engine for ScriptedEngine {
         let text = match &asked.what {
             Read::Query(text) => text.clone(),
             Read::Graph(name) => format!("rows 1; graph {name:?}"),
+            Read::Store => "rows 1".to_owned(),
         };
         match text.strip_prefix('!') {
             Some("panic") => panic!("the planner met something"),

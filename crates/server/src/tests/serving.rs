@@ -64,7 +64,7 @@ fn every_response_carries_our_fields() {
         ("HEAD /sparql?query=ask", 200),
         ("GET /sparql?query=!syntax", 400),
         ("GET /sparql", 200),
-        ("GET /store", 400),
+        ("GET /store?all&default", 400),
         ("OPTIONS /store", 204),
         ("PUT /store?default", 403),
         ("DELETE /data?graph=http://e/g", 403),
@@ -96,6 +96,33 @@ fn every_response_carries_our_fields() {
         assert_eq!(answer.field("somersault-snapshot"), "7", "{line}");
         assert!(answer.field("server").starts_with("somersault/"), "{line}");
     }
+}
+
+#[test]
+fn every_address_says_what_may_be_done_there() {
+    let served = Served::new();
+    let table = [
+        ("*", "GET, HEAD, POST, PUT, PATCH, DELETE, QUERY, OPTIONS"),
+        ("/", "GET, HEAD, OPTIONS"),
+        ("/metrics", "GET, HEAD, OPTIONS"),
+        ("/health/ready", "GET, HEAD, OPTIONS"),
+        ("/sparql", "GET, HEAD, POST, QUERY, OPTIONS"),
+        ("/update", "POST, OPTIONS"),
+        ("/store", "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"),
+        ("/api/v1/queries", "GET, HEAD, OPTIONS"),
+        ("/api/v1/queries/q00000001", "DELETE, OPTIONS"),
+        ("/api/v1/compact", "POST, OPTIONS"),
+        ("/api/v1/statistics", "GET, HEAD, OPTIONS"),
+    ];
+    for (path, methods) in table {
+        let answer = served.send(&format!("OPTIONS {path}"), &[], b"");
+        assert_eq!(
+            (answer.status, answer.field("allow")),
+            (204, methods),
+            "{path}"
+        );
+    }
+    served.send("OPTIONS /nowhere", &[], b"").problem(404);
 }
 
 #[test]

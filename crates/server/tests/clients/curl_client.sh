@@ -43,4 +43,17 @@ for expected in 204 404; do
     out=$(status -X DELETE "$base/store?graph=http://e/c")
     [ "$out" = "$expected" ] || fail "deleting a graph: $out"
 done
+folder=$(mktemp -d) && trap 'rm -r "$folder"' EXIT
+printf '<http://e/a> <http://e/b> <http://e/c> .' > "$folder/data.ttl"
+out=$(status -F "file=@$folder/data.ttl" "$base/store?graph=http://e/form")
+[ "$out" = 201 ] || fail "a file as a form: $out"
+tag=$(curl -fsS -o /dev/null -D - "$base/store?graph=http://e/form" | tr -d '\r' | sed -n 's/^etag: //p')
+out=$(status -H "If-None-Match: $tag" "$base/store?graph=http://e/form")
+[ "$out" = 304 ] || fail "a graph that is there already: $out $tag"
+out=$(status -X DELETE -H "If-Match: $tag" "$base/store?graph=http://e/form")
+[ "$out" = 204 ] || fail "deleting what was read: $out $tag"
+if curl --version | grep -q libz; then
+    out=$(curl -fsS --compressed "$base/store" | wc -l)
+    [ "$out" -eq 4001 ] || fail "the whole store, compressed: $out lines"
+fi
 echo ok

@@ -100,7 +100,7 @@ pub struct GraphWrite<'w> {
 /// What a write has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphWritten {
-    /// Whether the graph was not there before.
+    /// Whether the graph was not there before, and is there now: a document may hold nothing.
     pub is_new: bool,
     /// What changed.
     pub committed: Committed,
@@ -280,7 +280,8 @@ impl RunningGraphChange {
             spools.iter().try_for_each(|spool| spool.apply(draft))
         })?;
         Ok(GraphWritten {
-            is_new,
+            // A graph that holds nothing is not there.
+            is_new: is_new && committed.inserted > 0,
             committed: Committed {
                 parse,
                 exec: begun.elapsed().saturating_sub(parse),

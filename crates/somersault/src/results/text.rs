@@ -28,7 +28,7 @@ pub(crate) enum TextFormat {
     Xml,
     Csv,
     Tsv,
-    /// Of three columns: subject, predicate, object.
+    /// Of three columns: subject, predicate, object; a fourth is a graph, as N-Quads has it.
     NTriples,
 }
 
@@ -145,7 +145,7 @@ impl TextWriter {
                 }
                 out.push(b'\n');
             }
-            TextFormat::NTriples => columns.resize_with(3, Column::default),
+            TextFormat::NTriples => columns.resize_with(4, Column::default),
         }
         Ok(TextWriter {
             format,
@@ -446,7 +446,7 @@ fn literal_end(out: &mut Vec<u8>, literal: LiteralRef<'_>) {
 fn ntriples_cell(out: &mut Vec<u8>, column: usize, term: Option<TermRef<'_>>) -> io::Result<()> {
     match (column, term) {
         (_, Some(TermRef::NamedNode(iri))) => quoted_iri(out, iri.as_str()),
-        (0 | 2, Some(TermRef::BlankNode(blank))) => labelled(out, blank.as_str()),
+        (0 | 2 | 3, Some(TermRef::BlankNode(blank))) => labelled(out, blank.as_str()),
         (2, Some(term)) => ntriples_term(out, term),
         _ => return Err(not_a_triple()),
     }
