@@ -204,7 +204,8 @@ pub struct Query {
     /// Base IRI for relative references in the files
     #[arg(long, value_name = "IRI", requires = "data")]
     pub base: Option<String>,
-    /// A SPARQL endpoint to ask instead of a store
+    /// A SPARQL endpoint to ask instead of a store: its address, or that of a server, whose endpoint is
+    /// /sparql
     #[arg(
         long,
         value_name = "URL",

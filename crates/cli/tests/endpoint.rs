@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Run, run, somersault, started, text, write};
+use common::{Run, run, run_with_input, somersault, started, text, write};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
@@ -316,6 +316,22 @@ fn our_own_server_answers_as_the_store_does() {
         assert_eq!(there.code, Some(0), "{}", there.errors);
         assert_eq!(there.output, here.output, "{format}");
     }
+    // The address of the server is as good as that of its endpoint.
+    for root in [server.1.clone(), format!("{}/", server.1)] {
+        let run = ask(&root, query, &["--results-format", "csv"]);
+        assert_eq!(run.code, Some(0), "{}", run.errors);
+    }
+    let open = format!(".open {}\nASK {{}};\n", server.1);
+    let run = run_with_input(&["shell", "--data", text(&file)], open.as_bytes());
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert!(
+        run.errors.contains("/sparql answers, somersault/"),
+        "{}",
+        run.errors
+    );
+    let open = ".open http://127.0.0.1:1\n";
+    let run = run_with_input(&["shell", "--data", text(&file)], open.as_bytes());
+    assert_eq!(run.code, Some(4), "{}", run.errors);
     let wrong = "SELECT *\n{ ?s oops }";
     let run = ask(&url, wrong, &[]);
     assert_eq!(run.code, Some(6), "{}", run.errors);

@@ -1,7 +1,8 @@
 //! Changes of what an endpoint holds: updates, documents for its graphs, compaction.
 //!
 //! The address may be the server's, or that of its endpoint: `/update` and `/store` are beside
-//! `/sparql` with Somersault, and an address that ends otherwise is taken as it is.
+//! `/sparql` with Somersault, and an address that ends otherwise is taken as it is. Queries follow the same
+//! rule: they go to `/sparql` where the address is that of a server.
 
 use super::exchange::{self, Message, Response, Sent};
 use super::{Endpoint, problem};
@@ -107,6 +108,14 @@ impl Endpoint {
             return Ok(response);
         }
         Err(problem::trouble(&self.url(), response))
+    }
+
+    /// Where queries go.
+    pub(super) fn asking(&self) -> Endpoint {
+        match self.last() {
+            "" => self.beside("sparql"),
+            _ => self.clone(),
+        }
     }
 
     /// Where updates go.
@@ -215,6 +224,10 @@ mod tests {
             "http://e/a/api/v1/compact"
         );
         let updating = |url: &str| endpoint(url).updating().url();
+        let asking = |url: &str| endpoint(url).asking().url();
+        assert_eq!(asking("http://e:1"), "http://e:1/sparql");
+        assert_eq!(asking("http://e/"), "http://e/sparql");
+        assert_eq!(asking("http://e/ds/query"), "http://e/ds/query");
         assert_eq!(updating("http://e/"), "http://e/update");
         assert_eq!(updating("http://e/sparql"), "http://e/sparql");
         assert_eq!(updating("http://e/ds/changes"), "http://e/ds/changes");

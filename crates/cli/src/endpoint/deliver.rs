@@ -51,6 +51,15 @@ pub(super) fn deliver(
     })
 }
 
+/// An error where an answer is none of an endpoint to a query for a truth value.
+pub(super) fn expect_results(response: &Response) -> Result<(), Trouble> {
+    let media_type = response.media_type();
+    match QueryResultsFormat::from_media_type(&media_type) {
+        Some(_) => Ok(()),
+        None => Err(foreign(&media_type, false)),
+    }
+}
+
 fn foreign(media_type: &str, is_graph: bool) -> Trouble {
     let expected = if is_graph {
         "a graph"

@@ -68,6 +68,12 @@ impl Response {
         essence.unwrap_or_default().trim().to_ascii_lowercase()
     }
 
+    /// What the server calls itself.
+    pub fn server(&self) -> Option<String> {
+        let value = self.headers.get(header::SERVER)?;
+        value.to_str().ok().map(str::to_owned)
+    }
+
     /// What `Somersault-Snapshot` says.
     pub fn snapshot(&self) -> Option<u64> {
         let value = self.headers.get("somersault-snapshot")?;

@@ -133,13 +133,35 @@ impl Endpoint {
             accept,
             body: Sent::Text(text.to_owned()),
         };
-        let response = exchange::send(self, message, stop)?;
+        let endpoint = self.asking();
+        let response = exchange::send(&endpoint, message, stop)?;
         if !response.is_success() {
-            return Err(problem::trouble(&self.url(), response));
+            return Err(problem::trouble(&endpoint.url(), response));
         }
         let spent = response.spent();
         deliver::deliver(response, asked, printer)?;
         Ok(spent)
+    }
+}
+
+impl Endpoint {
+    /// Asks nothing of an endpoint, to see whether it is one; says where it is and what it calls itself.
+    pub fn probe(&self, stop: &Stop) -> Result<String, Trouble> {
+        let endpoint = self.asking();
+        let message = Message {
+            content_type: "application/sparql-query",
+            coding: None,
+            accept: accept(AnswerFormat::Json, Some(Form::Ask)),
+            body: Sent::Text("ASK {}".to_owned()),
+        };
+        let response = exchange::send(&endpoint, message, stop)?;
+        if !response.is_success() {
+            return Err(problem::trouble(&endpoint.url(), response));
+        }
+        let found = response.server();
+        deliver::expect_results(&response)?;
+        let name = found.map_or_else(String::new, |name| format!(", {name}"));
+        Ok(format!("{} answers{name}", endpoint.url()))
     }
 }
 

@@ -353,7 +353,13 @@ impl Session {
     fn open(&mut self, place: &str) -> Outcome {
         let path = Path::new(place);
         self.source = if place.starts_with("http://") || place.starts_with("https://") {
-            Source::Remote(self.endpoint(place)?)
+            let endpoint = self.endpoint(place)?;
+            self.stop.begin();
+            let found = endpoint.probe(&self.stop);
+            self.stop.end();
+            let found = found.map_err(|trouble| trouble.into_failure("ASK {}"))?;
+            say!("{found}");
+            Source::Remote(endpoint)
         } else if path.is_dir() {
             let database = if self.allow_update {
                 open::writable(path, &self.config)?
