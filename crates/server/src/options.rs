@@ -5,7 +5,7 @@
 //! request, time to take an answer.
 
 use crate::request::access::Access;
-use somersault::config::{Config, Right};
+use somersault::config::{Config, Right, Upkeep};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ impl ServerOptions {
             shutdown_delay: config.shutdown_delay,
             grace: config.drain,
             access: Access::from_config(config),
-            api_open: config.api_open,
+            api_open: config.upkeep == Upkeep::OfAll,
             calls_out: !config.services.is_empty(),
             ..ServerOptions::default()
         }

@@ -332,7 +332,13 @@ impl Layers {
             update_timeout: self.duration("update.timeout")?,
             anonymous: self.anonymous()?,
             tokens,
-            api_open: self.read("api.open", yes_or_no)?,
+            upkeep: self.read("api.open", |text| {
+                Ok(if yes_or_no(text)? {
+                    Upkeep::OfAll
+                } else {
+                    Upkeep::OfAdmins
+                })
+            })?,
             bind: self.read("server.bind", address)?,
             connections: self.read("server.connections", count)?,
             proxies: self.read("server.proxies", |text| {
@@ -440,6 +446,15 @@ pub enum Right {
     Admin,
 }
 
+/// Who sees and cancels what others run, and compacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Bearers of a token with the right.
+    OfAdmins,
+    /// Everybody who reaches the server.
+    OfAll,
+}
+
 /// A secret that gives a right to whoever knows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
@@ -485,8 +500,8 @@ pub struct Config {
     pub anonymous: Option<Right>,
     /// Who else may what.
     pub tokens: Vec<Token>,
-    /// Whether upkeep needs no token.
-    pub api_open: bool,
+    /// Whose upkeep is.
+    pub upkeep: Upkeep,
     /// Time of a query.
     pub timeout: Duration,
     /// How old what a query reads may become.

@@ -67,7 +67,11 @@ async fn judged(
         fresh::wait(engine.as_ref(), number, asked.timeout).await?;
     }
     let formats: Vec<AnswerFormat> = match subject {
-        Subject::Graph(_) => asked.accepted.formats().filter(is_graph).collect(),
+        Subject::Graph(_) => asked
+            .accepted
+            .formats()
+            .filter(|format| is_graph(*format))
+            .collect(),
         Subject::Query => asked.accepted.formats().collect(),
     };
     let asked = condition::of_answer(headers, server.run, &formats);
@@ -112,7 +116,7 @@ fn of_query(asked: Precondition) -> Precondition {
     }
 }
 
-fn is_graph(format: &AnswerFormat) -> bool {
+fn is_graph(format: AnswerFormat) -> bool {
     matches!(format, AnswerFormat::Graph(_))
 }
 

@@ -35,8 +35,10 @@ impl Run {
 /// What `If-Match` and `If-None-Match` ask of a change.
 pub(crate) fn of_change(headers: &HeaderMap, run: Run) -> Precondition {
     Precondition {
-        is: state(headers, IF_MATCH, |tag| tag.snapshot(run, Strength::Strong)),
-        is_not: state(headers, IF_NONE_MATCH, |tag| {
+        is: state(headers, &IF_MATCH, |tag| {
+            tag.snapshot(run, Strength::Strong)
+        }),
+        is_not: state(headers, &IF_NONE_MATCH, |tag| {
             tag.snapshot(run, Strength::Any)
         }),
     }
@@ -52,8 +54,8 @@ pub(crate) fn of_answer(headers: &HeaderMap, run: Run, formats: &[AnswerFormat])
     let snapshot =
         |tag: &Tag<'_>, strength| tag.snapshot(run, strength).filter(|_| is_offered(tag));
     Precondition {
-        is: state(headers, IF_MATCH, |tag| snapshot(tag, Strength::Strong)),
-        is_not: state(headers, IF_NONE_MATCH, |tag| snapshot(tag, Strength::Any)),
+        is: state(headers, &IF_MATCH, |tag| snapshot(tag, Strength::Strong)),
+        is_not: state(headers, &IF_NONE_MATCH, |tag| snapshot(tag, Strength::Any)),
     }
 }
 
@@ -123,10 +125,10 @@ impl<'t> Tag<'t> {
 /// What a field asks for; tags that are not ours match nothing.
 fn state(
     headers: &HeaderMap,
-    name: HeaderName,
+    name: &HeaderName,
     snapshot: impl Fn(&Tag<'_>) -> Option<u64>,
 ) -> Option<GraphState> {
-    let values = || headers.get_all(&name).iter();
+    let values = || headers.get_all(name).iter();
     values().next()?;
     let texts = values().filter_map(|value| value.to_str().ok());
     let tags: Vec<&str> = texts
@@ -199,7 +201,7 @@ mod tests {
     const OURS: Run = Run(0xABC);
     const TURTLE: AnswerFormat = AnswerFormat::Graph(GraphFormat::Turtle);
 
-    fn headers(name: HeaderName, lines: &[&str]) -> HeaderMap {
+    fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(name.clone(), HeaderValue::from_str(line).unwrap());
@@ -208,7 +210,7 @@ mod tests {
     }
 
     fn given(coding: Option<&'static str>, strength: Strength) -> String {
-        let mut headers = headers(CONTENT_TYPE, &["text/turtle; charset=utf-8"]);
+        let mut headers = headers(&CONTENT_TYPE, &["text/turtle; charset=utf-8"]);
         headers.extend(coding.map(|coding| (CONTENT_ENCODING, HeaderValue::from_static(coding))));
         tag(&mut headers, OURS, 7, strength);
         headers[ETAG].to_str().unwrap().to_owned()
@@ -226,11 +228,11 @@ mod tests {
         );
         for (coding, strength) in [(None, Strength::Strong), (Some("br"), Strength::Any)] {
             let given = given(coding, strength);
-            let sent = headers(IF_NONE_MATCH, &[&given]);
+            let sent = headers(&IF_NONE_MATCH, &[&given]);
             let expected = Some(GraphState::AsIn(vec![7]));
             assert_eq!(of_answer(&sent, OURS, &[TURTLE]).is_not, expected);
             assert_eq!(of_change(&sent, OURS).is_not, expected);
-            let sent = headers(IF_MATCH, &[&given]);
+            let sent = headers(&IF_MATCH, &[&given]);
             let strong = if strength == Strength::Strong {
                 vec![7]
             } else {
@@ -252,21 +254,21 @@ mod tests {
             "W/",
             "\"0000000000000abc.x.turtle\"",
         ] {
-            let sent = headers(IF_NONE_MATCH, &[foreign]);
+            let sent = headers(&IF_NONE_MATCH, &[foreign]);
             assert_eq!(of_change(&sent, OURS).is_not, none, "{foreign}");
         }
-        let other = headers(IF_NONE_MATCH, &["\"0000000000000abc.7.n-triples\""]);
+        let other = headers(&IF_NONE_MATCH, &["\"0000000000000abc.7.n-triples\""]);
         assert_eq!(of_answer(&other, OURS, &[TURTLE]).is_not, none);
         let lines = [
             "\"x\", \"0000000000000abc.7.turtle\"",
             "\"0000000000000abc.9.turtle\"",
         ];
-        let several = headers(IF_MATCH, &lines);
+        let several = headers(&IF_MATCH, &lines);
         assert_eq!(
             of_change(&several, OURS).is,
             Some(GraphState::AsIn(vec![7, 9]))
         );
-        let any = headers(IF_MATCH, &["*"]);
+        let any = headers(&IF_MATCH, &["*"]);
         assert_eq!(of_change(&any, OURS).is, Some(GraphState::There));
         assert!(of_change(&HeaderMap::new(), OURS).is_empty());
     }

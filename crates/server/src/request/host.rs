@@ -53,30 +53,23 @@ fn sole(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
         return Err(Problem::bad_request(why).closing());
     }
     let name = field.to_str().ok().and_then(name);
-    match name {
-        Some(name) => Ok(Some(name)),
-        None => {
-            let why = "`Host` is not of the form NAME or NAME:PORT";
-            Err(Problem::bad_request(why).closing())
-        }
-    }
+    let malformed =
+        || Problem::bad_request("`Host` is not of the form NAME or NAME:PORT").closing();
+    name.map(Some).ok_or_else(malformed)
 }
 
 /// The name within `NAME[:PORT]` (RFC 3986 section 3.2, without user information); `None` where it is
 /// malformed, or empty, which an `http` address may not be (RFC 9110 section 4.2.1).
 pub(crate) fn name(host: &str) -> Option<&str> {
-    let (name, port) = match host.strip_prefix('[') {
-        Some(rest) => {
-            let (address, after) = rest.split_once(']')?;
-            address.parse::<Ipv6Addr>().ok()?;
-            (&host[..address.len() + 2], after)
-        }
-        None => {
-            let end = host.find(':').unwrap_or(host.len());
-            let (name, after) = host.split_at(end);
-            (!name.is_empty() && name.bytes().all(is_of_a_name)).then_some(())?;
-            (name, after)
-        }
+    let (name, port) = if let Some(rest) = host.strip_prefix('[') {
+        let (address, after) = rest.split_once(']')?;
+        address.parse::<Ipv6Addr>().ok()?;
+        (&host[..address.len() + 2], after)
+    } else {
+        let end = host.find(':').unwrap_or(host.len());
+        let (name, after) = host.split_at(end);
+        (!name.is_empty() && name.bytes().all(is_of_a_name)).then_some(())?;
+        (name, after)
     };
     match port.strip_prefix(':') {
         None if port.is_empty() => Some(name),

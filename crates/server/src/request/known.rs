@@ -106,16 +106,12 @@ fn refusal(name: &str, own: &[&'static str]) -> Problem {
         return Problem::bad_request(format!("`{name}`: {why}"));
     }
     let known = own.iter().chain(&FORMATS).copied();
-    Problem::bad_request(match nearest(name, known.clone()) {
-        Some(near) => format!("nobody knows the parameter `{name}`; is `{near}` meant?"),
-        None => {
-            let list: Vec<&str> = known.collect();
-            format!(
-                "nobody knows the parameter `{name}`; there are {}",
-                list.join(", ")
-            )
-        }
-    })
+    let meant = nearest(name, known.clone()).map(|near| format!("is `{near}` meant?"));
+    let meant = meant.unwrap_or_else(|| {
+        let list: Vec<&str> = known.collect();
+        format!("there are {}", list.join(", "))
+    });
+    Problem::bad_request(format!("nobody knows the parameter `{name}`; {meant}"))
 }
 
 #[cfg(test)]

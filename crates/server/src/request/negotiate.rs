@@ -153,7 +153,7 @@ impl Named {
                                 is_forced,
                             },
                             name,
-                        ))
+                        ));
                     }
                 }
             }

@@ -153,7 +153,7 @@ fn texts_of_requests_may_be_compressed() {
             assert!(detail.contains(coding.name()), "{detail}");
         }
         // A small body that becomes a huge one.
-        let bomb = made(coding, &[b' '; 8 << 20]);
+        let bomb = made(coding, &vec![b' '; 8 << 20]);
         assert!(bomb.len() < 100_000);
         send(QUERY, &bomb).problem(413);
     }

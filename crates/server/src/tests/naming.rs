@@ -90,7 +90,7 @@ fn a_server_of_this_machine_is_not_asked_under_the_name_of_another() {
     assert_eq!(raw(&served, absolute, b"").status, 200);
     // What was sent with it is taken, so that the client reads why.
     let upload = "POST /sparql HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 200000\r\n\r\n";
-    raw(&served, upload, &[b'x'; 200_000]).problem(421);
+    raw(&served, upload, &vec![b'x'; 200_000]).problem(421);
 }
 
 #[test]

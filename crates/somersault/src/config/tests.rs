@@ -237,3 +237,17 @@ fn hosts_are_names_without_ports() {
         assert!(error.to_string().contains("no name of a host"), "{error}");
     }
 }
+
+#[test]
+fn upkeep_is_of_admins_unless_it_is_opened() {
+    let upkeep = |value: Option<&str>| {
+        let mut layers = Layers::new();
+        let variable = value.map(|value| ("SOMERSAULT_API__OPEN".to_owned(), value.to_owned()));
+        layers.add_environment(variable).unwrap();
+        layers.check(MACHINE).map(|config| config.upkeep)
+    };
+    assert_eq!(upkeep(None).unwrap(), Upkeep::OfAdmins);
+    assert_eq!(upkeep(Some("false")).unwrap(), Upkeep::OfAdmins);
+    assert_eq!(upkeep(Some("true")).unwrap(), Upkeep::OfAll);
+    assert!(upkeep(Some("yes")).is_err());
+}
