@@ -29,7 +29,7 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::routing::any;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-use hyper::{Method, Response, StatusCode, Uri};
+use hyper::{Method, Response, StatusCode, Uri, Version};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -98,6 +98,8 @@ async fn sign(
     request.extensions_mut().insert(sender);
     let preferred = match *request.method() {
         Method::HEAD => None,
+        // What is compressed as it is sent has no length, without which HTTP/1.0 cannot tell a whole answer.
+        _ if request.version() < Version::HTTP_11 => None,
         _ => Preferred::read(request.headers()),
     };
     let mut response = match host::check(&request, server.address.ip(), &options.hosts) {

@@ -22,7 +22,9 @@ fn open() -> Access {
 fn send_old(served: &Served, script: &str, accept: &str) -> String {
     let mut stream = client::connect(served.address);
     let path = client::encoded(script);
-    let head = format!("GET /sparql?query={path} HTTP/1.0\r\nAccept: {accept}\r\n\r\n");
+    let head = format!(
+        "GET /sparql?query={path} HTTP/1.0\r\nAccept: {accept}\r\nAccept-Encoding: gzip\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).unwrap();
     let mut all = String::new();
     stream.read_to_string(&mut all).unwrap();
