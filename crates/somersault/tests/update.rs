@@ -155,7 +155,7 @@ fn graphs_that_are_not_there_are_nothing_to_take_from_and_nothing_to_empty() {
     .unwrap();
     let before = database.snapshot_number();
     for operation in ["COPY", "MOVE", "ADD"] {
-        for to in [":g", "DEFAULT", ":new", ":none"] {
+        for to in [":g", "DEFAULT", ":new"] {
             let text = format!("{prefix}{operation} :none TO {to}");
             let error = update(&database, &text).unwrap_err();
             assert_eq!(error.kind, Kind::NotFound, "{text}: {error}");
@@ -164,7 +164,10 @@ fn graphs_that_are_not_there_are_nothing_to_take_from_and_nothing_to_empty() {
             assert_eq!(update(&database, &silent).unwrap(), before, "{silent}");
         }
         // Onto itself: nothing is to be done.
-        update(&database, &format!("{prefix}{operation} :g TO :g")).unwrap();
+        for graph in [":g", ":empty", "DEFAULT"] {
+            let text = format!("{prefix}{operation} {graph} TO {graph}");
+            assert_eq!(update(&database, &text).unwrap(), before, "{text}");
+        }
     }
     for silent in ["", "SILENT"] {
         for text in [

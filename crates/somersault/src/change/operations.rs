@@ -7,8 +7,8 @@
 //!
 //! Graphs exist where they hold a quad, so this is a store that does not record empty graphs (section 3.1.3).
 //! One rule follows: whoever *takes* from a named graph that is not there fails, and with `SILENT` does nothing
-//! (`COPY`, `MOVE` and `ADD`, onto itself too; section 3.2.3 leaves it to the store, and what was most likely a
-//! typing error must not empty a graph). Whoever empties a graph or puts something into it succeeds, as
+//! (`COPY`, `MOVE` and `ADD`; section 3.2.3 leaves it to the store, and what was most likely a typing error must
+//! not empty a graph; onto itself there is nothing to be done, as the section says). Whoever empties a graph or puts something into it succeeds, as
 //! such a store always does (`CLEAR`, `DROP`, `CREATE`, and the graphs that are copied or loaded into).
 //! `CREATE` of a graph that holds something fails unless `SILENT`. The default graph is always there.
 
@@ -606,6 +606,9 @@ fn transfer(
     silent: bool,
     (from, to): (Option<&NamedNode>, Option<&NamedNode>),
 ) -> Result<(), QueryError> {
+    if from == to {
+        return Ok(());
+    }
     let source = match from {
         None => Some(Part::Default),
         Some(graph) => named(draft, graph)?.map(Part::Named),
@@ -620,9 +623,6 @@ fn transfer(
             QueryError::new(Kind::NotFound, message).with_hint("with SILENT it does nothing")
         );
     };
-    if from == to {
-        return Ok(());
-    }
     let target = match to {
         None => GraphScope::DEFAULT_GRAPH,
         Some(graph) => {
