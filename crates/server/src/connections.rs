@@ -34,7 +34,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tower::Service;
@@ -295,11 +295,34 @@ impl hyper::body::Body for Guarded {
     }
 }
 
+/// Whether `Date` can say it (RFC 9110 section 5.6.7): years of four digits, none before 1970 in the library,
+/// which panics at others. A server whose clock is that far off has none worth telling (section 6.6.1).
+fn has_date(now: SystemTime) -> bool {
+    /// Seconds from 1970 to the year 10000.
+    const END: u64 = 253_402_300_800;
+    now.duration_since(SystemTime::UNIX_EPOCH)
+        .is_ok_and(|since| since.as_secs() < END)
+}
+
 fn protocol(options: &ServerOptions) -> http1::Builder {
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
         .header_read_timeout(options.head_timeout)
+        .auto_date_header(has_date(SystemTime::now()))
         .max_buf_size(BUFFER_BYTES_MAX);
     protocol
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_far_off_tells_no_date() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert!(has_date(at(0)) && has_date(at(1_795_000_000)));
+        assert!(!has_date(at(253_402_300_800)));
+        assert!(!has_date(SystemTime::UNIX_EPOCH - Duration::from_secs(1)));
+    }
 }
