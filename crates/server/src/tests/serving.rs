@@ -1,8 +1,11 @@
 //! Everything around the queries.
 
 use super::Served;
-use super::client;
+use super::client::{self, encoded};
+use crate::response::format::offered;
 use crate::{Server, ServerOptions};
+use somersault::AnswerKind;
+use std::collections::HashSet;
 use std::io::{BufReader, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -32,11 +35,14 @@ fn the_page_needs_nothing_from_elsewhere() {
         (answer.status, answer.field("content-type")),
         (200, "text/html; charset=utf-8")
     );
-    assert!(
-        answer
-            .field("content-security-policy")
-            .contains("default-src 'none'")
-    );
+    let policy = answer.field("content-security-policy");
+    for directive in [
+        "default-src 'none'",
+        "connect-src 'self'",
+        "form-action 'none'",
+    ] {
+        assert!(policy.contains(directive), "{policy}");
+    }
     assert!(answer.field("server").starts_with("somersault/"));
     assert_eq!(answer.field("x-content-type-options"), "nosniff");
     let page = answer.text();
@@ -44,8 +50,46 @@ fn the_page_needs_nothing_from_elsewhere() {
     for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
         assert!(!page.contains(outside), "{outside}");
     }
+    // A token goes with what the page asks, so it asks nobody but this server.
+    let asked: Vec<&str> = page.split("fetch(").skip(1).collect();
+    let is_here = |address: &&str| address.starts_with("\"/") && !address.starts_with("\"//");
+    assert!(!asked.is_empty() && asked.iter().all(is_here));
     assert_eq!(served.send("HEAD /", &[], b"").status, 200);
     served.send("POST /", &[], b"").problem(405);
+}
+
+#[test]
+fn the_page_offers_the_formats_that_there_are() {
+    let served = Served::new();
+    let page = served.get("/");
+    let named: HashSet<&str> = page
+        .text()
+        .split('"')
+        .filter(|text| text.starts_with("application/") || text.starts_with("text/"))
+        .filter(|text| *text != "application/sparql-query")
+        .collect();
+    let rows = offered(AnswerKind::Solutions);
+    let graphs = offered(AnswerKind::Graph);
+    let there: HashSet<&str> = rows.iter().chain(&graphs).copied().collect();
+    assert_eq!(named, there);
+    // The address that the page has the browser save, with what a browser accepts.
+    for media_type in rows {
+        let address = format!("GET /sparql?query=rows+1&format={}", encoded(media_type));
+        let answer = served.send(&address, &["Accept: text/html,*/*;q=0.8"], b"");
+        let sent = answer.field("content-type");
+        assert_eq!(sent.split(';').next(), Some(media_type), "{address}");
+    }
+    // What it asks where the chosen format is one of graphs and the answer has rows.
+    for media_type in graphs {
+        let accept = format!(
+            "Accept: {media_type}, application/sparql-results+json;q=0.5, text/turtle;q=0.5"
+        );
+        let answer = served.send("GET /sparql?query=rows+1", &[accept.as_str()], b"");
+        assert_eq!(
+            answer.field("content-type"),
+            "application/sparql-results+json"
+        );
+    }
 }
 
 #[test]
@@ -85,7 +129,7 @@ fn every_response_carries_our_fields() {
         ("DELETE /api/v1/queries/%FF", 400),
         ("GET /api/v1/statistics", 200),
     ];
-    let mut names = std::collections::HashSet::new();
+    let mut names = HashSet::new();
     for (line, status) in table {
         let answer = served.send(line, &[], b"");
         assert_eq!(answer.status, status, "{line}");
