@@ -192,6 +192,48 @@ impl Printer<'_> {
         }
     }
 
+    /// What is known without a walk.
+    fn sizes(&self, action: &Action) -> String {
+        let mut text = String::new();
+        match action {
+            Action::Sizes {
+                predicate,
+                scope,
+                sizes,
+                ..
+            } => {
+                let of = predicate.map_or("any predicate".to_owned(), |it| self.node(it));
+                let _ = write!(text, "sizes of {of}");
+                for (size, into) in sizes {
+                    let name = match size {
+                        Size::Edges => "edges",
+                        Size::Subjects => "subjects",
+                        Size::Predicates => "predicates",
+                        Size::Objects => "objects",
+                    };
+                    let _ = write!(text, " {name} {}", self.slot(*into));
+                }
+                text.push_str(&self.scope(*scope));
+            }
+            Action::Degree {
+                from,
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let arrow = self.arrow(Node::Constant(*predicate), *direction);
+                let _ = write!(text, "degree {} {arrow}", self.slot(*from));
+                for into in into {
+                    let _ = write!(text, " {}", self.slot(*into));
+                }
+                text.push_str(&self.scope(*scope));
+            }
+            _ => unreachable!("the caller handles the other actions"),
+        }
+        text
+    }
+
     fn action(&self, action: &Action) -> String {
         match action {
             Action::Expand {
@@ -222,43 +264,7 @@ impl Printer<'_> {
                 let arrow = self.arrow(Node::Slot(*into), *direction);
                 format!("predicates {} {arrow}", self.node(*from))
             }
-            Action::Sizes {
-                predicate,
-                scope,
-                sizes,
-                ..
-            } => {
-                let of = predicate.map_or("any predicate".to_owned(), |it| self.node(it));
-                let sizes = sizes.iter().map(|(size, into)| {
-                    let name = match size {
-                        Size::Edges => "edges",
-                        Size::Subjects => "subjects",
-                        Size::Predicates => "predicates",
-                        Size::Objects => "objects",
-                    };
-                    format!(" {name} {}", self.slot(*into))
-                });
-                let sizes: String = sizes.collect();
-                format!("sizes of {of}{sizes}{}", self.scope(*scope))
-            }
-            Action::Degree {
-                from,
-                predicate,
-                direction,
-                scope,
-                into,
-            } => {
-                let arrow = self.arrow(Node::Constant(*predicate), *direction);
-                let into: String = into
-                    .iter()
-                    .map(|into| format!(" {}", self.slot(*into)))
-                    .collect();
-                format!(
-                    "degree {} {arrow}{into}{}",
-                    self.slot(*from),
-                    self.scope(*scope)
-                )
-            }
+            Action::Sizes { .. } | Action::Degree { .. } => self.sizes(action),
             Action::AllPredicates { into } => format!("all predicates {}", self.slot(*into)),
             Action::Never { .. } => "nothing, by the signatures".to_owned(),
             Action::AllGraphs { into } => format!("all graphs {}", self.slot(*into)),

@@ -396,8 +396,6 @@ impl Action {
             }
             Action::ExpandPredicates { from, .. } => node(from),
             Action::AllPredicates { .. } | Action::AllGraphs { .. } | Action::Slice { .. } => {}
-            Action::Sizes { predicate, .. } => predicate.iter().for_each(node),
-            Action::Degree { from, .. } => each(*from),
             Action::Check {
                 subject,
                 predicate,
@@ -453,9 +451,14 @@ impl Action {
                     aggregate.for_each_slot(each);
                 }
             }
-            Action::Unpack { term, .. } => each(*term),
             Action::Service {
                 endpoint: Node::Slot(slot),
+                ..
+            }
+            | Action::Unpack { term: slot, .. }
+            | Action::Degree { from: slot, .. }
+            | Action::Sizes {
+                predicate: Some(Node::Slot(slot)),
                 ..
             } => each(*slot),
             _ => {}

@@ -58,7 +58,7 @@ fn questions_about_whole_graphs_are_answered_as_by_definition() {
                     Ok(answer) => {
                         compare::check(&expected, &answer, &blanks).unwrap_or_else(|why| {
                             panic!("SOMERSAULT_SEED={seed}: {why}\n{question}\n{text}")
-                        })
+                        });
                     }
                     Err(NoAnswer::Refused(why)) => panic!("refused: {why}\n{question}"),
                     Err(NoAnswer::Failed(why)) => {

@@ -66,23 +66,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     into,
                 })
             })),
-            Action::Sizes {
-                predicate,
-                scope,
-                ref sizes,
-                keeps_empty,
-            } => {
-                let place = predicate.map(|node| self.place(node));
-                let sizes = sizes.iter().filter(|(_, into)| step.keep.contains(into));
-                Ok(Policy::Sizes(SizesPolicy {
-                    // What is stored nowhere is no predicate.
-                    predicate: place
-                        .map(|place| place.unwrap_or(Place::Constant(VertexId::UNBOUND))),
-                    scope: self.dataset.resolve(scope, self.ids),
-                    sizes: sizes.copied().collect(),
-                    keeps_empty,
-                }))
-            }
+            Action::Sizes { .. } => Ok(self.sizes(step)),
             Action::Degree { .. } => Ok(self.degree(step)),
             Action::AllPredicates { into } => {
                 let predicates = self.view.predicates();
@@ -109,6 +93,27 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             }
             _ => unreachable!("the caller handles the other actions"),
         }
+    }
+
+    fn sizes(&self, step: &Step) -> Policy<'a> {
+        let Action::Sizes {
+            predicate,
+            scope,
+            ref sizes,
+            keeps_empty,
+        } = step.action
+        else {
+            unreachable!("the caller has looked");
+        };
+        // What is stored nowhere is no predicate.
+        let nothing = Place::Constant(VertexId::UNBOUND);
+        let sizes = sizes.iter().filter(|(_, into)| step.keep.contains(into));
+        Policy::Sizes(SizesPolicy {
+            predicate: predicate.map(|node| self.place(node).unwrap_or(nothing)),
+            scope: self.dataset.resolve(scope, self.ids),
+            sizes: sizes.copied().collect(),
+            keeps_empty,
+        })
     }
 
     fn degree(&self, step: &Step) -> Policy<'a> {

@@ -30,7 +30,7 @@ pub(crate) struct Degrees<'p, 'a> {
     policy: &'p DegreePolicy,
     lists: Lists<'a>,
     /// Of the rows so far.
-    degrees: Vec<u64>,
+    lengths: Vec<u64>,
     positions: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
         Degrees {
             policy,
             lists: Lists::new(),
-            degrees: Vec::new(),
+            lengths: Vec::new(),
             positions: Vec::new(),
         }
     }
@@ -50,23 +50,23 @@ impl<'p, 'a> Degrees<'p, 'a> {
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
         let keys = flow.input.live(self.policy.from);
-        while self.degrees.len() < keys.len() {
-            let left = &keys[self.degrees.len()..];
+        while self.lengths.len() < keys.len() {
+            let left = &keys[self.lengths.len()..];
             if let Progress::Pending(ticket) = self.look_up(context, left)? {
                 return Ok(Turn::Pending(ticket));
             }
         }
         self.positions.clear();
         let has_some = |(_, degree): &(u32, &u64)| **degree > 0;
-        let kept = (0..).zip(&self.degrees).filter(has_some);
+        let kept = (0..).zip(&self.lengths).filter(has_some);
         self.positions.extend(kept.map(|(position, _)| position));
         for &into in &self.policy.into {
             let cells = flow.output.cells_mut(into);
             for &position in &self.positions {
-                cells.push(number(self.degrees[position as usize])?);
+                cells.push(number(self.lengths[position as usize])?);
             }
         }
-        self.degrees.clear();
+        self.lengths.clear();
         flow.keep(&self.positions)?;
         Ok(Turn::Drained)
     }
@@ -86,7 +86,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
             return self.look_up(context, &keys[..keys.len().div_ceil(2)]);
         }
         if asked == Progress::Ready {
-            self.lists.degrees(&mut self.degrees)?;
+            self.lists.degrees(&mut self.lengths)?;
         }
         Ok(asked)
     }

@@ -19,6 +19,10 @@ use store::{Lists, VertexSet};
 
 /// Keys whose degrees are looked up together.
 const BATCH: u64 = 1024;
+/// Edges that are looked at one by one in one call, but for those of a single key.
+const EDGES_MAX: u64 = 1 << 16;
+/// Predicates between two looks at the limits.
+const PREDICATES_PER_LOOK: usize = 1024;
 /// Terms that are put together before equal ones are dropped for the first time.
 const MET_MIN: usize = 1 << 16;
 
@@ -136,7 +140,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
                     self.scan = Some(scan);
                     return Ok(Some(ticket));
                 }
-                self.after(scan, context, scope)?;
+                self.after(&scan, context, scope)?;
                 continue;
             }
             let next = self.left.as_mut().and_then(Vec::pop);
@@ -189,7 +193,10 @@ impl<'p, 'a> Measuring<'p, 'a> {
         let graphs = context.prepared.dataset().graphs(scope);
         let mut edges = 0;
         let mut present = 0;
-        for &predicate in predicates {
+        for (at, &predicate) in predicates.iter().enumerate() {
+            if at % PREDICATES_PER_LOOK == 0 {
+                context.limits.check()?;
+            }
             let segment = out(predicate);
             match context.view.edges(segment, graphs)? {
                 None => return Ok(false),
@@ -261,6 +268,10 @@ impl<'p, 'a> Measuring<'p, 'a> {
             if let Progress::Pending(ticket) = asked {
                 return Ok(Some(ticket));
             }
+            let is_long = !self.lists.is_exact() && self.lists.total_edges() > EDGES_MAX;
+            if is_long && scan.halve() {
+                continue;
+            }
             scan.take(&self.lists)?;
             if self.policy.wants_end(direction) && !is_one {
                 self.found.met[direction as usize].extend(scan.keys())?;
@@ -276,7 +287,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
     /// Adds what a segment came to, and begins with its other direction where that is asked for.
     fn after<V: GraphView, L>(
         &mut self,
-        scan: Scan<'a>,
+        scan: &Scan<'a>,
         context: Context<'_, 'a, V, L>,
         scope: FixedScope,
     ) -> Result<(), WalkError> {
@@ -432,6 +443,14 @@ impl<'a> Scan<'a> {
             self.ordinal = end;
         }
         Ok((!self.batch.is_empty()).then_some(&self.batch[..]))
+    }
+
+    /// Leaves the second half of the batch for later; false where there is none.
+    fn halve(&mut self) -> bool {
+        let half = self.batch.len() / 2;
+        self.ordinal -= half as u64;
+        self.batch.truncate(self.batch.len() - half);
+        half > 0
     }
 
     /// Adds the lists of the batch.

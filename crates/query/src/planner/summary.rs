@@ -139,8 +139,8 @@ fn gives_each_once(steps: &[Step], slot: Slot) -> bool {
         return false;
     };
     let begins = match &first.action {
-        Action::AllPredicates { into } => *into == slot,
-        Action::Expand {
+        Action::AllPredicates { into }
+        | Action::Expand {
             from: Node::Constant(_),
             predicate: Node::Constant(_),
             scope: Scope::Default | Scope::Named(Node::Constant(_)),
