@@ -117,11 +117,20 @@ pub(super) fn keep<'b>(computed: Computed, batch: &Batch<'b>) -> Result<Value<'b
     })
 }
 
-/// Says what it will cost to read a large number, before it is read: the result may be an error.
-fn spend_on(value: &Value<'_>, batch: &Batch<'_>) -> Result<(), WalkError> {
+/// What it costs to read a large number (nanoseconds, about); nothing for any other value.
+pub(crate) fn effort_of(value: &Value<'_>) -> u64 {
     match value {
-        Value::Large(form, _) => batch.spend(LARGE_NS * form.len() as u64),
-        _ => Ok(()),
+        Value::Large(form, _) => LARGE_NS * form.len() as u64,
+        _ => 0,
+    }
+}
+
+/// Says what it will cost to read a large number, before it is read: the result may be an error.
+#[inline]
+pub(crate) fn spend_on(value: &Value<'_>, batch: &Batch<'_>) -> Result<(), WalkError> {
+    match effort_of(value) {
+        0 => Ok(()),
+        effort => batch.spend(effort),
     }
 }
 

@@ -9,6 +9,7 @@
 //! (an integer column that also holds decimals) go through the general form, only they.
 
 use super::batch::Batch;
+use super::call::spend_on;
 use super::compare;
 use super::computation::{Computation, Operand};
 use super::integers::IntegerComparison;
@@ -381,10 +382,16 @@ fn pairs<'b>(
     test: impl Fn(&Value<'b>, &Value<'b>) -> Option<bool>,
 ) -> Result<(), WalkError> {
     let (left, right) = (left.evaluate(batch, at)?, right.evaluate(batch, at)?);
-    truths.extend((0..at.len()).map(|row| {
+    for row in 0..at.len() {
         let both = left.get(row).zip(right.get(row));
-        Truth::from(both.and_then(|(left, right)| test(left, right)))
-    }));
+        if let Some((left, right)) = both {
+            spend_on(left, batch)?;
+            spend_on(right, batch)?;
+        }
+        truths.push(Truth::from(
+            both.and_then(|(left, right)| test(left, right)),
+        ));
+    }
     Ok(())
 }
 
@@ -437,15 +444,23 @@ fn is_in(
         let values = candidate.evaluate(batch, &rows)?;
         batch.drop_columns(held);
         let mut index = 0;
+        let mut spent = Ok(());
         open.retain(|&place| {
             let both = needles.get(place).zip(values.get(index));
             index += 1;
+            if let (Ok(()), Some((left, right))) = (&spent, both) {
+                spent = spend_on(left, batch).and_then(|()| spend_on(right, batch));
+            }
+            if spent.is_err() {
+                return true;
+            }
             let truth = Truth::from(both.and_then(|(left, right)| compare::equals(left, right)));
             if truth != Truth::False {
                 truths[place] = truth;
             }
             truth != Truth::True
         });
+        spent?;
         batch.spend(rows.len() as u64 * 16)?;
     }
     Ok(())

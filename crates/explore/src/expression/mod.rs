@@ -61,6 +61,7 @@ mod value;
 pub(crate) use arena::Made;
 pub(crate) use arithmetic::combine;
 pub(crate) use batch::{Batch, Scratch, Terms};
+pub(crate) use call::{effort_of, spend_on};
 pub(crate) use compile::{Constants, computation, filter};
 pub(crate) use computation::{Computation, Operand};
 pub(crate) use condition::{Condition, Truth};

@@ -13,7 +13,7 @@
 use super::{Context, Flow, Turn};
 use crate::chunk::Chunk;
 use crate::error::WalkError;
-use crate::expression::{Batch, Computation, Scratch, SortKey};
+use crate::expression::{Batch, Computation, Scratch, SortKey, spend_on};
 use crate::limits::{Limits, Reservation};
 use rdf::{Lexicon, VertexId};
 use std::cmp::Ordering as Order;
@@ -138,7 +138,12 @@ impl<'p, 'a> Ordering<'p, 'a> {
         self.reservation.cover(self.bytes + bytes as u64)?;
         let mut keys = Vec::with_capacity(rows.len() * columns.len());
         for row in 0..rows.len() {
-            keys.extend(columns.iter().map(|column| SortKey::of(column.get(row))));
+            for column in &columns {
+                if let Some(value) = column.get(row) {
+                    spend_on(value, &batch)?;
+                }
+                keys.push(SortKey::of(column.get(row)));
+            }
         }
         drop(columns);
         drop(batch);

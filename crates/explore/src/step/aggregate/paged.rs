@@ -6,7 +6,7 @@
 //! loads in place of one, the first of which is always in cache.
 
 use crate::error::WalkError;
-use crate::limits::{Limits, Reservation};
+use crate::limits::{Effort, Limits, Reservation};
 
 /// Items of a page. A power of two.
 const PAGE: usize = 1 << 14;
@@ -19,6 +19,7 @@ pub(crate) struct Meter<'a> {
     reservation: Reservation<'a>,
     bytes: u64,
     limits: Limits<'a>,
+    effort: Effort,
 }
 
 impl<'a> Meter<'a> {
@@ -28,6 +29,7 @@ impl<'a> Meter<'a> {
             reservation: Reservation::new(limits),
             bytes: 0,
             limits,
+            effort: Effort::default(),
         }
     }
 
@@ -40,6 +42,14 @@ impl<'a> Meter<'a> {
     /// Says that so many bytes are held no more. They stay drawn, for what grows next.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         self.bytes -= bytes as u64;
+    }
+
+    /// Says that work of about `nanoseconds` is done.
+    pub(crate) fn spend(&mut self, nanoseconds: u64) -> Result<(), WalkError> {
+        match nanoseconds {
+            0 => Ok(()),
+            nanoseconds => self.effort.spend(nanoseconds, &self.limits),
+        }
     }
 
     /// An error once the query has to end.

@@ -16,7 +16,8 @@
 use super::paged::{Meter, Paged};
 use crate::error::WalkError;
 use crate::expression::{
-    Computed, Made, Operand, Scalar, SortKey, Terms, Value, combine, id_of_value, text_of,
+    Computed, Made, Operand, Scalar, SortKey, Terms, Value, combine, effort_of, id_of_value,
+    text_of,
 };
 use crate::limits::STRING_BYTES_MAX;
 use oxrdf::{LiteralRef, TermRef};
@@ -335,6 +336,7 @@ impl Sums {
                 return Ok(());
             }
         };
+        meter.spend(effort_of(value))?;
         sum.count += 1;
         let (before, at) = match sum.other {
             Other::Failed => return Ok(()),
@@ -481,6 +483,7 @@ impl Bests {
         if *best == FAILED {
             return Ok(());
         }
+        meter.spend(effort_of(value))?;
         let key = SortKey::of(Some(value));
         let is_better = if best.is_unbound() {
             true
