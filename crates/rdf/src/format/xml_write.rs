@@ -38,6 +38,8 @@ const RESERVED: [&str; 14] = [
     "annotation",
     "annotationNodeID",
 ];
+/// Prefixes that elements bind for themselves, to other namespaces than the root might.
+const OWN_PREFIXES: [&str; 2] = ["p", "its"];
 /// Before the label of a blank node that is no XML name, or that begins so.
 const RENAMED: &str = "_n";
 
@@ -55,7 +57,10 @@ pub(super) struct XmlWriter<W> {
 impl<W: Write> XmlWriter<W> {
     /// A writer that uses those of the prefixes that XML has, too.
     pub(super) fn new(output: W, prefixes: &[(&str, &str)]) -> XmlWriter<W> {
-        let is_usable = |prefix: &str| is_name(prefix) && !prefix.to_lowercase().starts_with("xml");
+        let is_usable = |prefix: &str| {
+            let is_ours = OWN_PREFIXES.contains(&prefix);
+            is_name(prefix) && !is_ours && !prefix.to_lowercase().starts_with("xml")
+        };
         let mut known = vec![(RDF.to_owned(), "rdf".to_owned())];
         for (prefix, iri) in prefixes {
             let is_new = known

@@ -214,6 +214,8 @@ impl Writer {
         let newest = pending.back().cloned();
         staged.graph = newest.unwrap_or_else(|| self.published());
         drop(pending);
+        // What was given up has changed nothing.
+        self.last.forget(durable);
         let resumed = home.log.resume();
         let next = resumed.map_err(|error| self.failed(home, error))?;
         assert!(
