@@ -10,7 +10,7 @@
 //! their grace, and what still runs then is cancelled and gets a moment to say so.
 
 use crate::endpoint::routes;
-use crate::half_close::{Exchange, Moment};
+use crate::half_close::{Exchange, HELD_MAX, Moment};
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Peer};
 use crate::sockets::{Bounds, InFlight, Place, Sockets, Use};
@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower::Service;
 
@@ -47,7 +48,8 @@ const BUFFER_BYTES_MAX: usize = 128 << 10;
 const UNSENT_BYTES: u32 = 256 << 10;
 /// Pause after a failed accept: it is mostly file descriptors that are missing, and some come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Descriptors that are not for connections (count): the store's, the log's, standard streams, event loops.
+/// Descriptors that are not for connections (count): the store's, the log's, standard streams, event loops,
+/// clients that have closed their side ([`HELD_MAX`]).
 const OTHER_DESCRIPTORS: usize = 128;
 /// Connections that are taken however few descriptors there are (count).
 const DESCRIPTORS_MIN: usize = 8;
@@ -96,6 +98,7 @@ async fn accept_all(
 ) -> Never {
     let sockets = Sockets::new(bounds(&server.options()));
     let router = routes::router(server);
+    let held = Arc::new(Semaphore::new(HELD_MAX));
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
@@ -109,6 +112,7 @@ async fn accept_all(
                     peer,
                     place,
                     router: router.clone(),
+                    held: Arc::clone(&held),
                 };
                 connection.spawn(server, graceful);
             }
@@ -149,6 +153,8 @@ struct Connection {
     peer: SocketAddr,
     place: Place,
     router: Router,
+    /// Room for clients that have closed their side.
+    held: Arc<Semaphore>,
 }
 
 impl Connection {
@@ -160,7 +166,7 @@ impl Connection {
         let peer = Peer(self.peer);
         let (router, place) = (self.router, self.place);
         let (socket, purpose) = (Arc::clone(&place.socket), place.purpose);
-        let exchange = Arc::new(Exchange::default());
+        let exchange = Arc::new(Exchange::new(self.held));
         let of_service = Arc::clone(&exchange);
         let service = service_fn(move |mut request: Request<Incoming>| {
             let in_flight = socket.begin();

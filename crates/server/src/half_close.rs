@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 /// How long an answer may take until its client is asked whether it still reads: most are over by then.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -47,9 +48,15 @@ pub(crate) enum Moment {
     Ending,
 }
 
+/// Clients whose end is held back at once: each takes a descriptor, of those that connections leave to others
+/// ([`crate::connections`]). Beyond, who has closed its side counts as gone.
+pub(crate) const HELD_MAX: usize = 64;
+
 /// What the socket of a connection and the requests on it know of each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Exchange {
+    /// Room for the clients of all connections whose end is held back.
+    held: Arc<Semaphore>,
     moment: AtomicU8,
     /// Whoever reads the request waits for more of it.
     is_starved: AtomicBool,
@@ -60,6 +67,17 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// A connection without a request, one of those that share this room.
+    pub fn new(held: Arc<Semaphore>) -> Exchange {
+        Exchange {
+            held,
+            moment: AtomicU8::new(Moment::Idle as u8),
+            is_starved: AtomicBool::new(false),
+            is_blocked: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
+        }
+    }
+
     /// Where it is. All who ask and tell are one task, or follow one another.
     pub fn moment(&self) -> Moment {
         const ALL: [Moment; 6] = [
@@ -152,6 +170,8 @@ pub(crate) fn until_gone(
     socket: &TcpStream,
     exchange: Arc<Exchange>,
 ) -> io::Result<impl Future<Output = ()> + Send + use<>> {
+    let room = Arc::clone(&exchange.held).try_acquire_owned();
+    let room = room.map_err(io::Error::other)?;
     // What the library's own handle is told of, it keeps to itself; so this is a second one.
     let socket = std::net::TcpStream::from(socket.as_fd().try_clone_to_owned()?);
     let socket = TcpStream::from_std(socket)?;
@@ -163,5 +183,6 @@ pub(crate) fn until_gone(
         exchange.send_ahead(&socket);
         // An error of the readiness itself: nothing more will be heard of this client.
         let _ = socket.ready(Interest::ERROR).await;
+        drop(room);
     })
 }

@@ -65,7 +65,7 @@ impl Impatient {
     /// The client has closed its side: ready when that is to be told.
     fn hold_back(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.gone.is_none() {
-            // Where there is no descriptor left for looking, who closes its side counts as gone.
+            // Where there is no room for looking, who closes its side counts as gone.
             let Ok(gone) = until_gone(&self.stream, Arc::clone(&self.exchange)) else {
                 return Poll::Ready(Ok(()));
             };

@@ -679,6 +679,11 @@ fn count(text: &str) -> Result<usize, String> {
 
 /// The one of these names that is most like a name, if one is like it at all.
 pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    /// No name is half as long, and the comparison takes time and memory by the length.
+    const BYTES_MAX: usize = 96;
+    if name.len() > BYTES_MAX {
+        return None;
+    }
     let distances = known.map(|known| (strsim::levenshtein(known, name), known));
     let near = |&(distance, known): &(usize, &str)| distance <= known.len().min(name.len()) / 2 + 1;
     distances.min().filter(near).map(|(_, known)| known)

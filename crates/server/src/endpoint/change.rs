@@ -31,6 +31,7 @@ use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, HeaderValue, LOCATION, VARY};
 use hyper::{HeaderMap, Response, StatusCode};
 use serde_json::json;
+use somersault::budget::Budget;
 use somersault::{GraphTarget, Kind, QueryError};
 use std::pin::pin;
 use std::sync::Arc;
@@ -83,6 +84,7 @@ async fn carry_out(
             return Err(problem);
         }
     };
+    let _decoder = decoder(server, &wanted).await?;
     let answering = Answering::to(&wanted, request_id);
     let wait = Some(arrived.elapsed()).filter(|waited| *waited > response::WAIT_NOTED);
     let cancel = CancelOnDrop::default();
@@ -130,6 +132,21 @@ async fn carry_out(
         Some(sent) => conclude(server, response, fed, (&is_too_large, place), sent).await,
         None => response,
     }
+}
+
+/// What the decoder of a compressed document may hold, until the account that is given is dropped.
+async fn decoder(server: &ServerState, wanted: &ChangeRequest) -> Result<Budget, Problem> {
+    /// A little later there may be some.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let bytes = match &wanted.change {
+        Change::Write { content, .. } => content.decoder_bytes(),
+        _ => 0,
+    };
+    let account = server.accounts()?.wait_for(bytes, PATIENCE).await;
+    account.ok_or_else(|| {
+        let why = "there is no memory for decompressing the document";
+        Problem::overloaded(why).closing()
+    })
 }
 
 type Ended = Result<Outcomes, oneshot::error::RecvError>;

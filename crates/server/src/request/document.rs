@@ -74,6 +74,11 @@ impl Content {
         }
     }
 
+    /// What its decoder may hold (bytes).
+    pub fn decoder_bytes(&self) -> u64 {
+        self.coding.map_or(0, Coding::decoder_bytes)
+    }
+
     /// Whether its documents may name graphs.
     pub fn has_graphs(&self) -> bool {
         match self.shape {

@@ -19,7 +19,7 @@
 //! | `debug`, `should-sponge` | clients of Virtuoso | accepted: they change no answer about what is stored |
 //! | `callback`, `explain`, `snapshot` | pages, people | refused, with what to do instead |
 
-use crate::request::parameters::Parameters;
+use crate::request::parameters::{Parameters, quoted};
 use crate::response::problem::Problem;
 use somersault::config::nearest;
 
@@ -111,7 +111,10 @@ fn refusal(name: &str, own: &[&'static str]) -> Problem {
         let list: Vec<&str> = known.collect();
         format!("there are {}", list.join(", "))
     });
-    Problem::bad_request(format!("nobody knows the parameter `{name}`; {meant}"))
+    Problem::bad_request(format!(
+        "nobody knows the parameter {}; {meant}",
+        quoted(name)
+    ))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! range counts as absent.
 
 use crate::request::known::{FORCED_FORMAT, FORMATS};
-use crate::request::parameters::Parameters;
+use crate::request::parameters::{Parameters, quoted};
 use crate::response::format::{AnswerFormat, offered};
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
@@ -105,6 +105,16 @@ impl Accepted {
         }
     }
 
+    /// Whether two names may mean one format: `xml` is rows as well as graphs, a media type one of them.
+    fn agrees(self, other: Accepted) -> bool {
+        fn agree<T: Copy + PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+            one.is_none() || other.is_none() || one == other
+        }
+        let is_shared = (self.rows.is_some() && other.rows.is_some())
+            || (self.graph.is_some() && other.graph.is_some());
+        is_shared && agree(self.rows, other.rows) && agree(self.graph, other.graph)
+    }
+
     /// Whether the format of a graph says of which graph a triple is.
     pub fn takes_graphs(self) -> bool {
         self.graph.is_some_and(GraphFormat::has_graphs)
@@ -142,7 +152,7 @@ impl Named {
                 let accepted = by_names(text).ok_or_else(|| unknown_format(name, text))?;
                 let is_forced = name == FORCED_FORMAT;
                 match named {
-                    Some((known, other)) if known.accepted != accepted && !is_forced => {
+                    Some((known, other)) if !known.accepted.agrees(accepted) && !is_forced => {
                         let why = format!("`{other}` and `{name}` name different formats");
                         return Err(Problem::bad_request(why));
                     }
@@ -218,7 +228,8 @@ fn of_type<F: Copy>(
 fn unknown_format(parameter: &str, text: &str) -> Problem {
     const NAMES: &str = "json, xml, csv, tsv, turtle, ntriples, rdfxml, jsonld, nquads, trig";
     Problem::bad_request(format!(
-        "`{parameter}` is `{text}`; the formats are {NAMES}, or their media types"
+        "`{parameter}` is {}; the formats are {NAMES}, or their media types",
+        quoted(text)
     ))
 }
 

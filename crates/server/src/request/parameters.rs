@@ -7,6 +7,9 @@
 use crate::response::problem::Problem;
 use percent_encoding::percent_decode;
 
+/// Parameters of a request at most: each costs some eighty bytes, and a look from whoever reads one.
+const PARAMETERS_MAX: usize = 4096;
+
 /// Names and values in the order sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parameters {
@@ -20,6 +23,10 @@ impl Parameters {
             .split(|byte| *byte == b'&')
             .filter(|pair| !pair.is_empty())
         {
+            if self.pairs.len() == PARAMETERS_MAX {
+                let why = format!("the request has more than {PARAMETERS_MAX} parameters");
+                return Err(Problem::bad_request(why));
+            }
             let end = pair
                 .iter()
                 .position(|byte| *byte == b'=')
@@ -69,6 +76,15 @@ impl Parameters {
     }
 }
 
+/// A text of a client as a message has it, which is not longer for it.
+pub(crate) fn quoted(text: &str) -> String {
+    const CHARACTERS: usize = 64;
+    match text.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("`{}...`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
 fn decode(encoded: &[u8]) -> Result<String, Problem> {
     let spaced: Vec<u8> = encoded
         .iter()
@@ -101,6 +117,15 @@ mod tests {
         assert_eq!(found.single("umlaut").unwrap(), Some("ä"));
         assert_eq!(found.single("absent").unwrap(), None);
         assert!(found.single("a").is_err());
+    }
+
+    #[test]
+    fn there_are_not_too_many() {
+        let many = "a&".repeat(PARAMETERS_MAX);
+        let mut found = parameters(&many);
+        assert!(found.add(b"b").is_err());
+        assert_eq!(quoted("é"), "`é`");
+        assert_eq!(quoted(&"é".repeat(65)), format!("`{}...`", "é".repeat(64)));
     }
 
     #[test]

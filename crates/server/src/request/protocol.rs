@@ -24,7 +24,7 @@ use crate::request::intake::{self, Bound, Intake};
 use crate::request::known::{self, Language};
 use crate::request::negotiate::foreign_charset;
 use crate::request::negotiate::{self, Accepted};
-use crate::request::parameters::Parameters;
+use crate::request::parameters::{Parameters, quoted};
 use crate::request::{Change, ChangeRequest, Given, QueryRequest, Read};
 use crate::response::coding::Coding;
 use crate::response::problem::Problem;
@@ -37,6 +37,7 @@ use somersault::Precondition;
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -236,11 +237,11 @@ impl Envelope {
             offset: self.count("offset")?.unwrap_or(0),
             limit: self.count("limit")?,
         };
+        let mut known = HashSet::new();
         for (name, term) in self.parameters.beginning("$") {
-            if given.terms.iter().any(|(known, _)| known == name) {
-                return Err(Problem::bad_request(format!(
-                    "more than one `${name}` parameter"
-                )));
+            if !known.insert(name) {
+                let why = format!("more than one $ parameter {}", quoted(name));
+                return Err(Problem::bad_request(why));
             }
             given.terms.push((name.to_owned(), term.to_owned()));
         }
@@ -251,7 +252,10 @@ impl Envelope {
         let text = self.parameters.single(name)?;
         let number = text.map(|text| {
             let number = text.parse();
-            number.map_err(|_| Problem::bad_request(format!("`{name}` is `{text}`, and no number")))
+            number.map_err(|_| {
+                let why = format!("`{name}` is {}, and no number", quoted(text));
+                Problem::bad_request(why)
+            })
         });
         number.transpose()
     }

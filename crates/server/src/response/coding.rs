@@ -77,13 +77,42 @@ impl Coding {
     pub fn decoder<'b>(self, body: impl Read + 'b) -> io::Result<Box<dyn Read + 'b>> {
         Ok(match self {
             Coding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(body)),
-            Coding::Brotli => Box::new(brotli::Decompressor::new(body, BROTLI_BUFFER_BYTES)),
+            Coding::Brotli => {
+                let body = SmallWindow {
+                    body,
+                    is_checked: false,
+                };
+                Box::new(brotli::Decompressor::new(body, BROTLI_BUFFER_BYTES))
+            }
             Coding::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(body)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
                 Box::new(decoder)
             }
         })
+    }
+}
+
+/// A Brotli stream whose window is one of RFC 7932: at most 16 MiB. The library takes the "large window" of
+/// others too, which has up to a gibibyte set aside by the first bytes of a body.
+struct SmallWindow<R> {
+    body: R,
+    is_checked: bool,
+}
+
+impl<R: Read> Read for SmallWindow<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        /// Section 9.1: these bits are no window's size.
+        const LARGE: u8 = 0b001_0001;
+        let count = self.body.read(into)?;
+        if !self.is_checked && count > 0 {
+            self.is_checked = true;
+            if into[0] & 0x7f == LARGE {
+                let why = "a Brotli stream with a large window is not taken";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+        }
+        Ok(count)
     }
 }
 
@@ -247,6 +276,15 @@ mod tests {
             assert_eq!(Preferred::read(&headers), Some(expected), "{text}");
         }
         assert_eq!(Preferred::read(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_large_window_of_brotli_is_refused() {
+        // The marker, and 30 bits of window.
+        let large = [0x11, 0x1e, 0, 0, 0, 0];
+        let mut decoder = Coding::Brotli.decoder(&large[..]).unwrap();
+        let error = decoder.read(&mut [0; 16]).unwrap_err();
+        assert!(error.to_string().contains("large window"), "{error}");
     }
 
     #[test]
