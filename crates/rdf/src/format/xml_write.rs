@@ -300,6 +300,9 @@ mod tests {
             ("e", "http://e/"),
             ("xmlns", "http://x/"),
             ("0", "http://y/"),
+            // Elements bind these to other namespaces.
+            ("p", "http://w/"),
+            ("its", "http://its/"),
         ];
         let mut writer = XmlWriter::new(Vec::new(), &prefixes);
         for triple in triples {
@@ -333,11 +336,14 @@ mod tests {
         );
         let inner = Triple::new(iri("http://e/a"), iri("http://z/q"), Literal::from("\r"));
         objects.push(inner.into());
+        let inner = Triple::new(iri("http://e/a"), iri("http://w/q"), iri("http://e/b"));
+        objects.push(inner.into());
         let predicates = [
             "http://e/p",
             "http://e/x#a.b-c",
             "urn:p:0name",
             "http://e/\u{e4}",
+            "http://its/p",
         ];
         let mut triples = Vec::new();
         for predicate in predicates {
