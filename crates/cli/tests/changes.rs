@@ -57,7 +57,9 @@ impl Served {
     /// With these tokens.
     fn start_with(tokens: &str, arguments: &[&str]) -> Served {
         let mut command = common::somersault();
-        command.env("SOMERSAULT_AUTH__TOKENS", tokens);
+        if !tokens.is_empty() {
+            command.env("SOMERSAULT_AUTH__TOKENS", tokens);
+        }
         command.args(["serve", "-b", "127.0.0.1:0"]).args(arguments);
         let mut child = started(command.stdin(Stdio::null()));
         let errors = child.stderr.take().expect("a pipe was asked for");
