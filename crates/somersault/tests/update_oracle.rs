@@ -10,7 +10,7 @@
 
 mod support;
 
-use oxrdf::{Dataset, Quad, QuadRef};
+use oxrdf::{Dataset, QuadRef};
 use somersault::database::Graph;
 use somersault::rdf::format::Format;
 use somersault::{Database, GraphTarget, GraphWrite, Options, UpdateRequest, WriteMode};
@@ -313,14 +313,7 @@ fn open(disk: &SimDisk, update_slice: Duration) -> Database {
 fn dump(graph: &Graph) -> Result<Dataset, String> {
     let mut dataset = Dataset::new();
     let mut take = |quad: QuadRef<'_>| {
-        // Tags go out in another case than the oracle's are written in.
-        let object = compare::plain_tag(quad.object.into_owned());
-        dataset.insert(&Quad::new(
-            quad.subject.into_owned(),
-            quad.predicate.into_owned(),
-            object,
-            quad.graph_name.into_owned(),
-        ));
+        dataset.insert(&compare::plain_quad(quad));
         Ok(())
     };
     let quads = somersault::dump::all(graph, &mut take).map_err(|error| error.to_string())?;

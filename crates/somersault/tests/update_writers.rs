@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
+use testkit::compare;
 use testkit::naive::{NaiveError, update as naive};
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
@@ -104,7 +105,7 @@ fn numbers(database: &Database, query: &str) -> Vec<usize> {
 fn dump(graph: &Graph) -> Dataset {
     let mut dataset = Dataset::new();
     let mut take = |quad: QuadRef<'_>| {
-        dataset.insert(quad);
+        dataset.insert(&compare::plain_quad(quad));
         Ok(())
     };
     somersault::dump::all(graph, &mut take).expect("a graph in memory can be read");

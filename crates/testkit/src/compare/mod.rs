@@ -13,7 +13,7 @@ pub use blanks::Blanks;
 
 use crate::naive::{Expected, shown};
 use crate::{Answer, Row};
-use oxrdf::{Literal, Term, Triple};
+use oxrdf::{Literal, Quad, QuadRef, Term, Triple};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -73,6 +73,16 @@ pub fn plain_tag(term: Term) -> Term {
         }
         other => other,
     }
+}
+
+/// A quad that an engine gives out, with its language tag as the oracle's datasets have it.
+pub fn plain_quad(quad: QuadRef<'_>) -> Quad {
+    Quad::new(
+        quad.subject.into_owned(),
+        quad.predicate.into_owned(),
+        plain_tag(quad.object.into_owned()),
+        quad.graph_name.into_owned(),
+    )
 }
 
 /// The rows with their columns in the expected order, which `SELECT *` leaves open.
