@@ -34,7 +34,7 @@ pub use chunk::Chunk;
 pub use environment::{Clock, Environment, Service, ServiceError};
 pub use error::WalkError;
 pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, Seed, prepare};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
 pub use sample::Samples;

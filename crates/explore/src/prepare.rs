@@ -10,6 +10,7 @@
 //! - a check with one constant end looks in that set if it is dense or small, else in the lists of
 //!   the other end; with two columns, in the lists of the end with more keys;
 //! - an expansion whose new vertex is also checked against a column becomes an intersection;
+//! - all vertices of one end, each wanted once, become the set that the store keeps of them;
 //! - the columns that a step passes on are those that `keep` names and that were alive before it.
 //!
 //! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
@@ -18,6 +19,11 @@ mod blocks;
 mod fusion;
 mod paths;
 mod patterns;
+mod seed;
+mod vertices;
+
+pub(crate) use seed::Part;
+pub use seed::Seed;
 
 use crate::environment::Environment;
 use crate::error::WalkError;
@@ -190,25 +196,6 @@ impl<'a> Prepared<'a> {
         self.top.cut
     }
 
-    /// Elements of the set that the walk starts from: what workers cut into ranges. `None`: the walk
-    /// does not start from a set, so only one worker can run it.
-    pub fn seed_len(&self) -> Option<u64> {
-        let seed = self.seed()?;
-        match &self.top.steps[seed].policy {
-            Policy::Set(policy) => Some(policy.set.len()),
-            _ => None,
-        }
-    }
-
-    /// The step that holds the seed: the first, but for patterns of constants only.
-    pub(crate) fn seed(&self) -> Option<usize> {
-        let steps = &self.top.steps[..self.top.cut];
-        let seed = steps
-            .iter()
-            .position(|step| !matches!(step.policy, Policy::Pass))?;
-        matches!(steps[seed].policy, Policy::Set(_)).then_some(seed)
-    }
-
     pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
         &self.top.steps
     }
@@ -283,9 +270,15 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let mut carried = Vec::with_capacity(plan.iter().map(|step| step.keep.len()).sum());
         let mut is_dead = false;
         self.cells += before.len();
+        let mut vertices = self.vertices(plan, &before)?;
         for (at, step) in plan.iter().enumerate() {
             let live = steps.last().map_or(&before[..], |step| step.keep);
-            let policy = if fused.contains(&at) {
+            let mut keep = &step.keep[..];
+            let policy = if let Some(chosen) = vertices.as_mut().and_then(|all| all.policy(at)) {
+                // What named the predicates is not there, and nobody reads it.
+                keep = if at == 0 { &[] } else { keep };
+                chosen
+            } else if fused.contains(&at) {
                 Policy::Pass
             } else if is_dead && is_of_a_row(&step.action) {
                 Policy::Nothing
@@ -302,16 +295,16 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 _ => is_dead,
             };
             let first = carried.len();
-            carried.extend(step.keep.iter().filter(|slot| live.contains(slot)));
+            carried.extend(keep.iter().filter(|slot| live.contains(slot)));
             step.action.for_each_write(&mut |new| {
                 if let Some(at) = carried[first..].iter().position(|slot| *slot == new) {
                     carried.remove(first + at);
                 }
             });
-            self.cells += step.keep.len();
+            self.cells += keep.len();
             steps.push(PreparedStep {
                 policy,
-                keep: &step.keep,
+                keep,
                 carried: first..carried.len(),
             });
         }
@@ -364,6 +357,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 limit: *limit,
             }),
             Action::Order { keys, limit } => {
+                let is_settled = !keys.iter().any(|key| key.expression.gives_new());
                 let keys = keys
                     .iter()
                     .map(|key| (computation(&key.expression, constants), key.descending))
@@ -372,6 +366,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 Policy::Order(OrderPolicy {
                     keys,
                     limit: *limit,
+                    is_settled,
                 })
             }
             Action::Slice { offset, limit } => Policy::Slice(SlicePolicy {

@@ -1,14 +1,15 @@
 //! The walk: a resumable state machine over a plan's steps.
 //!
 //! A walk is the [chain](crate::chain) of the plan's top steps with the view and the limits that it
-//! runs under. Three kinds: of the whole plan; of the steps before [`Prepared::cut`] over a part of the
-//! seed, which many workers do at once; of the steps from the cut on over rows that are pushed.
+//! runs under. Three kinds: of the whole plan; of its first [`Prepared::part_steps`] over a part of the
+//! [seed](Seed), which many workers do at once; of the steps from [`Prepared::cut`] on over rows that are
+//! pushed.
 
 use crate::chain::Chain;
 use crate::chunk::{Chunk, ROWS};
 use crate::error::WalkError;
 use crate::limits::Limits;
-use crate::prepare::Prepared;
+use crate::prepare::{Part, Prepared, Seed};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
 use rdf::Lexicon;
@@ -81,15 +82,16 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         walk
     }
 
-    /// A walk of the steps before [`Prepared::cut`] over a part of the seed, whose length is
-    /// [`Prepared::seed_len`]. The rows of all parts are the rows of the whole. Asserts that there
-    /// is a seed and that the range is within it.
+    /// A walk of [`Prepared::part_steps`] over a range of the plan's seed that is not empty. The rows of all
+    /// parts are the rows of the whole, or those of them that [`Walk::tail`] needs. Asserts that the range is
+    /// within the seed.
     pub fn over(
         prepared: &'p Prepared<'a>,
         view: &'a V,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
+        seed: &Seed,
         range: Range<u64>,
     ) -> Self {
         let context = Context {
@@ -99,11 +101,23 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             limits,
             chunk_rows: options.chunk_rows,
         };
-        let mut walk = Walk::over_steps(context, 0..prepared.cut(), options);
-        let seed = prepared.seed().expect("only a walk from a seed is cut");
-        match walk.chain.operator(seed) {
-            Operator::Set(expansion) => expansion.restrict(range),
+        let mut walk = Walk::over_steps(context, 0..prepared.part_steps(), options);
+        let Part {
+            step,
+            elements,
+            keys,
+        } = seed.part(range);
+        match walk.chain.operator(step) {
+            Operator::Set(expansion) => expansion.restrict(elements.clone()),
             _ => unreachable!("a seed is a set"),
+        }
+        if let Some(keys) = keys {
+            match walk.chain.operator(step + 1) {
+                Operator::Keys(expansion) => {
+                    expansion.restrict(elements.end - elements.start, keys)
+                }
+                _ => unreachable!("a seed of keys is listed after its predicates"),
+            }
         }
         walk.chain.begin();
         walk

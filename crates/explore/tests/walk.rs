@@ -168,7 +168,7 @@ fn run_in_parts(
     random: &mut Random,
     what: &str,
 ) {
-    let Some(seed) = prepared.seed_len() else {
+    let Some(seed) = prepared.seed(view).expect("nothing fails") else {
         return;
     };
     let plan = prepared.plan();
@@ -181,9 +181,10 @@ fn run_in_parts(
     let mut rows = drain(&mut tail, width);
     let mut chunk = Chunk::new();
     let mut from = 0;
-    while from < seed {
-        let to = (from + 1 + random.below(3) as u64).min(seed);
-        let mut part = Walk::over(prepared, view, &Numbered, Limits::none(), options, from..to);
+    while from < seed.len() {
+        let to = (from + 1 + random.below(3) as u64).min(seed.len());
+        let limits = Limits::none();
+        let mut part = Walk::over(prepared, view, &Numbered, limits, options, &seed, from..to);
         while part.next(&mut chunk).expect("nothing fails") == Status::Rows {
             tail.push(&mut chunk).expect("nothing fails");
             rows.extend(drain(&mut tail, width));

@@ -46,6 +46,18 @@ pub enum Expression {
 }
 
 impl Expression {
+    /// Whether it may have another value each time that it is evaluated, for equal rows too (SPARQL 1.1 Query
+    /// sections 17.4.2.9, 17.4.2.12, 17.4.2.13, 17.4.4.5).
+    pub fn gives_new(&self) -> bool {
+        use Function::{BNode, Rand, StrUuid, Uuid};
+        if let Expression::Call(BNode | Rand | StrUuid | Uuid, _) = self {
+            return true;
+        }
+        let mut any = false;
+        self.for_each_operand(&mut |operand| any |= operand.gives_new());
+        any
+    }
+
     /// Calls back for each column that is read, once for each place.
     pub fn for_each_slot(&self, each: &mut impl FnMut(Slot)) {
         match self {

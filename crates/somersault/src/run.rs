@@ -28,8 +28,8 @@ use crate::stop::{StopReason, StopToken, outdated};
 use ::query::plan::Weight;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use explore::{
-    Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Service, Status,
-    StepProfile, Stop, Walk, WalkError, prepare,
+    Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Seed, Service,
+    Status, StepProfile, Stop, Walk, WalkError, prepare,
 };
 use rdf::LexiconError;
 use std::hash::{BuildHasher, RandomState};
@@ -131,12 +131,18 @@ impl Query {
             halt: &halt,
             profiling: self.profiling,
         };
-        let seed_len = prepared.seed_len().unwrap_or(0);
         let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
-        let profile = if is_shared && seed_len > PART_LEN_MIN {
-            run.shared(self.context.threads, seed_len, consume)
+        let seed = if is_shared {
+            let seed = prepared.seed(snapshot);
+            seed.map_err(|error| explained(&self.context.token, error.into()))?
         } else {
-            run.alone(consume)
+            None
+        };
+        let profile = match seed {
+            Some(seed) if seed.len() > PART_LEN_MIN => {
+                run.shared(self.context.threads, &seed, consume)
+            }
+            _ => run.alone(consume),
         };
         let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
         let profile = profile.map_err(|error| explained(&self.context.token, error))?;
@@ -250,10 +256,10 @@ impl Run<'_, '_> {
     fn shared(
         &self,
         workers: usize,
-        seed_len: u64,
+        seed: &Seed,
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
-        let parts = Parts::new(seed_len, workers);
+        let parts = Parts::new(seed.len(), workers);
         let (sender, receiver) = bounded(workers * CHUNKS_PER_WORKER);
         std::thread::scope(|scope| {
             let spawned: Vec<_> = (0..workers)
@@ -264,7 +270,7 @@ impl Run<'_, '_> {
                     let parts = &parts;
                     scope.spawn(move || {
                         let _computing = computing;
-                        self.work(parts, &sender)
+                        self.work(seed, parts, &sender)
                     })
                 })
                 .collect();
@@ -293,14 +299,19 @@ impl Run<'_, '_> {
     }
 
     /// One worker: walks parts of the seed until there are none left or the query has ended.
-    fn work(&self, parts: &Parts, sender: &Sender<Chunk>) -> Result<Vec<StepProfile>, QueryError> {
+    fn work(
+        &self,
+        seed: &Seed,
+        parts: &Parts,
+        sender: &Sender<Chunk>,
+    ) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {
             snapshot,
             dictionary,
             ..
         } = self.graph;
-        let mut profile = vec![StepProfile::default(); self.prepared.cut()];
+        let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
         let _end_on_panic = EndOnPanic(parts);
         while let Some(range) = parts.next() {
             let options = self.options(&clock);
@@ -310,6 +321,7 @@ impl Run<'_, '_> {
                 dictionary,
                 self.limits,
                 options,
+                seed,
                 range,
             );
             loop {

@@ -16,7 +16,7 @@ use super::pattern::Pattern;
 use super::same_text::SameText;
 use oxrdf::{Term, TermRef, vocab::xsd};
 use query::expression::{Comparison, Expression, Function};
-use query::plan::ConstantId;
+use query::plan::{ConstantId, Slot};
 use query::xpath_pattern::{Refusal, RefusalKind};
 use rdf::{Tag, VertexId};
 use std::cell::Cell;
@@ -78,8 +78,23 @@ impl Constants<'_> {
 pub(crate) fn filter(expression: &Expression, constants: Constants<'_>) -> Vec<Condition> {
     let mut conjuncts = Vec::new();
     gather_conjuncts(expression, constants, &mut conjuncts);
+    let tested = conjuncts.iter().filter_map(column_of_text);
+    let tested: Vec<Condition> = tested
+        .map(|slot| Condition::Kind(slot, Kind::Literal))
+        .collect();
+    conjuncts.extend(tested);
     conjuncts.sort_by_key(cost);
     conjuncts
+}
+
+/// The column whose text a test of texts is of: of anything but a literal it is an error (section 17.4.3), which
+/// the id tells before a text is fetched.
+fn column_of_text(condition: &Condition) -> Option<Slot> {
+    match condition {
+        Condition::Texts(_, Computation::Slot(slot), _)
+        | Condition::Matches(Computation::Slot(slot), _) => Some(*slot),
+        _ => None,
+    }
 }
 
 fn gather_conjuncts(expression: &Expression, constants: Constants<'_>, into: &mut Vec<Condition>) {

@@ -22,7 +22,9 @@ use super::scalar::Scalar;
 use super::value::Value;
 use oxrdf::{NamedOrBlankNode, TermRef, Triple};
 use oxsdatatypes::{DateTime, Decimal, Duration, Time, TimezoneOffset};
+use rdf::{Tag, VertexId};
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 /// Bytes of a triple term's key besides its text: a block of three keys for each level of nesting.
 const TRIPLE_BYTES: usize = 2048;
@@ -210,7 +212,33 @@ impl SortKey {
         }
     }
 
-    fn class(&self) -> u8 {
+    /// How a value stands to this key, where both are of the same kind of text; `None` where it takes a key to
+    /// tell. [`Ordering::Greater`]: it comes later.
+    pub(crate) fn compare_text(&self, value: Option<&Value<'_>>) -> Option<Ordering> {
+        let (text, other) = match (value?, self) {
+            (Value::Iri(text), SortKey::Iri(other))
+            | (Value::Blank(text), SortKey::Blank(other))
+            | (Value::Text(text) | Value::Derived(text, _), SortKey::Text(other)) => (text, other),
+            _ => return None,
+        };
+        Some((**text).cmp(other))
+    }
+
+    /// The classes between which the key of an id's term is, as far as the id tells.
+    pub(crate) fn classes_of(id: VertexId) -> RangeInclusive<u8> {
+        match id.tag() {
+            Some(Tag::Unbound) => 0..=0,
+            Some(Tag::Blank) => 1..=1,
+            Some(Tag::Iri) => 2..=2,
+            Some(Tag::TripleTerm) => 18..=18,
+            Some(Tag::Literal) => 3..=17,
+            Some(tag) if tag.is_inline() => 3..=17,
+            _ => 0..=18,
+        }
+    }
+
+    /// The rank of its kind.
+    pub(crate) fn class(&self) -> u8 {
         match self {
             SortKey::Nothing => 0,
             SortKey::Blank(_) => 1,

@@ -5,7 +5,8 @@
 //! and merges each key's list is looked at (about 10 ns a key), until the view says that its lists
 //! need no filtering and holds one: then every key has an edge.
 //!
-//! Keys are asked for existence only, each once per input row.
+//! Keys are asked for existence only, each once per input row. A worker that has a part of them begins within
+//! the first row's and ends within the last one's.
 
 use super::{Context, Flow, Place, Turn};
 use crate::error::WalkError;
@@ -13,6 +14,7 @@ use crate::limits::Reservation;
 use crate::scope::{FixedScope, ResolvedScope};
 use query::plan::Slot;
 use rdf::{Direction, VertexId};
+use std::ops::Range;
 use store::Lists;
 use store::VertexSet;
 use store::view::{GraphView, Progress, SegmentKey};
@@ -25,9 +27,29 @@ pub(crate) struct KeysPolicy {
     pub(crate) into: Option<Slot>,
 }
 
+impl KeysPolicy {
+    /// Whether the keys of each row are those of a segment, all of them or some.
+    pub(crate) fn lists_segments(&self) -> bool {
+        match self.scope {
+            ResolvedScope::Fixed(scope) => !matches!(scope, FixedScope::Named(_)),
+            ResolvedScope::Nothing | ResolvedScope::PerRow(_) => false,
+        }
+    }
+}
+
+/// A part of the keys of all input rows, of which there are so many.
+struct Restriction {
+    rows: u64,
+    /// The first key of the first row, and the end of those of the last.
+    keys: Range<u64>,
+}
+
 /// The state of one walk.
 pub(crate) struct KeysExpansion<'p, 'a> {
     policy: &'p KeysPolicy,
+    restriction: Option<Restriction>,
+    /// Rows of inputs before this one.
+    rows_before: u64,
     row: u64,
     open: Option<OpenSet<'a>>,
     ordinal: u64,
@@ -49,6 +71,8 @@ impl<'p> KeysExpansion<'p, '_> {
     pub(crate) fn new(policy: &'p KeysPolicy) -> Self {
         KeysExpansion {
             policy,
+            restriction: None,
+            rows_before: 0,
             row: 0,
             open: None,
             ordinal: 0,
@@ -61,6 +85,20 @@ impl<'p> KeysExpansion<'p, '_> {
 }
 
 impl<'a> KeysExpansion<'_, 'a> {
+    /// Only these keys: from `keys.start` of the first of `rows` input rows to `keys.end` of the last.
+    pub(crate) fn restrict(&mut self, rows: u64, keys: Range<u64>) {
+        self.ordinal = keys.start;
+        self.restriction = Some(Restriction { rows, keys });
+    }
+
+    /// Where the keys of the current row end, of which there are so many.
+    fn end(&self, keys: u64) -> u64 {
+        match &self.restriction {
+            Some(part) if self.rows_before + self.row + 1 == part.rows => part.keys.end.min(keys),
+            _ => keys,
+        }
+    }
+
     /// Gives one batch of keys per call.
     pub(crate) fn run<V: GraphView, L>(
         &mut self,
@@ -69,10 +107,8 @@ impl<'a> KeysExpansion<'_, 'a> {
     ) -> Result<Turn, WalkError> {
         while self.row < flow.input.rows() {
             if self.batch.is_empty() {
-                let left = match self.open(context, flow)? {
-                    Some(open) => open.set.len() - self.ordinal,
-                    None => 0,
-                };
+                let keys = self.open(context, flow)?.map_or(0, |open| open.set.len());
+                let left = self.end(keys).saturating_sub(self.ordinal);
                 if left == 0 {
                     self.row += 1;
                     self.ordinal = 0;
@@ -96,6 +132,7 @@ impl<'a> KeysExpansion<'_, 'a> {
             self.batch.clear();
             return Ok(Turn::More);
         }
+        self.rows_before += self.row;
         self.row = 0;
         Ok(Turn::Drained)
     }

@@ -3,8 +3,9 @@
 //! Rows are gathered with their keys, decoded once. A full buffer of [`RUN_ROWS`] rows is sorted and
 //! set aside as a run; at the end the runs are merged, a chunk at a time. So no single call takes
 //! longer than sorting one run (some 10 ms), and a cancelled query ends soon. With a small limit no
-//! run is set aside: the buffer is cut back to its first rows, and rows behind the last of them are
-//! not even copied.
+//! run is set aside: the buffer is cut back to its first rows. Rows behind the last of them are dropped as
+//! soon as it shows: by the kind of term that their ids tell (literals come after IRIs), so that their text
+//! is not even fetched; by the text, before a key is made of it; by the keys.
 //!
 //! The sort is stable: rows with equal keys leave in the order they came.
 //!
@@ -13,7 +14,7 @@
 use super::{Context, Flow, Turn};
 use crate::chunk::Chunk;
 use crate::error::WalkError;
-use crate::expression::{Batch, Computation, Scratch, SortKey, spend_on};
+use crate::expression::{Batch, Computation, Scratch, SortKey, Value, spend_on};
 use crate::limits::{Limits, Reservation};
 use rdf::{Lexicon, VertexId};
 use std::cmp::Ordering as Order;
@@ -25,9 +26,33 @@ const RUN_ROWS: usize = 1 << 15;
 pub(crate) struct OrderPolicy {
     pub(crate) keys: Vec<(Computation, bool)>,
     pub(crate) limit: Option<u64>,
+    /// Whether equal rows have equal keys whenever they are asked for.
+    pub(crate) is_settled: bool,
 }
 
 impl OrderPolicy {
+    /// Whether it is a choice of a few first rows, that of a choice from parts being that from all.
+    pub(crate) fn chooses_few(&self) -> bool {
+        self.is_settled && self.small_limit().is_some()
+    }
+
+    /// The number of rows wanted, where they are chosen without sorting all.
+    fn small_limit(&self) -> Option<usize> {
+        let limit = usize::try_from(self.limit?).ok()?;
+        (limit <= RUN_ROWS / 2).then_some(limit)
+    }
+
+    /// Whether a value is seen to be behind a first key, without a key made of it.
+    fn is_behind(&self, value: Option<&Value<'_>>, first: &SortKey) -> bool {
+        let (_, descending) = self.keys[0];
+        first
+            .compare_text(value)
+            .is_some_and(|order| match descending {
+                false => order.is_gt(),
+                true => order.is_lt(),
+            })
+    }
+
     /// Compares two rows' keys.
     fn compare(&self, left: &[SortKey], right: &[SortKey]) -> Order {
         for ((_, descending), (left, right)) in self.keys.iter().zip(left.iter().zip(right)) {
@@ -100,74 +125,99 @@ impl<'p, 'a> Ordering<'p, 'a> {
             self.counted += flow.input.rows();
             return Ok(Turn::Drained);
         }
-        let keys = self.keys(context, flow.input)?;
-        self.append(flow, keys)?;
-        let small_limit = self
-            .policy
-            .limit
-            .filter(|&limit| limit <= (RUN_ROWS / 2) as u64);
-        match small_limit {
-            Some(limit) if self.buffer.rows >= (2 * limit as usize).max(2048) => {
-                self.cut_back(limit as usize);
-            }
+        let rows = self.candidates(flow.input);
+        let (rows, keys) = self.keys(context, flow.input, rows)?;
+        self.append(flow, &rows, keys)?;
+        match self.policy.small_limit() {
+            Some(limit) if self.buffer.rows >= (2 * limit).max(2048) => self.cut_back(limit),
             None if self.buffer.rows >= RUN_ROWS => self.set_aside(),
             _ => {}
         }
         Ok(Turn::Drained)
     }
 
-    /// The sort keys of all rows of a chunk.
+    /// The rows that the kinds of their terms leave: all but those behind the last of a full choice.
+    fn candidates(&self, input: &Chunk) -> Vec<u32> {
+        let rows = 0..input.len() as u32;
+        let (Some(worst), (Computation::Slot(slot), descending)) =
+            (self.buffer.worst(self.policy), &self.policy.keys[0])
+        else {
+            return rows.collect();
+        };
+        let Some(column) = input.column(*slot) else {
+            return rows.collect();
+        };
+        let class = worst[0].class();
+        let may_be_before = |row: &u32| {
+            let classes = SortKey::classes_of(column[*row as usize]);
+            match descending {
+                false => *classes.start() <= class,
+                true => *classes.end() >= class,
+            }
+        };
+        rows.filter(may_be_before).collect()
+    }
+
+    /// Those of some rows of a chunk that may be among the wanted ones, and their keys row after row.
     fn keys<V, L: Lexicon>(
         &mut self,
         context: Context<'_, 'a, V, L>,
         input: &Chunk,
-    ) -> Result<Vec<SortKey>, WalkError> {
+        rows: Vec<u32>,
+    ) -> Result<(Vec<u32>, Vec<SortKey>), WalkError> {
         self.scratch.reset(context.prepared.width());
-        let rows: Vec<u32> = (0..input.len() as u32).collect();
+        let at: Vec<u32> = (0..rows.len() as u32).collect();
         let terms = context.prepared.terms(context.lexicon);
         let batch = Batch::new(input, &rows, terms, &self.scratch, context.limits);
         let mut columns = Vec::with_capacity(self.policy.keys.len());
         for (computation, _) in &self.policy.keys {
-            columns.push(computation.evaluate(&batch, &rows)?);
+            columns.push(computation.evaluate(&batch, &at)?);
         }
-        let mut bytes = rows.len() * columns.len() * size_of::<SortKey>();
+        let worst = self.buffer.worst(self.policy);
+        let is_behind = |row: usize| {
+            worst.is_some_and(|worst| self.policy.is_behind(columns[0].get(row), &worst[0]))
+        };
+        let left = (0..rows.len()).filter(|row| !is_behind(*row));
+        let left: Vec<usize> = left.collect();
+        let mut bytes = left.len() * columns.len() * size_of::<SortKey>();
         for column in &columns {
-            let texts = (0..rows.len()).filter_map(|row| column.get(row));
+            let texts = left.iter().filter_map(|row| column.get(*row));
             bytes += texts.map(SortKey::bytes_of).sum::<usize>();
         }
         self.reservation.cover(self.bytes + bytes as u64)?;
-        let mut keys = Vec::with_capacity(rows.len() * columns.len());
-        for row in 0..rows.len() {
+        let mut wanted = Vec::with_capacity(left.len());
+        let mut keys = Vec::with_capacity(left.len() * columns.len());
+        for row in left {
+            let first = keys.len();
             for column in &columns {
                 if let Some(value) = column.get(row) {
                     spend_on(value, &batch)?;
                 }
                 keys.push(SortKey::of(column.get(row)));
             }
+            if worst.is_some_and(|worst| self.policy.compare(&keys[first..], worst).is_ge()) {
+                keys.truncate(first);
+            } else {
+                wanted.push(rows[row]);
+            }
         }
         drop(columns);
         drop(batch);
         self.scratch.forget();
-        Ok(keys)
+        Ok((wanted, keys))
     }
 
-    /// Puts the rows that may matter into the buffer.
-    fn append(&mut self, flow: &Flow<'_>, keys: Vec<SortKey>) -> Result<(), WalkError> {
-        let width = self.policy.keys.len();
-        let worst = self.worst();
-        let mut wanted = Vec::with_capacity(flow.input.len());
-        let mut bytes = 0;
-        for (row, keys) in (0_u32..).zip(keys.chunks_exact(width)) {
-            let is_behind = worst.is_some_and(|worst| self.policy.compare(keys, worst).is_ge());
-            if !is_behind {
-                wanted.push(row);
-                bytes += keys
-                    .iter()
-                    .map(|key| size_of::<SortKey>() + key.bytes())
-                    .sum::<usize>();
-            }
-        }
-        bytes += wanted.len() * (flow.carried.len() * size_of::<VertexId>() + size_of::<u32>());
+    /// Puts rows into the buffer.
+    fn append(
+        &mut self,
+        flow: &Flow<'_>,
+        rows: &[u32],
+        keys: Vec<SortKey>,
+    ) -> Result<(), WalkError> {
+        let mut bytes =
+            rows.len() * (flow.carried.len() * size_of::<VertexId>() + size_of::<u32>());
+        let texts = keys.iter().map(SortKey::bytes);
+        bytes += size_of_val(&keys[..]) + texts.sum::<usize>();
         self.bytes += bytes as u64;
         self.reservation.cover(self.bytes)?;
         self.buffer
@@ -175,26 +225,11 @@ impl<'p, 'a> Ordering<'p, 'a> {
             .resize_with(flow.carried.len(), Vec::new);
         for (column, &slot) in self.buffer.columns.iter_mut().zip(flow.carried) {
             let cells = flow.input.live(slot);
-            column.extend(wanted.iter().map(|&row| cells[row as usize]));
+            column.extend(rows.iter().map(|&row| cells[row as usize]));
         }
-        self.buffer.rows += wanted.len();
-        let mut row = 0;
-        let mut keys = keys.into_iter();
-        for wanted in wanted {
-            let skipped = (wanted - row) as usize * width;
-            self.buffer
-                .keys
-                .extend(keys.by_ref().skip(skipped).take(width));
-            row = wanted + 1;
-        }
+        self.buffer.rows += rows.len();
+        self.buffer.keys.extend(keys);
         Ok(())
-    }
-
-    /// The keys of the last row that a full top-k holds.
-    fn worst(&self) -> Option<&[SortKey]> {
-        let limit = usize::try_from(self.policy.limit?).ok()?;
-        let last = *self.buffer.order.get(limit.checked_sub(1)?)?;
-        Some(self.buffer.row_keys(last, self.policy.keys.len()))
     }
 
     /// Sorts the buffer and keeps its first rows.
@@ -301,6 +336,12 @@ impl<'p, 'a> Ordering<'p, 'a> {
 }
 
 impl Run {
+    /// The keys of the last row that a full choice holds.
+    fn worst(&self, policy: &OrderPolicy) -> Option<&[SortKey]> {
+        let last = *self.order.get(policy.small_limit()?.checked_sub(1)?)?;
+        Some(self.row_keys(last, policy.keys.len()))
+    }
+
     fn row_keys(&self, row: u32, width: usize) -> &[SortKey] {
         &self.keys[row as usize * width..][..width]
     }

@@ -32,7 +32,7 @@
 
 use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern};
-use crate::expression::{Expression, Function};
+use crate::expression::Expression;
 use crate::plan::{Node, Slot};
 
 /// See the module's documentation.
@@ -342,21 +342,10 @@ pub(super) fn slots_of(expression: &Expression) -> Slots {
 /// Whether two evaluations for equal rows may differ.
 pub(super) fn is_volatile(element: &Element) -> bool {
     match element {
-        Element::Filter(expression) | Element::Bind { expression, .. } => gives_new(expression),
+        Element::Filter(expression) | Element::Bind { expression, .. } => expression.gives_new(),
         Element::Optional { condition, .. } => condition.iter().any(is_volatile),
         _ => false,
     }
-}
-
-/// As [`is_volatile`], of an expression.
-pub(super) fn gives_new(expression: &Expression) -> bool {
-    use Function::{BNode, Rand, StrUuid, Uuid};
-    if let Expression::Call(BNode | Rand | StrUuid | Uuid, _) = expression {
-        return true;
-    }
-    let mut any = false;
-    expression.for_each_operand(&mut |operand| any |= gives_new(operand));
-    any
 }
 
 /// Whether a group is a sub-query, whose variables are its own.

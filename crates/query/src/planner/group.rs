@@ -19,7 +19,7 @@
 //! as early as that is bound; any other filter is a barrier. Nothing passes a modifier.
 
 use super::block::{Block, Planning};
-use super::facts::{Facts, gives_new, is_subquery, is_volatile, occurs, slots_of};
+use super::facts::{Facts, is_subquery, is_volatile, occurs, slots_of};
 use super::rename::Renaming;
 use super::slots::Slots;
 use crate::algebra::{Element, Group};
@@ -252,7 +252,7 @@ impl Planning<'_> {
                 Piece::Other(Element::Filter(filter))
                     if !self.keep_order
                         && slots_of(&filter).is_within(&facts.certain)
-                        && !gives_new(&filter) =>
+                        && !filter.gives_new() =>
                 {
                     block.wait(filter);
                 }

@@ -67,6 +67,9 @@ fn aggregate(block: &mut Block, keys: Vec<Slot>, aggregates: Vec<(Aggregate, Slo
         return;
     }
     if let Some((distinct, into)) = count(block, &keys, &aggregates) {
+        if let Some(columns) = &distinct {
+            summary::different_only(block, &columns.iter().copied().collect());
+        }
         let per_row = match distinct {
             Some(_) => costs::DISTINCT,
             None => costs::COUNT,
@@ -173,6 +176,7 @@ fn distinct(block: &mut Block, columns: &Slots) {
     if summary::distinct(block, columns) {
         return;
     }
+    summary::different_only(block, columns);
     let cost = block.rows * costs::DISTINCT;
     let columns = columns.to_vec();
     block.push(Action::Distinct { columns }, block.rows, cost);

@@ -217,7 +217,81 @@ pub(super) fn distinct(block: &mut Block, columns: &Slots) -> bool {
         of_each(block, &walk, column, Vec::new());
         return true;
     }
-    degrees(block, &walk, column, Vec::new())
+    if degrees(block, &walk, column, Vec::new()) {
+        return true;
+    }
+    lists_its_end(block, &walk, column);
+    false
+}
+
+/// Turns the last pattern so that the end that is asked for is the one that is listed.
+fn lists_its_end(block: &mut Block, walk: &Walk, end: Slot) {
+    let Some(direction) = walk.direction_of(end) else {
+        return;
+    };
+    let (keys, expand) = (walk.before, walk.before + 1);
+    let (
+        Action::ExpandKeys {
+            direction: listed, ..
+        },
+        Action::Expand { into: far, .. },
+    ) = (&block.steps[keys].action, &block.steps[expand].action)
+    else {
+        return;
+    };
+    if *listed == direction {
+        return;
+    }
+    let far = *far;
+    let rows = block.steps[expand].estimate.rows;
+    block.steps.truncate(keys);
+    let action = Action::ExpandKeys {
+        predicate: walk.predicate,
+        direction,
+        scope: walk.scope,
+        into: end,
+    };
+    block.push(action, rows, costs::STEP + rows * (costs::KEY + costs::ROW));
+    block.certain.remove(far);
+}
+
+/// Leaves out a last expansion whose neighbours nobody looks at, where each row before it is of a key that
+/// has some: a key that was listed in the same graphs, and whose rows have only been filtered since. The
+/// rows are the same but for how often each comes, which who asks for different ones does not see.
+pub(super) fn different_only(block: &mut Block, columns: &Slots) {
+    let Some((last, before)) = block.steps.split_last() else {
+        return;
+    };
+    let Action::Expand {
+        from: Node::Slot(from),
+        predicate,
+        direction,
+        scope: scope @ (Scope::Default | Scope::Named(_)),
+        into,
+    } = last.action
+    else {
+        return;
+    };
+    let listed = Action::ExpandKeys {
+        predicate,
+        direction,
+        scope,
+        into: from,
+    };
+    let is_row_of_key = before
+        .iter()
+        .rev()
+        .find(|step| !matches!(step.action, Action::Filter(_)))
+        .is_some_and(|step| step.action == listed);
+    if !is_row_of_key || columns.contains(into) {
+        return;
+    }
+    let rows = before.last().map_or(1.0, |step| step.estimate.rows);
+    block.steps.pop();
+    block.rows = rows;
+    block.certain.remove(into);
+    block.maybe.remove(into);
+    block.written.remove(into);
 }
 
 /// One row for all matches.

@@ -18,12 +18,8 @@ pub fn random_summary(vocabulary: &Vocabulary, random: &mut Random) -> String {
     let [subject, predicate, object, unknown, ..] = names;
     let pattern = pattern(vocabulary, random, [subject, predicate, object]);
     let variables = [subject, predicate, object, unknown];
-    let text = if random.chance(25) {
-        format!(
-            "SELECT DISTINCT {}{} WHERE {pattern}",
-            variables[random.below(3)],
-            clause.text()
-        )
+    let text = if random.chance(35) {
+        different(random, &clause, &pattern, variables[random.below(3)])
     } else {
         counts(random, &clause, &pattern, &variables)
     };
@@ -40,6 +36,23 @@ pub fn random_summary(vocabulary: &Vocabulary, random: &mut Random) -> String {
     format!("SELECT *{} WHERE {{ {{ {inner} }} {more} }}", clause.text())
 }
 
+/// The different terms of one end, perhaps the first few of them.
+fn different(random: &mut Random, clause: &Clause, pattern: &str, end: &str) -> String {
+    let mut text = format!("SELECT DISTINCT {end}{} WHERE {pattern}", clause.text());
+    if random.chance(60) {
+        let by = match random.below(4) {
+            0 => format!("DESC({end})"),
+            1 => format!("STR({end}) {end}"),
+            _ => end.to_owned(),
+        };
+        let _ = write!(text, " ORDER BY {by}");
+        if random.chance(80) {
+            let _ = write!(text, " LIMIT {}", random.between(1, 20));
+        }
+    }
+    text
+}
+
 /// `{ ?s ?p ?o }`, or nearly so.
 fn pattern(vocabulary: &Vocabulary, random: &mut Random, names: [&str; 3]) -> String {
     let [subject, predicate, object] = names;
@@ -50,8 +63,13 @@ fn pattern(vocabulary: &Vocabulary, random: &mut Random, names: [&str; 3]) -> St
         .map_or(predicate.to_owned(), NamedNode::to_string);
     let far = if random.chance(5) { subject } else { object };
     let mut inner = format!("{subject} {verb} {far}");
-    if random.chance(8) {
-        let _ = write!(inner, " FILTER(isIRI({object}))");
+    if random.chance(15) {
+        let end = [subject, object][random.below(2)];
+        let _ = match random.below(3) {
+            0 => write!(inner, " FILTER(isIRI({end}))"),
+            1 => write!(inner, " FILTER(REGEX({end}, \"[0-9a]\"))"),
+            _ => write!(inner, " FILTER(CONTAINS({end}, \"1\") || {end} = 1)"),
+        };
     }
     if constant.is_none() && random.chance(40) {
         let (first, second) = (some(random), some(random));

@@ -1,0 +1,110 @@
+//! All subjects or all objects, each once: the set that a store keeps of them.
+//!
+//! ```text
+//!  all predicates ?p -> keys ?o of ?p -> filters of ?o -> distinct ?o
+//!  nothing           -> all objects ?o -> the same      -> nothing
+//! ```
+//!
+//! A vertex is a key of each of its predicates (an LUBM vertex of five), so the set is that much shorter, it
+//! is sorted, which texts of terms are read by, it is a seed that workers cut, and nothing has to be hashed.
+//! Only where every edge is in the scope: the set is of all graphs.
+
+use super::{Builder, Policy};
+use crate::error::WalkError;
+use crate::scope::ResolvedScope;
+use crate::step::set::SetPolicy;
+use query::plan::{Action, Node, Slot, Step};
+use rdf::Direction;
+use store::VertexSet;
+use store::view::{GraphScope, GraphView, SegmentKey};
+
+/// Predicates up to which it is asked whether all their edges are in the scope, some 100 ns each.
+const PREDICATES_MAX: usize = 4096;
+
+/// The set in place of the steps that would have made it.
+pub(super) struct Vertices<'a> {
+    set: Option<VertexSet<'a>>,
+    into: Slot,
+    /// The step that drops what comes again.
+    distinct: usize,
+}
+
+impl<'a> Vertices<'a> {
+    /// The policy of a step that was to make the set; `None`: the step stays as it is.
+    pub(super) fn policy(&mut self, step: usize) -> Option<Policy<'a>> {
+        match step {
+            0 => Some(Policy::Pass),
+            1 => Some(Policy::Set(SetPolicy {
+                set: self.set.take()?,
+                into: Some(self.into),
+            })),
+            _ => (step == self.distinct).then_some(Policy::Pass),
+        }
+    }
+}
+
+impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    /// The set that a block begins with, if it begins like that.
+    pub(super) fn vertices(
+        &self,
+        plan: &'a [Step],
+        before: &[Slot],
+    ) -> Result<Option<Vertices<'a>>, WalkError> {
+        let [all, keys, rest @ ..] = plan else {
+            return Ok(None);
+        };
+        let (
+            &Action::AllPredicates { into: named },
+            &Action::ExpandKeys {
+                predicate,
+                direction,
+                scope,
+                into,
+            },
+        ) = (&all.action, &keys.action)
+        else {
+            return Ok(None);
+        };
+        let is_filter = |step: &&Step| matches!(step.action, Action::Filter(_));
+        let filters = rest.iter().take_while(is_filter).count();
+        let drops_same = |step: &Step| match &step.action {
+            Action::Distinct { columns } => columns[..] == [into],
+            _ => false,
+        };
+        let is_such = predicate == Node::Slot(named)
+            && before.is_empty()
+            && keys.keep[..] == [into]
+            && rest.get(filters).is_some_and(drops_same);
+        let ResolvedScope::Fixed(scope) = self.dataset.resolve(scope, self.ids) else {
+            return Ok(None);
+        };
+        if !is_such || !self.holds_all(self.dataset.graphs(scope))? {
+            return Ok(None);
+        }
+        Ok(Some(Vertices {
+            set: Some(self.view.vertices(direction)?),
+            into,
+            distinct: filters + 2,
+        }))
+    }
+
+    /// Whether every edge is of these graphs.
+    fn holds_all(&self, graphs: GraphScope<'_>) -> Result<bool, WalkError> {
+        let predicates = self.view.predicates();
+        if predicates.len() > PREDICATES_MAX {
+            return Ok(false);
+        }
+        for predicate in predicates {
+            let segment = SegmentKey {
+                predicate,
+                direction: Direction::Out,
+            };
+            match self.view.edges(segment, graphs)? {
+                None => return Ok(false),
+                Some(0) if !self.view.keys(segment)?.is_empty() => return Ok(false),
+                Some(_) => {}
+            }
+        }
+        Ok(true)
+    }
+}
