@@ -70,12 +70,12 @@ const STRINGS: [NamedNodeRef<'static>; 7] = [
 /// A cast to a derived type: to what it is derived from, and then it has to be one of its own values.
 fn derived(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Option<Term> {
     let lexical = if INTEGERS.contains(&name) {
-        number(xsd::INTEGER, Value::of(term))?
+        number(xsd::INTEGER, operand(term))?
             .literal()
             .value()
             .to_owned()
     } else if name == xsd::DATE_TIME_STAMP {
-        date_time(&Value::of(term))?.to_string()
+        date_time(&operand(term))?.to_string()
     } else {
         let is_text = matches!(
             Value::of(term),
@@ -101,6 +101,14 @@ fn derived(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Op
     (!matches!(Value::of(&literal), Value::Unknown)).then_some(literal)
 }
 
+/// The value that is cast: of a string without white space at its ends (F&O 3.1 section 19.2).
+fn operand(term: &Term) -> Value<'_> {
+    match Value::of(term) {
+        Value::Text(text) => Value::Text(text.trim_matches([' ', '\t', '\n', '\r'])),
+        other => other,
+    }
+}
+
 /// The value of a cast.
 pub(super) fn cast(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Option<Term> {
     if name == xsd::STRING {
@@ -112,7 +120,7 @@ pub(super) fn cast(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_
             .spareval_differs("it has no casts to derived types");
         return derived(name, term, evaluator);
     }
-    let value = Value::of(term);
+    let value = operand(term);
     let literal: Literal = match name {
         xsd::BOOLEAN => boolean(value)?.into(),
         xsd::INTEGER | xsd::DECIMAL | xsd::FLOAT | xsd::DOUBLE => {
