@@ -609,3 +609,32 @@ fn a_file_that_does_not_begin_as_it_should_is_damage() {
     assert!(damaged > 15, "{damaged}");
     assert_eq!(count(&store), 2);
 }
+
+#[test]
+fn a_bad_constant_pattern_does_not_parse() {
+    let folder = folder();
+    let good = write(folder.path(), "good.nt", GOOD);
+    let store = folder.path().join("store");
+    load(&store, &[&good]);
+    for (expression, said) in [
+        (r#"REGEX(STR(?o), "a[")"#, "a class is not closed"),
+        (r#"REGEX(STR(?o), "a", "k")"#, "the flags may be"),
+        (r#"REPLACE(STR(?o), "*", "b") = "b""#, "nothing before it"),
+    ] {
+        let select = format!("SELECT * {{ ?s ?p ?o\nFILTER({expression}) }}");
+        let said = ["line 2, column", said];
+        fails(
+            &["query", "--data", text(&good), "--query", &select],
+            6,
+            &said,
+        );
+        fails(&["query", "-l", text(&store), "--query", &select], 6, &said);
+        let delete = format!("DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o\nFILTER({expression}) }}");
+        fails(
+            &["update", "-l", text(&store), "--update", &delete],
+            6,
+            &said,
+        );
+    }
+    assert_eq!(count(&store), 1);
+}

@@ -22,6 +22,7 @@
 //! Deliberately does not know: data, node ids, threads.
 
 pub mod algebra;
+mod dotted;
 pub mod explain;
 pub mod expression;
 pub mod guard;

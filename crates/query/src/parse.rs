@@ -9,11 +9,12 @@ use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
 use crate::syntax::Reader;
-use crate::{lower, select_reuse, syntax};
+use crate::{dotted, lower, select_reuse, syntax};
 use oxrdf::Term;
 use spargebra::algebra::GraphPattern;
 use spargebra::{SparqlParser, SparqlSyntaxError};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// How a text is to be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -197,9 +198,16 @@ pub(crate) fn read<T>(
     what: &'static str,
     parse: &dyn Fn(&str) -> Result<T, SparqlSyntaxError>,
 ) -> Result<T, ParseError> {
+    let is_dotted = OnceCell::new();
+    let is_dotted = || *is_dotted.get_or_init(|| dotted::has_any(tokens));
     let parsed = parse(plain).or_else(|error| {
+        if is_dotted()
+            && let Ok(parsed) = parse(&dotted::escaped(plain, tokens))
+        {
+            return Ok(parsed);
+        }
         let again = select_reuse::written_out(tokens);
-        let again = again.and_then(|text| parse(&text).ok());
+        let again = again.and_then(|text| parse(&dotted::escaped_anew(&text)).ok());
         again.ok_or(error)
     });
     match parsed {
@@ -208,11 +216,22 @@ pub(crate) fn read<T>(
             Ok(parsed)
         }
         Err(error) => {
-            let reader = Reader {
-                read: &|text| parse(text).map(drop).map_err(|error| error.to_string()),
-                what,
+            let message = |text: &str| parse(text).map(drop).map_err(|error| error.to_string());
+            let read = |text: &str| {
+                if is_dotted() {
+                    message(&dotted::plain(text, tokens))
+                } else {
+                    message(text)
+                }
             };
-            Err(syntax::error(tokens, &reader, &error.to_string()))
+            let error = error.to_string();
+            let error = if is_dotted() {
+                read(plain).err().unwrap_or(error)
+            } else {
+                error
+            };
+            let reader = Reader { read: &read, what };
+            Err(syntax::error(tokens, &reader, &error))
         }
     }
 }

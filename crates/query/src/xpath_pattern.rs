@@ -218,12 +218,13 @@ fn translate_with(pattern: &str, flags: Flags) -> Result<String, Refusal> {
     Ok(translator.into)
 }
 
-/// Removes white space outside classes.
+/// Removes white space outside classes: behind a backslash, too, which then escapes what comes next
+/// (section 5.6.1.1: `hello\ sworld` matches `hello world`).
 fn without_space(pattern: &str) -> String {
     let (mut depth, mut is_escaped) = (0_usize, false);
     let mut kept = String::with_capacity(pattern.len());
     for character in pattern.chars() {
-        if depth == 0 && !is_escaped && SPACE.contains(&character) {
+        if depth == 0 && SPACE.contains(&character) {
             continue;
         }
         kept.push(character);

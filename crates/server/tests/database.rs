@@ -256,6 +256,39 @@ fn what_does_not_parse_is_said_with_its_place() {
 }
 
 #[test]
+fn a_bad_constant_pattern_is_an_error_of_the_text_with_its_place() {
+    let served = Served::new();
+    for (expression, said) in [
+        (r#"REGEX(?o, "a[")"#, "a class is not closed"),
+        (
+            r#"REGEX(STR(?o), "(a", "i")"#,
+            "a parenthesis is not closed",
+        ),
+        (r#"REGEX(?o, "a", "k")"#, "the flags may be"),
+        (r#"REPLACE(?o, "*", "b") = "b""#, "nothing before it"),
+        (
+            r#"BOUND(?s) || REPLACE(?o, "a", "b", "?") = "b""#,
+            "the flags may be",
+        ),
+    ] {
+        let select = format!("SELECT * {{\n ?s ?p ?o\n FILTER({expression}) }}");
+        let problem = served.query(&select).problem(400);
+        assert_eq!(problem["position"]["line"], 3, "{problem}");
+        let column = problem["position"]["column"].as_u64();
+        assert!(column.is_some_and(|column| column > 8), "{problem}");
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert!(detail.contains(said), "{problem}");
+        // Nobody asks for the rows: the text is refused before any is looked at.
+        let nothing = format!("ASK {{ <http://e/none> <http://e/none> ?o FILTER({expression}) }}");
+        served.query(&nothing).problem(400);
+    }
+    // The same pattern out of a row is an error of this row only.
+    let computed = r#"ASK { VALUES ?pattern { "a[" "a" } FILTER(REGEX("a", ?pattern)) }"#;
+    assert_eq!(served.query(computed).status, 200);
+    served.still_answers();
+}
+
+#[test]
 fn deep_and_large_texts_are_refused() {
     let served = Served::new();
     let nested = |open: &str, close: &str, depth: usize| {

@@ -14,10 +14,12 @@ use super::compare::{double, float};
 use super::derived::normalize;
 use super::fixed::Fixed;
 use super::large::{Computed, DIGITS_MAX, Large};
-use super::scalar::{Scalar, XSD, floating, integer_range, month_day};
+use super::scalar::{
+    Scalar, XSD, duration as written_duration, floating, integer_range, month_day,
+};
 use super::value::Value;
 use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GYear, GYearMonth, Time,
+    Boolean, Date, DateTime, DayTimeDuration, GDay, GMonth, GYear, GYearMonth, Time,
     YearMonthDuration,
 };
 use query::expression::Cast;
@@ -173,9 +175,9 @@ fn parse(to: Cast, text: &str) -> Option<Scalar> {
         Cast::DateTime => Scalar::DateTime(of::<DateTime>(text)?),
         Cast::Date => Scalar::Date(of::<Date>(text)?),
         Cast::Time => Scalar::Time(of::<Time>(text)?),
-        Cast::Duration => Scalar::Duration(of::<Duration>(text)?),
-        Cast::YearMonthDuration => Scalar::YearMonth(of::<YearMonthDuration>(text)?),
-        Cast::DayTimeDuration => Scalar::DayTime(of::<DayTimeDuration>(text)?),
+        Cast::Duration => Scalar::Duration(written_duration(text)?),
+        Cast::YearMonthDuration => Scalar::YearMonth(written_duration(text)?),
+        Cast::DayTimeDuration => Scalar::DayTime(written_duration(text)?),
         Cast::GYear => Scalar::GYear(of::<GYear>(text)?),
         Cast::GYearMonth => Scalar::GYearMonth(of::<GYearMonth>(text)?),
         Cast::GMonthDay => Scalar::GMonthDay(month_day(text)?),

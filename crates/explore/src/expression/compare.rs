@@ -214,8 +214,27 @@ fn order_durations(left: Scalar, right: Scalar) -> Option<Ordering> {
         (S::YearMonth(left), S::YearMonth(right)) => Some(left.cmp(&right)),
         (S::DayTime(left), S::DayTime(right)) => Some(left.cmp(&right)),
         (S::Duration(left), S::Duration(right)) if left == right => Some(Ordering::Equal),
-        _ => duration(left)?.partial_cmp(&duration(right)?),
+        _ => {
+            let (left, right) = (duration(left)?, duration(right)?);
+            let ((months, seconds), (others, others_seconds)) = (parts(left), parts(right));
+            match (months.cmp(&others), seconds.cmp(&others_seconds)) {
+                // The sums that the partial order is defined by may be beyond the dates that there are.
+                (order, Ordering::Equal) | (Ordering::Equal, order) => Some(order),
+                (order, same) if order == same => Some(order),
+                _ => left.partial_cmp(&right),
+            }
+        }
     }
+}
+
+/// Months, and seconds in units of 10^-18.
+fn parts(duration: oxsdatatypes::Duration) -> (i64, i128) {
+    let bytes = duration.to_be_bytes();
+    let (months, seconds) = bytes.split_at(size_of::<i64>());
+    (
+        i64::from_be_bytes(months.try_into().expect("eight bytes")),
+        i128::from_be_bytes(seconds.try_into().expect("sixteen bytes")),
+    )
 }
 
 /// The order of two numbers of which one is no scalar, by their common type; the outer `None`: the other

@@ -307,7 +307,7 @@ mod tests {
             ("pineapple", "\\bapple", "", false),
             ("pineapple", "\\Bapple", "", true),
             ("a/b_c", "^a\\/b\\_c$", "", true),
-            ("a b", "a\\ b", "x", true),
+            ("a b", "^a\\ sb$", "x", true),
             ("é\"'<>", "^\\é\\\"\\'\\<\\>$", "", true),
             ("a/", "^a[\\/]$", "", true),
             ("äb1", "^[[:alpha:]]+[[:digit:]]$", "", true),

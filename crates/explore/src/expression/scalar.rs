@@ -53,9 +53,9 @@ impl Scalar {
             "dateTime" => Scalar::DateTime(lexical.parse().ok()?),
             "date" => Scalar::Date(lexical.parse().ok()?),
             "time" => Scalar::Time(lexical.parse().ok()?),
-            "duration" => Scalar::Duration(lexical.parse().ok()?),
-            "yearMonthDuration" => Scalar::YearMonth(lexical.parse().ok()?),
-            "dayTimeDuration" => Scalar::DayTime(lexical.parse().ok()?),
+            "duration" => Scalar::Duration(duration(lexical)?),
+            "yearMonthDuration" => Scalar::YearMonth(duration(lexical)?),
+            "dayTimeDuration" => Scalar::DayTime(duration(lexical)?),
             "gYear" => Scalar::GYear(lexical.parse().ok()?),
             "gYearMonth" => Scalar::GYearMonth(lexical.parse().ok()?),
             "gMonthDay" => Scalar::GMonthDay(month_day(lexical)?),
@@ -147,15 +147,25 @@ impl Scalar {
     /// The instant at which a part of a date begins, with its time zone if it has one: that of a month or
     /// a day in the year and month of reference (XML Schema part 2, section E.3.3).
     pub(crate) fn beginning(self) -> Option<DateTime> {
-        let bytes = match self {
-            Scalar::GYear(value) => value.to_be_bytes(),
-            Scalar::GYearMonth(value) => value.to_be_bytes(),
-            Scalar::GMonthDay(value) => value.to_be_bytes(),
-            Scalar::GMonth(value) => value.to_be_bytes(),
-            Scalar::GDay(value) => value.to_be_bytes(),
+        let (mut bytes, zone) = match self {
+            Scalar::GYear(value) => (value.to_be_bytes(), value.timezone_offset()),
+            Scalar::GYearMonth(value) => (value.to_be_bytes(), value.timezone_offset()),
+            Scalar::GMonthDay(value) => (value.to_be_bytes(), value.timezone_offset()),
+            Scalar::GMonth(value) => (value.to_be_bytes(), value.timezone_offset()),
+            Scalar::GDay(value) => (value.to_be_bytes(), value.timezone_offset()),
             _ => return None,
         };
-        Some(DateTime::from_be_bytes(bytes))
+        // The bytes of the timezone -00:01 are those of none: it is given UTC's, which keep the instant.
+        if zone.is_some() {
+            let (_, offset) = bytes.split_at_mut(size_of::<i128>());
+            offset.fill(0);
+        }
+        let instant = DateTime::from_be_bytes(bytes);
+        if zone.is_some() {
+            instant.adjust(zone)
+        } else {
+            Some(instant)
+        }
     }
 
     /// The datatype IRI of a computed one.
@@ -189,6 +199,16 @@ pub(crate) fn floating<T: FromStr>(lexical: &str) -> Option<T> {
         .any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E'));
     let is_known = !is_named || matches!(lexical, "INF" | "-INF" | "+INF" | "NaN");
     is_known.then(|| lexical.parse().ok()).flatten()
+}
+
+/// A duration of any of the three types. The library also takes `P1YT`, `PT1.S` and `PT.5S`, which are no
+/// forms of one (XML Schema 1.1 part 2, section 3.3.6.2).
+pub(super) fn duration<T: FromStr>(lexical: &str) -> Option<T> {
+    let is_digit = |character: char| character.is_ascii_digit();
+    let is_whole = lexical
+        .split_once('.')
+        .is_none_or(|(before, after)| before.ends_with(is_digit) && after.starts_with(is_digit));
+    (is_whole && !lexical.ends_with('T')).then(|| lexical.parse().ok())?
 }
 
 /// A day of a year: the library does not read the one of leap years.

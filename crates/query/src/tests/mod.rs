@@ -5,6 +5,7 @@ mod algebra_text;
 mod backtracking;
 mod cases;
 mod conformance;
+mod dotted;
 mod given;
 mod guard;
 mod interpreter;

@@ -3,15 +3,13 @@
 //! A cast is from a value of a type that the table allows, or from a simple literal that is written
 //! as the type wants it. `None` is an error. To a string: how the value is written in canonical form.
 
+use super::duration::{Duration, Span};
 use super::evaluator::Evaluator;
+use super::moment::{Kind, Moment};
 use super::number::Number;
 use super::value::{self, Value};
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNodeRef, Term};
-use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Duration, GDay, GMonth, GMonthDay, GYear,
-    GYearMonth, Time, YearMonthDuration,
-};
 
 /// Whether a function of this name is a cast.
 pub(super) fn is_cast(name: NamedNodeRef<'_>) -> bool {
@@ -70,12 +68,12 @@ const STRINGS: [NamedNodeRef<'static>; 7] = [
 /// A cast to a derived type: to what it is derived from, and then it has to be one of its own values.
 fn derived(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Option<Term> {
     let lexical = if INTEGERS.contains(&name) {
-        number(xsd::INTEGER, Value::of(term))?
+        number(xsd::INTEGER, operand(term))?
             .literal()
             .value()
             .to_owned()
     } else if name == xsd::DATE_TIME_STAMP {
-        date_time(&Value::of(term))?.to_string()
+        moment(Kind::DateTime, &operand(term))?.form()
     } else {
         let is_text = matches!(
             Value::of(term),
@@ -101,6 +99,14 @@ fn derived(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Op
     (!matches!(Value::of(&literal), Value::Unknown)).then_some(literal)
 }
 
+/// The value that is cast: of a string without white space at its ends (F&O 3.1 section 19.2).
+fn operand(term: &Term) -> Value<'_> {
+    match Value::of(term) {
+        Value::Text(text) => Value::Text(text.trim_matches([' ', '\t', '\n', '\r'])),
+        other => other,
+    }
+}
+
 /// The value of a cast.
 pub(super) fn cast(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_>) -> Option<Term> {
     if name == xsd::STRING {
@@ -112,7 +118,7 @@ pub(super) fn cast(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_
             .spareval_differs("it has no casts to derived types");
         return derived(name, term, evaluator);
     }
-    let value = Value::of(term);
+    let value = operand(term);
     let literal: Literal = match name {
         xsd::BOOLEAN => boolean(value)?.into(),
         xsd::INTEGER | xsd::DECIMAL | xsd::FLOAT | xsd::DOUBLE => {
@@ -121,22 +127,10 @@ pub(super) fn cast(name: NamedNodeRef<'_>, term: &Term, evaluator: &Evaluator<'_
                 .spareval_differs("its casts between numbers are not exact");
             number(name, value)?.literal()
         }
-        xsd::DATE_TIME => date_time(&value)?.into(),
-        xsd::DATE => date(&value)?.into(),
-        xsd::TIME => time(&value)?.into(),
-        xsd::DURATION => duration(&value)?.into(),
-        // The part that the type has (F&O 3.1 section 19.1.4).
-        xsd::YEAR_MONTH_DURATION | xsd::DAY_TIME_DURATION => {
-            evaluator
-                .notes
-                .spareval_differs("it casts no duration that has another part");
-            if name == xsd::YEAR_MONTH_DURATION {
-                year_month(&value)?.into()
-            } else {
-                day_time(&value)?.into()
-            }
-        }
-        _ => part_of_date(name, &value)?,
+        _ => match Kind::of(name) {
+            Some(kind) => moment(kind, &value)?.literal(),
+            None => duration(name, &value, evaluator)?.literal(),
+        },
     };
     Some(literal.into())
 }
@@ -178,7 +172,7 @@ fn boolean(value: Value<'_>) -> Option<bool> {
     match value {
         Value::Boolean(value) => Some(value),
         Value::Number(number) => Some(!number.is_nan() && !number.is_zero()),
-        Value::Text(text) => Some(text.parse::<Boolean>().ok()?.into()),
+        Value::Text(text) => value::truth_value(text),
         _ => None,
     }
 }
@@ -205,92 +199,29 @@ fn number(name: NamedNodeRef<'_>, value: Value<'_>) -> Option<Number> {
     })
 }
 
-fn date_time(value: &Value<'_>) -> Option<DateTime> {
+fn moment(kind: Kind, value: &Value<'_>) -> Option<Moment> {
     match value {
-        Value::DateTime(value) => Some(*value),
-        Value::Date(value) => (*value).try_into().ok(),
-        Value::Text(text) => text.parse().ok(),
+        Value::Moment(moment) => moment.to(kind),
+        Value::Text(text) => Moment::parse(kind, text),
         _ => None,
     }
 }
 
-fn date(value: &Value<'_>) -> Option<Date> {
+/// The part that the type has (F&O 3.1 section 19.1.4).
+fn duration(
+    name: NamedNodeRef<'_>,
+    value: &Value<'_>,
+    evaluator: &Evaluator<'_>,
+) -> Option<Duration> {
+    let span = Span::of(name)?;
+    if span != Span::Both {
+        evaluator
+            .notes
+            .spareval_differs("it casts no duration that has another part");
+    }
     match value {
-        Value::Date(value) => Some(*value),
-        Value::DateTime(value) => (*value).try_into().ok(),
-        Value::Text(text) => text.parse().ok(),
+        Value::Duration(duration) => Some(duration.to(span)),
+        Value::Text(text) => Duration::parse(span, text),
         _ => None,
-    }
-}
-
-fn time(value: &Value<'_>) -> Option<Time> {
-    match value {
-        Value::Time(value) => Some(*value),
-        Value::DateTime(value) => Some((*value).into()),
-        Value::Text(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-/// The parts of a date are cast from it, from a dateTime, from text and from themselves.
-fn part_of_date(name: NamedNodeRef<'_>, value: &Value<'_>) -> Option<Literal> {
-    if let Value::Text(text) = value {
-        return Some(match name {
-            xsd::G_YEAR => text.parse::<GYear>().ok()?.into(),
-            xsd::G_YEAR_MONTH => text.parse::<GYearMonth>().ok()?.into(),
-            xsd::G_MONTH_DAY => value::month_day(text)?.into(),
-            xsd::G_MONTH => text.parse::<GMonth>().ok()?.into(),
-            xsd::G_DAY => text.parse::<GDay>().ok()?.into(),
-            _ => return None,
-        });
-    }
-    Some(match (name, value) {
-        (xsd::G_YEAR, Value::GYear(value)) => (*value).into(),
-        (xsd::G_YEAR_MONTH, Value::GYearMonth(value)) => (*value).into(),
-        (xsd::G_MONTH_DAY, Value::GMonthDay(value)) => (*value).into(),
-        (xsd::G_MONTH, Value::GMonth(value)) => (*value).into(),
-        (xsd::G_DAY, Value::GDay(value)) => (*value).into(),
-        _ => {
-            let moment = date_time(value)?;
-            match name {
-                xsd::G_YEAR => GYear::try_from(moment).ok()?.into(),
-                xsd::G_YEAR_MONTH => GYearMonth::try_from(moment).ok()?.into(),
-                xsd::G_MONTH_DAY => GMonthDay::from(moment).into(),
-                xsd::G_MONTH => GMonth::from(moment).into(),
-                xsd::G_DAY => GDay::from(moment).into(),
-                _ => return None,
-            }
-        }
-    })
-}
-
-fn duration(value: &Value<'_>) -> Option<Duration> {
-    match value {
-        Value::Text(text) => text.parse().ok(),
-        other => other.duration(),
-    }
-}
-
-fn year_month(value: &Value<'_>) -> Option<YearMonthDuration> {
-    match value {
-        Value::YearMonth(value) => Some(*value),
-        Value::Text(text) => text.parse().ok(),
-        other => {
-            let whole = other.duration()?;
-            Some(YearMonthDuration::new(whole.years() * 12 + whole.months()))
-        }
-    }
-}
-
-fn day_time(value: &Value<'_>) -> Option<DayTimeDuration> {
-    match value {
-        Value::DayTime(value) => Some(*value),
-        Value::Text(text) => text.parse().ok(),
-        other => {
-            let whole = other.duration()?;
-            let minutes = (whole.days() * 24 + whole.hours()) * 60 + whole.minutes();
-            let seconds = Decimal::from(minutes * 60).checked_add(whole.seconds())?;
-            Some(DayTimeDuration::new(seconds))
-        }
     }
 }

@@ -11,7 +11,6 @@ use super::value::{self, Tag, Value};
 use super::{cast, digest, term_function};
 use num_traits::{Signed, ToPrimitive};
 use oxrdf::{Literal, Term};
-use oxsdatatypes::Decimal;
 use regex::{Regex, RegexBuilder};
 use spargebra::algebra::Function;
 
@@ -289,30 +288,18 @@ fn rounded(function: &Function, term: &Term) -> Option<Term> {
     Some(result.literal().into())
 }
 
-/// The parts of a dateTime, and those that a date or a time has.
+/// The parts of a dateTime, and those that a date, a time or a part of a date has.
 fn part_of_time(function: &Function, term: &Term) -> Option<Term> {
-    use Function as F;
-    let seconds = |seconds: Decimal| Term::from(Literal::from(seconds));
-    Some(match (function, Value::of(term)) {
-        (F::Year, Value::DateTime(value)) => integer(value.year()),
-        (F::Year, Value::Date(value)) => integer(value.year()),
-        (F::Year, Value::GYear(value)) => integer(value.year()),
-        (F::Year, Value::GYearMonth(value)) => integer(value.year()),
-        (F::Month, Value::GYearMonth(value)) => integer(value.month()),
-        (F::Month, Value::GMonthDay(value)) => integer(value.month()),
-        (F::Month, Value::GMonth(value)) => integer(value.month()),
-        (F::Day, Value::GMonthDay(value)) => integer(value.day()),
-        (F::Day, Value::GDay(value)) => integer(value.day()),
-        (F::Month, Value::DateTime(value)) => integer(value.month()),
-        (F::Month, Value::Date(value)) => integer(value.month()),
-        (F::Day, Value::DateTime(value)) => integer(value.day()),
-        (F::Day, Value::Date(value)) => integer(value.day()),
-        (F::Hours, Value::DateTime(value)) => integer(value.hour()),
-        (F::Hours, Value::Time(value)) => integer(value.hour()),
-        (F::Minutes, Value::DateTime(value)) => integer(value.minute()),
-        (F::Minutes, Value::Time(value)) => integer(value.minute()),
-        (F::Seconds, Value::DateTime(value)) => seconds(value.second()),
-        (F::Seconds, Value::Time(value)) => seconds(value.second()),
+    let Value::Moment(moment) = Value::of(term) else {
+        return None;
+    };
+    Some(match function {
+        Function::Year => integer(moment.year()?),
+        Function::Month => integer(moment.month()?),
+        Function::Day => integer(moment.day()?),
+        Function::Hours => integer(moment.time()?.0),
+        Function::Minutes => integer(moment.time()?.1),
+        Function::Seconds => Number::Decimal(moment.time()?.2).literal().into(),
         _ => return None,
     })
 }

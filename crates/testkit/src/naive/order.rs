@@ -6,6 +6,7 @@
 //! one language, points in time with a zone, and so on. Cells of one rank and two classes have no
 //! promised order. Invariant: within a class the order is a weak order, so ties are groups.
 
+use super::duration::Span;
 use super::notes::Notes;
 use super::number::Number;
 use super::value::{Order, Value, order};
@@ -62,15 +63,10 @@ pub fn class(cell: &Cell) -> Class {
         }
         Value::Boolean(_) => Class::Boolean,
         Value::Number(number) if Number::order(&number, &number).is_some() => Class::Number,
-        Value::DateTime(value) => Class::Time("dateTime", value.timezone_offset().is_some()),
-        Value::Date(value) => Class::Time("date", value.timezone_offset().is_some()),
-        Value::Time(value) => Class::Time("time", value.timezone_offset().is_some()),
-        Value::GYear(value) => Class::Time("gYear", value.timezone_offset().is_some()),
-        Value::GYearMonth(value) => Class::Time("gYearMonth", value.timezone_offset().is_some()),
-        Value::GMonthDay(value) => Class::Time("gMonthDay", value.timezone_offset().is_some()),
-        Value::GMonth(value) => Class::Time("gMonth", value.timezone_offset().is_some()),
-        Value::GDay(value) => Class::Time("gDay", value.timezone_offset().is_some()),
-        Value::DayTime(_) => Class::Time("dayTimeDuration", false),
+        Value::Moment(moment) => Class::Time(moment.kind.name(), moment.zone.is_some()),
+        Value::Duration(duration) if duration.span == Span::DayTime => {
+            Class::Time("dayTimeDuration", false)
+        }
         _ => Class::Only(Box::new(term.clone())),
     }
 }

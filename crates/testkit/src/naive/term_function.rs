@@ -5,11 +5,12 @@
 //! expected value; they are not evaluated.
 
 use super::basic::triple_term;
+use super::duration::Duration;
 use super::evaluator::Evaluator;
 use super::expression::boolean;
 use super::value::Value;
+use num_rational::BigRational;
 use oxrdf::{BaseDirection, Literal, NamedNode, Term};
-use oxsdatatypes::TimezoneOffset;
 use spargebra::algebra::Function;
 
 /// The value of a call; the outer `None` says that the function is not one of these.
@@ -115,38 +116,21 @@ fn part(function: &Function, term: &Term) -> Option<Term> {
 }
 
 fn zone(function: &Function, term: &Term) -> Option<Term> {
-    let (offset, duration) = match Value::of(term) {
-        Value::DateTime(value) => (value.timezone_offset(), value.timezone()),
-        Value::Date(value) => (value.timezone_offset(), value.timezone()),
-        Value::Time(value) => (value.timezone_offset(), value.timezone()),
-        Value::GYear(value) => (value.timezone_offset(), value.timezone()),
-        Value::GYearMonth(value) => (value.timezone_offset(), value.timezone()),
-        Value::GMonthDay(value) => (value.timezone_offset(), value.timezone()),
-        Value::GMonth(value) => (value.timezone_offset(), value.timezone()),
-        Value::GDay(value) => (value.timezone_offset(), value.timezone()),
-        _ => return None,
+    let Value::Moment(moment) = Value::of(term) else {
+        return None;
     };
-    match function {
-        Function::Tz => {
-            let text = offset.map_or_else(String::new, |offset| offset.to_string());
-            Some(Literal::from(text).into())
-        }
-        _ => Some(Literal::from(duration?).into()),
+    if *function == Function::Tz {
+        return Some(Literal::from(moment.zone_form()).into());
     }
+    let seconds = BigRational::from_integer((moment.zone? * 60).into());
+    Some(Duration::of_seconds(seconds)?.literal().into())
 }
 
 fn adjusted(time: &Term, zone: &Term) -> Option<Term> {
-    let zone = match Value::of(zone) {
-        Value::DayTime(zone) => TimezoneOffset::try_from(zone),
-        Value::Duration(zone) => TimezoneOffset::try_from(zone),
-        _ => return None,
-    };
-    let zone = Some(zone.ok()?);
-    let literal: Literal = match Value::of(time) {
-        Value::DateTime(value) => value.adjust(zone)?.into(),
-        Value::Date(value) => value.adjust(zone)?.into(),
-        Value::Time(value) => value.adjust(zone)?.into(),
-        _ => return None,
-    };
-    Some(literal.into())
+    match (Value::of(time), Value::of(zone)) {
+        (Value::Moment(moment), Value::Duration(zone)) => {
+            Some(moment.adjusted(zone.zone()?)?.literal().into())
+        }
+        _ => None,
+    }
 }

@@ -1,24 +1,21 @@
 //! The values of terms, as the operators of SPARQL 1.1 Query section 17 see them.
 //!
-//! Numbers are exact ([`super::number`]), lexical forms and arithmetic of dates and durations are
-//! `oxsdatatypes`'; which operator applies to which types, and when the outcome is an error, is decided
-//! here from the specification's tables.
+//! Numbers, dates and durations are exact ([`super::number`], [`super::moment`], [`super::duration`]); which
+//! operator applies to which types, and when the outcome is an error, is decided here from the
+//! specification's tables.
 //! Choices that section 17.3.1 leaves open are made as the engine documents them: values of
 //! two known datatypes without a common value are unequal (not an error), strings of one language
 //! are ordered, identical terms are `<=` and `>=` each other, what is derived from `xsd:string` is a
 //! string to operators and functions, and the parts of dates are ordered.
 
+use super::duration::{Duration, Span};
+use super::moment::{Kind, Moment};
 use super::notes::Notes;
 use super::number::Number;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, Literal, NamedNodeRef, Term, Triple};
-use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GMonthDay, GYear, GYearMonth,
-    Time, YearMonthDuration,
-};
 use regex::Regex;
 use std::cmp::Ordering;
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 /// A language tag, with the base direction if there is one.
@@ -35,23 +32,21 @@ pub(super) enum Value<'a> {
     Language(&'a str, Tag<'a>),
     Boolean(bool),
     Number(Number),
-    DateTime(DateTime),
-    Date(Date),
-    Time(Time),
-    DayTime(DayTimeDuration),
-    YearMonth(YearMonthDuration),
+    /// A date, a time or a part of a date.
+    Moment(Moment),
+    /// A duration of any of the three types.
     Duration(Duration),
-    GYear(GYear),
-    GYearMonth(GYearMonth),
-    GMonthDay(GMonthDay),
-    GMonth(GMonth),
-    GDay(GDay),
     /// A literal of an unknown datatype, or one whose lexical form is not of its datatype.
     Unknown,
 }
 
-fn read<T: FromStr>(lexical: &str) -> Option<T> {
-    lexical.parse().ok()
+/// The value of a lexical form of `xsd:boolean`.
+pub(super) fn truth_value(lexical: &str) -> Option<bool> {
+    match lexical {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
 }
 
 impl<'a> Value<'a> {
@@ -76,25 +71,19 @@ impl<'a> Value<'a> {
     }
 
     fn of_typed(lexical: &str, datatype: NamedNodeRef<'_>) -> Option<Value<'a>> {
+        if let Some(kind) = Kind::of(datatype) {
+            let moment = Moment::parse(kind, lexical)?;
+            let is_whole = datatype != xsd::DATE_TIME_STAMP || moment.zone.is_some();
+            return is_whole.then_some(Value::Moment(moment));
+        }
+        if let Some(span) = Span::of(datatype) {
+            return Duration::parse(span, lexical).map(Value::Duration);
+        }
         Some(match datatype {
-            xsd::BOOLEAN => Value::Boolean(read::<Boolean>(lexical)?.into()),
+            xsd::BOOLEAN => Value::Boolean(truth_value(lexical)?),
             xsd::DECIMAL => Value::Number(Number::decimal(lexical)?),
             xsd::FLOAT => Value::Number(Number::float(lexical)?),
             xsd::DOUBLE => Value::Number(Number::double(lexical)?),
-            xsd::DATE_TIME => Value::DateTime(read(lexical)?),
-            xsd::DATE => Value::Date(read(lexical)?),
-            xsd::TIME => Value::Time(read(lexical)?),
-            xsd::DAY_TIME_DURATION => Value::DayTime(read(lexical)?),
-            xsd::YEAR_MONTH_DURATION => Value::YearMonth(read(lexical)?),
-            xsd::DURATION => Value::Duration(read(lexical)?),
-            xsd::G_YEAR => Value::GYear(read(lexical)?),
-            xsd::G_YEAR_MONTH => Value::GYearMonth(read(lexical)?),
-            xsd::G_MONTH_DAY => Value::GMonthDay(month_day(lexical)?),
-            xsd::G_MONTH => Value::GMonth(read(lexical)?),
-            xsd::G_DAY => Value::GDay(read(lexical)?),
-            xsd::DATE_TIME_STAMP => {
-                Value::DateTime(read::<DateTime>(lexical).filter(|it| it.timezone().is_some())?)
-            }
             _ => {
                 let number = Number::integer(lexical)?;
                 is_in_range(&number, datatype).then_some(Value::Number(number))?
@@ -109,27 +98,6 @@ impl<'a> Value<'a> {
             Value::Language(text, language) => Some((text, Some(*language))),
             _ => None,
         }
-    }
-
-    /// A duration of any of the three types.
-    pub(super) fn duration(&self) -> Option<Duration> {
-        match self {
-            Value::DayTime(value) => Some((*value).into()),
-            Value::YearMonth(value) => Some((*value).into()),
-            Value::Duration(value) => Some(*value),
-            _ => None,
-        }
-    }
-}
-
-/// The day of a month in a leap year, which the library does not take for one in text.
-pub(super) fn month_day(lexical: &str) -> Option<GMonthDay> {
-    let day = lexical
-        .strip_prefix("--")
-        .filter(|day| day.starts_with("02-29"));
-    match day {
-        Some(day) => read::<Date>(&format!("2000-{day}")).map(GMonthDay::from),
-        None => read(lexical),
     }
 }
 
@@ -207,27 +175,11 @@ pub(super) fn equal(left: &Term, right: &Term) -> Option<bool> {
         }
         (Value::Boolean(left), Value::Boolean(right)) => Some(left == right),
         (Value::Text(left), Value::Text(right)) => Some(left == right),
-        (Value::GYear(left), Value::GYear(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
-        (Value::GYearMonth(left), Value::GYearMonth(right)) => {
-            left.partial_cmp(&right).map(Ordering::is_eq)
-        }
-        (Value::GMonthDay(left), Value::GMonthDay(right)) => {
-            left.partial_cmp(&right).map(Ordering::is_eq)
-        }
-        (Value::GMonth(left), Value::GMonth(right)) => {
-            left.partial_cmp(&right).map(Ordering::is_eq)
-        }
-        (Value::GDay(left), Value::GDay(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
         // With a time zone on one side only, some moments may be the same or not.
-        (Value::DateTime(left), Value::DateTime(right)) => {
-            left.partial_cmp(&right).map(Ordering::is_eq)
+        (Value::Moment(left), Value::Moment(right)) if left.kind == right.kind => {
+            Moment::order(&left, &right).map(Ordering::is_eq)
         }
-        (Value::Date(left), Value::Date(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
-        (Value::Time(left), Value::Time(right)) => left.partial_cmp(&right).map(Ordering::is_eq),
-        (
-            Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
-            Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
-        ) => Some(Value::of(left).duration() == Value::of(right).duration()),
+        (Value::Duration(left), Value::Duration(right)) => Some(left.is_equal(&right)),
         (Value::Triple(left), Value::Triple(right)) => {
             let same = left.subject == right.subject && left.predicate == right.predicate;
             if same {
@@ -269,23 +221,10 @@ pub(super) fn order(left: &Term, right: &Term, notes: &Notes) -> Order {
             Order::Is(left.cmp(&right))
         }
         (Value::Text(left), Value::Text(right)) => Order::Is(left.cmp(right)),
-        (Value::DateTime(left), Value::DateTime(right)) => of(left.partial_cmp(&right)),
-        (Value::Date(left), Value::Date(right)) => of(left.partial_cmp(&right)),
-        (Value::Time(left), Value::Time(right)) => of(left.partial_cmp(&right)),
-        (Value::GYear(left), Value::GYear(right)) => of(left.partial_cmp(&right)),
-        (Value::GYearMonth(left), Value::GYearMonth(right)) => of(left.partial_cmp(&right)),
-        (Value::GMonthDay(left), Value::GMonthDay(right)) => of(left.partial_cmp(&right)),
-        (Value::GMonth(left), Value::GMonth(right)) => of(left.partial_cmp(&right)),
-        (Value::GDay(left), Value::GDay(right)) => of(left.partial_cmp(&right)),
-        (
-            Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
-            Value::DayTime(_) | Value::YearMonth(_) | Value::Duration(_),
-        ) => {
-            let (left, right) = (Value::of(left).duration(), Value::of(right).duration());
-            of(left
-                .zip(right)
-                .and_then(|(left, right)| left.partial_cmp(&right)))
+        (Value::Moment(left), Value::Moment(right)) if left.kind == right.kind => {
+            of(Moment::order(&left, &right))
         }
+        (Value::Duration(left), Value::Duration(right)) => of(left.order(&right)),
         (Value::Language(one, language), Value::Language(other, of_other)) => {
             if language == of_other {
                 Order::Is(one.cmp(other))
@@ -311,17 +250,8 @@ pub(super) fn is_canonical(term: &Term) -> bool {
     let canonical: Literal = match Value::of(term) {
         Value::Boolean(value) => value.into(),
         Value::Number(number) => number.literal(),
-        Value::DateTime(value) => value.into(),
-        Value::Date(value) => value.into(),
-        Value::Time(value) => value.into(),
-        Value::DayTime(value) => value.into(),
-        Value::YearMonth(value) => value.into(),
-        Value::Duration(value) => value.into(),
-        Value::GYear(value) => value.into(),
-        Value::GYearMonth(value) => value.into(),
-        Value::GMonthDay(value) => value.into(),
-        Value::GMonth(value) => value.into(),
-        Value::GDay(value) => value.into(),
+        Value::Moment(moment) => moment.literal(),
+        Value::Duration(duration) => duration.literal(),
         Value::Triple(triple) => return is_canonical(&triple.object),
         _ => return true,
     };
