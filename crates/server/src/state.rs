@@ -20,7 +20,7 @@ use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
 use crate::run::kept::Spool;
-use somersault::{ChangeHealth, Health};
+use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -133,17 +133,33 @@ impl ServerState {
         if self.ending.load(Ordering::Relaxed) {
             return Err(Problem::overloaded("the server is about to end"));
         }
-        let Health { changes, damage } = self.engine()?.health();
+        let Health {
+            changes,
+            following,
+            damage,
+        } = self.engine()?.health();
         if let Some(damage) = damage {
             return Err(Problem::unsound(format!("the store is damaged: {damage}")));
         }
         match changes {
             ChangeHealth::Taken => Ok(None),
-            ChangeHealth::NotOffered => Ok(Some("read-only: opened for reading".to_owned())),
+            ChangeHealth::NotOffered => followed(following),
             ChangeHealth::Failing(why) => Ok(Some(format!("the last change failed: {why}"))),
             ChangeHealth::Refused(why) => {
                 Err(Problem::unsound(format!("changes are refused: {why}")))
             }
         }
+    }
+}
+
+/// What is said of a database that was opened for reading.
+fn followed(following: FollowHealth) -> Result<Option<String>, Problem> {
+    match following {
+        FollowHealth::NotOffered => Ok(Some("read-only: opened for reading".to_owned())),
+        FollowHealth::Shown => Ok(Some("read-only: shows what others change".to_owned())),
+        FollowHealth::Failing(why) => Ok(Some(format!("the last changes are not shown: {why}"))),
+        FollowHealth::Lost(why) => Err(Problem::unsound(format!(
+            "changes of the store are not shown any more: {why}"
+        ))),
     }
 }

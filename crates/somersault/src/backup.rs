@@ -13,8 +13,9 @@
 use crate::change::files::write_graph;
 use crate::change::keeper::counts_of;
 use crate::change::open;
-use crate::database::{Graph, OpenError};
+use crate::database::Graph;
 use crate::error::{Kind, QueryError};
+use crate::open_error::OpenError;
 use crate::upkeep::{self, Checked};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

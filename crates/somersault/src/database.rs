@@ -6,35 +6,37 @@
 //! is done each block is verified at first touch.
 
 use crate::budget::Pool;
+use crate::change::follow::{self, FollowFigures, Followed, Told};
 use crate::change::keeper::{Pace, keep};
 use crate::change::writer::Home;
 use crate::change::{Writer, open};
 use crate::config::Config;
 use crate::error::{Kind, QueryError};
 use crate::federation::ServiceClient;
-use crate::health::{ChangeHealth, Health};
+use crate::health::{ChangeHealth, FollowHealth, Health};
+use crate::open_error::OpenError;
 use crate::plan_cache::{PlanCache, PlanFigures};
 use crate::query::{Query, Request};
 use crate::running::Running;
+use crate::scrub::Scrub;
 use crate::stop::StopToken;
 use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
 use rdf::{Lexicon, LexiconError, VertexId};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use store::Snapshot;
 use store::delta::Version;
-use store::directory::manifest::HeadError;
-use store::directory::{self, BeginError, Opened};
+use store::directory::{self, Opened};
 use store::disk::{Disk, RealDisk};
-use store::load::{BLANK_NODES_COUNT, LoadError, open_dictionary};
-use store::log::{LogError, LogFigures, OpenOptions as LogOptions};
+use store::load::{BLANK_NODES_COUNT, open_dictionary};
+use store::log::{LogFigures, OpenOptions as LogOptions};
 use store::statistics::{SetSizes, SnapshotStatistics};
 use store::view::ViewError;
-use store::{Snapshot, SnapshotError};
 
 /// Characteristic sets that the planner is given, a direction: graphs without structure have nearly
 /// one for each vertex, and planning must stay in microseconds.
@@ -157,99 +159,6 @@ impl Default for Options {
     }
 }
 
-/// Why a store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Its directory was not accepted.
-    #[error(transparent)]
-    Directory(#[from] directory::OpenError),
-    /// Its graph was not accepted.
-    #[error(transparent)]
-    Snapshot(#[from] SnapshotError),
-    /// Its dictionary was not accepted.
-    #[error(transparent)]
-    Dictionary(#[from] LoadError),
-    /// Its statistics could not be read.
-    #[error(transparent)]
-    Statistics(#[from] ViewError),
-    /// Its log was not accepted.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A record of its log could not be applied.
-    #[error("{0}")]
-    Replay(QueryError),
-    /// It cannot be opened for changing, or not be made.
-    #[error(transparent)]
-    Write(#[from] BeginError),
-    /// An empty store could not be made.
-    #[error("{path}: cannot make an empty store: {what}")]
-    Create {
-        /// Where.
-        path: PathBuf,
-        /// What failed.
-        what: String,
-    },
-}
-
-impl OpenError {
-    /// Whether somebody else has the right to change it.
-    pub fn is_locked(&self) -> bool {
-        matches!(self, OpenError::Write(BeginError::Locked { .. }))
-    }
-
-    /// Whether there is no store.
-    pub fn is_absent(&self) -> bool {
-        use directory::OpenError as E;
-        let absent = |error: &E| matches!(error, E::Missing { .. } | E::Empty { .. });
-        match self {
-            OpenError::Directory(error) | OpenError::Write(BeginError::Store(error)) => {
-                absent(error)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether it is a store, and a damaged one.
-    pub fn is_damage(&self) -> bool {
-        match self {
-            OpenError::Directory(error) | OpenError::Write(BeginError::Store(error)) => {
-                is_damaged_directory(error)
-            }
-            OpenError::Snapshot(_) | OpenError::Statistics(_) => true,
-            OpenError::Log(error) => error.is_damage(),
-            OpenError::Dictionary(error) => is_damaged_load(error),
-            OpenError::Replay(error) => error.kind == Kind::Damaged,
-            OpenError::Write(_) | OpenError::Create { .. } => false,
-        }
-    }
-}
-
-fn is_damaged_directory(error: &directory::OpenError) -> bool {
-    use directory::OpenError as E;
-    match error {
-        E::Missing { .. }
-        | E::NotAStore { .. }
-        | E::Empty { .. }
-        | E::Unfinished { .. }
-        | E::Io { .. } => false,
-        E::Head { source, .. } => matches!(source, HeadError::Damaged(_) | HeadError::Foreign),
-        E::Length { .. } | E::MissingFile { .. } | E::Sums { .. } => true,
-    }
-}
-
-/// Whether a load failed because the store that it was to add to is damaged.
-pub(crate) fn is_damaged_load(error: &LoadError) -> bool {
-    match error {
-        LoadError::OpenStore(error) => is_damaged_directory(error),
-        LoadError::Snapshot(_)
-        | LoadError::OpenDictionary(_)
-        | LoadError::View(_)
-        | LoadError::Lexicon(_) => true,
-        LoadError::Log(error) => error.is_damage(),
-        _ => false,
-    }
-}
-
 /// A graph at one moment, with its dictionary and what the planner knows of it.
 pub struct Graph {
     /// Adjacency.
@@ -260,6 +169,8 @@ pub struct Graph {
     pub planner: Arc<Planner>,
     /// Distinct quads.
     pub quads: u64,
+    /// By which ids were given: graphs of one database in which this is the same name terms by the same ids.
+    pub(crate) ids: u64,
     pub(crate) planned: Planned,
     /// Bytes of the files under it; 0 in memory.
     pub(crate) stored_bytes: u64,
@@ -301,8 +212,10 @@ pub struct Summary {
 struct Inner {
     /// What queries that begin now see.
     published: Arc<RwLock<Arc<Graph>>>,
-    /// Who changes it; `None` where nobody may.
+    /// Who publishes changes; `None` where there are none.
     writer: Option<Arc<Writer>>,
+    /// Who makes them, where that is another process.
+    follower: Option<follow::Running>,
     keeper: Mutex<Option<JoinHandle<()>>>,
     options: Options,
     pool: Arc<Pool>,
@@ -317,10 +230,13 @@ enum Changes {
     None,
     InMemory,
     Kept(Box<Home>),
+    /// Made and kept by another process.
+    Followed(Box<Followed>),
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.follower = None;
         if let Some(writer) = &self.writer {
             writer.bell.close();
         }
@@ -359,8 +275,30 @@ impl Database {
         directory::refuse_unfinished(disk, location)?;
         let graph = open::for_reading(disk, location)?;
         let database = Database::new(graph, Changes::None, options);
-        database.start_scrubber();
+        database.inner.scrub.begin(database.graph());
         Ok(database)
+    }
+
+    /// Opens a store directory for reading, and follows it: what a process that changes it makes durable is
+    /// seen within a moment. `told` gets a line when that ends, and when it goes on.
+    pub fn open_following(
+        location: &Path,
+        options: &Options,
+        told: Told,
+    ) -> Result<Database, OpenError> {
+        Database::open_following_on(Arc::new(RealDisk), location, options, told)
+    }
+
+    /// [`Database::open_following`] on another disk.
+    pub fn open_following_on(
+        disk: Arc<dyn Disk>,
+        location: &Path,
+        options: &Options,
+        told: Told,
+    ) -> Result<Database, OpenError> {
+        let (graph, followed) = Followed::open(disk, location, told)?;
+        let changes = Changes::Followed(Box::new(followed));
+        Ok(Database::new(graph, changes, options))
     }
 
     /// Opens a store directory for reading and changing; an empty one is made where there is none.
@@ -377,7 +315,7 @@ impl Database {
     ) -> Result<Database, OpenError> {
         let (graph, home) = open::for_writing(disk, location, options)?;
         let database = Database::new(graph, Changes::Kept(Box::new(home)), options);
-        database.start_scrubber();
+        database.inner.scrub.begin(database.graph());
         Ok(database)
     }
 
@@ -394,62 +332,93 @@ impl Database {
             Changes::None
         };
         let database = Database::new(graph, changes, options);
-        database.inner.scrub.finish(None);
+        database.inner.scrub.skip();
         Ok(database)
     }
 
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let pool = Pool::new(options.memory_pool_bytes);
-        let writer = |home| Writer::new(Arc::clone(&published), home, Arc::clone(&pool));
-        let writer = match changes {
-            Changes::None => None,
-            Changes::InMemory => Some(writer(None)),
-            Changes::Kept(home) => Some(writer(Some(*home))),
+        let scrub: Arc<Scrub> = Arc::default();
+        let writer = |home| {
+            let writer = Writer::new(Arc::clone(&published), home, Arc::clone(&pool));
+            Some(Arc::new(writer))
         };
-        let writer = writer.map(Arc::new);
+        let mut pace = Pace {
+            log_bytes: options.checkpoint_log_bytes,
+            ..Pace::default()
+        };
+        let (writer, followed) = match changes {
+            Changes::None => (None, None),
+            Changes::InMemory => (writer(None), None),
+            Changes::Kept(home) => (writer(Some(*home)), None),
+            Changes::Followed(followed) => {
+                // Whoever makes the changes makes the checkpoints.
+                pace.memory_quads = u64::MAX;
+                (writer(None), Some(*followed))
+            }
+        };
         let keeper = writer.clone().and_then(|writer| {
-            let pace = Pace {
-                log_bytes: options.checkpoint_log_bytes,
-                ..Pace::default()
-            };
             let keeper = std::thread::Builder::new().name("keeper".to_owned());
             // Without a thread layers stay unmerged and the log untrimmed, which is slower and as
             // safe; `compact` does both.
             keeper.spawn(move || keep(&writer, pace)).ok()
         });
+        let follower = writer.clone().zip(followed).map(|(writer, followed)| {
+            let graph = writer.published();
+            scrub.begin(graph);
+            follow::follow(followed, writer, Arc::clone(&pool), Arc::clone(&scrub))
+        });
         Database {
             inner: Arc::new(Inner {
                 published,
                 writer,
+                follower,
                 keeper: Mutex::new(keeper),
                 pool,
                 plans: (options.plan_cache_bytes > 0)
                     .then(|| PlanCache::new(options.plan_cache_bytes)),
                 options: options.clone(),
                 running: Running::default(),
-                scrub: Arc::default(),
+                scrub,
             }),
         }
     }
 
     /// Who changes the database.
     pub(crate) fn writer(&self) -> Result<Arc<Writer>, QueryError> {
-        self.inner.writer.clone().ok_or_else(|| {
+        let writer = self.inner.writer.clone();
+        writer.filter(|_| self.is_writable()).ok_or_else(|| {
             QueryError::new(Kind::Policy, "this database was opened for reading only")
                 .with_hint("open it with --allow-update")
         })
     }
 
+    /// Who publishes changes, whoever makes them.
+    pub(crate) fn changes(&self) -> Option<&Arc<Writer>> {
+        self.inner.writer.as_ref()
+    }
+
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
-        self.inner.writer.is_some()
+        self.inner.writer.is_some() && self.inner.follower.is_none()
+    }
+
+    /// Whether it shows what another process changes.
+    pub fn is_following(&self) -> bool {
+        self.inner.follower.is_some()
+    }
+
+    /// What has come of following; `None` where nobody is followed.
+    pub fn follow_figures(&self) -> Option<FollowFigures> {
+        let follower = self.inner.follower.as_ref()?;
+        Some(follower.shared.figures(self.snapshot_number()))
     }
 
     /// The token of a reader whose time begins now.
     pub(crate) fn reader_token(&self, timeout: Duration) -> StopToken {
         let token = StopToken::starting_now(Some(timeout));
-        if self.is_writable() {
+        if self.changes().is_some() {
             token.with_snapshot_age(self.options().max_snapshot_age)
         } else {
             token
@@ -559,16 +528,19 @@ impl Database {
     /// nobody holds for long, and where nobody changes the database a system call for each file.
     pub fn health(&self) -> Health {
         let graph = self.graph();
-        let changes = if let Some(writer) = &self.inner.writer {
+        let changes = if let Ok(writer) = self.writer() {
             writer.health()
         } else {
-            // There is no keeper to look.
+            // There is no keeper to look, or it sleeps long.
             graph.look();
             ChangeHealth::NotOffered
         };
+        let follower = self.inner.follower.as_ref();
+        let following = follower.map(|follower| follower.shared.health());
         let damage = graph.damage().or_else(|| self.inner.scrub.damage());
         Health {
             changes,
+            following: following.unwrap_or(FollowHealth::NotOffered),
             damage: damage.map(|damage| damage.to_string()),
         }
     }
@@ -576,21 +548,6 @@ impl Database {
     /// Waits until every block has been verified; the first damaged one is the error.
     pub fn wait_until_verified(&self) -> Result<(), ViewError> {
         self.inner.scrub.wait()
-    }
-
-    /// Verifies every block on a thread of its own. It holds the graph alive until it is done, which
-    /// takes a second for ten gigabytes in memory, but not the database, so that closing one frees
-    /// its lock.
-    fn start_scrubber(&self) {
-        let (graph, state) = (self.graph(), Arc::clone(&self.inner.scrub));
-        let scrub = move || state.finish(graph.verify().err());
-        let spawned = std::thread::Builder::new()
-            .name("scrubber".to_owned())
-            .spawn(scrub);
-        if spawned.is_err() {
-            // Without a thread blocks stay verified at first touch, which is slower and as safe.
-            self.inner.scrub.finish(None);
-        }
     }
 }
 
@@ -639,6 +596,7 @@ impl Graph {
             dictionary: live.view(counts),
             planner: Arc::new(Planner::new(statistics)),
             quads,
+            ids: 0,
             planned: Planned { number, quads },
             stored_bytes,
         })
@@ -693,40 +651,6 @@ impl Graph {
             })?;
         }
         Ok(())
-    }
-}
-
-/// How far the scrubber is.
-#[derive(Default)]
-struct Scrub {
-    outcome: Mutex<Option<Result<(), ViewError>>>,
-    done: Condvar,
-}
-
-impl Scrub {
-    fn finish(&self, damage: Option<ViewError>) {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        *outcome = Some(damage.map_or(Ok(()), Err));
-        self.done.notify_all();
-    }
-
-    /// What was found so far.
-    fn damage(&self) -> Option<ViewError> {
-        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.clone()?.err()
-    }
-
-    fn wait(&self) -> Result<(), ViewError> {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(outcome) = outcome.clone() {
-                return outcome;
-            }
-            outcome = self
-                .done
-                .wait(outcome)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
     }
 }
 

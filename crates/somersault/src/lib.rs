@@ -24,6 +24,7 @@ pub mod graph;
 mod graph_read;
 pub mod health;
 pub mod load;
+mod open_error;
 mod plan_cache;
 pub mod query;
 pub mod results;
@@ -31,23 +32,26 @@ pub mod run;
 pub mod running;
 mod sampling;
 mod scan;
+mod scrub;
 mod statistics;
 pub mod stop;
 pub mod units;
 pub mod upkeep;
 
+pub use change::follow::{FollowFigures, Told};
 pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
     patch_to_update,
 };
-pub use database::{ChangeFigures, Database, OpenError, Options, Summary};
+pub use database::{ChangeFigures, Database, Options, Summary};
 pub use error::{Kind, Position, QueryError, Unit};
 pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
 pub use graph_read::GraphRead;
-pub use health::{ChangeHealth, Health};
+pub use health::{ChangeHealth, FollowHealth, Health};
 pub use memory::{give_back as give_back_memory, survive_bus_errors};
+pub use open_error::OpenError;
 pub use oxrdf;
 pub use plan_cache::PlanFigures;
 pub use query::{AnswerKind, Query, Request, Timings};

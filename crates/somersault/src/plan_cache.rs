@@ -23,6 +23,9 @@
 //! [`DEGREES_ALIKE`]; for others the shape is planned again, and a few plans are kept beside each other.
 //! A plan that does not fit well is slow, never wrong: plans promise nothing of the data.
 //!
+//! **A shape is known** as long as ids mean what they meant: it holds those of its constants. Where a store
+//! that another process changes was opened anew ([`Graph::ids`]), its next text is parsed and it is kept anew.
+//!
 //! Which texts are kept is the cache's business (S3-FIFO of the library: one pass of many texts does not
 //! push out what is asked often). A spelling keeps its shape, and counts it once more. All entries together take at most [`Options::plan_cache_bytes`].
 //!
@@ -228,6 +231,8 @@ pub(crate) struct Shaped {
     /// Constants that are no parameters and were stored nowhere in this snapshot.
     absent: Vec<ConstantId>,
     absent_in: u64,
+    /// By which all these ids were given: [`Graph::ids`].
+    ids: u64,
     /// What decides which plan fits.
     questions: Vec<ParameterDegree>,
     plans: RwLock<Vec<Arc<Fitted>>>,
@@ -273,6 +278,7 @@ impl Shaped {
             prefixes: Arc::clone(&query.prefixes),
             absent: all.filter(is_absent).collect(),
             absent_in: query.snapshot_number(),
+            ids: query.graph.ids,
             constants: query.constants.clone(),
             questions,
             plans: RwLock::new(vec![Arc::new(fitted)]),
@@ -281,13 +287,19 @@ impl Shaped {
         })
     }
 
+    /// Whether its ids are those of this graph.
+    pub(crate) fn is_of(&self, graph: &Graph) -> bool {
+        self.ids == graph.ids
+    }
+
     /// Whether it asks no other endpoint.
     pub(crate) fn is_local(&self) -> bool {
         self.is_local
     }
 
-    /// The query with these terms for its parameters; `None` where one of them is stored nowhere, and
-    /// where no plan fits and one for a heavy query would have to be made with [`Effort::Light`].
+    /// The query with these terms for its parameters; `None` where one of them is stored nowhere, where
+    /// ids mean other terms by now, and where no plan fits and one for a heavy query would have to be made
+    /// with [`Effort::Light`].
     pub(crate) fn query(
         &self,
         context: &Context,
@@ -295,6 +307,9 @@ impl Shaped {
         terms: &[TermRef<'_>],
         effort: Effort,
     ) -> Result<Option<Query>, QueryError> {
+        if !self.is_of(&graph) {
+            return Ok(None);
+        }
         let Some(constants) = self.constants(&graph, terms)? else {
             return Ok(None);
         };

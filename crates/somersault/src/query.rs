@@ -167,6 +167,11 @@ impl Query {
         cache.count(false);
         let parsed = scanned.parse(&options)?;
         let query = context.plan(database.graph(), &parsed)?;
+        let known = match known {
+            // Its ids mean other terms by now.
+            Some(Known::Planned(shaped)) if !shaped.is_of(&query.graph) => Some(Known::Seen),
+            known => known,
+        };
         match known {
             None => cache.put(&shape, Known::Seen),
             Some(Known::Seen) => {

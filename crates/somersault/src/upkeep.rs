@@ -6,8 +6,9 @@
 //! every one of them would be a finding.
 
 use crate::change::open;
-use crate::database::{Database, OpenError};
+use crate::database::Database;
 use crate::error::{Kind, QueryError};
+use crate::open_error::OpenError;
 use rdf::Lexicon;
 use rdf::TermBuffer;
 use rdf::dictionary::{Dictionary, DictionaryView};

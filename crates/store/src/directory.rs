@@ -36,7 +36,7 @@ pub use generation::{
     BeginError, LostError, NewGeneration, WriterLock, begin, begin_locked, lock_writer,
 };
 pub use manifest::{Manifest, SNAPSHOT_COUNT};
-pub use open::{OpenError, Opened, open};
+pub use open::{Current, OpenError, Opened, current, open};
 
 /// Name of the file that names the current generation.
 pub const CURRENT: &str = "CURRENT";

@@ -32,6 +32,12 @@ pub trait DiskLock: Send + Sync {
     fn is_at(&self, path: &Path) -> io::Result<bool>;
 }
 
+/// A directory that was found; holds one descriptor.
+pub trait Folder: Send + Sync {
+    /// Whether the path names this directory, and not one that has taken its place.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
+}
+
 /// Holds descriptors until it is dropped.
 pub trait Reserve: Send + Sync {}
 
@@ -83,6 +89,10 @@ pub trait Disk: Send + Sync {
     /// nobody has a second one where the file is removed. Does not wait:
     /// [`io::ErrorKind::WouldBlock`] where somebody holds it. It ends with its holder's process.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>>;
+    /// A directory, to be told from one that takes its place. A disk that cannot tell says so.
+    fn folder(&self, _path: &Path) -> io::Result<Box<dyn Folder>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Takes descriptors that are free for others when it is dropped. A disk without descriptors has
     /// nothing to take.
     fn reserve(&self, _descriptors: usize) -> io::Result<Box<dyn Reserve>> {

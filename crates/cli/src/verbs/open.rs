@@ -18,6 +18,12 @@ pub fn store(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open(location, &options(config, config)?).map_err(failure)
 }
 
+/// A store directory that somebody else may change, to be shown as it is at any time.
+pub fn followed(location: &Path, config: &Config) -> Result<Database, Failure> {
+    let told = Box::new(|what: &str| say!("somersault: {what}"));
+    Database::open_following(location, &options(config, config)?, told).map_err(failure)
+}
+
 /// A store directory for changing; an empty store is made where there is none.
 pub fn writable(location: &Path, config: &Config) -> Result<Database, Failure> {
     let mut is_new = false;

@@ -60,7 +60,7 @@ fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
     let is_writable = config.may_be_changed();
     match &flags.location {
         None => open::files(&flags.files, format, base, config, is_writable),
-        Some(location) if !is_writable => open::store(location, config),
+        Some(location) if !is_writable => open::followed(location, config),
         Some(location) => {
             if !flags.files.is_empty() {
                 load::files_into(location, &flags.files, format, base, config)?;

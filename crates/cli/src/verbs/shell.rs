@@ -21,7 +21,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         let database = if flags.allow_update {
             open::writable(location, &config)?
         } else {
-            open::store(location, &config)?
+            open::followed(location, &config)?
         };
         Source::local(database, Some(location.clone()))
     } else {

@@ -9,8 +9,8 @@ use crate::state::ServerState;
 use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
-use somersault::ChangeHealth;
 use somersault::config::Right;
+use somersault::{ChangeHealth, FollowHealth, Health};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -160,6 +160,23 @@ fn write_gates(page: &mut Page, server: &ServerState) {
     page.single("changes_waiting", "gauge", help, waiting);
 }
 
+/// How what another process changes is followed; nothing where nobody is.
+fn write_following(page: &mut Page, engine: &dyn Engine, health: &Health) {
+    let Some(figures) = engine.follow_figures() else {
+        return;
+    };
+    let help = "Commits of another process that were shown.";
+    page.single("followed_commits_total", "counter", help, figures.commits);
+    let help = "Durable commits of another process that are not shown yet.";
+    page.single("followed_behind", "gauge", help, figures.behind);
+    let help =
+        "Times that the store was opened anew behind a checkpoint or a load of another process.";
+    page.single("followed_reopened_total", "counter", help, figures.reopened);
+    let help = "Whether commits of another process cannot be shown.";
+    let has_failed = u8::from(health.following != FollowHealth::Shown);
+    page.single("follow_failed", "gauge", help, has_failed);
+}
+
 /// What changes have cost and hold; nothing where the database is for reading only.
 fn write_changes(page: &mut Page, engine: &dyn Engine) {
     let health = engine.health();
@@ -171,6 +188,7 @@ fn write_changes(page: &mut Page, engine: &dyn Engine) {
         ChangeHealth::Taken | ChangeHealth::Failing(_)
     );
     page.single("writable", "gauge", help, u8::from(is_writable));
+    write_following(page, engine, &health);
     let Some(figures) = engine.change_figures() else {
         return;
     };

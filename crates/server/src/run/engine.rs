@@ -11,9 +11,9 @@ use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, GraphRead, GraphTarget,
-    Health, Kind, PlanFigures, Query, QueryError, Request, RunningGraphChange, RunningUpdate,
-    UpdateRequest, WriteMode,
+    AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, FollowFigures, GraphRead,
+    GraphTarget, Health, Kind, PlanFigures, Query, QueryError, Request, RunningGraphChange,
+    RunningUpdate, UpdateRequest, WriteMode,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,6 +135,10 @@ impl Engine for Database {
 
     fn is_writable(&self) -> bool {
         Database::is_writable(self)
+    }
+
+    fn follow_figures(&self) -> Option<FollowFigures> {
+        Database::follow_figures(self)
     }
 
     fn start_change(

@@ -1,7 +1,8 @@
 //! Reading one's own writes: `Somersault-Snapshot: N` on a request makes it see commit N.
 //!
 //! On one node a commit is visible before it is answered, so there is mostly nothing to wait for;
-//! a number that is ahead is that of a commit under way, or of another database. The wait holds no
+//! a number that is ahead is that of a commit under way, or of another database. Where the commits of another
+//! process are followed, one that was answered there may still be on its way. The wait holds no
 //! thread and no turn.
 
 use crate::response::head;
@@ -42,7 +43,7 @@ pub(crate) async fn wait(
             return Ok(());
         }
         let title = "That snapshot is not here";
-        if !engine.is_writable() {
+        if !engine.is_writable() && engine.follow_figures().is_none() {
             let detail = format!("snapshot {number} is asked for, and {newest} will stay the last");
             let status = StatusCode::PRECONDITION_FAILED;
             return Err(Problem::new(status, "snapshot", title, detail));

@@ -11,7 +11,8 @@ use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Documents, GraphTarget, Health, PlanFigures, QueryError,
+    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, PlanFigures,
+    QueryError,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn health(&self) -> Health;
     /// Whether it was opened for changing.
     fn is_writable(&self) -> bool;
+    /// What has come of following another process's changes; `None` where nobody is followed.
+    fn follow_figures(&self) -> Option<FollowFigures> {
+        None
+    }
     /// Gets a change ready, which from then on is in the list of [`Engine::running`].
     fn start_change(
         &self,

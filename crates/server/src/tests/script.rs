@@ -27,8 +27,8 @@ use somersault::results::{Rows, Sink};
 use somersault::running::{Entry, QueryId, Running};
 use somersault::stop::{Pace, StopReason, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, ChangeHealth, Documents, GraphTarget, Health, Kind, Position,
-    QueryError, Unit,
+    AnswerKind, ChangeFigures, ChangeHealth, Documents, FollowHealth, GraphTarget, Health, Kind,
+    Position, QueryError, Unit,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -122,6 +122,7 @@ impl Engine for ScriptedEngine {
         };
         Health {
             changes,
+            following: FollowHealth::NotOffered,
             damage: None,
         }
     }

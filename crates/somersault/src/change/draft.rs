@@ -34,7 +34,7 @@ use store::view::GraphScope;
 /// Quads that are collected before they become a layer.
 const PENDING_QUADS: usize = 1 << 18;
 /// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
-const STAGING_BYTES: usize = 5 * size_of::<IdQuad>();
+pub(super) const STAGING_BYTES: usize = 5 * size_of::<IdQuad>();
 
 /// How much may be done under the turn if something else can be done, too.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What is done beside readers and writers: merging layers, and checkpoints.
 //!
-//! One thread for a database that can be changed, and another one while a checkpoint is written. It works on versions that nobody changes and has
+//! One thread for a database that can be changed or [follows](super::follow) one, and another one while a checkpoint is written. It works on versions that nobody changes and has
 //! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
 //! keep that as long as they like (store.md, "Change").
 //!
@@ -23,8 +23,9 @@
 use super::files::write_graph;
 use super::planning::Rest;
 use super::writer::{Home, Staged, Writer, frozen_layers};
-use crate::database::{Graph, OpenError, Planned, open_parts};
+use crate::database::{Graph, Planned, open_parts};
 use crate::error::{Kind, QueryError};
+use crate::open_error::OpenError;
 use crate::run::panicked;
 use rdf::dictionary::{Dictionary, TermCounts};
 use std::collections::BTreeMap;
@@ -198,7 +199,7 @@ fn straddles(layer: &Layer, number: u64) -> bool {
 
 /// Does a piece of work. A panic is a failure like another: a thread that is gone would let layers
 /// and log grow for ever, and nobody would know.
-fn guarded(work: impl FnOnce() -> Result<(), QueryError>) -> Result<(), QueryError> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|panic| Err(panicked(&panic)))
 }
@@ -485,7 +486,7 @@ mod tests {
     #[test]
     fn a_panic_is_a_failure() {
         assert!(guarded(|| Ok(())).is_ok());
-        let error = guarded(|| panic!("no such layer")).unwrap_err();
+        let error = guarded::<()>(|| panic!("no such layer")).unwrap_err();
         assert!(error.to_string().contains("no such layer"), "{error}");
     }
 

@@ -29,6 +29,7 @@
 //! - [`files`]: a version as files;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
+//! - [`follow`]: commits that another process makes;
 //! - [`keeper`]: merging and checkpoints beside readers and writers, and [`planning`]: statistics;
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
@@ -37,6 +38,7 @@ mod charge;
 mod commit;
 mod draft;
 pub(crate) mod files;
+pub(crate) mod follow;
 mod held;
 pub(crate) mod keeper;
 mod last;

@@ -1,22 +1,25 @@
 //! Opening a store: its generation, then the log's tail.
 //!
 //! A reader takes no lock and changes nothing. Where a checkpoint is made while it opens, the log
-//! may be trimmed behind the generation that it has read; then it begins again with the new one.
+//! may be trimmed behind the generation that it has read; then it begins again with the new one. One that
+//! [follows](super::follow) the store takes no record that is not known to be durable: another one may get
+//! its number.
 //! A writer holds the lock as long as it lives, and cuts a torn tail off.
 
 use super::files::write_graph;
-use super::replay::Replay;
+use super::replay::{Replay, Replayed};
 use super::writer::Home;
-use crate::database::{Graph, OpenError, Options, open_parts};
+use crate::database::{Graph, Options, open_parts};
 use crate::error::QueryError;
+use crate::open_error::OpenError;
 use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use store::delta::dictionary::Spilling;
-use store::directory::{self, begin, lock_writer};
+use store::directory::{self, Current, begin, lock_writer};
 use store::disk::Disk;
-use store::log::{self, FileLog, Log};
+use store::log::{self, FileLog, Follower, Log};
 use store::testing::snapshot_of;
 
 /// How often a reader begins again.
@@ -29,7 +32,7 @@ pub(crate) fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, Ope
         tries += 1;
         let (graph, generation) = checkpointed(disk, location)?;
         let first = graph.snapshot.number() + 1;
-        let mut replay = Applying::new(graph);
+        let mut replay = Applying::new(Replay::new(graph));
         let read = log::read_tail(disk, location, first, &mut |number, record| {
             replay.apply(number, record)
         });
@@ -43,6 +46,40 @@ pub(crate) fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, Ope
             }
         }
     }
+}
+
+/// The graph as far as its log is known to be durable, with the place from where it goes on.
+pub(crate) fn for_following(disk: &dyn Disk, location: &Path) -> Result<(Graph, Place), OpenError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        // Before the generation is opened: a newer one than this says is opened again, and an older one
+        // would never be left.
+        let current = directory::current(disk, location)?;
+        let (graph, _) = checkpointed(disk, location)?;
+        let first = graph.snapshot.number() + 1;
+        let mut replay = Applying::new(Replay::new(graph));
+        let read = log::read_durable(disk, location, first, &mut |number, record| {
+            replay.apply(number, record)
+        });
+        match read {
+            Ok(log) => return Ok((replay.finish()?, Place { current, log })),
+            Err(error) => {
+                let is_new = directory::current(disk, location)? != current;
+                if !is_new || tries == TRIES {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+}
+
+/// Where in a store somebody reads who follows it.
+pub(crate) struct Place {
+    /// The generation whose files are mapped.
+    pub(crate) current: Current,
+    /// The records that are applied to it.
+    pub(crate) log: Follower,
 }
 
 /// The graph, and the right to change it. An empty store is made where there is none.
@@ -61,7 +98,7 @@ pub(crate) fn for_writing(
     let (graph, _) = checkpointed(&*disk, location)?;
     let first = graph.snapshot.number() + 1;
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
-    let mut replay = Applying::new(graph);
+    let mut replay = Applying::new(Replay::new(graph));
     log.read(first, &mut |number, record| replay.apply(number, record))?;
     let home = Home {
         disk,
@@ -98,26 +135,34 @@ fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenEr
 }
 
 /// A replay that keeps its first error.
-struct Applying {
+pub(super) struct Applying {
     replay: Replay,
     failed: Option<QueryError>,
 }
 
 impl Applying {
-    fn new(graph: Graph) -> Applying {
+    pub(super) fn new(replay: Replay) -> Applying {
         Applying {
-            replay: Replay::new(graph),
+            replay,
             failed: None,
         }
     }
 
-    fn apply(&mut self, number: u64, record: &[u8]) -> ControlFlow<()> {
+    pub(super) fn apply(&mut self, number: u64, record: &[u8]) -> ControlFlow<()> {
         match self.replay.apply(number, record) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.failed = Some(error);
                 ControlFlow::Break(())
             }
+        }
+    }
+
+    /// The graph after the last record, and what was done for it.
+    pub(super) fn replayed(self) -> Result<Replayed, QueryError> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.replay.replayed(),
         }
     }
 

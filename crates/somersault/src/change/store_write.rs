@@ -202,11 +202,9 @@ impl Database {
                 Err(error) => return Err(QueryError::new(Kind::Damaged, error)),
             },
         };
-        Ok(Some(match self.writer() {
-            Ok(writer) => writer.last.of(id),
-            // Nothing changes.
-            Err(_) => now,
-        }))
+        // Without one nothing changes.
+        let changes = self.changes();
+        Ok(Some(changes.map_or(now, |writer| writer.last.of(id))))
     }
 }
 

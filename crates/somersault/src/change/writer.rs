@@ -18,11 +18,15 @@
 //!
 //! **A sync that fails, and a store that was removed** end all changes until the store is opened again.
 //! [`Writer::look`] notices the second without a change, too.
+//!
+//! **Where somebody else commits** ([`follow`](super::follow)) the writer has no home and no requests: the
+//! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
+//! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
 use super::commit::Tally;
 use super::draft::{Drafted, Piece};
 use super::keeper::Bell;
-use super::last::LastChanges;
+use super::last::{ChangedGraphs, LastChanges};
 use super::planning::planned_in_time;
 use super::touched::Watches;
 use super::turn::{Held, Turn};
@@ -314,6 +318,38 @@ impl Writer {
         drop(before);
     }
 
+    /// Publishes what somebody else has committed and made durable, and changed in these graphs. The
+    /// caller has the turn.
+    pub(super) fn advance(
+        &self,
+        staged: Held<'_, Staged>,
+        graph: Graph,
+        changed: &ChangedGraphs,
+    ) -> Result<(), QueryError> {
+        let graph = tidied(Arc::new(graph), staged.frozen)?;
+        // What the records were applied to may have been zeros in place of a file's bytes.
+        graph.sound()?;
+        self.last.note(changed, graph.snapshot.number());
+        self.show(staged, graph);
+        Ok(())
+    }
+
+    /// Publishes a graph that was opened anew: its terms have other ids, which nothing that was noted knows.
+    pub(super) fn change_base(&self, graph: Graph) {
+        let staged = self.turn.wait();
+        self.last.forget(graph.snapshot.number());
+        self.show(staged, Arc::new(graph));
+    }
+
+    fn show(&self, mut staged: Held<'_, Staged>, graph: Arc<Graph>) {
+        staged.graph = Arc::clone(&graph);
+        let pending = self.lock_pending();
+        self.set_published(graph);
+        self.advanced.notify_all();
+        drop((pending, staged));
+        self.bell.ring();
+    }
+
     /// What readers see now.
     pub(crate) fn published(&self) -> Arc<Graph> {
         Arc::clone(
@@ -416,6 +452,7 @@ impl Graph {
             dictionary: self.dictionary.clone(),
             planner: Arc::clone(&self.planner),
             quads: self.quads,
+            ids: self.ids,
             planned: self.planned,
             stored_bytes: self.stored_bytes,
         }

@@ -113,6 +113,15 @@ pub fn open(disk: &dyn Disk, path: &Path) -> Result<Opened, OpenError> {
     open_generation(disk, path, &current)
 }
 
+/// Which generation is current: equal as long as it is the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Current(FileHead);
+
+/// Which generation of the store at `path` is current. One small file is read.
+pub fn current(disk: &dyn Disk, path: &Path) -> Result<Current, OpenError> {
+    read_current(disk, path).map(Current)
+}
+
 /// What CURRENT says.
 pub(crate) fn read_current(disk: &dyn Disk, path: &Path) -> Result<FileHead, OpenError> {
     let file = path.join(CURRENT);

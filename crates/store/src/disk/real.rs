@@ -5,7 +5,7 @@
 //! there is something in it. A file system that does not lock directories (NFS, where a lock needs a file that
 //! is open for writing) leaves the lock on the file.
 
-use super::{AppendFile, Disk, DiskLock, Reserve, SECTOR_BYTES, SectorFile};
+use super::{AppendFile, Disk, DiskLock, Folder, Reserve, SECTOR_BYTES, SectorFile};
 use memory::Region;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -63,6 +63,14 @@ impl SectorFile for RealSectors {
 impl DiskLock for RealLock {
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         is_at(&self.file, path)
+    }
+}
+
+struct RealFolder(File);
+
+impl Folder for RealFolder {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        is_at(&self.0, path)
     }
 }
 
@@ -142,6 +150,11 @@ impl Disk for RealDisk {
             // A file that its holder removed between opening and locking locks nothing any more.
             Ok(()) | Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         }
+    }
+
+    #[cfg(unix)]
+    fn folder(&self, path: &Path) -> io::Result<Box<dyn Folder>> {
+        Ok(Box::new(RealFolder(File::open(path)?)))
     }
 
     #[cfg(unix)]
@@ -246,6 +259,12 @@ mod tests {
         assert!(disk.reserve(3).is_ok());
         disk.remove_file(&path("b")).unwrap();
         assert!(!file.is_at(&path("b")).unwrap());
+        let folder = disk.folder(&path("d")).unwrap();
+        assert!(folder.is_at(&path("d")).unwrap());
+        disk.remove_dir(&path("d")).unwrap();
+        assert!(!folder.is_at(&path("d")).unwrap());
+        disk.create_dir(&path("d")).unwrap();
+        assert!(!folder.is_at(&path("d")).unwrap(), "it is another one");
         disk.remove_dir(&path("d")).unwrap();
         assert_eq!(disk.list(dir.path()).unwrap(), ["l"]);
     }

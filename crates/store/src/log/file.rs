@@ -207,6 +207,12 @@ impl FileLog {
             let path = folder.join(file_name(last.first));
             disk.sync_file(&path).map_err(LogError::io(&path))?;
             disk.sync_dir(&folder).map_err(LogError::io(&folder))?;
+            if !is_cut && count.is_some_and(|count| count.durable < next - 1) {
+                // A writer was killed between a sync and its count. Who follows the log is to see what is
+                // shown here; a count that cannot be written knows less, and harms nothing.
+                let found = Count::of(next - 1, last.first);
+                drop(CountFile::open(&*disk, store, found));
+            }
         }
         cut_away(&*disk, &folder, &cut)?;
         let log = FileLog {

@@ -12,18 +12,21 @@
 //!
 //! - [`file`]: the files being written: group commit, rotation, trimming;
 //! - [`recover`]: what is found at open, and where a log ends;
+//! - [`follow`]: reading one that another process goes on writing;
 //! - [`durable`]: the count beside the log, by which a log that ends too early is found;
 //! - [`scan`]: one file's records; a torn tail told from damage;
 //! - [`format`]: the bytes, which `docs/formats/log.md` draws.
 
 mod durable;
 mod file;
+mod follow;
 mod format;
 mod recover;
 mod scan;
 
 pub(crate) use durable::{DURABLE, DURABLE_NEXT};
 pub use file::FileLog;
+pub use follow::{Follower, read_durable};
 pub use recover::{OpenOptions, Recovery, Torn, examine, pending, read_tail};
 
 use std::io;

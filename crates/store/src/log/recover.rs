@@ -119,7 +119,7 @@ pub(super) fn file_name(first: u64) -> String {
 }
 
 /// First positions of the files in the folder, ascending. A missing folder has none.
-fn list(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, LogError> {
+pub(super) fn list(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, LogError> {
     let names = match disk.list(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         names => names.map_err(LogError::io(folder))?,
@@ -167,14 +167,14 @@ pub fn read_tail(
 }
 
 /// One file that was mapped, its head read.
-struct Mapped {
+pub(super) struct Mapped {
     path: PathBuf,
     region: Region,
-    head: FileHead,
+    pub head: FileHead,
 }
 
 impl Mapped {
-    fn open(disk: &dyn Disk, folder: &Path, first: u64) -> Result<Mapped, LogError> {
+    pub fn open(disk: &dyn Disk, folder: &Path, first: u64) -> Result<Mapped, LogError> {
         let path = folder.join(file_name(first));
         let region = disk.map(&path).map_err(LogError::io(&path))?;
         let damaged = |what: &str| LogError::Damaged {
@@ -203,7 +203,7 @@ impl Mapped {
         Ok(Mapped { path, region, head })
     }
 
-    fn damaged(&self, offset: u64, what: impl Into<String>) -> LogError {
+    pub fn damaged(&self, offset: u64, what: impl Into<String>) -> LogError {
         LogError::Damaged {
             file: self.path.clone(),
             offset,
@@ -213,7 +213,7 @@ impl Mapped {
 
     /// An error where the file was cut while it was read: what was found in it may be zeros, and taken
     /// for the end of the log. A writer that meets a full disk cuts what nobody was told of.
-    fn intact(&self) -> Result<(), LogError> {
+    pub fn intact(&self) -> Result<(), LogError> {
         if self.region.is_damaged() || self.region.is_shortened() {
             let what = "it was cut while it was read; try again";
             let source = io::Error::new(io::ErrorKind::UnexpectedEof, what);
@@ -223,7 +223,7 @@ impl Mapped {
     }
 
     /// The file up to where it counts.
-    fn bound(&self, end: Option<u64>) -> Result<&[u8], LogError> {
+    pub fn bound(&self, end: Option<u64>) -> Result<&[u8], LogError> {
         let bytes = self.region.bytes();
         let Some(end) = end else { return Ok(bytes) };
         let found = bytes.len();
