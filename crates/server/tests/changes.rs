@@ -414,6 +414,19 @@ fn of_two_writers_who_read_one_state_one_writes() {
 }
 
 #[test]
+fn of_several_tags_the_one_that_holds_is_named() {
+    let served = Served::new();
+    let line = "GET /sparql?query=CONSTRUCT+WHERE+{+?s+?p+?o+}";
+    let turtle = served.send(line, &[], "").field("etag").to_owned();
+    assert!(turtle.contains("turtle"), "{turtle}");
+    let known = format!("If-None-Match: \"other\", {turtle}");
+    let again = served.send(line, &[&known], "");
+    assert_eq!((again.status, again.field("etag")), (304, &*turtle));
+    served.update("INSERT DATA { <http://e/n> <http://e/p> 1 }");
+    assert_eq!(served.send(line, &[&known], "").status, 200);
+}
+
+#[test]
 fn a_graph_that_a_client_has_is_not_sent_again() {
     let served = Served::new();
     served.update("INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/b> 1 } }");
