@@ -25,6 +25,8 @@ mod graph_read;
 pub mod health;
 pub mod load;
 mod plan_cache;
+mod plan_document;
+mod planner_statistics;
 pub mod query;
 pub mod results;
 pub mod run;
@@ -35,6 +37,7 @@ mod statistics;
 pub mod stop;
 pub mod units;
 pub mod upkeep;
+mod warnings;
 
 pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,

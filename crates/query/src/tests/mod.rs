@@ -12,6 +12,7 @@ mod invariants;
 mod lower;
 mod lubm;
 mod meaning;
+mod mentions;
 mod plans;
 mod reference;
 mod refusals;
