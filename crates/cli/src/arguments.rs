@@ -92,6 +92,9 @@ pub struct Limits {
     /// all of its paths, as in https://query.example; may be repeated [default: none]
     #[arg(long, value_name = "URL")]
     pub allow_service: Vec<String>,
+    /// See the union of all graphs as the default graph, unless the query names its dataset
+    #[arg(long)]
+    pub union_default_graph: bool,
 }
 
 /// `demo`
@@ -209,7 +212,7 @@ pub struct Query {
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads"]
+        conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads", "union_default_graph"]
     )]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
@@ -230,11 +233,11 @@ pub struct Query {
     /// ntriples for graphs]
     #[arg(long, value_name = "FORMAT")]
     pub results_format: Option<AnswerFormat>,
-    /// Print the plan, as text, instead of running it
-    #[arg(long, conflicts_with = "results_format", group = "planned")]
+    /// Print the plan instead of running it: as text, or with --results-format json
+    #[arg(long, group = "planned")]
     pub explain: bool,
-    /// Run it, then print the plan, as text, with actual rows and times
-    #[arg(long, conflicts_with_all = ["explain", "results_format"], group = "planned")]
+    /// Run it, then print the plan with actual rows and times: as text, or with --results-format json
+    #[arg(long, conflicts_with = "explain", group = "planned")]
     pub profile: bool,
     /// Run it N times and print latencies
     #[arg(
@@ -323,6 +326,9 @@ pub struct Update {
     /// Prefix of addresses that LOAD may read and SERVICE may call; may be repeated [default: none]
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
     pub allow_service: Vec<String>,
+    /// WHERE sees the union of all graphs as the default graph, unless the update names its dataset
+    #[arg(long, conflicts_with = "endpoint")]
+    pub union_default_graph: bool,
     /// Print what was changed as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -398,7 +404,7 @@ pub struct Shell {
     #[arg(long, value_name = "IRI", requires = "data")]
     pub base: Option<String>,
     /// A SPARQL endpoint to ask instead of a store
-    #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads", "union_default_graph"])]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]

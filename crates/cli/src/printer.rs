@@ -3,10 +3,12 @@
 //! The engine and endpoints push into it as into any sink; an endpoint's answer that has the right
 //! format already is passed through. It counts rows, and ends what it prints with the end of a
 //! line, as files and terminals want it. What stands before the rows is held back until the first of
-//! them, or the end: a query that fails before that has printed nothing.
+//! them, or the end: a query that fails before that has printed nothing. Warnings go to standard error, a
+//! line each, and into JSON besides.
 
 use crate::exit::Code;
 use crate::format::AnswerFormat;
+use crate::say::say;
 use crate::table::{Style, Table};
 use crate::trouble::Trouble;
 use somersault::GraphWriter;
@@ -22,6 +24,7 @@ pub struct Printer<'a> {
     style: Style,
     writer: Writer<'a>,
     head: Option<Head>,
+    warnings: Vec<String>,
     rows: Option<u64>,
 }
 
@@ -47,6 +50,7 @@ impl<'a> Printer<'a> {
             style,
             writer: Writer::Waiting(output),
             head: None,
+            warnings: Vec::new(),
             rows: Some(0),
         }
     }
@@ -102,7 +106,12 @@ impl<'a> Printer<'a> {
         } else {
             Writer::Table(Table::new(output, self.style.clone()))
         };
-        self.sink()
+        let warnings = std::mem::take(&mut self.warnings);
+        let sink = self.sink()?;
+        if !warnings.is_empty() {
+            sink.warnings(&warnings)?;
+        }
+        Ok(sink)
     }
 
     fn sink(&mut self) -> io::Result<&mut dyn Sink> {
@@ -146,6 +155,14 @@ impl<'a> Printer<'a> {
 }
 
 impl Sink for Printer<'_> {
+    fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
+        for warning in warnings {
+            say!("warning: {warning}");
+        }
+        self.warnings = warnings.to_vec();
+        Ok(())
+    }
+
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         self.begin()?;
         self.head = Some(Head::Solutions(variables.to_vec()));

@@ -53,6 +53,7 @@ pub fn add_limits(layers: &mut Layers, limits: &Limits) -> Result<(), Failure> {
             "service.allow",
             (!limits.allow_service.is_empty()).then(|| limits.allow_service.join(",")),
         ),
+        union_default_graph(limits.union_default_graph),
     ];
     add(layers, flags)
 }
@@ -88,8 +89,14 @@ pub fn add_update_limits(layers: &mut Layers, flags: &Update) -> Result<(), Fail
             "service.allow",
             (!flags.allow_service.is_empty()).then(|| flags.allow_service.join(",")),
         ),
+        union_default_graph(flags.union_default_graph),
     ];
     add(layers, flags)
+}
+
+fn union_default_graph(is_given: bool) -> (&'static str, &'static str, Option<String>) {
+    let value = is_given.then(|| "true".to_owned());
+    ("--union-default-graph", "query.union_default_graph", value)
 }
 
 /// Adds `--allow-update`.

@@ -402,13 +402,71 @@ fn a_query_that_fails_before_its_first_row_prints_nothing() {
 }
 
 #[test]
-fn plans_and_latencies_have_no_format() {
-    for flags in [&["--explain"][..], &["--profile"], &["--repeat", "2"]] {
+fn plans_are_text_or_json_and_latencies_have_no_format() {
+    for (flags, format) in [
+        (&["--explain"][..], "csv"),
+        (&["--profile"], "turtle"),
+        (&["--repeat", "2"], "json"),
+    ] {
         let mut arguments = vec!["query", "-l", "nowhere", "--query", "ASK {}"];
         arguments.extend(flags);
-        arguments.extend(["--results-format", "json"]);
+        arguments.extend(["--results-format", format]);
         fails(&arguments, 2, &["--results-format"]);
     }
+    let folder = folder();
+    let data = write(folder.path(), "good.nt", GOOD);
+    // A graph's plan is JSON, too.
+    let query = "CONSTRUCT WHERE { ?s ?p ?o }";
+    let plan = |flag: &str| {
+        let format = "--results-format=json";
+        let run = run([
+            "query",
+            "--data",
+            text(&data),
+            "--query",
+            query,
+            flag,
+            format,
+        ]);
+        assert_eq!(run.code, Some(0), "{}", run.errors);
+        serde_json::from_str::<serde_json::Value>(&run.output).expect("a document")
+    };
+    assert!(plan("--explain")["steps"][0].get("found").is_none());
+    assert!(plan("--profile")["steps"][0]["found"]["rows"].is_u64());
+}
+
+#[test]
+fn warnings_go_to_standard_error() {
+    let folder = folder();
+    let quad = "<http://e/s> <http://e/name> \"x\" <http://e/g> .\n";
+    let data = write(folder.path(), "graphs.nq", quad);
+    let ask = |query: &str, flags: &[&str]| {
+        let data = text(&data);
+        let mut arguments = vec![
+            "query",
+            "--data",
+            data,
+            "--results-format",
+            "tsv",
+            "--query",
+            query,
+        ];
+        arguments.extend(flags);
+        let run = run(arguments);
+        assert_eq!(run.code, Some(0), "{}", run.errors);
+        (run.output, run.errors)
+    };
+    let query = "SELECT ?n { ?s <http://e/name> ?n }";
+    let (output, errors) = ask(query, &[]);
+    assert_eq!(output, "?n\n");
+    assert!(errors.contains("--union-default-graph"), "{errors}");
+    let (output, errors) = ask(query, &["--union-default-graph"]);
+    assert_eq!((&*output, &*errors), ("?n\n\"x\"\n", ""));
+    let slip = "SELECT ?n { GRAPH ?g { ?s <http://e/nmae> ?n } }";
+    let (output, errors) = ask(slip, &[]);
+    assert_eq!(output, "?n\n");
+    let told = "warning: no statement has <http://e/nmae>; <http://e/name> has 1\n";
+    assert_eq!(errors, told);
 }
 
 #[test]

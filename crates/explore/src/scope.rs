@@ -2,7 +2,7 @@
 //!
 //! | pattern | no dataset clause | with one |
 //! |---|---|---|
-//! | default graph | the store's | the merge of the `FROM` graphs |
+//! | default graph | the store's, or the merge of all graphs where that is wished | the merge of the `FROM` graphs |
 //! | `GRAPH <g>` | that graph | that graph if `FROM NAMED` names it, else nothing |
 //! | `GRAPH ?g`, bound | the row's graph | likewise, row by row |
 //! | `GRAPH ?g` | each named graph | each graph that `FROM NAMED` names |
@@ -18,6 +18,7 @@ use store::view::GraphScope;
 #[derive(Debug, Default)]
 pub(crate) struct Dataset {
     clause: Option<Graphs>,
+    union_default: bool,
 }
 
 #[derive(Debug)]
@@ -34,6 +35,7 @@ pub(crate) enum FixedScope {
     Default,
     Named(VertexId),
     Merge,
+    Union,
     EachNamed,
     EachOf,
 }
@@ -69,6 +71,7 @@ impl Dataset {
                 named: stored(named),
                 declared: resolve(named),
             }),
+            union_default: clause.union_default,
         }
     }
 
@@ -83,6 +86,7 @@ impl Dataset {
     pub(crate) fn resolve(&self, scope: Scope, ids: &[VertexId]) -> ResolvedScope {
         match scope {
             Scope::Default => match self.clause.as_ref().map(|graphs| graphs.merge.as_slice()) {
+                None if self.union_default => ResolvedScope::Fixed(FixedScope::Union),
                 None => ResolvedScope::Fixed(FixedScope::Default),
                 Some([]) => ResolvedScope::Nothing,
                 Some([graph]) => ResolvedScope::Fixed(FixedScope::Named(*graph)),
@@ -123,6 +127,7 @@ impl Dataset {
             FixedScope::Default => GraphScope::Default,
             FixedScope::Named(graph) => GraphScope::Named(graph),
             FixedScope::Merge => GraphScope::Merge(merge),
+            FixedScope::Union => GraphScope::Union,
             FixedScope::EachNamed => GraphScope::EachNamed,
             FixedScope::EachOf => GraphScope::EachOf(named),
         }

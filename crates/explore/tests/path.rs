@@ -216,7 +216,10 @@ impl Case {
     fn random(seed: u64) -> Case {
         let mut random = Random(seed);
         let quads = quads(&mut random);
-        let mut dataset = DatasetClause::default();
+        let mut dataset = DatasetClause {
+            union_default: random.chance(30),
+            ..DatasetClause::default()
+        };
         if random.chance(30) {
             let mut list = |from: &[u32]| -> Vec<ConstantId> {
                 let count = random.below(3);
@@ -319,7 +322,13 @@ impl Case {
     fn triples(&self, scope: Scope, row: &[VertexId]) -> Option<Triples> {
         let clause = self.plan.dataset.graphs.as_ref();
         let graphs = match scope {
-            Scope::Default => clause.map_or(vec![DEFAULT], |(merge, _)| self.listed(merge)),
+            Scope::Default => match clause {
+                Some((merge, _)) => self.listed(merge),
+                None if self.plan.dataset.union_default => {
+                    self.quads.iter().map(|quad| quad.3).collect()
+                }
+                None => vec![DEFAULT],
+            },
             Scope::Named(graph) => {
                 let graph = self.value(graph, row);
                 let has = match clause {

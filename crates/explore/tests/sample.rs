@@ -134,6 +134,7 @@ fn samples_look_only_at_the_graphs_of_a_pattern() {
     // A dataset clause makes the named graph the default one.
     let dataset = DatasetClause {
         graphs: Some((vec![ConstantId(4)], Vec::new())),
+        union_default: false,
     };
     let mut from = Samples::new(&view, &dataset, &constants(), Limits::none());
     assert_eq!(

@@ -12,12 +12,15 @@
 //! holds blocks is followed by their steps, indented; a profile has figures for the outer steps. Pure
 //! functions; costs time linear in the plan.
 
+mod outline;
+
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, ConstantId, Form, Mode, Node, Plan, Scope, Size, Slot,
     Step, Weight,
 };
+pub use outline::{Outline, OutlinedStep};
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Term};
 use rdf::Direction;

@@ -14,6 +14,7 @@
 //! | [`spelling`] | the same by comparing bytes, for texts that come from one template |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
+//! | [`mentions`] | what a query names that may be a slip |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
 //! | [`xpath_pattern`] | regular expressions, from XPath's to those of the `regex` crate |
@@ -27,6 +28,7 @@ pub mod explain;
 pub mod expression;
 pub mod guard;
 mod lower;
+pub mod mentions;
 pub mod parse;
 pub mod path;
 pub mod plan;

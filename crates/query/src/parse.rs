@@ -23,6 +23,9 @@ pub struct ParseOptions {
     pub base: Option<String>,
     /// Prefixes (without the colon) that are declared beforehand, with their IRIs.
     pub prefixes: Vec<(String, String)>,
+    /// Whether a text without a dataset clause sees the merge of all graphs as its default graph
+    /// ([`crate::plan::DatasetClause::union_default`]).
+    pub union_default_graph: bool,
     /// What the text may hold.
     pub limits: Limits,
 }

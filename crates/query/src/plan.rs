@@ -55,7 +55,7 @@ pub enum Node {
 /// Which graph a pattern is matched in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// The dataset's default graph: the store's, or the merge of the `FROM` graphs.
+    /// The dataset's default graph: the store's, the merge of the `FROM` graphs, or that of all graphs.
     Default,
     /// One named graph: a constant, or a graph variable that is bound already. Matches nothing
     /// where the graph is not among the dataset's named graphs.
@@ -73,6 +73,9 @@ pub struct DatasetClause {
     /// `Some`: the merge of these graphs is the default graph (none: it is empty), and the second
     /// list are the only named graphs.
     pub graphs: Option<(Vec<ConstantId>, Vec<ConstantId>)>,
+    /// Without a clause the default graph is the merge of all the store's graphs. Where there is a
+    /// clause, this changes nothing.
+    pub union_default: bool,
 }
 
 /// What a step does. `from`, `to` and `predicate` are bound when the step begins; `into` slots

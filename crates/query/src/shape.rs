@@ -102,6 +102,7 @@ impl Shape {
             }
         }
         shape.key.push(3);
+        shape.key.push(options.union_default_graph.into());
         written(&mut shape.key, options.base.as_deref().unwrap_or_default());
         for (prefix, iri) in &options.prefixes {
             written(&mut shape.key, prefix);

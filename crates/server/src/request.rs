@@ -58,6 +58,17 @@ pub(crate) struct QueryRequest {
     pub needs_length: bool,
     /// The snapshot that it must not be older than.
     pub snapshot: Option<u64>,
+    /// Whether its plan is wanted instead of its answer.
+    pub explain: Option<Explain>,
+}
+
+/// What is told of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Explain {
+    /// What is expected.
+    Plan,
+    /// That, and what was found when it was walked.
+    Profile,
 }
 
 /// What is said of a query beside its text.

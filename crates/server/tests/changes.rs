@@ -185,6 +185,19 @@ fn a_patch_is_all_or_nothing() {
     assert_eq!(account.json()["inserted"], 1);
     assert!(served.ask("GRAPH <http://e/h/> { <http://e/h/a> <http://e/h/b> 8 }"));
     assert_eq!(served.lines("graph=http://e/h/"), 1);
+    // Compressed, and in no other characters, as any other body.
+    let address = "PATCH /store?graph=http://e/z";
+    let send = |fields: &[&str], body: &[u8]| client::send(served.address, address, fields, body);
+    let text = "A <http://e/a> <http://e/b> 9 .\n";
+    let kind = "Content-Type: application/rdf-patch; charset=utf-8";
+    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let answer = send(&[kind, "Content-Encoding: zstd"], &packed);
+    assert_eq!(answer.status, 204, "{answer:?}");
+    assert_eq!(served.lines("graph=http://e/z"), 1);
+    let latin = "Content-Type: application/rdf-patch; charset=iso-8859-1";
+    send(&[latin], text.as_bytes()).problem(415);
+    send(&[kind, "Content-Encoding: lzma"], text.as_bytes()).problem(415);
+    send(&[kind, "Content-Encoding: gzip"], text.as_bytes()).problem(400);
     // Whatever is wrong, nothing has happened.
     for (text, line) in [
         (
@@ -261,6 +274,96 @@ fn graphs_are_written_and_read_back() {
         served.database.pool().used_bytes(),
         0,
         "memory was not given back"
+    );
+}
+
+#[test]
+fn graphs_are_at_the_address_of_queries_too() {
+    let served = Served::new();
+    let graph = "graph=http%3A%2F%2Fe%2Fg";
+    let at = |method: &str, parameters: &str| format!("{method} /sparql?{parameters}");
+    let made = served.send(&at("PUT", graph), &[TURTLE], "<#a> <http://e/p> 1, 2 .");
+    assert_eq!(made.status, 201, "{made:?}");
+    assert!(served.ask("GRAPH <http://e/g> { <http://e/g#a> <http://e/p> 2 }"));
+    let read = served.send(&at("GET", graph), &[NTRIPLES], "");
+    assert_eq!((read.status, read.text().lines().count()), (200, 2));
+    let (here, there) = (read.field("etag"), format!("GET /store?{graph}"));
+    assert!(!here.is_empty());
+    assert_eq!(served.send(&there, &[NTRIPLES], "").field("etag"), here);
+    let known = format!("If-None-Match: {here}");
+    assert_eq!(
+        served
+            .send(&at("GET", graph), &[NTRIPLES, &known], "")
+            .status,
+        304
+    );
+    let wanted = format!("If-Match: {here}");
+    let more = served.send(
+        &at("POST", graph),
+        &[TURTLE, &wanted],
+        "<#b> <http://e/p> 3 .",
+    );
+    assert_eq!(more.status, 204, "{more:?}");
+    let late = served.send(
+        &at("POST", graph),
+        &[TURTLE, &wanted],
+        "<#c> <http://e/p> 4 .",
+    );
+    assert_eq!(late.status, 412, "{late:?}");
+    let patch = ["Content-Type: application/rdf-patch"];
+    let patched = served.send(
+        &at("PATCH", graph),
+        &patch,
+        "A <http://e/s> <http://e/p> \"5\" .\n",
+    );
+    assert_eq!(patched.status, 204, "{patched:?}");
+    assert_eq!(served.send(&at("HEAD", graph), &[NTRIPLES], "").status, 200);
+    assert_eq!(served.lines(graph), 4);
+    assert_eq!(
+        served
+            .send(&at("GET", "default"), &[NTRIPLES], "")
+            .text()
+            .lines()
+            .count(),
+        1
+    );
+    assert_eq!(served.send(&at("DELETE", graph), &[], "").status, 204);
+    assert_eq!(served.send(&at("GET", graph), &[NTRIPLES], "").status, 404);
+    assert!(
+        served
+            .send(&at("OPTIONS", "default"), &[], "")
+            .field("allow")
+            .contains("PATCH")
+    );
+}
+
+#[test]
+fn a_graph_and_a_query_in_one_request_are_refused() {
+    let served = Served::new();
+    let query = "Content-Type: application/sparql-query";
+    let form = "Content-Type: application/x-www-form-urlencoded";
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("GET /sparql?graph=http://e/g&query=ASK%7B%7D", &[], ""),
+        ("POST /sparql?graph=http://e/g", &[query], "ASK {}"),
+        ("POST /sparql?default", &[UPDATE], "CLEAR ALL"),
+        ("POST /sparql?default", &[form], "update=CLEAR+ALL"),
+        ("QUERY /sparql?default", &[query], "ASK {}"),
+    ];
+    for (line, fields, body) in cases {
+        let problem = served.send(line, fields, body).problem(400);
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("names a graph of the store"),
+            "{line}: {detail}"
+        );
+    }
+    assert!(served.ask("?s ?p ?o"));
+    // Without either, the address takes no documents, and /query is for queries only.
+    assert_eq!(served.send("PUT /sparql", &[TURTLE], "").status, 405);
+    assert_eq!(served.send("PUT /query?default", &[TURTLE], "").status, 405);
+    assert_eq!(
+        served.send("GET /sparql?graph=relative", &[], "").status,
+        400
     );
 }
 
@@ -411,6 +514,19 @@ fn of_two_writers_who_read_one_state_one_writes() {
     served
         .send("POST /update", &update, "CLEAR ALL")
         .problem(400);
+}
+
+#[test]
+fn of_several_tags_the_one_that_holds_is_named() {
+    let served = Served::new();
+    let line = "GET /sparql?query=CONSTRUCT+WHERE+{+?s+?p+?o+}";
+    let turtle = served.send(line, &[], "").field("etag").to_owned();
+    assert!(turtle.contains("turtle"), "{turtle}");
+    let known = format!("If-None-Match: \"other\", {turtle}");
+    let again = served.send(line, &[&known], "");
+    assert_eq!((again.status, again.field("etag")), (304, &*turtle));
+    served.update("INSERT DATA { <http://e/n> <http://e/p> 1 }");
+    assert_eq!(served.send(line, &[&known], "").status, 200);
 }
 
 #[test]

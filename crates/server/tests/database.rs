@@ -134,6 +134,101 @@ impl Drop for Served {
 }
 
 #[test]
+fn names_that_are_not_there_are_told() {
+    let served = Served::new();
+    let slip = "SELECT ?s ?nme WHERE { ?s <http://e/nmae> ?name }";
+    // From the third time on the plan is kept, from the fifth on its spelling.
+    for _ in 0..6 {
+        let answer = served.query(slip);
+        assert_eq!(
+            (answer.status, answer.field("somersault-warnings")),
+            (200, "2")
+        );
+        let told = [
+            "no statement has <http://e/nmae>; <http://e/name> has 2,000",
+            "?nme is bound nowhere; did you mean ?name",
+        ];
+        assert_eq!(answer.json()["warnings"], serde_json::json!(told));
+        assert_eq!(answer.json()["results"]["bindings"], serde_json::json!([]));
+    }
+    for accept in ["text/csv", "application/sparql-results+xml"] {
+        let answer = served.query_as(accept, slip);
+        assert_eq!(answer.field("somersault-warnings"), "2");
+        assert!(!answer.text().contains("no statement"), "{}", answer.text());
+    }
+    let graph = "ASK { GRAPH <http://e/grpah> { ?s ?p ?o } }";
+    let answer = served.query(graph);
+    assert_eq!(
+        answer.json(),
+        serde_json::json!({
+            "head": {}, "boolean": false,
+            "warnings": ["no graph <http://e/grpah> holds anything; there is <http://e/graph>"],
+        })
+    );
+    let answer = served.query_as("text/turtle", "CONSTRUCT WHERE { ?s <http://e/likse> ?o }");
+    assert_eq!(answer.field("somersault-warnings"), "1");
+    for well in [
+        "SELECT ?o { <http://e/p1> <http://e/knows> ?o }",
+        "ASK { ?s ?p ?o }",
+    ] {
+        for _ in 0..6 {
+            let answer = served.query(well);
+            assert!(!answer.has("somersault-warnings"), "{answer:?}");
+            assert!(answer.json().get("warnings").is_none(), "{}", answer.text());
+        }
+    }
+}
+
+#[test]
+fn plans_are_told_instead_of_answers() {
+    let served = Served::new();
+    let text = "SELECT ?n { <http://e/p7> <http://e/knows> ?x . ?x <http://e/name> ?n }";
+    let asked = |method: &str, explain: &str, text: &str| {
+        let line = format!("{method} /sparql?explain={explain}&query={}", encoded(text));
+        client::send(served.address, &line, &["Accept: text/csv"], b"")
+    };
+    // A plan that is kept is told of as well.
+    for _ in 0..5 {
+        let answer = asked("GET", "plan", text);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.field("content-type"), "application/json");
+        assert!(!answer.has("etag"), "{answer:?}");
+        let plan = answer.json();
+        let steps = plan["steps"].as_array().unwrap();
+        assert_eq!((steps.len(), &plan["weight"]), (2, &"light".into()));
+        assert_eq!(steps[0]["operator"], "expand");
+        assert!(steps[0]["step"].as_str().unwrap().contains("<http://e/p7>"));
+        assert!(steps[0]["expected"]["rows"].as_f64().unwrap() > 0.0);
+        assert!(steps[0].get("found").is_none());
+    }
+    let plan = asked("GET", "profile", text).json();
+    let found: Vec<&serde_json::Value> = plan["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| &step["found"]["rows"])
+        .collect();
+    assert_eq!(found, [1, 1]);
+    let nested = "SELECT * { ?x <http://e/likes> ?y OPTIONAL { ?x <http://e/name> ?n } }";
+    let plan = asked("GET", "plan", nested).json();
+    let steps = plan["steps"].as_array().unwrap().iter();
+    let branches = steps.map(|step| step["branches"].as_array().unwrap().len());
+    assert_eq!(branches.sum::<usize>(), 1, "{plan}");
+    assert_eq!(
+        asked("HEAD", "plan", text).field("content-type"),
+        "application/json"
+    );
+    let posted = served.post("?explain=profile", "ASK { ?s ?p ?o }").json();
+    assert!(
+        posted["steps"][0]["found"]["rows"].as_u64().unwrap() > 0,
+        "{posted}"
+    );
+    asked("GET", "everything", text).problem(400);
+    asked("GET", "plan", "SELECT ?n {").problem(400);
+    served.still_answers();
+}
+
+#[test]
 fn answers_in_each_format() {
     let served = Served::new();
     let name = "SELECT ?n WHERE { <http://e/p7> <http://e/name> ?n }";

@@ -28,6 +28,9 @@ impl Query {
     /// query. Blocks until the answer is complete or has failed.
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
         let begun = Instant::now();
+        if let Some(warnings) = &self.warnings {
+            sink.warnings(warnings).map_err(output)?;
+        }
         let rows = match self.plan.form.clone() {
             Form::Ask => {
                 let mut found = false;

@@ -88,7 +88,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 25] = [
+pub const KEYS: [(&str, &str, &str); 26] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -161,6 +161,11 @@ pub const KEYS: [(&str, &str, &str); 25] = [
         "threads of one heavy query; auto is one per core",
     ),
     ("query.text_max", "1MiB", "longest query text"),
+    (
+        "query.union_default_graph",
+        "false",
+        "whether queries, and WHERE of updates, see the union of all graphs as the default graph",
+    ),
     ("update.text_max", "64MiB", "longest update text"),
     (
         "update.timeout",
@@ -366,6 +371,7 @@ impl Layers {
                 parse_sample_from(text).map_err(|e| e.to_string())
             })?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
+            union_default_graph: self.read("query.union_default_graph", yes_or_no)?,
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
             load_threads: self.count_or("load.threads", machine.cores)?,
@@ -472,6 +478,10 @@ impl fmt::Debug for Token {
 
 /// A checked configuration.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of its own, or says whether one was left open"
+)]
 pub struct Config {
     /// Address to listen on.
     pub bind: SocketAddr,
@@ -522,6 +532,8 @@ pub struct Config {
     pub sample_from: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
+    /// Whether the default graph that queries see is the union of all graphs.
+    pub union_default_graph: bool,
     /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.
     pub services: Vec<String>,
     /// Memory of a load before it spills.

@@ -16,12 +16,12 @@ use crate::federation::ServiceClient;
 use crate::health::{ChangeHealth, FollowHealth, Health};
 use crate::open_error::OpenError;
 use crate::plan_cache::{PlanCache, PlanFigures};
+use crate::planner_statistics::plan_statistics;
 use crate::query::{Query, Request};
 use crate::running::Running;
 use crate::scrub::Scrub;
 use crate::stop::StopToken;
 use ::query::planner::Planner;
-use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
 use rdf::{Lexicon, LexiconError, VertexId};
 use std::path::Path;
@@ -35,12 +35,7 @@ use store::directory::{self, Opened};
 use store::disk::{Disk, RealDisk};
 use store::load::{BLANK_NODES_COUNT, open_dictionary};
 use store::log::{LogFigures, OpenOptions as LogOptions};
-use store::statistics::{SetSizes, SnapshotStatistics};
 use store::view::ViewError;
-
-/// Characteristic sets that the planner is given, a direction: graphs without structure have nearly
-/// one for each vertex, and planning must stay in microseconds.
-const SETS_MAX: usize = 4096;
 
 /// Limits of queries.
 #[derive(Clone)]
@@ -56,6 +51,9 @@ pub struct Options {
     /// How old what a query reads may become where the graph can be changed, whatever its time: what
     /// it sees is kept for it.
     pub max_snapshot_age: Duration,
+    /// Whether patterns outside `GRAPH` are matched in the union of the default graph and all named
+    /// graphs, unless a query or an update names its dataset. Templates write the default graph itself.
+    pub union_default_graph: bool,
     /// Longest query text.
     pub text_max_bytes: u64,
     /// Longest update text: data is sent in it.
@@ -92,6 +90,7 @@ impl std::fmt::Debug for Options {
             .field("query_threads", &self.query_threads)
             .field("timeout", &self.timeout)
             .field("max_snapshot_age", &self.max_snapshot_age)
+            .field("union_default_graph", &self.union_default_graph)
             .field("text_max_bytes", &self.text_max_bytes)
             .field("update_text_max_bytes", &self.update_text_max_bytes)
             .field("update_timeout", &self.update_timeout)
@@ -116,6 +115,7 @@ impl Options {
             query_threads: config.query_threads,
             timeout: config.timeout,
             max_snapshot_age: config.max_snapshot_age,
+            union_default_graph: config.union_default_graph,
             text_max_bytes: config.text_max_bytes,
             update_text_max_bytes: config.update_text_max_bytes,
             update_timeout: config.update_timeout,
@@ -139,6 +139,7 @@ impl Default for Options {
             query_threads: 2,
             timeout: Duration::from_secs(30),
             max_snapshot_age: Duration::from_hours(1),
+            union_default_graph: false,
             text_max_bytes: 1 << 20,
             update_text_max_bytes: 64 << 20,
             update_timeout: Duration::from_mins(5),
@@ -222,6 +223,8 @@ struct Inner {
     running: Running,
     /// `None`: plans are not kept.
     plans: Option<PlanCache>,
+    /// A version whose default graph was looked at, and whether it is empty there.
+    empty_default: Mutex<Option<(u64, bool)>>,
     scrub: Arc<Scrub>,
 }
 
@@ -380,6 +383,7 @@ impl Database {
                     .then(|| PlanCache::new(options.plan_cache_bytes)),
                 options: options.clone(),
                 running: Running::default(),
+                empty_default: Mutex::default(),
                 scrub,
             }),
         }
@@ -488,6 +492,11 @@ impl Database {
     /// Plans of known shapes, where they are kept.
     pub(crate) fn plan_cache(&self) -> Option<&PlanCache> {
         self.inner.plans.as_ref()
+    }
+
+    /// What was found out of a version's default graph (see [`crate::warnings`]).
+    pub(crate) fn empty_default(&self) -> &Mutex<Option<(u64, bool)>> {
+        &self.inner.empty_default
     }
 
     /// The limits of queries.
@@ -671,54 +680,4 @@ pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId
     let mut ids = Vec::new();
     dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
     Ok(ids[0])
-}
-
-/// What the planner is told of a version.
-pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError> {
-    let statistics = version.statistics(SETS_MAX)?;
-    let (out, into) = (&statistics.out_sets, &statistics.in_sets);
-    let are_complete = out.is_complete && into.is_complete && out.has_types == into.has_types;
-    let mut statistics = planner_statistics(statistics);
-    statistics.complete_at = are_complete.then_some(version.number());
-    Ok(statistics)
-}
-
-/// What the store says about itself in the planner's words. Sets that are not all of them prove
-/// nothing, so an incomplete list is not passed on.
-fn planner_statistics(statistics: SnapshotStatistics) -> Statistics {
-    let predicates = statistics
-        .predicates
-        .iter()
-        .map(|sizes| PredicateStatistics {
-            vertex: sizes.vertex,
-            subjects: sizes.subjects,
-            objects: sizes.objects,
-            edges: sizes.edges,
-        });
-    Statistics {
-        quads: statistics.quads,
-        predicates: predicates.collect(),
-        classes: statistics.classes,
-        out_sets: sets(statistics.out_sets),
-        in_sets: sets(statistics.in_sets),
-        named_graphs: statistics.named_graphs,
-        type_vertex: statistics.type_vertex,
-        complete_at: None,
-    }
-}
-
-fn sets(sizes: SetSizes) -> Vec<CharacteristicSet> {
-    if !sizes.is_complete {
-        return Vec::new();
-    }
-    let set = |size: store::statistics::SetSize| {
-        let mut predicates = size.predicates;
-        predicates.sort_unstable();
-        CharacteristicSet {
-            predicates,
-            types: size.types,
-            vertices: size.vertices,
-        }
-    };
-    sizes.sets.into_iter().map(set).collect()
 }

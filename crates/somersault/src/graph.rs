@@ -148,7 +148,7 @@ impl<W: Output> Sink for GraphWriter<W> {
             return Err(out_of_order());
         };
         if self.format.is_text() {
-            let writer = TextWriter::new(TextFormat::NTriples, &[], &mut self.text)?;
+            let writer = TextWriter::new(TextFormat::NTriples, &[], &[], &mut self.text)?;
             self.state = State::Text(output, writer);
             return Ok(());
         }

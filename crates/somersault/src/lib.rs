@@ -26,6 +26,8 @@ pub mod health;
 pub mod load;
 mod open_error;
 mod plan_cache;
+mod plan_document;
+mod planner_statistics;
 pub mod query;
 pub mod results;
 pub mod run;
@@ -37,6 +39,7 @@ mod statistics;
 pub mod stop;
 pub mod units;
 pub mod upkeep;
+mod warnings;
 
 pub use change::follow::{FollowFigures, Told};
 pub use change::{

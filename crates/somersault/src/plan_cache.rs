@@ -34,6 +34,7 @@
 use crate::database::Graph;
 use crate::error::QueryError;
 use crate::query::{Context, Effort, Planned, Query, degrees};
+use crate::warnings::Asked;
 use ::query::parse::ParseOptions;
 use ::query::plan::{ConstantId, Plan, Weight};
 use ::query::planner::Planner;
@@ -45,7 +46,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rdf::{Lexicon, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 /// Degrees of which the larger is at most so many times the smaller are planned for alike.
@@ -222,6 +223,12 @@ impl PlanCache {
     }
 }
 
+/// What is said of a text; `None`: nothing.
+type Told = Option<Arc<[String]>>;
+
+/// A snapshot, and what is said of a text there.
+type Warned = (u64, Told);
+
 /// A shape with its plans.
 pub(crate) struct Shaped {
     template: Template,
@@ -236,6 +243,8 @@ pub(crate) struct Shaped {
     /// What decides which plan fits.
     questions: Vec<ParameterDegree>,
     plans: RwLock<Vec<Arc<Fitted>>>,
+    /// What is said of the text, and in which snapshot. `None`: nothing, and it is not looked at again.
+    warned: Option<Mutex<Warned>>,
     is_local: bool,
 }
 
@@ -274,7 +283,7 @@ impl Shaped {
             planner: Arc::downgrade(&query.graph.planner),
             degrees,
         };
-        Ok(Shaped {
+        let mut shaped = Shaped {
             prefixes: Arc::clone(&query.prefixes),
             absent: all.filter(is_absent).collect(),
             absent_in: query.snapshot_number(),
@@ -282,9 +291,46 @@ impl Shaped {
             constants: query.constants.clone(),
             questions,
             plans: RwLock::new(vec![Arc::new(fitted)]),
+            warned: None,
             is_local: query.plan.is_local(),
             template,
-        })
+        };
+        if query.warnings.is_some() {
+            let told = shaped.look(&query.context, &query.graph, &query.constants)?;
+            shaped.warned = Some(Mutex::new((query.snapshot_number(), told)));
+        }
+        Ok(shaped)
+    }
+
+    /// What is said of the text whatever its parameters are.
+    fn look(
+        &self,
+        context: &Context,
+        graph: &Graph,
+        ids: &[Option<VertexId>],
+    ) -> Result<Told, QueryError> {
+        let asked = Asked {
+            database: &context.database,
+            graph,
+            query: &self.template.query,
+            ids,
+            placeholders: &self.template.parameters,
+        };
+        let told = asked.warnings()?;
+        Ok((!told.is_empty()).then(|| told.into()))
+    }
+
+    /// The same as it was found last, or anew where the graph has changed since.
+    fn warnings(&self, warned: &Mutex<Warned>, query: &Query) -> Result<Told, QueryError> {
+        let lock = || warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = query.snapshot_number();
+        let (known, told) = lock().clone();
+        if known == number {
+            return Ok(told);
+        }
+        let told = self.look(&query.context, &query.graph, &query.constants)?;
+        *lock() = (number, told.clone());
+        Ok(told)
     }
 
     /// Whether its ids are those of this graph.
@@ -334,7 +380,11 @@ impl Shaped {
             parameters: self.template.parameters.clone(),
             prefixes: Arc::clone(&self.prefixes),
         };
-        Ok(Some(context.query(graph, plan, parse)))
+        let mut query = context.query(graph, plan, parse);
+        if let Some(warned) = &self.warned {
+            query.warnings = self.warnings(warned, &query)?;
+        }
+        Ok(Some(query))
     }
 
     fn constants(

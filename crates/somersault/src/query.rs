@@ -13,6 +13,7 @@ use crate::running::{Entry, QueryId};
 use crate::sampling::Timed;
 use crate::statistics::ForeignStatistics;
 use crate::stop::{Pace, StopToken};
+use crate::warnings::Asked;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
 use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanError, PlanOptions};
@@ -47,6 +48,9 @@ pub struct Request<'a> {
     pub default_graphs: Vec<String>,
     /// The protocol's `named-graph-uri`.
     pub named_graphs: Vec<String>,
+    /// Whether the default graph is the union of all graphs, unless a dataset is named; `None`: as the
+    /// database has it ([`crate::Options::union_default_graph`]).
+    pub union_default_graph: Option<bool>,
     /// Terms for variables of the text: names without question mark, terms as `VALUES` has them. Each is
     /// as if `VALUES ?name { TERM }` were the first element of `WHERE`.
     pub bindings: Vec<(String, String)>,
@@ -80,6 +84,14 @@ impl<'a> Request<'a> {
             text,
             ..Request::default()
         }
+    }
+
+    fn parse_options(&self, database: &Database) -> ParseOptions {
+        let options = database.options();
+        let union = self
+            .union_default_graph
+            .unwrap_or(options.union_default_graph);
+        parse_options(self.base, options.text_max_bytes, union)
     }
 }
 
@@ -118,6 +130,8 @@ pub struct Query {
     parameters: Vec<ConstantId>,
     /// When its slice of the calling thread's time is over, if it has no more than that.
     pub(crate) slice_end: Option<Instant>,
+    /// What it probably did not mean; `None`: nothing.
+    pub(crate) warnings: Option<Arc<[String]>>,
     timings: Timings,
     pub(crate) prefixes: Arc<[(String, String)]>,
 }
@@ -137,7 +151,7 @@ impl Query {
     /// Plans a request.
     pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
         let context = Context::enter(database, request);
-        let options = parse_options(request.base, database.options().text_max_bytes);
+        let options = request.parse_options(database);
         let cache = database.plan_cache().filter(|_| is_plain(request));
         if let Some(cache) = cache
             && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
@@ -153,7 +167,7 @@ impl Query {
         let shape = cache.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
         let Some((cache, shape)) = shape else {
             let parsed = parse(&scanned, request, &options)?;
-            return context.plan(database.graph(), &parsed);
+            return context.plan(database.graph(), &parsed)?.warned(&parsed);
         };
         let known = cache.get(&shape);
         if let Some(Known::Planned(shaped)) = &known
@@ -166,7 +180,7 @@ impl Query {
         }
         cache.count(false);
         let parsed = scanned.parse(&options)?;
-        let query = context.plan(database.graph(), &parsed)?;
+        let query = context.plan(database.graph(), &parsed)?.warned(&parsed)?;
         let known = match known {
             // Its ids mean other terms by now.
             Some(Known::Planned(shaped)) if !shaped.is_of(&query.graph) => Some(Known::Seen),
@@ -196,7 +210,7 @@ impl Query {
         if !is_plain(request) {
             return None;
         }
-        let options = parse_options(request.base, database.options().text_max_bytes);
+        let options = request.parse_options(database);
         if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
             let query = Query::light(database, request, &shaped, &parameters)?;
             cache.count_spelled();
@@ -229,6 +243,26 @@ impl Query {
         }
         database.plan_cache()?.count(true);
         Some(query)
+    }
+
+    /// Looks for what the query, parsed like this, probably did not mean.
+    fn warned(mut self, parsed: &::query::Query) -> Result<Query, QueryError> {
+        let asked = Asked {
+            database: &self.context.database,
+            graph: &self.graph,
+            query: parsed,
+            ids: &self.constants,
+            placeholders: &[],
+        };
+        let told = asked.warnings()?;
+        self.warnings = (!told.is_empty()).then(|| told.into());
+        Ok(self)
+    }
+
+    /// What the query probably did not mean: names that the graph does not have, variables that nothing
+    /// binds. A sentence each, for people.
+    pub fn warnings(&self) -> &[String] {
+        self.warnings.as_deref().unwrap_or_default()
     }
 
     /// Names the query in the list of running ones.
@@ -284,6 +318,13 @@ impl Query {
     /// The plan with its estimates, for people.
     pub fn explain(&self) -> String {
         self.written_out().explain_with(&self.prefixes, None)
+    }
+
+    /// The plan as values, with what each step did in a run that was profiled.
+    pub(crate) fn outline(&self) -> ::query::explain::Outline {
+        let profile = self.profile();
+        self.written_out()
+            .outline(&self.prefixes, profile.as_deref())
     }
 
     /// The plan with the terms of this query's own constants.
@@ -492,6 +533,7 @@ impl Context {
             profiling: false,
             answered: None,
             slice_end: None,
+            warnings: None,
             timings: Timings {
                 parse,
                 plan: self.elapsed().saturating_sub(parse),
@@ -566,9 +608,14 @@ fn given(request: &Request<'_>, options: &ParseOptions) -> Result<Given, QueryEr
     })
 }
 
-pub(crate) fn parse_options(base: Option<&str>, text_max_bytes: u64) -> ParseOptions {
+pub(crate) fn parse_options(
+    base: Option<&str>,
+    text_max_bytes: u64,
+    union_default_graph: bool,
+) -> ParseOptions {
     let mut options = ParseOptions {
         base: base.map(str::to_owned),
+        union_default_graph,
         ..Default::default()
     };
     options.limits.text_bytes = text_max_bytes;

@@ -36,9 +36,14 @@ impl Rows {
     }
 }
 
-/// Takes an answer as it comes. Either [`Sink::boolean`], or [`Sink::head`] or [`Sink::graph_head`],
+/// Takes an answer as it comes. [`Sink::warnings`] perhaps, then either [`Sink::boolean`], or [`Sink::head`] or [`Sink::graph_head`],
 /// any number of [`Sink::rows`], [`Sink::finish`]. An error ends the query.
 pub trait Sink {
+    /// What the query probably did not mean, a sentence each; once, before anything else, and only where
+    /// there is some.
+    fn warnings(&mut self, _warnings: &[String]) -> io::Result<()> {
+        Ok(())
+    }
     /// Solutions begin: the names of the projected variables, once, before any row.
     fn head(&mut self, variables: &[String]) -> io::Result<()>;
     /// A graph begins: rows are triples from now on, in three columns without unbound cells. The
@@ -161,6 +166,8 @@ pub struct ResultWriter<W: Output> {
     state: State<W>,
     /// Bytes on their way to the output.
     text: Vec<u8>,
+    /// What stands beside the head, where the format has room for it.
+    warnings: Vec<String>,
 }
 
 enum State<W: Output> {
@@ -177,6 +184,7 @@ impl<W: Output> ResultWriter<W> {
             format,
             state: State::Waiting(output),
             text: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -199,11 +207,21 @@ impl<W: Output> ResultWriter<W> {
 }
 
 impl<W: Output> Sink for ResultWriter<W> {
+    fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
+        self.warnings = warnings.to_vec();
+        Ok(())
+    }
+
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        let writer = TextWriter::new(self.format.text(), variables, &mut self.text)?;
+        let writer = TextWriter::new(
+            self.format.text(),
+            variables,
+            &self.warnings,
+            &mut self.text,
+        )?;
         output.hand_over(&mut self.text)?;
         self.state = State::Text(output, writer);
         Ok(())
@@ -241,7 +259,7 @@ impl<W: Output> Sink for ResultWriter<W> {
         let State::Waiting(mut output) = self.take() else {
             return Err(Self::out_of_order());
         };
-        text::boolean(self.format.text(), value, &mut self.text);
+        text::boolean(self.format.text(), value, &self.warnings, &mut self.text);
         output.hand_over(&mut self.text)?;
         output.flush()?;
         self.state = State::Done(output);
@@ -337,6 +355,30 @@ mod tests {
         assert_eq!(written(ResultFormat::Csv), "s,o\r\nhttp://e/a,x\r\n,y\r\n");
         assert!(written(ResultFormat::Json).contains(r#""xml:lang":"en""#));
         assert!(written(ResultFormat::Xml).ends_with("</sparql>"));
+    }
+
+    #[test]
+    fn warnings_stand_beside_the_head_of_json() {
+        let warnings = ["no statement has :\"q\"".to_owned(), "x".to_owned()];
+        let member = r#""warnings":["no statement has :\"q\"","x"]"#;
+        let mut writer = ResultWriter::new(ResultFormat::Json, Vec::new());
+        writer.warnings(&warnings).unwrap();
+        writer.boolean(false).unwrap();
+        let text = String::from_utf8(writer.into_output().unwrap()).unwrap();
+        assert_eq!(text, format!(r#"{{"head":{{}},{member},"boolean":false}}"#));
+        for format in ResultFormat::ALL {
+            let mut writer = ResultWriter::new(format, Vec::new());
+            writer.warnings(&warnings).unwrap();
+            writer.head(&["s".to_owned()]).unwrap();
+            writer.finish().unwrap();
+            let text = String::from_utf8(writer.into_output().unwrap()).unwrap();
+            let is_json = format == ResultFormat::Json;
+            assert_eq!(text.contains("no statement"), is_json, "{text}");
+            if is_json {
+                let start = format!(r#"{{"head":{{"vars":["s"]}},{member},"results":"#);
+                assert!(text.starts_with(&start), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 mod support;
 
-use oxrdf::{Dataset, GraphName};
+use oxrdf::{Dataset, GraphName, GraphNameRef, QuadRef};
 use somersault::{Database, Request};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ struct Sort {
     shape: fn(&mut Random) -> Shape,
     query: fn(&Vocabulary, &mut Random) -> String,
     expected: fn(&Dataset, &str) -> Result<Option<Expected>, String>,
+    /// Whether the engine is told to see the union of all graphs as the default graph.
+    is_union: bool,
     /// Graphs in an ordinary run, and in the long one.
     graphs: (u64, u64),
     /// Of a hundred queries, how many have to be compared: the rest is too large for the naive
@@ -44,6 +46,7 @@ const PLAIN: Sort = Sort {
     shape: Shape::random,
     query: random_query,
     expected: oracles::expected,
+    is_union: false,
     graphs: (140, 5_600),
     compared_least: 90,
 };
@@ -54,8 +57,29 @@ const WIDE: Sort = Sort {
     shape: Shape::small,
     query: random_wide_query,
     expected: oracles::expected_wide,
+    is_union: false,
     graphs: (150, 21_000),
     compared_least: 90,
+};
+
+/// Patterns, graphs and filters over the union of all graphs: what the oracles say of the dataset whose
+/// default graph is that union.
+const PLAIN_UNION: Sort = Sort {
+    name: "plain, union of the graphs",
+    expected: |dataset, query| oracles::expected(&merged(dataset), query),
+    is_union: true,
+    graphs: (40, 1_400),
+    ..PLAIN
+};
+
+/// The whole algebra over the union of all graphs.
+const WIDE_UNION: Sort = Sort {
+    name: "whole algebra, union of the graphs",
+    expected: |dataset, query| oracles::expected_wide(&merged(dataset), query),
+    is_union: true,
+    graphs: (40, 5_000),
+    compared_least: 80,
+    ..WIDE
 };
 
 /// One of so many queries is also planned in the order of its text.
@@ -87,6 +111,26 @@ fn the_engine_answers_as_the_oracles_do() {
 #[test]
 fn the_engine_answers_the_whole_algebra_as_the_oracles_do() {
     compare_all(&WIDE);
+}
+
+#[test]
+fn the_engine_answers_from_the_union_of_the_graphs_as_the_oracles_do() {
+    compare_all(&PLAIN_UNION);
+}
+
+#[test]
+fn the_engine_answers_the_whole_algebra_from_the_union_as_the_oracles_do() {
+    compare_all(&WIDE_UNION);
+}
+
+/// The dataset with the triples of all graphs in its default graph.
+fn merged(dataset: &Dataset) -> Dataset {
+    let mut merged = dataset.clone();
+    for quad in dataset {
+        let (s, p, o) = (quad.subject, quad.predicate, quad.object);
+        merged.insert(QuadRef::new(s, p, o, GraphNameRef::DefaultGraph));
+    }
+    merged
 }
 
 fn compare_all(sort: &Sort) {
@@ -152,7 +196,11 @@ fn compare_all(sort: &Sort) {
 fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
     let mut random = Random::new(seed);
     let shape = (sort.shape)(&mut random);
-    let format = *random.pick(&Format::ALL);
+    let format = *random.pick(if sort.is_union {
+        &[Format::NQuads, Format::TriG][..]
+    } else {
+        &Format::ALL
+    });
     let dataset = written_part(random_dataset(&shape, &mut random), format);
     if dataset.is_empty() {
         return;
@@ -183,7 +231,7 @@ fn run_seed(sort: &Sort, seed: u64, tally: &mut Tally) {
             }
         };
         let is_in_order = number % IN_ORDER_EVERY == 0;
-        match loaded.check(&query, &expected, is_in_order) {
+        match loaded.check(sort, &query, &expected, is_in_order) {
             Ok(None) => {
                 tally.compared += 1;
                 tally.in_order += usize::from(is_in_order);
@@ -242,6 +290,7 @@ impl Loaded {
     /// light the query.
     fn check(
         &self,
+        sort: &Sort,
         query: &str,
         expected: &Expected,
         is_in_order: bool,
@@ -263,6 +312,7 @@ impl Loaded {
                 threads: Some(threads),
                 keep_order,
                 sample_from,
+                union_default_graph: sort.is_union.then_some(true),
                 ..Request::new(query)
             };
             if sample_from.is_some() && self.is_sampled(&request) {
@@ -304,7 +354,8 @@ fn repro(sort: &Sort, dataset: &Dataset, format: Format, query: &str, complaint:
         let Ok(Some(expected)) = (sort.expected)(&part, query) else {
             return false;
         };
-        let verdict = Loaded::new(&part, format, 1).and_then(|it| it.check(query, &expected, true));
+        let loaded = Loaded::new(&part, format, 1);
+        let verdict = loaded.and_then(|it| it.check(sort, query, &expected, true));
         match verdict {
             Ok(_) => false,
             Err(complaint) => {

@@ -19,6 +19,7 @@ const QUERIES_A_GRAPH: usize = 30;
 /// From the third on a shape has a plan, from the fifth on a spelling.
 const TEXTS_A_QUERY: usize = 9;
 const WORK_MAX: u64 = 1_000_000;
+const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 const NOWHERE: &str = "http://example.org/nowhere";
 
 struct Tested {
@@ -315,5 +316,107 @@ fn what_signatures_prove_empty_is_not_walked_until_it_is_changed() {
         for _ in 0..3 {
             assert_eq!(rows(text), *after, "{text}");
         }
+    }
+}
+
+#[test]
+fn warnings_are_of_the_graph_as_it_is() {
+    let prefix = "PREFIX : <http://e/> ";
+    let mut graph = String::new();
+    for number in 0..40 {
+        writeln!(graph, "<http://e/{number}> <http://e/name> \"{number}\" .").expect("to a string");
+        writeln!(
+            graph,
+            "<http://e/{number}> <{RDF_TYPE}> <http://e/Person> ."
+        )
+        .expect("to a string");
+    }
+    let database = database(&graph);
+    let warned = |text: &str| -> Vec<String> {
+        let text = format!("{prefix}{text}");
+        let query = database.start(&Request::new(&text)).expect("it plans");
+        query.warnings().to_vec()
+    };
+    let optional =
+        |number: usize| format!("SELECT * {{ :{number} :name ?n OPTIONAL {{ ?x :nmae ?n }} }}");
+    for number in 0..8 {
+        assert_eq!(
+            warned(&optional(number)),
+            ["no statement has :nmae; :name has 40"]
+        );
+        assert_eq!(
+            warned(&format!("SELECT ?n {{ :{number} :name ?n }}")),
+            [""; 0]
+        );
+    }
+    assert!(database.plan_figures().hits > 8, "plans were kept");
+    // A class that is stored and has no members is a parameter of a kept plan, so nothing is said of it there.
+    assert_eq!(
+        warned("SELECT ?s { ?s a :Persn ; :name ?n }"),
+        ["nothing is a :Persn; :Person has 40"]
+    );
+    let change = |text: &str| {
+        let text = format!("{prefix}{text}");
+        let request = UpdateRequest {
+            text: &text,
+            ..UpdateRequest::default()
+        };
+        database.update(&request).expect("it is a change");
+    };
+    change("INSERT DATA { :0 :nmae \"0\" }");
+    for number in 0..4 {
+        assert_eq!(warned(&optional(number)), [""; 0]);
+    }
+    change("DELETE WHERE { ?s :nmae ?o }");
+    for number in 0..4 {
+        assert_eq!(
+            warned(&optional(number)),
+            ["no statement has :nmae; :name has 40"]
+        );
+    }
+}
+
+#[test]
+fn an_empty_default_graph_is_told_where_it_is_asked() {
+    let mut graph = String::new();
+    for number in 0..40 {
+        writeln!(
+            graph,
+            "<http://e/{number}> <http://e/p> \"1\" <http://e/g{}> .",
+            number % 3
+        )
+        .expect("to a string");
+    }
+    let database = database(&graph);
+    let warned = |text: &str| -> Vec<String> {
+        let query = database.start(&Request::new(text)).expect("it plans");
+        query.warnings().to_vec()
+    };
+    let told = "the default graph is empty, and 3 named graphs are not: ask with GRAPH, or set \
+                --union-default-graph";
+    for _ in 0..4 {
+        assert_eq!(warned("SELECT ?s { ?s <http://e/p> ?o }"), [told]);
+        assert_eq!(
+            warned("SELECT ?s { GRAPH ?g { ?s <http://e/p> ?o } }"),
+            [""; 0]
+        );
+    }
+    assert_eq!(
+        warned("SELECT ?s FROM <http://e/g1> { ?s <http://e/p> ?o }"),
+        [""; 0]
+    );
+    let union = Request {
+        union_default_graph: Some(true),
+        ..Request::new("SELECT ?s { ?s <http://e/p> ?o }")
+    };
+    let query = database.start(&union).expect("it plans");
+    assert_eq!(query.warnings(), [""; 0]);
+    let request = UpdateRequest {
+        text: "INSERT DATA { <http://e/s> <http://e/p> 1 }",
+        ..UpdateRequest::default()
+    };
+    database.update(&request).expect("it is a change");
+    for _ in 0..4 {
+        assert_eq!(warned("SELECT ?s { ?s <http://e/p> ?o }"), [""; 0]);
     }
 }

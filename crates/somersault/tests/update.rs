@@ -345,3 +345,68 @@ fn the_data_of_an_update_are_drawn_on_its_budget() {
         assert_eq!(database.pool().used_bytes(), 0, "everything is given back");
     }
 }
+
+#[test]
+fn where_sees_the_union_of_the_graphs_and_templates_write_the_default_graph() {
+    let disk = disk();
+    let options = Options {
+        union_default_graph: true,
+        ..Options::default()
+    };
+    let database =
+        Database::open_writable_on(Arc::new(disk), Path::new(HOME), &options).expect("a store");
+    let prefix = "PREFIX : <http://e/> ";
+    let change = |text: &str| update(&database, &format!("{prefix}{text}")).expect(text);
+    let ask = |text: &str| rows(&database, &format!("{prefix}{text}"));
+    change("INSERT DATA { :a :p 1 . GRAPH :g { :a :p 1, 2 } GRAPH :h { :a :p 2 . :b :p 3 } }");
+    let counted = "SELECT (COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?m) { ?s :p ?o }";
+    // Asked again it is a kept plan, and again it is known by its spelling.
+    for _ in 0..4 {
+        assert_eq!(ask(counted), [[integer(3), integer(2)]]);
+        assert_eq!(ask("SELECT ?o { :b :p ?o }"), [[integer(3)]]);
+    }
+    let unmerged = Request {
+        union_default_graph: Some(false),
+        ..Request::new("SELECT ?o { <http://e/b> <http://e/p> ?o }")
+    };
+    match support::answer_to(&database, &unmerged) {
+        Ok(Answer::Rows { rows, .. }) => assert!(rows.is_empty(), "a plan of the union: {rows:?}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        ask("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"),
+        [[integer(3)]],
+        "a triple of several graphs counts once"
+    );
+    assert_eq!(ask("SELECT ?x { ?x :p+ 3 }"), [["<http://e/b>"]]);
+    // A dataset that is named counts, and GRAPH means what it says.
+    assert_eq!(
+        ask("SELECT ?o FROM :g { ?s :p ?o }"),
+        [[integer(1)], [integer(2)]]
+    );
+    assert_eq!(ask("SELECT ?o { GRAPH :h { :a :p ?o } }"), [[integer(2)]]);
+    change("INSERT { ?s :copied ?o } WHERE { ?s :p ?o }");
+    assert_eq!(
+        ask("SELECT ?g ?s { GRAPH ?g { ?s :copied ?o } }"),
+        Vec::<Vec<String>>::new()
+    );
+    assert_eq!(
+        ask("SELECT (COUNT(*) AS ?n) { ?s :copied ?o }"),
+        [[integer(3)]]
+    );
+    // The default graph's own triple goes; those of named graphs stay, and are still seen.
+    change("DELETE WHERE { :a :p ?o }");
+    assert_eq!(ask("SELECT ?o { :a :p ?o }"), [[integer(1)], [integer(2)]]);
+    change("DELETE { ?s :copied ?o } USING :h WHERE { ?s :p ?o }");
+    assert_eq!(
+        ask("SELECT ?o { ?s :copied ?o }"),
+        [[integer(1)]],
+        "USING counts more than the union"
+    );
+    change("WITH :g DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }");
+    assert_eq!(
+        ask("SELECT ?s ?o { ?s :p ?o }").len(),
+        2,
+        "WITH is one graph"
+    );
+}

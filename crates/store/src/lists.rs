@@ -14,6 +14,7 @@
 //! | scope | on a segment without named graphs | on a segment with a graph column |
 //! |---|---|---|
 //! | default, or a merge with it | every row | rows of those graphs, neighbours distinct |
+//! | union of all graphs | every row | every row, neighbours distinct |
 //! | one named graph, other merges | none | rows of those graphs, neighbours distinct |
 //! | each (of some) named graph | none | rows of those graphs with the graph |
 
@@ -47,6 +48,8 @@ pub(crate) enum Filter {
     One(u32),
     /// Those of any of these graphs, ascending; a neighbour comes once.
     Union(Vec<u32>),
+    /// Those of any graph; a neighbour comes once.
+    Any,
     /// Those of every named graph, with the graph.
     EachNamed,
     /// Those of these graphs, ascending, with the graph.
@@ -58,7 +61,7 @@ impl Filter {
     #[inline]
     fn admits(&self, graph: u32) -> bool {
         match self {
-            Filter::Every => true,
+            Filter::Every | Filter::Any => true,
             Filter::Nothing => false,
             Filter::One(one) => graph == *one,
             Filter::Union(graphs) | Filter::Each(graphs) => graphs.binary_search(&graph).is_ok(),

@@ -183,7 +183,7 @@ impl Snapshot {
     fn filter(&self, segment: &Segment<'_>, scope: GraphScope<'_>) -> Result<Filter, Fault> {
         if !segment.has_graphs() {
             let is_default = match scope {
-                GraphScope::Default => true,
+                GraphScope::Default | GraphScope::Union => true,
                 GraphScope::Named(graph) => graph == GraphScope::DEFAULT_GRAPH,
                 GraphScope::Merge(graphs) => graphs.contains(&GraphScope::DEFAULT_GRAPH),
                 GraphScope::EachNamed | GraphScope::EachOf(_) => false,
@@ -205,6 +205,7 @@ impl Snapshot {
             GraphScope::Merge(graphs) => {
                 union(graphs.iter().filter_map(|&graph| code(graph)).collect())
             }
+            GraphScope::Union => Filter::Any,
             GraphScope::EachNamed => Filter::EachNamed,
             GraphScope::EachOf(graphs) => {
                 let codes = graphs
@@ -250,7 +251,8 @@ impl Snapshot {
         segment: SegmentKey,
         scope: GraphScope<'_>,
     ) -> Result<Option<u64>, Fault> {
-        if !matches!(scope, GraphScope::Default | GraphScope::Named(_)) {
+        use GraphScope::{Default, Named, Union};
+        if !matches!(scope, Default | Named(_) | Union) {
             return Ok(None);
         }
         let Some(segment) = self.segment(segment)? else {

@@ -75,6 +75,9 @@ pub enum GraphScope<'a> {
     /// The merge of these graphs, ascending (`FROM`): neighbours are distinct. The default graph of
     /// the store is meant by [`GraphScope::DEFAULT_GRAPH`].
     Merge(&'a [VertexId]),
+    /// The merge of all graphs, the default graph and every named one: neighbours are distinct. Every key
+    /// of a segment has a neighbour in it.
+    Union,
     /// Each edge in any named graph, with its graph: a neighbour comes once for each graph.
     EachNamed,
     /// Each edge in one of these named graphs, ascending, with its graph (`FROM NAMED`).
@@ -129,7 +132,8 @@ pub trait GraphView: Sync {
 
     /// How many edges of a segment are in this scope, where that is known without looking at them: none,
     /// or all of the segment's, whose keys in the scope are then those of [`GraphView::keys`]. `None`: some
-    /// may be and some not. Only for scopes of one graph is more than `None` ever said. O(layers).
+    /// may be and some not. More than `None` is said only
+    /// for scopes of one graph, and for the union of all. O(layers).
     fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError>;
 
     /// The distinct neighbours of one vertex as a set (for a class, its members). Only for scopes

@@ -346,6 +346,7 @@ impl Pair<'_> {
         keys.extend_from_slice(&self.world.classes);
         for scope in [
             GraphScope::Default,
+            GraphScope::Union,
             GraphScope::Merge(&self.world.scopes()[2]),
         ] {
             let (mut left, mut right) = (Lists::new(), Lists::new());
@@ -422,6 +423,7 @@ impl Pair<'_> {
         let lists = self.world.scopes();
         let mut scopes = vec![
             GraphScope::Default,
+            GraphScope::Union,
             GraphScope::EachNamed,
             GraphScope::Named(ABSENT),
         ];

@@ -188,6 +188,7 @@ fn check_segment(
     let mut scopes = vec![
         GraphScope::Default,
         GraphScope::Merge(&merge),
+        GraphScope::Union,
         GraphScope::EachNamed,
         GraphScope::EachOf(&some),
         GraphScope::Named(absent),

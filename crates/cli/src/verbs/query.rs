@@ -7,7 +7,7 @@
 use crate::arguments::{Forced, Query as Flags};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
-use crate::format::default_format;
+use crate::format::{AnswerFormat, default_format};
 use crate::interrupt::Raising;
 use crate::printer::Printer;
 use crate::settings;
@@ -34,11 +34,17 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     let config = settings::check(&layers)?;
     let text = text(flags)?;
-    let printer = printer(flags, &text)?;
+    let plan_form = plan_form(flags)?;
+    let printer = if plan_form.is_some() {
+        None
+    } else {
+        Some(printer(flags, &text)?)
+    };
     if let Some(url) = &flags.endpoint {
         let endpoint = Endpoint::new(url, &flags.header, config.timeout)?
             .with_timeout_sent(flags.limits.timeout.is_some());
         let source = Source::Remote(endpoint);
+        let printer = printer.expect("the parser takes no plan of an endpoint");
         return stoppable(|stop| answer(&source, &text, printer, stop));
     }
     let database = database(flags, &config)?;
@@ -53,17 +59,41 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         let query = database
             .start(&request)
             .map_err(|error| failure_in(error, &text))?;
-        writeln!(io::stdout().lock(), "{}", query.explain())?;
+        let plan = match plan_form {
+            Some(PlanForm::Json) => query.plan_document(),
+            _ => query.explain(),
+        };
+        writeln!(io::stdout().lock(), "{plan}")?;
         return Ok(());
     }
-    stoppable(|stop| match flags.repeat {
-        Some(times) => repeat(&database, &request, times, stop),
-        None if flags.profile => profile(&database, &request, stop),
-        None => {
+    stoppable(|stop| match (flags.repeat, printer) {
+        (Some(times), _) => repeat(&database, &request, times, stop),
+        (None, None) => profile(&database, &request, plan_form, stop),
+        (None, Some(printer)) => {
             let source = Source::local(database, flags.location.clone());
             answer(&source, &text, printer, stop)
         }
     })
+}
+
+/// How a plan is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlanForm {
+    Text,
+    Json,
+}
+
+/// How the plan is printed that is asked for; `None`: none is.
+fn plan_form(flags: &Flags) -> Result<Option<PlanForm>, Failure> {
+    match (flags.explain || flags.profile, flags.results_format) {
+        (false, _) => Ok(None),
+        (true, None | Some(AnswerFormat::Table)) => Ok(Some(PlanForm::Text)),
+        (true, Some(AnswerFormat::Json)) => Ok(Some(PlanForm::Json)),
+        (true, Some(_)) => {
+            let message = "a plan is printed as text, or with --results-format json";
+            Err(Failure::new(Code::Usage, message))
+        }
+    }
 }
 
 /// Work that a signal cancels.
@@ -159,7 +189,12 @@ fn sample_from(forced: &Forced) -> Result<Option<Duration>, Failure> {
         .map_err(|error| Failure::new(Code::Usage, format!("--sample-from: {error}")))
 }
 
-fn profile(database: &Database, request: &Request<'_>, stop: &Stop) -> Outcome {
+fn profile(
+    database: &Database,
+    request: &Request<'_>,
+    form: Option<PlanForm>,
+    stop: &Stop,
+) -> Outcome {
     let text = request.text;
     let mut query = database
         .start(request)
@@ -169,7 +204,11 @@ fn profile(database: &Database, request: &Request<'_>, stop: &Stop) -> Outcome {
     query
         .run(&mut Discard::default())
         .map_err(|error| failure_in(error, text))?;
-    writeln!(io::stdout().lock(), "{}", query.explain_profile())?;
+    let plan = match form {
+        Some(PlanForm::Json) => query.plan_document(),
+        _ => query.explain_profile(),
+    };
+    writeln!(io::stdout().lock(), "{plan}")?;
     Ok(())
 }
 

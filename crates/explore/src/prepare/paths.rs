@@ -124,7 +124,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             use crate::scope::FixedScope;
             !matches!(
                 scope,
-                PathScope::Fixed(Some(FixedScope::Default | FixedScope::Merge))
+                PathScope::Fixed(Some(
+                    FixedScope::Default | FixedScope::Merge | FixedScope::Union
+                ))
             )
         };
         let set = match labels.as_slice() {

@@ -255,7 +255,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         scope: FixedScope,
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
         Ok(match scope {
-            FixedScope::EachNamed | FixedScope::EachOf => Some(self.view.keys(segment)?),
+            FixedScope::EachNamed | FixedScope::EachOf | FixedScope::Union => {
+                Some(self.view.keys(segment)?)
+            }
             FixedScope::Named(graph) => {
                 let mut keys = Vec::new();
                 self.view.keys_of_graph(segment, graph, &mut keys)?;

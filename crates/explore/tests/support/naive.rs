@@ -68,6 +68,9 @@ impl Naive<'_> {
             graphs.iter().map(|&graph| self.constant(graph)).collect()
         };
         let (merge, named) = match clause {
+            None if self.plan.dataset.union_default => {
+                (self.quads.iter().map(|quad| quad.3).collect(), None)
+            }
             None => (vec![DEFAULT], None),
             Some((merge, named)) => (ids(merge), Some(ids(named))),
         };

@@ -44,10 +44,14 @@ fn build(random: &mut Random, tail: bool, composed: u64) -> Plan {
         };
         (some(), some())
     });
+    let union_default = random.chance(20);
     let plan = Plan {
         variables: Vec::new(),
         constants,
-        dataset: DatasetClause { graphs },
+        dataset: DatasetClause {
+            graphs,
+            union_default,
+        },
         base: None,
         steps: Vec::new(),
         form: Form::Ask,

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 impl Lowering<'_> {
     /// `FROM` and `FROM NAMED`.
     pub(super) fn dataset(&mut self, dataset: Option<&QueryDataset>) -> DatasetClause {
+        let union_default = self.union_default;
         let mut graphs = |list: &[NamedNode]| -> Vec<ConstantId> {
             let terms = list.iter().map(|graph| Term::from(graph.clone()));
             terms.map(|term| self.constant(term)).collect()
@@ -26,6 +27,7 @@ impl Lowering<'_> {
                 let named = dataset.named.as_deref().unwrap_or_default();
                 (graphs(&dataset.default), graphs(named))
             }),
+            union_default,
         }
     }
 

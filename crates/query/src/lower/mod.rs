@@ -71,6 +71,8 @@ struct Lowering<'t> {
     prefixes: Vec<(String, String)>,
     constants: Vec<Term>,
     constant_ids: HashMap<Term, ConstantId>,
+    /// See [`ParseOptions::union_default_graph`].
+    union_default: bool,
 }
 
 /// Where a group stands.
@@ -105,7 +107,14 @@ pub(crate) fn lower(
     let dataset = lowering.dataset(algebra.dataset());
     let mut body = Group::default();
     let form = lowering.form(&algebra, &mut body)?;
+    let mut written: Vec<String> = lowering
+        .written
+        .iter()
+        .map(|&name| name.to_owned())
+        .collect();
+    written.sort_unstable();
     Ok(Query {
+        written,
         variables: lowering.variables,
         constants: lowering.constants,
         prefixes: lowering.prefixes,
@@ -163,6 +172,7 @@ impl<'t> Lowering<'t> {
             prefixes: refusal::prefixes(tokens, options),
             constants: Vec::new(),
             constant_ids: HashMap::new(),
+            union_default: options.union_default_graph,
         }
     }
 

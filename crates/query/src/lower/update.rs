@@ -85,6 +85,7 @@ pub(crate) fn lower_modification(
         });
     }
     let query = Query {
+        written: Vec::new(),
         variables: lowering.variables,
         constants: lowering.constants,
         prefixes: lowering.prefixes,

@@ -13,6 +13,7 @@ mod invariants;
 mod lower;
 mod lubm;
 mod meaning;
+mod mentions;
 mod plans;
 mod reference;
 mod refusals;

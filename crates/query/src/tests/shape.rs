@@ -96,6 +96,11 @@ fn texts_of_one_shape_have_one_key() {
         ..ParseOptions::default()
     };
     assert_ne!(first, key("SELECT ?x { ?x :p :o }", &base));
+    let union = ParseOptions {
+        union_default_graph: true,
+        ..ParseOptions::default()
+    };
+    assert_ne!(first, key("SELECT ?x { ?x :p :o }", &union));
     assert!(shape(&format!("ASK {{ }} #{}", "x".repeat(20_000)), &plain).is_none());
 }
 

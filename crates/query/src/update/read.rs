@@ -201,6 +201,7 @@ struct Reader {
     base: Option<String>,
     prefixes: HashMap<String, String>,
     limits: Limits,
+    union_default_graph: bool,
     /// The labels of `INSERT DATA`, each with the number of its piece.
     labels: HashMap<String, usize>,
     /// Of the operation read last.
@@ -214,6 +215,7 @@ impl Reader {
             base: options.base.clone(),
             prefixes: options.prefixes.iter().cloned().collect(),
             limits: options.limits,
+            union_default_graph: options.union_default_graph,
             labels: HashMap::new(),
             position: Position::START,
             update: Update {
@@ -367,6 +369,7 @@ impl Reader {
         ParseOptions {
             base: self.base.clone(),
             prefixes,
+            union_default_graph: self.union_default_graph,
             limits: self.limits,
         }
     }

@@ -13,7 +13,7 @@ use crate::run::fresh;
 use crate::run::job::Engine;
 use crate::state::ServerState;
 use axum::body::Body;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
 use somersault::{GraphState, GraphTarget, Kind, Precondition, QueryError};
 use std::sync::Arc;
@@ -98,8 +98,9 @@ async fn judged(
     let fields = response.headers_mut();
     condition::not_modified(fields);
     fields.insert(head::SNAPSHOT, HeaderValue::from(now));
-    if let Some(tag) = sole(headers) {
-        fields.insert(ETAG, tag.clone());
+    let matched = last.and_then(|last| condition::matching(headers, server.run, &formats, last));
+    if let Some(tag) = matched {
+        fields.insert(ETAG, head::value(tag));
     } else if let (Some(last), Some(format)) = (last, formats.first()) {
         fields.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
         condition::tag(fields, server.run, last.min(now), strength(subject));
@@ -118,14 +119,6 @@ fn of_query(asked: Precondition) -> Precondition {
 
 fn is_graph(format: AnswerFormat) -> bool {
     matches!(format, AnswerFormat::Graph(_))
-}
-
-/// The only tag that a client has, which then is that of the answer.
-fn sole(headers: &HeaderMap) -> Option<&HeaderValue> {
-    let mut values = headers.get_all(IF_NONE_MATCH).iter();
-    let first = values.next()?;
-    let is_sole = values.next().is_none() && !first.as_bytes().contains(&b',') && first != "*";
-    is_sole.then_some(first)
 }
 
 fn last_change(engine: &dyn Engine, target: &GraphTarget) -> Result<Option<u64>, Problem> {

@@ -1,4 +1,4 @@
-//! The Graph Store Protocol: `/store`, also `/data`.
+//! The Graph Store Protocol: `/store`, also `/data`, and `/sparql` where its address names a graph.
 //!
 //! | method | on a graph | on the store itself |
 //! |---|---|---|
@@ -9,10 +9,9 @@
 //! | `DELETE` | it goes; 404 where it is not there | with `?all`, everything goes |
 //!
 //! `?default` names the default graph, `?graph=IRI` a named one (SPARQL 1.1 Graph Store HTTP Protocol,
-//! clause 4.2). Nothing is made of a document that holds nothing: 204, and the graph is not there afterwards.
-//! A relative IRI is refused, because what it is relative to is the address of a proxy as
+//! clause 4.2). A relative IRI is refused, because what it is relative to is the address of a proxy as
 //! often as ours. A graph that holds nothing does not exist, and is a 404; the default graph always
-//! exists. So an empty document makes none, and is answered with 204. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
+//! exists. An address below the store's is a graph's own name (clause 4.1): `/store/people` is the graph
 //! `http://HOST/store/people`. Everything after that is as with a query: a turn, a deadline, an entry in the list of
 //! running ones, an answer that streams. Relative IRIs of a document are resolved against the name of
 //! its graph. What is sent is one document, or several in a form ([`crate::request::document`]), read as it
@@ -23,16 +22,17 @@ use crate::endpoint::conditional;
 use crate::endpoint::description;
 use crate::request::access::{self, Granted};
 use crate::request::condition;
-use crate::request::document::Content;
-use crate::request::intake::{self, Bound};
+use crate::request::document::{self, Content};
+use crate::request::intake::Bound;
 use crate::request::known::{self, Language};
-use crate::request::negotiate::Accepted;
+use crate::request::negotiate::{Accepted, foreign_charset};
 use crate::request::parameters::Parameters;
 use crate::request::protocol::{self, Envelope};
 use crate::request::{Change, ChangeRequest};
 use crate::request::{Given, QueryRequest, Read};
 use crate::response;
 use crate::response::problem::Problem;
+use crate::run::account::Accounts;
 use crate::run::fresh;
 use crate::state::{RequestId, ServerState};
 use axum::Extension;
@@ -153,10 +153,12 @@ async fn patch(
         text_bytes: limit,
         time: server.options().body_timeout,
     };
-    let read = match server.accounts() {
-        Ok(accounts) => {
-            let account = accounts.body();
-            intake::read(&envelope.headers, request.into_body(), bound, account).await
+    let account = server.accounts().map(Accounts::body);
+    let coding = document::coding(&envelope.headers);
+    let read = match account.and_then(|account| Ok((account, coding?))) {
+        Ok((account, coding)) => {
+            let body = request.into_body();
+            protocol::taken(&envelope.headers, body, (bound, coding), account).await
         }
         Err(problem) => return response::refused_with_body(problem, request, request_id).await,
     };
@@ -189,8 +191,12 @@ fn patched(
     let named = named
         .and_then(|named| named.to_str().ok())
         .unwrap_or_default();
-    let essence = named.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case(RDF_PATCH) {
+    let (essence, rest) = named.split_once(';').unwrap_or((named, ""));
+    if let Some(charset) = foreign_charset(rest) {
+        let why = format!("a patch is UTF-8, not `{charset}`");
+        return Err(Problem::unsupported_media_type(why, vec![RDF_PATCH]));
+    }
+    if !essence.trim().eq_ignore_ascii_case(RDF_PATCH) {
         let why = format!("a patch is of the type {RDF_PATCH}, not `{named}`");
         let problem = Problem::unsupported_media_type(why, vec![RDF_PATCH]);
         return Err(problem.with_header(ACCEPT_PATCH, HeaderValue::from_static(RDF_PATCH)));
@@ -258,6 +264,7 @@ fn asked(
         trailers: protocol::takes_trailers(&envelope.headers),
         needs_length: envelope.version < Version::HTTP_11,
         snapshot: fresh::wanted(&envelope.headers)?,
+        explain: None,
     })
 }
 

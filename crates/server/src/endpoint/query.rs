@@ -1,4 +1,5 @@
-//! The endpoints of the SPARQL protocol: `/sparql`, `/query` and `/update`.
+//! The endpoints of the SPARQL protocol: `/sparql`, `/query` and `/update`. `/sparql?graph=IRI` and
+//! `/sparql?default` are graphs of the store, as at `/store` ([`graph_store`]).
 //!
 //! request -> what is asked -> a turn -> an engine thread -> a pipe -> a response. The handler holds
 //! the pipe's reader while it waits and the response's body holds it after that, so a client that
@@ -7,6 +8,7 @@
 use crate::endpoint::change;
 use crate::endpoint::conditional;
 use crate::endpoint::description;
+use crate::endpoint::graph_store;
 use crate::metrics::Outcome;
 use crate::request::QueryRequest;
 use crate::request::access::{self, Client};
@@ -44,7 +46,28 @@ pub(crate) async fn both(
     id: Extension<RequestId>,
     request: Request<Body>,
 ) -> Response<Body> {
+    if is_of_a_graph(&request) {
+        return graph_store::endpoint(server, id, request).await;
+    }
     endpoint(server, id, request, Endpoint::Both).await
+}
+
+/// Whether a request to `/sparql` reads or changes a graph: its address names one, and neither it nor its
+/// body is a query or an update (SPARQL 1.1 Graph Store HTTP Protocol, clause 4.2, leaves the address open).
+fn is_of_a_graph(request: &Request<Body>) -> bool {
+    let Some(address) = request.uri().query() else {
+        return false;
+    };
+    let names = || {
+        address
+            .split('&')
+            .map(|pair| pair.split('=').next().unwrap_or_default())
+    };
+    let names_graph = names().any(|name| matches!(name, "graph" | "default"));
+    names_graph
+        && !names().any(|name| matches!(name, "query" | "update"))
+        && request.method().as_str() != "QUERY"
+        && !(request.method() == Method::POST && protocol::is_text(request.headers()))
 }
 
 /// Answers a request to `/query`.
@@ -123,7 +146,7 @@ async fn respond(
     )
     .await
     {
-        Ok(Operation::Query(asked)) if reads => {
+        Ok(Operation::Query(asked)) if reads && asked.explain.is_none() => {
             conditional::answer(server, asked, conditions, request_id).await
         }
         Ok(Operation::Query(asked)) => answer(server, asked, request_id).await,
@@ -159,7 +182,9 @@ async fn ask(
     if let Some(number) = asked.snapshot {
         fresh::wait(engine.as_ref(), number, asked.timeout).await?;
     }
-    if let Some(response) = light::answer(engine.as_ref(), server, &asked, arrived) {
+    if asked.explain.is_none()
+        && let Some(response) = light::answer(engine.as_ref(), server, &asked, arrived)
+    {
         light::let_others_read().await;
         return Ok(response);
     }
@@ -176,6 +201,7 @@ async fn ask(
         accepted: asked.accepted,
         trailers: asked.trailers,
         head_only: asked.head_only,
+        is_plan: asked.explain.is_some(),
         wait: waited,
         request_id: request_id.to_owned(),
     };

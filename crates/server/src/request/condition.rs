@@ -59,6 +59,26 @@ pub(crate) fn of_answer(headers: &HeaderMap, run: Run, formats: &[AnswerFormat])
     }
 }
 
+/// The tag of `If-None-Match` by which the client has an answer in one of these formats that has been the same
+/// since the snapshot `last`, as it was sent.
+pub(crate) fn matching<'h>(
+    headers: &'h HeaderMap,
+    run: Run,
+    formats: &[AnswerFormat],
+    last: u64,
+) -> Option<&'h str> {
+    let values = headers.get_all(IF_NONE_MATCH).iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let mut tags = texts.flat_map(|line| line.split(',')).map(str::trim);
+    tags.find(|text| {
+        Tag::read(text).is_some_and(|tag| {
+            let is_offered = |format: &AnswerFormat| tag.format == token(format.media_type());
+            let snapshot = tag.snapshot(run, Strength::Any);
+            snapshot.is_some_and(|it| it >= last) && formats.iter().any(is_offered)
+        })
+    })
+}
+
 /// Whether a request depends on something.
 pub(crate) fn is_any(headers: &HeaderMap) -> bool {
     headers.contains_key(IF_MATCH) || headers.contains_key(IF_NONE_MATCH)

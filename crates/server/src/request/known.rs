@@ -17,7 +17,8 @@
 //! | `queryLn` | RDF4J | `SPARQL` only |
 //! | `infer`, `includeInferred`, `sameAs` | RDF4J, GraphDB, Blazegraph | accepted: nothing is inferred, so nothing would be left out |
 //! | `debug`, `should-sponge` | clients of Virtuoso | accepted: they change no answer about what is stored |
-//! | `callback`, `explain`, `snapshot` | pages, people | refused, with what to do instead |
+//! | `explain` | people | `plan` or `profile`: the plan as JSON instead of the answer |
+//! | `callback`, `snapshot` | pages, people | refused, with what to do instead |
 
 use crate::request::parameters::{Parameters, quoted};
 use crate::response::problem::Problem;
@@ -36,7 +37,7 @@ pub(crate) const FORMATS: [&str; 6] = [
 pub(crate) const FORCED_FORMAT: &str = "force-accept";
 
 /// What the SPARQL protocol has, and what else is known where it is spoken.
-const PROTOCOL: [&str; 16] = [
+const PROTOCOL: [&str; 17] = [
     "query",
     "update",
     "default-graph-uri",
@@ -51,6 +52,7 @@ const PROTOCOL: [&str; 16] = [
     "infer",
     "includeInferred",
     "sameAs",
+    "explain",
     "debug",
     "should-sponge",
 ];
@@ -59,21 +61,23 @@ const PROTOCOL: [&str; 16] = [
 const STORE: [&str; 4] = ["default", "graph", "all", "timeout"];
 
 /// Parameters that ask for what is not given, each with what to do instead.
-const REFUSED: [(&str, &str); 3] = [
+const REFUSED: [(&str, &str); 4] = [
+    ("graph", GRAPH),
+    ("default", GRAPH),
     (
         "callback",
         "JSON is not wrapped for scripts (JSONP): a server that is started with --cors lets pages of other \
          origins read it as it is",
     ),
     (
-        "explain",
-        "plans are not shown over HTTP: `somersault query --explain` and `--profile` show them",
-    ),
-    (
         "snapshot",
         "older snapshots are not read: the field `Somersault-Snapshot` of a request waits for one that is newer",
     ),
 ];
+
+const GRAPH: &str = "it names a graph of the store, which is read and changed where no query and no update is \
+                     sent; the dataset of a query is named by `default-graph-uri` and `named-graph-uri`, that of an \
+                     update by `using-graph-uri`";
 
 /// Where parameters stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

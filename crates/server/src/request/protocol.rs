@@ -25,7 +25,7 @@ use crate::request::known::{self, Language};
 use crate::request::negotiate::foreign_charset;
 use crate::request::negotiate::{self, Accepted};
 use crate::request::parameters::{Parameters, quoted};
-use crate::request::{Change, ChangeRequest, Given, QueryRequest, Read};
+use crate::request::{Change, ChangeRequest, Explain, Given, QueryRequest, Read};
 use crate::response::coding::Coding;
 use crate::response::problem::Problem;
 use crate::run::account::BodyAccount;
@@ -184,7 +184,21 @@ impl Envelope {
             trailers: takes_trailers(&self.headers),
             needs_length: self.version < Version::HTTP_11,
             snapshot: fresh::wanted(&self.headers)?,
+            explain: self.explain()?,
         })
+    }
+
+    /// Whether a plan is wanted instead of an answer.
+    fn explain(&self) -> Result<Option<Explain>, Problem> {
+        match self.parameters.single("explain")? {
+            None => Ok(None),
+            Some("plan") => Ok(Some(Explain::Plan)),
+            Some("profile") => Ok(Some(Explain::Profile)),
+            Some(other) => Err(Problem::bad_request(format!(
+                "`explain` is {}: it is `plan`, or `profile`, which runs the query",
+                quoted(other)
+            ))),
+        }
     }
 
     fn wanted(
@@ -195,6 +209,11 @@ impl Envelope {
     ) -> Result<ChangeRequest, Problem> {
         self.is_sparql()?;
         self.is_unconditional()?;
+        if self.explain()?.is_some() {
+            let why =
+                "`explain` is for queries: an update is not walked without its changes being made";
+            return Err(Problem::bad_request(why));
+        }
         if self.given()? != Given::default() {
             return Err(Problem::bad_request(
                 "terms for variables, `limit` and `offset` are for queries; an update says all in its text",
@@ -399,7 +418,7 @@ async fn in_body(
 }
 
 /// A body as it was before it was compressed.
-async fn taken(
+pub(crate) async fn taken(
     headers: &HeaderMap,
     body: Body,
     (bound, coding): (Bound, Option<Coding>),
@@ -440,6 +459,20 @@ fn alone(parameters: &Parameters, media_type: &str, text: Vec<u8>) -> Result<Tex
         UPDATE => Text::Update(text),
         _ => Text::Query(text),
     })
+}
+
+/// Whether a body is a query, an update or a form, by its type.
+pub(crate) fn is_text(headers: &HeaderMap) -> bool {
+    let named = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = named
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    let is_same = |known: &&str| known.eq_ignore_ascii_case(essence.trim());
+    [QUERY, UPDATE, FORM].iter().any(is_same)
 }
 
 /// The type of a body that is taken here; 415 for others.

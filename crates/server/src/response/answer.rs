@@ -40,6 +40,8 @@ pub(crate) struct Answering {
     pub trailers: bool,
     /// Only the head of the response is wanted.
     pub head_only: bool,
+    /// It is a plan, which has one format.
+    pub is_plan: bool,
     /// Time spent waiting for a turn, where there was any.
     pub wait: Option<Duration>,
     /// The request's name, for a query that never gets its own.
@@ -60,9 +62,11 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     let mut id = answering.request_id;
     let mut kind = AnswerKind::Solutions;
     let mut snapshot = None;
+    let mut warnings = 0;
     if let Some(started) = started {
         kind = started.kind;
         snapshot = Some(started.snapshot);
+        warnings = started.warnings;
         id = started.id.to_string();
         spent.parse = Some(started.parse);
         spent.plan = Some(started.plan);
@@ -70,6 +74,11 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
     // A query whose answer has no format for its client has failed above.
     let format = answering.accepted.format(kind);
     let format = format.unwrap_or(AnswerFormat::Rows(ResultFormat::Json));
+    let (media_type, last_record) = if answering.is_plan {
+        ("application/json", LastRecord::None)
+    } else {
+        (format.media_type(), format.last_record())
+    };
     let mut response = match early {
         Early::Failed(error) => {
             let mut problem = Problem::of_query(&error).with_id(&id);
@@ -80,22 +89,22 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
         }
         // Nothing was run, so its length is not known either.
         Early::Whole(..) if answering.head_only => {
-            with_type(Body::new(Flowing { state: State::Over }), format)
+            with_type(Body::new(Flowing { state: State::Over }), media_type)
         }
         Early::Whole(bytes, done) => {
             spent.exec = Some(done.exec);
-            with_type(Body::from(bytes), format)
+            with_type(Body::from(bytes), media_type)
         }
         Early::Kept(kept, done) => {
             spent.exec = Some(done.exec);
             match kept.into_body() {
-                Ok(body) => with_type(Body::new(body), format),
+                Ok(body) => with_type(Body::new(body), media_type),
                 Err(error) => Problem::of_query(&error).with_id(&id).into_response(),
             }
         }
         Early::Flowing => {
-            let flow = Flow::new(reader, format, answering.trailers);
-            let mut response = with_type(Body::new(flow.into_body()), format);
+            let flow = Flow::new(reader, last_record, answering.trailers);
+            let mut response = with_type(Body::new(flow.into_body()), media_type);
             if answering.trailers {
                 response
                     .headers_mut()
@@ -105,6 +114,7 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
         }
     };
     say(&mut response, &id, spent, snapshot);
+    warn(&mut response, warnings);
     response
 }
 
@@ -115,10 +125,19 @@ pub(crate) fn whole(
     started: &Started,
     spent: Spent,
 ) -> Response<Body> {
-    let mut response = with_type(Body::from(answer), format);
+    let mut response = with_type(Body::from(answer), format.media_type());
     let id = started.id.to_string();
     say(&mut response, &id, spent, Some(started.snapshot));
+    warn(&mut response, started.warnings);
     response
+}
+
+/// How many warnings there are, where there are some: formats without room for them have this at least.
+fn warn(response: &mut Response<Body>, warnings: usize) {
+    if warnings > 0 {
+        let count = HeaderValue::from(warnings as u64);
+        response.headers_mut().insert(head::WARNINGS, count);
+    }
 }
 
 /// What the head of every answer says.
@@ -133,9 +152,9 @@ fn say(response: &mut Response<Body>, id: &str, spent: Spent, snapshot: Option<u
     headers.insert(VARY, HeaderValue::from_static("accept"));
 }
 
-fn with_type(body: Body, format: AnswerFormat) -> Response<Body> {
+fn with_type(body: Body, media_type: &'static str) -> Response<Body> {
     let mut response = Response::new(body);
-    let media_type = HeaderValue::from_static(format.media_type());
+    let media_type = HeaderValue::from_static(media_type);
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
 }
@@ -148,7 +167,7 @@ pub(crate) struct BrokenOff;
 /// An answer that flows. It owns the pipe's reader, so dropping it cancels the query.
 struct Flow {
     reader: Reader,
-    format: AnswerFormat,
+    last_record: LastRecord,
     trailers: bool,
     /// What was sent last ends a line.
     at_line_start: bool,
@@ -160,10 +179,10 @@ struct Flow {
 type Step = (Option<Flow>, Option<Result<Frame<Bytes>, BrokenOff>>);
 
 impl Flow {
-    fn new(reader: Reader, format: AnswerFormat, trailers: bool) -> Flow {
+    fn new(reader: Reader, last_record: LastRecord, trailers: bool) -> Flow {
         Flow {
             reader,
-            format,
+            last_record,
             trailers,
             at_line_start: true,
             broken: false,
@@ -198,7 +217,7 @@ impl Flow {
     /// The reason of a failure, in the format of the answer; empty where it has no room.
     fn last_record(&self, error: &QueryError) -> Bytes {
         let reason = error.to_string().replace(['\r', '\n'], " ");
-        let record = match self.format.last_record() {
+        let record = match self.last_record {
             LastRecord::None => String::new(),
             // Rows are handed over whole, so this is where their array ends. The object does not.
             LastRecord::Member => format!("]}},\"error\":{}", serde_json::json!(reason)),

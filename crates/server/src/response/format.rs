@@ -100,6 +100,10 @@ impl<W: Output> AnswerWriter<W> {
 }
 
 impl<W: Output> Sink for AnswerWriter<W> {
+    fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
+        self.sink().warnings(warnings)
+    }
+
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         self.sink().head(variables)
     }

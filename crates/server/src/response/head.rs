@@ -15,6 +15,8 @@ pub(crate) const QUERY_ID: HeaderName = HeaderName::from_static("query-id");
 pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// The state of the graph that the answer is about.
 pub(crate) const SNAPSHOT: HeaderName = HeaderName::from_static("somersault-snapshot");
+/// How many warnings an answer comes with, where there are some.
+pub(crate) const WARNINGS: HeaderName = HeaderName::from_static("somersault-warnings");
 /// The types of body that a `QUERY` may have (draft-ietf-httpbis-safe-method-w-body).
 pub(crate) const ACCEPT_QUERY: HeaderName = HeaderName::from_static("accept-query");
 

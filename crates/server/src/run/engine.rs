@@ -2,12 +2,12 @@
 //!
 //! Every method is a few lines: the seam and its values are in [`crate::run::job`].
 
-use crate::request::{Change, ChangeRequest, Given};
+use crate::request::{Change, ChangeRequest, Explain, Given};
 use crate::request::{QueryRequest, Read};
 use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
 use somersault::budget::Pool;
 use somersault::dump;
-use somersault::results::Sink;
+use somersault::results::{Rows, Sink};
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
@@ -15,6 +15,7 @@ use somersault::{
     GraphTarget, Health, Kind, PlanFigures, Query, QueryError, Request, RunningGraphChange,
     RunningUpdate, UpdateRequest, WriteMode,
 };
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,11 +263,20 @@ impl Job for Query {
             plan: timings.plan,
             kind: self.kind(),
             snapshot: self.snapshot_number(),
+            warnings: self.warnings().len(),
         }
     }
 
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError> {
         Query::run(self, sink).map(Done::with)
+    }
+
+    fn plan(&mut self, explain: Explain) -> Result<String, QueryError> {
+        if explain == Explain::Profile {
+            self.enable_profile();
+            Query::run(self, &mut Unread)?;
+        }
+        Ok(self.plan_document())
     }
 
     fn run_slice(&mut self, sink: &mut dyn Sink, slice: Duration) -> Result<Done, QueryError> {
@@ -283,6 +293,31 @@ impl Done {
     }
 }
 
+/// Takes an answer that nobody reads.
+struct Unread;
+
+impl Sink for Unread {
+    fn head(&mut self, _: &[String]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn graph_head(&mut self, _: &[(String, String)]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: &Rows) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn boolean(&mut self, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Job for GraphRead {
     fn started(&self) -> Started {
         Started {
@@ -292,6 +327,7 @@ impl Job for GraphRead {
             plan: Duration::ZERO,
             kind: AnswerKind::Graph,
             snapshot: self.snapshot_number(),
+            warnings: 0,
         }
     }
 

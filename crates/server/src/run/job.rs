@@ -5,13 +5,13 @@
 //! and each has a status or a promise of its own to be checked through a real socket. Called a few
 //! times per query, so the indirection costs nothing that could be measured.
 
-use crate::request::{ChangeRequest, QueryRequest};
+use crate::request::{ChangeRequest, Explain, QueryRequest};
 use somersault::budget::Pool;
 use somersault::results::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, PlanFigures,
+    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, Kind, PlanFigures,
     QueryError,
 };
 use std::sync::Arc;
@@ -103,6 +103,10 @@ pub(crate) trait Job: Send {
     fn started(&self) -> Started;
     /// Runs it on the calling thread; the answer goes into the sink.
     fn run(&mut self, sink: &mut dyn Sink) -> Result<Done, QueryError>;
+    /// Its plan as a JSON document, where it has one; what it says of a run is of one that was made for it.
+    fn plan(&mut self, _explain: Explain) -> Result<String, QueryError> {
+        Err(QueryError::new(Kind::Internal, "this is no query"))
+    }
     /// The same within a slice of time; after an error it has to be started and run again.
     fn run_slice(&mut self, sink: &mut dyn Sink, _slice: Duration) -> Result<Done, QueryError> {
         self.run(sink)
@@ -124,6 +128,8 @@ pub(crate) struct Started {
     pub kind: AnswerKind,
     /// The number of the snapshot that it sees.
     pub snapshot: u64,
+    /// How many warnings its answer comes with.
+    pub warnings: usize,
 }
 
 /// What is known of a query that has ended well.

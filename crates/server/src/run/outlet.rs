@@ -63,6 +63,10 @@ impl Buffer<'_> {
 }
 
 impl Sink for Outlet<'_> {
+    fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
+        self.writer.warnings(warnings)
+    }
+
     fn head(&mut self, variables: &[String]) -> io::Result<()> {
         self.writer.head(variables)
     }

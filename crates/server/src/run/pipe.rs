@@ -588,6 +588,7 @@ mod tests {
             plan: Duration::ZERO,
             kind: somersault::AnswerKind::Solutions,
             snapshot: 0,
+            warnings: 0,
         }
     }
 

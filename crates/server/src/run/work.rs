@@ -6,10 +6,10 @@
 //! on with everything else.
 
 use crate::metrics::{Metrics, Outcome};
-use crate::request::QueryRequest;
+use crate::request::{Explain, QueryRequest};
 use crate::response::format::offered;
 use crate::run::give_back;
-use crate::run::job::{Done, Engine};
+use crate::run::job::{Done, Engine, Job};
 use crate::run::kept::Spool;
 use crate::run::outlet::Outlet;
 use crate::run::pipe::Writer;
@@ -67,6 +67,9 @@ impl Task {
         let started = job.started();
         let kind = started.kind;
         self.writer.start(started);
+        if let Some(explain) = self.asked.explain {
+            return self.explain(job.as_mut(), explain);
+        }
         let format = self.asked.accepted.format(kind);
         let format = format.ok_or_else(|| not_acceptable(kind))?;
         if self.asked.head_only {
@@ -77,6 +80,24 @@ impl Task {
         }
         let mut outlet = Outlet::new(format, &self.writer);
         job.run(&mut outlet)
+    }
+
+    /// Answers with the plan, which is one piece.
+    fn explain(&self, job: &mut dyn Job, explain: Explain) -> Result<Done, QueryError> {
+        let begun = Instant::now();
+        let document = job.plan(explain)?;
+        if !self.asked.head_only {
+            if self.asked.needs_length {
+                self.writer.keep(&self.spool);
+            }
+            let handed = self.writer.hand_over(&mut document.into_bytes());
+            handed.map_err(|error| QueryError::new(Kind::Output, error))?;
+            self.writer.complete();
+        }
+        Ok(Done {
+            rows: 0,
+            exec: begun.elapsed(),
+        })
     }
 
     /// An output that failed because the query's time was over while it waited for its client is

@@ -252,7 +252,7 @@ fn parameters_that_nobody_knows_are_refused_with_the_nearest() {
         ("GET /store?grap=http://e/", &[], b"", "is `graph` meant"),
         ("DELETE /store?grap=http://e/", &[], b"", "is `graph` meant"),
         ("GET /sparql?query=ask&callback=f", &[], b"", "JSONP"),
-        ("GET /sparql?query=ask&explain=plan", &[], b"", "--explain"),
+        ("GET /sparql?query=ask&explain=tree", &[], b"", "`profile`"),
         (
             "GET /sparql?query=ask&queryLn=SeRQL",
             &[],

@@ -298,6 +298,7 @@ impl Job for Script {
             parse: Duration::from_micros(5),
             plan: Duration::from_micros(7),
             snapshot: 7,
+            warnings: 0,
             kind: if self.text.contains("ask") {
                 AnswerKind::Boolean
             } else {

@@ -15,8 +15,9 @@
 //! proportion, so that a trickle of commits over large layers does not keep a core busy.
 
 use super::writer::Writer;
-use crate::database::{Graph, Planned, plan_statistics};
+use crate::database::{Graph, Planned};
 use crate::error::QueryError;
+use crate::planner_statistics::plan_statistics;
 use query::planner::Planner;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

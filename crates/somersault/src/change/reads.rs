@@ -249,6 +249,9 @@ impl Patterns<'_> {
     fn pattern(&mut self, triple: &[Option<Term>; 3], graph: Option<Node>) {
         let constant = |id: &ConstantId| self.query.constants()[id.0 as usize].clone();
         let graphs: Vec<GraphRead> = match (graph, &self.query.dataset().graphs) {
+            (None, None) if self.query.dataset().union_default => {
+                vec![GraphRead::Default, GraphRead::EachNamed]
+            }
             (None, None) => vec![GraphRead::Default],
             (None, Some((merged, _))) => {
                 let each = merged.iter().map(|id| GraphRead::Named(constant(id)));

@@ -45,11 +45,16 @@ pub struct Committed {
 
 /// Whether an update can be read, before there is a database to carry it out.
 pub fn check_update(request: &UpdateRequest<'_>, text_max_bytes: u64) -> Result<(), QueryError> {
-    read(request, text_max_bytes).map(|_| ())
+    read(request, text_max_bytes, false).map(|_| ())
 }
 
-fn read(request: &UpdateRequest<'_>, text_max_bytes: u64) -> Result<Update, QueryError> {
-    let options = parse_options(request.base, text_max_bytes);
+/// `union`: whether patterns outside `GRAPH` are matched in all graphs, where no dataset is named.
+fn read(
+    request: &UpdateRequest<'_>,
+    text_max_bytes: u64,
+    union: bool,
+) -> Result<Update, QueryError> {
+    let options = parse_options(request.base, text_max_bytes, union);
     let mut update = query::update::parse_update(request.text, &options)?;
     let using = graph_terms(&request.using)?;
     let using_named = graph_terms(&request.using_named)?;
@@ -84,7 +89,8 @@ impl Database {
         let reading = is_short.then(|| query::update::reading_bytes(request.text));
         let reading = reading.unwrap_or(0);
         charge(&context, reading)?;
-        let update = read(request, text_max)?;
+        let union = self.options().union_default_graph;
+        let update = read(request, text_max, union)?;
         context.budget.give_back(reading);
         // Given back with the budget, when the update is over.
         charge(&context, data_bytes(&update) + request.text.len() as u64)?;

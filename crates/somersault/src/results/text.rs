@@ -97,11 +97,13 @@ impl Printed {
 }
 
 impl TextWriter {
-    /// A writer of solutions, or of triples where the format says so, whose head goes to `out`. An error
+    /// A writer of solutions, or of triples where the format says so, whose head goes to `out`, with the
+    /// warnings where the format has room for them. An error
     /// where the format cannot carry a variable's name.
     pub(crate) fn new(
         format: TextFormat,
         variables: &[String],
+        warnings: &[String],
         out: &mut Vec<u8>,
     ) -> io::Result<TextWriter> {
         let mut columns = Vec::new();
@@ -118,7 +120,9 @@ impl TextWriter {
                     column.iri_key.extend_from_slice(&column.key);
                     column.iri_key.extend_from_slice(JSON_IRI);
                 }
-                out.extend_from_slice(b"]},\"results\":{\"bindings\":[");
+                out.extend_from_slice(b"]},");
+                json_warnings(out, warnings);
+                out.extend_from_slice(b"\"results\":{\"bindings\":[");
             }
             TextFormat::Xml => {
                 out.extend_from_slice(xml::HEAD);
@@ -288,11 +292,13 @@ impl TextWriter {
 }
 
 /// Appends a boolean answer.
-pub(super) fn boolean(format: TextFormat, value: bool, out: &mut Vec<u8>) {
+pub(super) fn boolean(format: TextFormat, value: bool, warnings: &[String], out: &mut Vec<u8>) {
     let word: &[u8] = if value { b"true" } else { b"false" };
     match format {
         TextFormat::Json => {
-            out.extend_from_slice(b"{\"head\":{},\"boolean\":");
+            out.extend_from_slice(b"{\"head\":{},");
+            json_warnings(out, warnings);
+            out.extend_from_slice(b"\"boolean\":");
             out.extend_from_slice(word);
             out.push(b'}');
         }
@@ -306,6 +312,19 @@ fn separate(out: &mut Vec<u8>, number: usize, separator: &[u8]) {
     if number > 0 {
         out.extend_from_slice(separator);
     }
+}
+
+/// Appends the member that says what the query probably did not mean, where there is some.
+fn json_warnings(out: &mut Vec<u8>, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    out.extend_from_slice(b"\"warnings\":[");
+    for (number, warning) in warnings.iter().enumerate() {
+        separate(out, number, b",");
+        json_string(out, warning);
+    }
+    out.extend_from_slice(b"],");
 }
 
 fn json_string(out: &mut Vec<u8>, text: &str) {
@@ -562,7 +581,7 @@ mod tests {
         }
         let names = ["a".to_owned(), "b".to_owned()];
         let mut out = Vec::new();
-        let mut writer = TextWriter::new(format, &names, &mut out).unwrap();
+        let mut writer = TextWriter::new(format, &names, &[], &mut out).unwrap();
         let len = terms.len();
         writer.rows(&Rows { columns, len }, &mut out).unwrap();
         writer.finish(&mut out);
@@ -659,7 +678,7 @@ mod tests {
         ] {
             let [once, each] = [true, false].map(|is_spread| {
                 let mut out = Vec::new();
-                let mut writer = TextWriter::new(format, &names, &mut out).unwrap();
+                let mut writer = TextWriter::new(format, &names, &[], &mut out).unwrap();
                 for _ in 0..3 {
                     writer.rows(&recurring(is_spread), &mut out).unwrap();
                 }
@@ -687,7 +706,7 @@ mod tests {
             writeln!(expected, "{triple} .").unwrap();
         }
         let mut out = Vec::new();
-        let mut writer = TextWriter::new(TextFormat::NTriples, &[], &mut out).unwrap();
+        let mut writer = TextWriter::new(TextFormat::NTriples, &[], &[], &mut out).unwrap();
         let len = objects.len();
         writer.rows(&Rows { columns, len }, &mut out).unwrap();
         writer.finish(&mut out);
@@ -707,7 +726,7 @@ mod tests {
             });
             let columns = columns.into();
             let mut out = Vec::new();
-            let mut writer = TextWriter::new(TextFormat::NTriples, &[], &mut out).unwrap();
+            let mut writer = TextWriter::new(TextFormat::NTriples, &[], &[], &mut out).unwrap();
             writer.rows(&Rows { columns, len: 1 }, &mut out)
         };
         let iri = || Some(Term::from(NamedNode::new_unchecked("e:a")));
@@ -729,7 +748,7 @@ mod tests {
     #[test]
     fn booleans() {
         let mut out = Vec::new();
-        boolean(TextFormat::Json, true, &mut out);
+        boolean(TextFormat::Json, true, &[], &mut out);
         assert_eq!(out, b"{\"head\":{},\"boolean\":true}");
     }
 }

@@ -161,7 +161,11 @@ impl Version {
             for share in shares {
                 share.source.fill_further(share.is_minus, keys, lists)?;
             }
-            lists.end_further(matches!(scope, GraphScope::Merge(graphs) if graphs.len() > 1));
+            lists.end_further(match scope {
+                GraphScope::Merge(graphs) => graphs.len() > 1,
+                GraphScope::Union => true,
+                _ => false,
+            });
         }
         Ok(())
     }

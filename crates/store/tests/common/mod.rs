@@ -128,6 +128,7 @@ impl Model {
                 GraphScope::Default => !is_named(graph),
                 GraphScope::Named(named) => *graph == named,
                 GraphScope::Merge(merged) => merged.contains(graph),
+                GraphScope::Union => true,
                 GraphScope::EachNamed => is_named(graph),
                 GraphScope::EachOf(some) => is_named(graph) && some.contains(graph),
             });

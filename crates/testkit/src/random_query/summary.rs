@@ -19,7 +19,8 @@ pub fn random_summary(vocabulary: &Vocabulary, random: &mut Random) -> String {
     let pattern = pattern(vocabulary, random, [subject, predicate, object]);
     let variables = [subject, predicate, object, unknown];
     let text = if random.chance(35) {
-        different(random, &clause, &pattern, variables[random.below(3)])
+        let end = variables[random.below(3)];
+        different(random, &clause, &pattern, end)
     } else {
         counts(random, &clause, &pattern, &variables)
     };

@@ -162,7 +162,11 @@ impl<'a> PathSeeding<'_, 'a> {
             (scope, Seeds::Vertices) => {
                 merge.add(view.vertices(Direction::Out)?)?;
                 merge.add(view.vertices(Direction::In)?)?;
-                let holds_all = scope == FixedScope::Default && view.named_graphs()?.is_empty();
+                let holds_all = match scope {
+                    FixedScope::Union => true,
+                    FixedScope::Default => view.named_graphs()?.is_empty(),
+                    _ => false,
+                };
                 merge.verify = Some(scope).filter(|_| !holds_all);
             }
         }
