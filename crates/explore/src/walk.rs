@@ -114,7 +114,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         if let Some(keys) = keys {
             match walk.chain.operator(step + 1) {
                 Operator::Keys(expansion) => {
-                    expansion.restrict(elements.end - elements.start, keys)
+                    expansion.restrict(elements.end - elements.start, keys);
                 }
                 _ => unreachable!("a seed of keys is listed after its predicates"),
             }

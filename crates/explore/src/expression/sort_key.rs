@@ -215,13 +215,14 @@ impl SortKey {
     /// How a value stands to this key, where both are of the same kind of text; `None` where it takes a key to
     /// tell. [`Ordering::Greater`]: it comes later.
     pub(crate) fn compare_text(&self, value: Option<&Value<'_>>) -> Option<Ordering> {
-        let (text, other) = match (value?, self) {
+        match (value?, self) {
             (Value::Iri(text), SortKey::Iri(other))
             | (Value::Blank(text), SortKey::Blank(other))
-            | (Value::Text(text) | Value::Derived(text, _), SortKey::Text(other)) => (text, other),
-            _ => return None,
-        };
-        Some((**text).cmp(other))
+            | (Value::Text(text) | Value::Derived(text, _), SortKey::Text(other)) => {
+                Some((**text).cmp(other))
+            }
+            _ => None,
+        }
     }
 
     /// The classes between which the key of an id's term is, as far as the id tells.

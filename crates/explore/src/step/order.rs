@@ -45,12 +45,13 @@ impl OrderPolicy {
     /// Whether a value is seen to be behind a first key, without a key made of it.
     fn is_behind(&self, value: Option<&Value<'_>>, first: &SortKey) -> bool {
         let (_, descending) = self.keys[0];
-        first
-            .compare_text(value)
-            .is_some_and(|order| match descending {
-                false => order.is_gt(),
-                true => order.is_lt(),
-            })
+        first.compare_text(value).is_some_and(|order| {
+            if descending {
+                order.is_lt()
+            } else {
+                order.is_gt()
+            }
+        })
     }
 
     /// Compares two rows' keys.
@@ -126,7 +127,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
             return Ok(Turn::Drained);
         }
         let rows = self.candidates(flow.input);
-        let (rows, keys) = self.keys(context, flow.input, rows)?;
+        let (rows, keys) = self.keys(context, flow.input, &rows)?;
         self.append(flow, &rows, keys)?;
         match self.policy.small_limit() {
             Some(limit) if self.buffer.rows >= (2 * limit).max(2048) => self.cut_back(limit),
@@ -150,9 +151,10 @@ impl<'p, 'a> Ordering<'p, 'a> {
         let class = worst[0].class();
         let may_be_before = |row: &u32| {
             let classes = SortKey::classes_of(column[*row as usize]);
-            match descending {
-                false => *classes.start() <= class,
-                true => *classes.end() >= class,
+            if *descending {
+                *classes.end() >= class
+            } else {
+                *classes.start() <= class
             }
         };
         rows.filter(may_be_before).collect()
@@ -163,12 +165,12 @@ impl<'p, 'a> Ordering<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         input: &Chunk,
-        rows: Vec<u32>,
+        rows: &[u32],
     ) -> Result<(Vec<u32>, Vec<SortKey>), WalkError> {
         self.scratch.reset(context.prepared.width());
         let at: Vec<u32> = (0..rows.len() as u32).collect();
         let terms = context.prepared.terms(context.lexicon);
-        let batch = Batch::new(input, &rows, terms, &self.scratch, context.limits);
+        let batch = Batch::new(input, rows, terms, &self.scratch, context.limits);
         let mut columns = Vec::with_capacity(self.policy.keys.len());
         for (computation, _) in &self.policy.keys {
             columns.push(computation.evaluate(&batch, &at)?);
