@@ -196,6 +196,19 @@ impl<'a> Prepared<'a> {
         self.top.cut
     }
 
+    /// Whether the rows in the answer depend on the order in which they come to the [cut](Prepared::cut): a
+    /// slice takes the first of them, and so does an order with a limit among those of equal keys.
+    pub fn chooses_rows(&self) -> bool {
+        let chooses = |policy: &Policy<'_>| match policy {
+            Policy::Slice(_) => true,
+            Policy::Order(order) => order.limit.is_some(),
+            _ => false,
+        };
+        self.top.steps[self.top.cut..]
+            .iter()
+            .any(|step| chooses(&step.policy))
+    }
+
     pub(crate) fn steps(&self) -> &[PreparedStep<'a>] {
         &self.top.steps
     }

@@ -5,19 +5,21 @@
 //!  heavy:   worker walks over parts of the seed -- chunks --> tail -> consumer
 //! ```
 //!
-//! Workers take the next part of the seed from a counter, so a part that fans out delays nobody
-//! else's. The channel between them and the calling thread is short: a slow client slows the walk
-//! down, and memory stays at a few chunks a worker. Whatever ends the query early (a limit that is
+//! Workers take the next [part](parts) of the seed when they are done with one, so a part that fans out
+//! delays nobody else's. The channels between them and the calling thread are short: a slow client slows the
+//! walk down, and memory stays at a few chunks a worker. Whatever ends the query early (a limit that is
 //! satisfied, an error, a client that has gone) raises `halted`, which every worker sees at its next
 //! look; the scope joins them all before this returns, so nothing of a query outlives it.
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | workers | the part counter (fetch-add), their own walk | always |
+//! | workers | the next part (a lock), their own walk | always |
 //! | calling thread | the tail, the consumer | always |
 //! | any of them | `halted`, set once | at the end |
 //!
 //! A panic in any of them ends the query with an internal error, never the process.
+
+mod parts;
 
 use crate::budget::Budget;
 use crate::database::Graph;
@@ -26,24 +28,18 @@ use crate::federation::Federation;
 use crate::query::Query;
 use crate::stop::{StopReason, StopToken, outdated};
 use ::query::plan::Weight;
-use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
+use crossbeam_channel::{Sender, TryRecvError, TrySendError};
 use explore::{
     Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Seed, Service,
     Status, StepProfile, Stop, Walk, WalkError, prepare,
 };
+use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
 use rdf::LexiconError;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Parts of the seed for each worker: enough that uneven parts even out.
-const PARTS_PER_WORKER: u64 = 32;
-/// A part is not made smaller than this.
-const PART_LEN_MIN: u64 = 64;
-/// Chunks on their way from each worker.
-const CHUNKS_PER_WORKER: usize = 4;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -259,28 +255,26 @@ impl Run<'_, '_> {
         seed: &Seed,
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
-        let parts = Parts::new(seed.len(), workers);
-        let (sender, receiver) = bounded(workers * CHUNKS_PER_WORKER);
+        let is_ordered = self.prepared.chooses_rows();
+        let (parts, mut chunks) = parts::parts(seed.len(), workers, is_ordered);
         std::thread::scope(|scope| {
             let spawned: Vec<_> = (0..workers)
                 .map(|_| {
-                    let sender = sender.clone();
                     // Here, or a tail that waits for threads which have not begun would give its share up.
                     let computing = self.halt.token.computing();
                     let parts = &parts;
                     scope.spawn(move || {
                         let _computing = computing;
-                        self.work(seed, parts, &sender)
+                        self.work(seed, parts)
                     })
                 })
                 .collect();
-            drop(sender);
             let tail = {
                 // Raised also when the tail panics, or workers would walk on to their deadline.
                 let _halting = Halting(self.halt);
-                self.tail(&receiver, consume)
+                self.tail(&mut chunks, consume)
             };
-            drop(receiver);
+            drop(chunks);
             let mut profile = vec![StepProfile::default(); self.prepared.plan().steps.len()];
             let mut failed = None;
             for worker in spawned {
@@ -299,12 +293,7 @@ impl Run<'_, '_> {
     }
 
     /// One worker: walks parts of the seed until there are none left or the query has ended.
-    fn work(
-        &self,
-        seed: &Seed,
-        parts: &Parts,
-        sender: &Sender<Chunk>,
-    ) -> Result<Vec<StepProfile>, QueryError> {
+    fn work(&self, seed: &Seed, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {
             snapshot,
@@ -313,7 +302,7 @@ impl Run<'_, '_> {
         } = self.graph;
         let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
         let _end_on_panic = EndOnPanic(parts);
-        while let Some(range) = parts.next() {
+        while let Some(Part { range, chunks }) = parts.next() {
             let options = self.options(&clock);
             let mut walk = Walk::over(
                 self.prepared,
@@ -327,7 +316,7 @@ impl Run<'_, '_> {
             loop {
                 let mut chunk = Chunk::new();
                 match walk.next(&mut chunk) {
-                    Ok(Status::Rows) if !self.send(sender, chunk) => return Ok(profile),
+                    Ok(Status::Rows) if !self.send(&chunks, chunk) => return Ok(profile),
                     Ok(Status::Rows | Status::Yield) => {}
                     Ok(Status::Done) => break,
                     Ok(Status::Pending(_) | Status::Starved) => {
@@ -359,10 +348,10 @@ impl Run<'_, '_> {
     }
 
     /// The next chunk of the workers; none when they have all ended.
-    fn receive(&self, chunks: &Receiver<Chunk>) -> Option<Chunk> {
-        match chunks.try_recv() {
+    fn receive(&self, chunks: &mut Chunks) -> Option<Chunk> {
+        match chunks.try_next() {
             Ok(chunk) => Some(chunk),
-            Err(TryRecvError::Empty) => self.halt.token.waiting_for_own(|| chunks.recv()).ok(),
+            Err(TryRecvError::Empty) => self.halt.token.waiting_for_own(|| chunks.next()),
             Err(TryRecvError::Disconnected) => None,
         }
     }
@@ -370,7 +359,7 @@ impl Run<'_, '_> {
     /// The steps that look at rows together, over what the workers send.
     fn tail(
         &self,
-        chunks: &Receiver<Chunk>,
+        chunks: &mut Chunks,
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
@@ -415,50 +404,6 @@ struct Halting<'h, 'q>(&'h Halt<'q>);
 impl Drop for Halting<'_, '_> {
     fn drop(&mut self) {
         self.0.halted.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Ends the handing out of parts when a worker panics.
-struct EndOnPanic<'p>(&'p Parts);
-
-impl Drop for EndOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.end();
-        }
-    }
-}
-
-/// The seed, handed out in parts.
-struct Parts {
-    next: AtomicU64,
-    part_len: u64,
-    seed_len: u64,
-}
-
-impl Parts {
-    fn new(seed_len: u64, workers: usize) -> Parts {
-        let part_len = seed_len
-            .div_ceil(workers as u64 * PARTS_PER_WORKER)
-            .max(PART_LEN_MIN);
-        Parts {
-            next: AtomicU64::new(0),
-            part_len,
-            seed_len,
-        }
-    }
-
-    fn next(&self) -> Option<std::ops::Range<u64>> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let from = number
-            .checked_mul(self.part_len)
-            .filter(|from| *from < self.seed_len)?;
-        Some(from..self.seed_len.min(from + self.part_len))
-    }
-
-    /// No more parts for anybody.
-    fn end(&self) {
-        self.next.store(self.seed_len, Ordering::Relaxed);
     }
 }
 

@@ -109,6 +109,40 @@ fn joined_texts_follow_a_sub_query_whatever_the_number_of_threads() {
     assert!(is_heavy, "nothing was walked by several threads");
 }
 
+#[test]
+fn whoever_turns_pages_sees_each_row_once() {
+    let mut text = String::new();
+    for number in 0..30_000_u32 {
+        // Keys of uneven weight, so that workers overtake each other.
+        let fan = if number % 1000 < 20 { 40 } else { 1 };
+        for other in 0..fan {
+            writeln!(text, "<e:{number}> <e:p{}> <e:o{other}> .", number % 3).unwrap();
+        }
+    }
+    let database = support::loaded(&text, Format::NTriples, 2).unwrap();
+    let triples = 30_000 + 30 * 20 * 39;
+    let everything = "SELECT * { ?s ?p ?o }";
+    assert!(
+        folded(&database, everything, 2).unwrap().unwrap().1,
+        "light queries have one worker anyway"
+    );
+    // Ties: the order says nothing of the subject.
+    for order in ["", "ORDER BY ?p ?o"] {
+        let mut seen = std::collections::HashSet::new();
+        for page in 0..=triples / 5_000 {
+            let query = format!("{everything} {order} LIMIT 5000 OFFSET {}", page * 5_000);
+            let answer = support::answer(&database, &query, 4).map_err(NoAnswer::message);
+            let Answer::Rows { rows, .. } = answer.unwrap() else {
+                panic!("a SELECT gives rows");
+            };
+            for row in rows {
+                assert!(seen.insert(format!("{row:?}")), "twice: {row:?} {order}");
+            }
+        }
+        assert_eq!(seen.len(), triples, "{order}");
+    }
+}
+
 fn lexical_form(term: &Term) -> String {
     match term {
         Term::Literal(literal) => literal.value().to_owned(),
