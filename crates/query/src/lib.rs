@@ -10,6 +10,9 @@
 //! |---|---|
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
+//! | `parser` | the grammar: tokens to a syntax tree |
+//! | `translate` | the tree to the algebra of the specification |
+//! | `lower` | that algebra to [`Query`] |
 //! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
 //! | [`spelling`] | the same by comparing bytes, for texts that come from one template |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
@@ -23,23 +26,22 @@
 //! Deliberately does not know: data, node ids, threads.
 
 pub mod algebra;
-mod dotted;
 pub mod explain;
 pub mod expression;
 pub mod guard;
 mod lower;
 pub mod mentions;
 pub mod parse;
+mod parser;
 pub mod path;
 pub mod plan;
 pub mod planner;
 pub mod position;
 pub mod sampling;
-mod select_reuse;
 pub mod shape;
 pub mod spelling;
 pub mod statistics;
-mod syntax;
+mod translate;
 pub mod update;
 pub mod xpath_pattern;
 

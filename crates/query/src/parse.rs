@@ -1,20 +1,16 @@
 //! Text to [`Query`]: guard, parser, translation; and the one error type of all three, which
 //! [`crate::update`] shares.
 //!
-//! The grammar is `spargebra`'s. Its syntax errors carry a line and a column; its algebra does not,
-//! so a refused feature is looked up among the guard's tokens. Every error has a place.
+//! Every error has a place; a refused feature, of which the algebra does not tell where it stands, is looked
+//! up among the guard's tokens.
 
 use crate::algebra::Query;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
 use crate::position::Position;
-use crate::syntax::Reader;
-use crate::{dotted, lower, select_reuse, syntax};
+use crate::{lower, translate};
+use oxiri::Iri;
 use oxrdf::Term;
-use spargebra::algebra::GraphPattern;
-use spargebra::{SparqlParser, SparqlSyntaxError};
-use std::borrow::Cow;
-use std::cell::OnceCell;
 
 /// How a text is to be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,58 +128,19 @@ impl Scanned<'_> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
         expansion(tokens, options)?;
-        let parser = parser(options)?;
-        let plain = with_plain_booleans(tokens);
-        let parse_query = |text: &str| parser.clone().parse_query(text);
-        let parsed = read(tokens, &plain, "query", &parse_query)?;
+        let tree = crate::parser::query(tokens)?;
+        let parsed = translate::query(&tree, options)?;
         lower::lower(parsed, tokens, options, given)
     }
 }
 
 /// Reads one term in the syntax that `VALUES` has for it: an IRI, a literal, a number, a boolean or a
-/// triple term of these; an IRI may be relative to the options' base and have their prefixes. The
-/// position of an error is one in `text`.
+/// triple term of these; an IRI may be relative to the options' base and have their prefixes.
 pub fn term(text: &str, options: &ParseOptions) -> Result<Term, ParseError> {
-    const BEFORE: &str = "SELECT*{VALUES ?t{";
-    // A comment ends with its line.
-    let whole = format!("{BEFORE}{text}\n}}}}");
-    let place = |mut position: Position| {
-        let before = BEFORE.len() as u32;
-        if position.line == 1 {
-            position.column = position.column.saturating_sub(before).max(1);
-        }
-        position.offset = position.offset.saturating_sub(before);
-        position
-    };
-    let tokens = guard::scan(&whole, &options.limits).map_err(ParseError::from);
-    let parsed = tokens.and_then(|tokens| {
-        expansion(&tokens, options)?;
-        let parser = parser(options)?;
-        let plain = with_plain_booleans(&tokens);
-        let parse_query = |text: &str| parser.clone().parse_query(text);
-        read(&tokens, &plain, "term", &parse_query)
-    });
-    let parsed = parsed.map_err(|error| ParseError {
-        position: place(error.position),
-        ..error
-    })?;
-    // Whatever the text holds, it is one row of one cell or it is no term.
-    let row = match parsed {
-        spargebra::Query::Select {
-            pattern: GraphPattern::Project { inner, .. },
-            ..
-        } => match *inner {
-            GraphPattern::Values { bindings, .. } => <[_; 1]>::try_from(bindings).ok(),
-            _ => None,
-        },
-        _ => None,
-    };
-    let term = row.and_then(|[row]| row.into_iter().next().flatten());
-    term.map(Term::from).ok_or_else(|| ParseError {
-        kind: ParseErrorKind::Syntax,
-        position: Position::START,
-        message: "expected one term: an IRI in <>, a literal or a number".to_owned(),
-    })
+    let tokens = guard::scan(text, &options.limits)?;
+    expansion(&tokens, options)?;
+    let tree = crate::parser::term(&tokens)?;
+    translate::term(&tree, options)
 }
 
 /// Refuses a text whose terms are too long once they are written out.
@@ -193,89 +150,21 @@ pub(crate) fn expansion(tokens: &Tokens<'_>, options: &ParseOptions) -> Result<(
     Ok(checked?)
 }
 
-/// What the library reads in a text, whose `tokens` are those of the text as it was given. `plain` is
-/// that text as the library understands it.
-pub(crate) fn read<T>(
-    tokens: &Tokens<'_>,
-    plain: &str,
-    what: &'static str,
-    parse: &dyn Fn(&str) -> Result<T, SparqlSyntaxError>,
-) -> Result<T, ParseError> {
-    let is_dotted = OnceCell::new();
-    let is_dotted = || *is_dotted.get_or_init(|| dotted::has_any(tokens));
-    let parsed = parse(plain).or_else(|error| {
-        if is_dotted()
-            && let Ok(parsed) = parse(&dotted::escaped(plain, tokens))
-        {
-            return Ok(parsed);
-        }
-        let again = select_reuse::written_out(tokens);
-        let again = again.and_then(|text| parse(&dotted::escaped_anew(&text)).ok());
-        again.ok_or(error)
-    });
-    match parsed {
-        Ok(parsed) => {
-            lower::check_tokens(tokens)?;
-            Ok(parsed)
-        }
-        Err(error) => {
-            let message = |text: &str| parse(text).map(drop).map_err(|error| error.to_string());
-            let read = |text: &str| {
-                if is_dotted() {
-                    message(&dotted::plain(text, tokens))
-                } else {
-                    message(text)
-                }
-            };
-            let error = error.to_string();
-            let error = if is_dotted() {
-                read(plain).err().unwrap_or(error)
-            } else {
-                error
-            };
-            let reader = Reader { read: &read, what };
-            Err(syntax::error(tokens, &reader, &error))
-        }
-    }
-}
-
-/// The text with `TRUE` and `FALSE` in lower case: keywords have no case (SPARQL 1.1 Query section
-/// 19.8, note 1), which the library does not know of these two. No place in the text moves.
-pub(crate) fn with_plain_booleans<'t>(tokens: &Tokens<'t>) -> Cow<'t, str> {
-    let mut text = Cow::Borrowed(tokens.text);
-    let words = tokens.tokens.iter();
-    for token in words.filter(|token| token.kind == TokenKind::Word) {
-        let word = tokens.slice(*token);
-        let plain = ["true", "false"]
-            .into_iter()
-            .find(|plain| plain.eq_ignore_ascii_case(word) && *plain != word);
-        if let Some(plain) = plain {
-            let place = token.start as usize..token.end as usize;
-            text.to_mut().replace_range(place, plain);
-        }
-    }
-    text
-}
-
-/// The library's parser with base and prefixes.
-pub(crate) fn parser(options: &ParseOptions) -> Result<SparqlParser, ParseError> {
+/// Refuses a base or a prefix of the options that is no IRI.
+pub(crate) fn check_options(options: &ParseOptions) -> Result<(), ParseError> {
     let refused = |what: &str, iri: &str, error: &dyn std::fmt::Display| ParseError {
         kind: ParseErrorKind::Option,
         position: Position::START,
         message: format!("{what} <{iri}> is not an IRI: {error}"),
     };
-    let mut parser = SparqlParser::new();
     if let Some(base) = &options.base {
-        parser = parser
-            .with_base_iri(base)
-            .map_err(|error| refused("base", base, &error))?;
+        Iri::parse(base.as_str()).map_err(|error| refused("base", base, &error))?;
     }
     for (prefix, iri) in &options.prefixes {
-        parser = parser
-            .with_prefix(prefix, iri)
+        Iri::parse(iri.as_str())
             .map_err(|error| refused(&format!("prefix {prefix}:"), iri, &error))?;
     }
-    Ok(parser)
+    Ok(())
 }
 
 /// An update begins, after its prologue, with one of its own keywords.

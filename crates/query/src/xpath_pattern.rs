@@ -396,6 +396,18 @@ impl Translator<'_> {
         Ok(count)
     }
 
+    /// What follows `\u`: the four digits of a code point. XPath has no such escape; texts that were written
+    /// for other engines have.
+    fn code_point(&mut self) -> Result<char, Fault> {
+        const MESSAGE: &str = "four hexadecimal digits of a character have to follow \\u";
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.rest.next().and_then(|digit| digit.to_digit(16));
+            code = 16 * code + digit.ok_or(invalid(MESSAGE))?;
+        }
+        char::from_u32(code).ok_or(invalid(MESSAGE))
+    }
+
     /// What follows `\`. A class is written, as one that may stand within another.
     fn escape(&mut self, in_class: bool) -> Result<Escape, Fault> {
         let character = self.rest.next();
@@ -404,6 +416,7 @@ impl Translator<'_> {
             'n' => return Ok(Escape::Single('\n')),
             'r' => return Ok(Escape::Single('\r')),
             't' => return Ok(Escape::Single('\t')),
+            'u' => return self.code_point().map(Escape::Single),
             'b' | 'B' if !in_class => {
                 self.into.push('\\');
                 self.into.push(character);

@@ -10,6 +10,7 @@ pub mod key;
 pub mod language;
 pub mod lexicon;
 pub mod nt;
+pub mod prefix;
 pub mod terms;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};

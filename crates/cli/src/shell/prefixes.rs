@@ -6,38 +6,9 @@
 //! declares it.
 
 use crate::text::{declared, used_prefixes};
+use somersault::rdf::prefix::well_known;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// Prefixes that most data uses (prefix.cc, 2026-11).
-const WELL_KNOWN: [(&str, &str); 20] = [
-    ("dbo", "http://dbpedia.org/ontology/"),
-    ("dbr", "http://dbpedia.org/resource/"),
-    ("dc", "http://purl.org/dc/elements/1.1/"),
-    ("dcat", "http://www.w3.org/ns/dcat#"),
-    ("dcterms", "http://purl.org/dc/terms/"),
-    ("foaf", "http://xmlns.com/foaf/0.1/"),
-    ("geo", "http://www.opengis.net/ont/geosparql#"),
-    ("owl", "http://www.w3.org/2002/07/owl#"),
-    ("prov", "http://www.w3.org/ns/prov#"),
-    ("qb", "http://purl.org/linked-data/cube#"),
-    ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
-    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
-    ("schema", "http://schema.org/"),
-    ("sh", "http://www.w3.org/ns/shacl#"),
-    ("skos", "http://www.w3.org/2004/02/skos/core#"),
-    ("sosa", "http://www.w3.org/ns/sosa/"),
-    ("ub", "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"),
-    ("vcard", "http://www.w3.org/2006/vcard/ns#"),
-    ("void", "http://rdfs.org/ns/void#"),
-    ("xsd", "http://www.w3.org/2001/XMLSchema#"),
-];
-
-/// The IRI of a well-known prefix.
-pub fn well_known(name: &str) -> Option<&'static str> {
-    let found = WELL_KNOWN.iter().find(|(known, _)| *known == name);
-    found.map(|(_, iri)| *iri)
-}
 
 /// Prefixes, without their colons, and their IRIs.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use super::command::{self, Command};
 use super::pager::{Pager, Screen};
-use super::prefixes::{Prefixes, well_known};
+use super::prefixes::Prefixes;
 use super::script;
 use super::vocabulary::Vocabulary;
 use crate::endpoint::Endpoint;
@@ -19,6 +19,7 @@ use crate::trouble::Trouble;
 use crate::verbs::{open, stats};
 use somersault::Request;
 use somersault::config::Config;
+use somersault::rdf::prefix::well_known;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -219,19 +219,14 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// The slot of a variable where the expression can see it. The parser writes an aggregate as a
-    /// variable of its own making; seen where its `GROUP BY` has not been, it stands where none may.
+    /// The slot of a variable where the expression can see it.
     fn visible(
         &mut self,
         variable: &Variable,
         view: &View<'_>,
     ) -> Result<Option<Slot>, ParseError> {
         let slot = self.known(variable.as_str())?;
-        let slot = slot.filter(|slot| view.contains(*slot));
-        if slot.is_none() && !self.written.contains(variable.as_str()) {
-            return Err(self.misplaced_aggregate());
-        }
-        Ok(slot)
+        Ok(slot.filter(|slot| view.contains(*slot)))
     }
 }
 

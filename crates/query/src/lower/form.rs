@@ -1,7 +1,6 @@
 //! What the query asks for: `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`; and of which dataset.
 
 use super::select::Modifiers;
-use super::service::endpoints;
 use super::{Context, Lowering};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
@@ -66,8 +65,8 @@ impl Lowering<'_> {
     }
 
     /// The projected variables in order: as written, and for `*` as they first appear in the text.
-    /// (The parser gives those of `*` in alphabetical order; the specification leaves it open, and
-    /// people expect to read columns as they wrote them. It leaves out those that stand for endpoints.)
+    /// (They come in alphabetical order; the specification leaves it open, and
+    /// people expect to read columns as they wrote them.)
     fn in_order<'a>(&self, modifiers: &Modifiers<'a>) -> Vec<&'a Variable> {
         let mut variables: Vec<&Variable> = modifiers.projected.iter().collect();
         let words = self
@@ -88,13 +87,7 @@ impl Lowering<'_> {
                     places.entry(name).or_insert(token.start);
                 }
             }
-            // Also where its sub-queries have got them since.
-            modifiers
-                .inner
-                .on_in_scope_variable(|it| variables.push(it));
-            variables.extend(endpoints(modifiers.inner));
             variables.sort_by_key(|variable| places.get(variable.as_str()).copied());
-            variables.dedup();
         }
         variables
     }

@@ -15,7 +15,6 @@
 //! | `expression` | expressions, and `EXISTS` in them |
 //! | `function` | the builtins and casts |
 //! | `service`, `print` | `SERVICE`: the query that is sent |
-//! | `star` | `SELECT *` of a variable for an endpoint |
 //! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
 //! | `given` | what is said of a query beside its text |
 //! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
@@ -41,12 +40,10 @@ mod refusal;
 mod row_order;
 mod select;
 mod service;
-mod star;
 mod update;
 
-pub(crate) use refusal::{check_tokens, prefixes};
-pub(crate) use star::add_endpoints;
-pub(crate) use update::{Modification, lower_modification};
+pub(crate) use refusal::prefixes;
+pub(crate) use update::lower_modification;
 
 use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
@@ -95,11 +92,6 @@ pub(crate) fn lower(
     options: &ParseOptions,
     given: &Given,
 ) -> Result<Query, ParseError> {
-    let (spargebra::Query::Select { pattern, .. }
-    | spargebra::Query::Construct { pattern, .. }
-    | spargebra::Query::Describe { pattern, .. }
-    | spargebra::Query::Ask { pattern, .. }) = &mut algebra;
-    add_endpoints(pattern, tokens);
     if !given.is_nothing() {
         given::give(&mut algebra, given, &written(tokens))?;
     }

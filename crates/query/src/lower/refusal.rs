@@ -1,56 +1,14 @@
-//! What is refused although the parser takes it, and where it stands in the text.
+//! What is refused although the grammar has it, and where it stands in the text.
 //!
 //! The algebra has no places, so what is refused is looked up among the tokens.
 
 use super::Lowering;
-use crate::guard::iri_length;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind, ParseOptions};
 use crate::position::Position;
 use crate::xpath_pattern::{self, Refusal, RefusalKind};
 use oxrdf::NamedNode;
 use spargebra::algebra::Function;
-
-/// Refuses by tokens what the grammar does not allow and the parser takes.
-pub(crate) fn check_tokens(tokens: &Tokens<'_>) -> Result<(), ParseError> {
-    let list = &tokens.tokens;
-    for (at, &token) in list.iter().enumerate() {
-        let message = match tokens.slice(token) {
-            "<<(" if token.in_expression => match list.get(at + 1) {
-                Some(&next) if !is_subject(tokens, next) => {
-                    "a literal or a triple term is no subject of a triple term".to_owned()
-                }
-                _ => continue,
-            },
-            // The longest token counts (SPARQL 1.1 Query section 19.8).
-            "<" if token.in_expression => {
-                let rest = &tokens.text[token.start as usize..];
-                let Some(length) = iri_length(rest) else {
-                    continue;
-                };
-                format!(
-                    "`{}` is read as an IRI: put a blank after `<`",
-                    &rest[..length]
-                )
-            }
-            _ => continue,
-        };
-        return Err(ParseError {
-            kind: ParseErrorKind::Syntax,
-            position: Position::of_offset(tokens.text, token.start as usize),
-            message,
-        });
-    }
-    Ok(())
-}
-
-/// Whether the token can begin the subject of a triple term.
-fn is_subject(tokens: &Tokens<'_>, token: Token) -> bool {
-    matches!(
-        token.kind,
-        TokenKind::Variable | TokenKind::Iri | TokenKind::PrefixedName | TokenKind::BlankNode
-    ) || tokens.slice(token) == "["
-}
 
 /// The namespace of the casts.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
@@ -142,20 +100,6 @@ impl Lowering<'_> {
         self.refuse(ParseErrorKind::Syntax, message, self.called(name))
     }
 
-    /// An aggregate in an aggregate, or where rows are not grouped yet.
-    pub(super) fn misplaced_aggregate(&self) -> ParseError {
-        let token = misplaced(self.tokens);
-        let name = token.map_or_else(
-            || "an aggregate".to_owned(),
-            |token| self.tokens.slice(token).to_ascii_uppercase(),
-        );
-        let message = format!(
-            "{name} cannot stand here: aggregates belong into SELECT, HAVING and ORDER BY, and not \
-             into one another"
-        );
-        self.refuse(ParseErrorKind::Syntax, message, token)
-    }
-
     /// Where this IRI is called, else the first that is.
     fn called(&self, name: &NamedNode) -> Option<Token> {
         let pairs = self.tokens.tokens.windows(2);
@@ -181,57 +125,6 @@ impl Lowering<'_> {
         let (_, iri) = prefixes.find(|(known, _)| known == prefix)?;
         Some(format!("{iri}{local}"))
     }
-}
-
-const AGGREGATES: [&str; 7] = [
-    "COUNT",
-    "SUM",
-    "MIN",
-    "MAX",
-    "AVG",
-    "SAMPLE",
-    "GROUP_CONCAT",
-];
-
-/// The first aggregate within another one, or within a group's FILTER or BIND or in GROUP BY.
-fn misplaced(tokens: &Tokens<'_>) -> Option<Token> {
-    let is_one = |word: &str, of: &[&str]| of.iter().any(|w| w.eq_ignore_ascii_case(word));
-    // Of each open bracket, whether no aggregate may stand in it.
-    let mut open: Vec<bool> = Vec::new();
-    let mut clause = "";
-    let mut before = "";
-    for &token in &tokens.tokens {
-        let slice = tokens.slice(token);
-        let is_closed = open.last().copied().unwrap_or(false);
-        if token.kind == TokenKind::Word {
-            let is_aggregate = is_one(slice, &AGGREGATES);
-            let in_clause = is_one(clause, &["FILTER", "BIND", "GROUP", "OPTIONAL"]);
-            if is_aggregate && (is_closed || in_clause) {
-                return Some(token);
-            }
-            if is_one(
-                slice,
-                &[
-                    "SELECT", "FILTER", "BIND", "GROUP", "HAVING", "ORDER", "WHERE",
-                ],
-            ) {
-                clause = slice;
-            }
-        }
-        match slice {
-            "(" => open.push(is_closed || is_one(before, &AGGREGATES)),
-            "{" => {
-                open.push(false);
-                clause = "";
-            }
-            ")" | "}" => {
-                open.pop();
-            }
-            _ => {}
-        }
-        before = slice;
-    }
-    tokens.find_word(&AGGREGATES)
 }
 
 /// The prefixes of the options and of the text's prologue, the latter last. Relative ones, which

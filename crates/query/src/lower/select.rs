@@ -206,9 +206,6 @@ impl Lowering<'_> {
                 keys.push(slot);
             }
         }
-        if aggregates.iter().any(|(into, _)| variables.contains(into)) {
-            return Err(self.misplaced_aggregate());
-        }
         let mut before = Vec::new();
         let mut computed = Vec::with_capacity(aggregates.len());
         for (variable, aggregate) in aggregates {

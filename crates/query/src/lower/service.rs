@@ -10,10 +10,11 @@ use crate::guard::limits::Limits;
 use crate::guard::{self, token::TokenKind};
 use crate::parse::ParseError;
 use crate::plan::Node;
+use crate::translate::in_scope;
 use oxrdf::Variable;
 use spargebra::algebra::GraphPattern;
 use spargebra::term::NamedNodePattern;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 impl Lowering<'_> {
@@ -24,16 +25,8 @@ impl Lowering<'_> {
         silent: bool,
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
-        let mut names = Vec::new();
-        let mut seen = HashSet::new();
-        inner.on_in_scope_variable(|variable| {
-            if seen.insert(variable.as_str()) {
-                names.push(variable.as_str());
-            }
-        });
-        let asked = endpoints(inner).into_iter().map(Variable::as_str);
-        names.extend(asked.filter(|name| seen.insert(name)));
-        let mut columns = Vec::with_capacity(names.len());
+        let names = in_scope(inner).into_iter().map(Variable::as_str);
+        let mut columns = Vec::new();
         for name in names {
             let slot = self.named(name)?;
             table.maybe.insert(slot);
@@ -90,48 +83,4 @@ impl Lowering<'_> {
         }
         settled + &text[copied..]
     }
-}
-
-/// The variables in the place of endpoints that are in scope where a pattern stands, in no order: as
-/// the variable of `GRAPH` is (SPARQL 1.1 Query section 18.2.1). The parser leaves them out.
-pub(super) fn endpoints(pattern: &GraphPattern) -> Vec<&Variable> {
-    endpoints_and_projections(pattern).0
-}
-
-/// These, and the projections of sub-queries, in which there may be more.
-pub(super) fn endpoints_and_projections(
-    pattern: &GraphPattern,
-) -> (Vec<&Variable>, Vec<&GraphPattern>) {
-    let mut endpoints = Vec::new();
-    let mut projections = Vec::new();
-    let mut pending = vec![pattern];
-    while let Some(next) = pending.pop() {
-        match next {
-            GraphPattern::Service { name, inner, .. } => {
-                if let NamedNodePattern::Variable(variable) = name {
-                    endpoints.push(variable);
-                }
-                pending.push(inner);
-            }
-            GraphPattern::Join { left, right }
-            | GraphPattern::LeftJoin { left, right, .. }
-            | GraphPattern::Lateral { left, right }
-            | GraphPattern::Union { left, right } => pending.extend([&**left, &**right]),
-            GraphPattern::Minus { left: inner, .. }
-            | GraphPattern::Filter { inner, .. }
-            | GraphPattern::Extend { inner, .. }
-            | GraphPattern::Graph { inner, .. }
-            | GraphPattern::OrderBy { inner, .. }
-            | GraphPattern::Distinct { inner }
-            | GraphPattern::Reduced { inner }
-            | GraphPattern::Slice { inner, .. } => pending.push(inner),
-            // What a sub-query projects is listed there.
-            GraphPattern::Project { .. } => projections.push(next),
-            GraphPattern::Group { .. }
-            | GraphPattern::Bgp { .. }
-            | GraphPattern::Path { .. }
-            | GraphPattern::Values { .. } => {}
-        }
-    }
-    (endpoints, projections)
 }

@@ -17,23 +17,13 @@ use crate::algebra::{Element, Group, Query};
 use crate::guard::token::Tokens;
 use crate::parse::{ParseError, ParseOptions};
 use crate::plan::{ConstantId, Form, Node, Slot, TemplateTerm};
+use crate::translate::Modification;
 use crate::update::QuadTemplate;
 use oxrdf::{NamedNode, Term};
-use spargebra::algebra::{GraphPattern, QueryDataset};
 use spargebra::term::{
-    GraphNamePattern, GroundQuadPattern, NamedNodePattern, QuadPattern, TermPattern, TriplePattern,
+    GraphNamePattern, NamedNodePattern, QuadPattern, TermPattern, TriplePattern,
 };
 use std::collections::HashMap;
-
-/// `DELETE`, `INSERT`, `WHERE` as parsed.
-pub(crate) struct Modification<'a> {
-    pub(crate) delete: &'a [GroundQuadPattern],
-    pub(crate) insert: &'a [QuadPattern],
-    /// Without named graphs where it stands for `WITH`.
-    pub(crate) using: Option<&'a QueryDataset>,
-    pub(crate) pattern: &'a GraphPattern,
-    pub(crate) base: Option<String>,
-}
 
 /// A query, and what is deleted and inserted for each of its rows.
 pub(crate) struct Lowered {
@@ -44,20 +34,21 @@ pub(crate) struct Lowered {
 
 /// Translates a parsed operation. `tokens` are its own.
 pub(crate) fn lower_modification(
-    modification: &Modification<'_>,
+    modification: &Modification,
     tokens: &Tokens<'_>,
     options: &ParseOptions,
 ) -> Result<Lowered, ParseError> {
     let mut lowering = Lowering::new(tokens, options);
-    let with = modification.using.and_then(with);
-    let using = modification.using.filter(|_| with.is_none());
-    let dataset = lowering.dataset(using);
+    let dataset = lowering.dataset(modification.using.as_ref());
+    // USING overrides WITH for the pattern (section 3.1.3).
+    let with = modification.with.as_ref();
+    let with = with.filter(|_| modification.using.is_none());
     let graph = with.map(|graph| Node::Constant(lowering.constant(graph.clone().into())));
     let context = Context {
         graph,
         ..Context::top()
     };
-    let table = lowering.spine(modification.pattern, &context)?;
+    let table = lowering.spine(&modification.pattern, &context)?;
     let mut templates = Templates {
         bound: &table.maybe,
         labels: HashMap::new(),
@@ -65,11 +56,11 @@ pub(crate) fn lower_modification(
         is_column: Slots::default(),
     };
     let mut delete = Vec::with_capacity(modification.delete.len());
-    for quad in modification.delete {
-        delete.extend(templates.quad(&mut lowering, &plain(quad))?);
+    for quad in &modification.delete {
+        delete.extend(templates.quad(&mut lowering, quad)?);
     }
     let mut insert = Vec::with_capacity(modification.insert.len());
-    for quad in modification.insert {
+    for quad in &modification.insert {
         insert.extend(templates.quad(&mut lowering, quad)?);
     }
     let asks_only = templates.columns.is_empty() && templates.labels.is_empty();
@@ -99,24 +90,6 @@ pub(crate) fn lower_modification(
         delete,
         insert,
     })
-}
-
-/// The graph of `WITH`, for which the parser writes a dataset that says nothing of named graphs.
-fn with(using: &QueryDataset) -> Option<&NamedNode> {
-    match (&using.default[..], &using.named) {
-        ([graph], None) => Some(graph),
-        _ => None,
-    }
-}
-
-/// A quad of `DELETE`, which has no blank nodes, as any other.
-fn plain(quad: &GroundQuadPattern) -> QuadPattern {
-    QuadPattern {
-        subject: quad.subject.clone().into(),
-        predicate: quad.predicate.clone(),
-        object: quad.object.clone().into(),
-        graph_name: quad.graph_name.clone(),
-    }
 }
 
 /// Makes the templates of one operation.

@@ -61,6 +61,7 @@ fn errors_beside_such_names_keep_their_places() {
         // A name of the same length without dots.
         let (dotted, plain) = (error("ec:2.6.1.62"), error("ec:2_6_1_62"));
         assert_eq!(dotted.position, plain.position, "{text}: {dotted}");
-        assert_eq!(dotted.message.replace('.', "_"), plain.message, "{text}");
+        let message = dotted.message.replace("2.6.1.62", "2_6_1_62");
+        assert_eq!(message, plain.message, "{text}");
     }
 }

@@ -1,0 +1,341 @@
+//! Expressions.
+
+use super::builtin::{self, Arguments};
+use super::tree::Kind;
+use super::{Fault, Parsed, Parser, quoted};
+use crate::guard::iri_length;
+use crate::guard::token::TokenKind;
+
+impl Parser<'_> {
+    /// Expression: a chain of `||`.
+    pub(super) fn expression(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.conjunction()?;
+        if self.is("||") {
+            while self.eat("||") {
+                self.conjunction()?;
+            }
+            self.close(mark, Kind::Or);
+        }
+        Ok(())
+    }
+
+    /// ConditionalAndExpression.
+    fn conjunction(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.relation()?;
+        if self.is("&&") {
+            while self.eat("&&") {
+                self.relation()?;
+            }
+            self.close(mark, Kind::And);
+        }
+        Ok(())
+    }
+
+    /// RelationalExpression.
+    fn relation(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.sum()?;
+        let kind = match self.kind() {
+            Some(TokenKind::Operator) => match self.slice() {
+                "=" => Kind::Equal,
+                "!=" => Kind::NotEqual,
+                "<" => {
+                    self.less_than()?;
+                    Kind::Less
+                }
+                "<=" => Kind::LessOrEqual,
+                ">" => Kind::Greater,
+                ">=" => Kind::GreaterOrEqual,
+                _ => return Ok(()),
+            },
+            Some(TokenKind::Word) if self.is_word("IN") => Kind::In,
+            Some(TokenKind::Word) if self.is_word("NOT") && self.is_word_ahead(1, "IN") => {
+                self.bump();
+                Kind::NotIn
+            }
+            _ => return Ok(()),
+        };
+        self.bump();
+        if matches!(kind, Kind::In | Kind::NotIn) {
+            self.arguments()?;
+        } else {
+            self.sum()?;
+        }
+        self.close(mark, kind);
+        Ok(())
+    }
+
+    /// The longest token counts (SPARQL 1.1 Query section 19.8).
+    fn less_than(&self) -> Parsed {
+        let start = self.token(0).map_or(0, |token| token.start as usize);
+        let rest = &self.tokens.text[start..];
+        match iri_length(rest) {
+            Some(length) => Err(Fault::at(
+                self.at,
+                format!(
+                    "{} is read as an IRI: put a blank after `<`",
+                    quoted(&rest[..length])
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// AdditiveExpression.
+    fn sum(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.product()?;
+        if self.is("+") || self.is("-") {
+            while self.eat("+") || self.eat("-") {
+                self.product()?;
+            }
+            self.close(mark, Kind::Sum);
+        }
+        Ok(())
+    }
+
+    /// MultiplicativeExpression.
+    fn product(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.unary()?;
+        if self.is("*") || self.is("/") {
+            while self.eat("*") || self.eat("/") {
+                self.unary()?;
+            }
+            self.close(mark, Kind::Product);
+        }
+        Ok(())
+    }
+
+    /// UnaryExpression.
+    fn unary(&mut self) -> Parsed {
+        let mark = self.mark();
+        if self.eat("!") {
+            self.deeper(Self::unary)?;
+            self.close(mark, Kind::Not);
+        } else if self.is_signed_number() {
+            self.ground_term()?;
+        } else if self.eat("-") {
+            self.primary()?;
+            self.close(mark, Kind::Negative);
+        } else if self.eat("+") {
+            self.primary()?;
+            self.close(mark, Kind::Positive);
+        } else {
+            self.primary()?;
+        }
+        Ok(())
+    }
+
+    /// PrimaryExpression.
+    fn primary(&mut self) -> Parsed {
+        match self.kind() {
+            Some(TokenKind::Variable) => self.variable(),
+            Some(TokenKind::Operator) if self.is("(") => self.parenthesised(),
+            Some(TokenKind::Operator) if self.is("<<(") => self.triple_term(),
+            Some(TokenKind::Iri | TokenKind::PrefixedName) if self.is_ahead(1, "(") => {
+                self.function_call()
+            }
+            Some(TokenKind::Word) if !(self.is_word("true") || self.is_word("false")) => {
+                self.builtin_call()
+            }
+            _ => {
+                if self.ground_term()? {
+                    return Ok(());
+                }
+                Err(self.unexpected("an expression"))
+            }
+        }
+    }
+
+    /// BrackettedExpression.
+    pub(super) fn parenthesised(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.deeper(|parser| {
+            parser.expect("(")?;
+            parser.expression()?;
+            parser.end_of_arguments("an operator or `)`")
+        })?;
+        self.close(mark, Kind::Parenthesised);
+        Ok(())
+    }
+
+    fn end_of_arguments(&mut self, expected: &str) -> Parsed {
+        if !self.is(")") {
+            return Err(self.unexpected(expected));
+        }
+        self.bump();
+        Ok(())
+    }
+
+    /// Constraint.
+    pub(super) fn constraint(&mut self) -> Parsed {
+        if self.is("(") {
+            return self.parenthesised();
+        }
+        if self.is_iri() {
+            if !self.is_ahead(1, "(") {
+                self.bump();
+                return Err(self.unexpected("`(` and the arguments of the function"));
+            }
+            return self.function_call();
+        }
+        if self.kind() != Some(TokenKind::Word) {
+            return Err(self.unexpected("a condition in brackets or a call of a function"));
+        }
+        self.builtin_call()
+    }
+
+    /// FunctionCall, with the DISTINCT of an aggregate that is named by an IRI.
+    fn function_call(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.iri()?;
+        if self.is_word_ahead(1, "DISTINCT") {
+            self.deeper(|parser| {
+                parser.bump();
+                parser.leaf(Kind::Distinct);
+                parser.expression()?;
+                while parser.eat(",") {
+                    parser.expression()?;
+                }
+                parser.end_of_arguments("an operator, `,` or `)`")
+            })?;
+        } else {
+            self.arguments()?;
+        }
+        self.close(mark, Kind::FunctionCall);
+        Ok(())
+    }
+
+    /// ArgList, ExpressionList.
+    fn arguments(&mut self) -> Parsed {
+        self.deeper(|parser| {
+            if !parser.is("(") {
+                return Err(parser.unexpected("`(`"));
+            }
+            parser.bump();
+            if parser.eat(")") {
+                return Ok(());
+            }
+            parser.expression()?;
+            while parser.eat(",") {
+                parser.expression()?;
+            }
+            parser.end_of_arguments("an operator, `,` or `)`")
+        })
+    }
+
+    /// BuiltInCall.
+    fn builtin_call(&mut self) -> Parsed {
+        let mark = self.mark();
+        if self.is_word("EXISTS") {
+            self.bump();
+            self.pattern_of_exists()?;
+            self.close(mark, Kind::Exists);
+            return Ok(());
+        }
+        if self.is_word("NOT") && self.is_word_ahead(1, "EXISTS") {
+            self.bump();
+            self.bump();
+            self.pattern_of_exists()?;
+            self.close(mark, Kind::NotExists);
+            return Ok(());
+        }
+        let word = self.slice();
+        if let Some(aggregate) = builtin::aggregate(word) {
+            self.bump();
+            self.deeper(|parser| parser.aggregate(aggregate))?;
+            self.close(mark, Kind::Aggregate);
+            return Ok(());
+        }
+        let Some(builtin) = builtin::builtin(word) else {
+            return Err(self.unknown_word());
+        };
+        let (name_at, count_from) = (self.at, self.mark());
+        self.bump();
+        if builtin.arguments == Arguments::Variable {
+            self.deeper(|parser| {
+                parser.expect("(")?;
+                parser.variable()?;
+                parser.expect(")")
+            })?;
+        } else {
+            let given = self.counted_arguments()?;
+            if !builtin.arguments.allow(given) {
+                let name = word.to_ascii_uppercase();
+                let wanted = builtin.arguments;
+                return Err(Fault::at(
+                    name_at,
+                    format!("{name} takes {wanted}, not {given}"),
+                ));
+            }
+        }
+        self.close(count_from, Kind::Call);
+        Ok(())
+    }
+
+    fn pattern_of_exists(&mut self) -> Parsed {
+        if !self.is("{") {
+            return Err(self.unexpected("`{`"));
+        }
+        self.group()
+    }
+
+    /// Arguments, and how many they are.
+    fn counted_arguments(&mut self) -> Parsed<usize> {
+        let mut given = 0;
+        self.deeper(|parser| {
+            if !parser.is("(") {
+                return Err(parser.unexpected("`(`"));
+            }
+            parser.bump();
+            if parser.eat(")") {
+                return Ok(());
+            }
+            parser.expression()?;
+            given = 1;
+            while parser.eat(",") {
+                parser.expression()?;
+                given += 1;
+            }
+            parser.end_of_arguments("an operator, `,` or `)`")
+        })?;
+        Ok(given)
+    }
+
+    /// What stands in the brackets of an Aggregate.
+    fn aggregate(&mut self, aggregate: builtin::Aggregate) -> Parsed {
+        self.expect("(")?;
+        if self.is_word("DISTINCT") {
+            self.leaf(Kind::Distinct);
+        }
+        if aggregate == builtin::Aggregate::Count && self.is("*") {
+            self.leaf(Kind::Star);
+        } else {
+            self.expression()?;
+        }
+        if aggregate == builtin::Aggregate::GroupConcat && self.eat(";") {
+            self.expect_word("SEPARATOR")?;
+            self.expect("=")?;
+            if self.kind() != Some(TokenKind::String) {
+                return Err(self.unexpected("a separator in quotes"));
+            }
+            self.leaf(Kind::Separator);
+        }
+        self.end_of_arguments("an operator or `)`")
+    }
+
+    /// A word that is no function.
+    #[cold]
+    fn unknown_word(&self) -> Fault {
+        if !self.is_ahead(1, "(") {
+            return self.unexpected("an expression");
+        }
+        match builtin::nearest(self.slice()) {
+            Some(name) => self.refused(&format!("no function has this name; did you mean {name}?")),
+            None => self.refused("no function has this name"),
+        }
+    }
+}

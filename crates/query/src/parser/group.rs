@@ -1,0 +1,187 @@
+//! Groups and what stands in them; inline data.
+
+use super::tree::Kind;
+use super::{Parsed, Parser};
+use crate::guard::token::TokenKind;
+
+impl Parser<'_> {
+    /// GroupGraphPattern.
+    pub(super) fn group(&mut self) -> Parsed {
+        self.deeper(Self::group_within)
+    }
+
+    fn group_within(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect("{")?;
+        if self.is_word("SELECT") {
+            self.select(false)?;
+        } else {
+            self.elements()?;
+        }
+        if !self.is("}") {
+            return Err(self.unexpected("`}`"));
+        }
+        self.bump();
+        self.close(mark, Kind::Group);
+        Ok(())
+    }
+
+    /// GroupGraphPatternSub.
+    fn elements(&mut self) -> Parsed {
+        // Whether triples may follow: not right after others without a dot.
+        let mut may_be_triples = true;
+        while !self.is("}") {
+            if self.other_than_triples()? {
+                self.eat(".");
+                may_be_triples = true;
+            } else if !may_be_triples {
+                return Err(self.unexpected("`.`, `;`, `,` or `}`"));
+            } else {
+                self.triples(true)?;
+                may_be_triples = self.eat(".");
+            }
+        }
+        Ok(())
+    }
+
+    /// GraphPatternNotTriples; false where there is none.
+    fn other_than_triples(&mut self) -> Parsed<bool> {
+        if self.is("{") {
+            self.union()?;
+            return Ok(true);
+        }
+        if self.kind() != Some(TokenKind::Word) {
+            return Ok(false);
+        }
+        let mark = self.mark();
+        let kind = if self.eat_word("OPTIONAL") {
+            self.inner_group()?;
+            Kind::Optional
+        } else if self.eat_word("FILTER") {
+            self.constraint()?;
+            Kind::Filter
+        } else if self.eat_word("GRAPH") {
+            self.variable_or_iri()?;
+            self.inner_group()?;
+            Kind::Graph
+        } else if self.eat_word("BIND") {
+            self.expect("(")?;
+            self.expression()?;
+            if !self.eat_word("AS") {
+                return Err(self.unexpected("AS and a variable: BIND(... AS ?name)"));
+            }
+            self.variable()?;
+            self.expect(")")?;
+            Kind::Bind
+        } else if self.is_word("VALUES") {
+            self.values()?;
+            return Ok(true);
+        } else if self.eat_word("MINUS") {
+            self.inner_group()?;
+            Kind::Minus
+        } else if self.eat_word("SERVICE") {
+            if self.is_word("SILENT") {
+                self.leaf(Kind::Silent);
+            }
+            self.variable_or_iri()?;
+            self.inner_group()?;
+            Kind::Service
+        } else if self.eat_word("LATERAL") {
+            self.inner_group()?;
+            Kind::Lateral
+        } else {
+            return Ok(false);
+        };
+        self.close(mark, kind);
+        Ok(true)
+    }
+
+    pub(super) fn inner_group(&mut self) -> Parsed {
+        if !self.is("{") {
+            return Err(self.unexpected("`{`"));
+        }
+        self.group()
+    }
+
+    /// GroupOrUnionGraphPattern.
+    fn union(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.group()?;
+        if self.is_word("UNION") {
+            while self.eat_word("UNION") {
+                self.inner_group()?;
+            }
+            self.close(mark, Kind::Union);
+        }
+        Ok(())
+    }
+
+    /// `VALUES` with its DataBlock.
+    pub(super) fn values(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect_word("VALUES")?;
+        let is_list = self.eat("(");
+        if is_list {
+            while self.is_variable() {
+                self.variable()?;
+            }
+            self.expect(")")?;
+        } else {
+            if !self.is_variable() {
+                return Err(self.unexpected("a variable, or variables in brackets"));
+            }
+            self.variable()?;
+        }
+        self.expect("{")?;
+        while !self.is("}") {
+            let row = self.mark();
+            if is_list {
+                if !self.is("(") {
+                    return Err(self.unexpected("a row in brackets, or `}`"));
+                }
+                self.bump();
+                while !self.is(")") {
+                    self.value()?;
+                }
+                self.bump();
+            } else {
+                self.value()?;
+            }
+            self.close(row, Kind::Row);
+        }
+        self.bump();
+        self.close(mark, Kind::Values);
+        Ok(())
+    }
+
+    /// A text that is one term.
+    pub(super) fn one_term(&mut self) -> Parsed {
+        let mark = self.mark();
+        const EXPECTED: &str = "one term: an IRI in <>, a literal or a number";
+        if self.is("<<(") {
+            self.triple_term()?;
+        } else if !self.ground_term()? {
+            return Err(self.unexpected(EXPECTED));
+        }
+        if self.token(0).is_some() {
+            return Err(self.unexpected(EXPECTED));
+        }
+        self.close(mark, Kind::Unit);
+        Ok(())
+    }
+
+    /// DataBlockValue.
+    fn value(&mut self) -> Parsed {
+        if self.is_word("UNDEF") {
+            self.leaf(Kind::Undef);
+            return Ok(());
+        }
+        if self.is("<<(") {
+            return self.triple_term();
+        }
+        if !self.ground_term()? {
+            return Err(self.unexpected("an IRI, a literal or UNDEF"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,297 @@
+//! The grammar of SPARQL 1.1 and 1.2 (section 19.8), and `LATERAL` (SEP-0006): tokens to a [`Tree`].
+//!
+//! Recursive descent: a function for each rule, which looks at the next token or two and never goes back, so
+//! a text costs time linear in its length. A function takes nothing and gives nothing but an error; what it has
+//! read is written into the tree. So its frame of stack is small, and brackets and operators that stand before
+//! their operand, which alone recur, are counted.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `tree` | the nodes |
+//! | `query` | prologue, forms, clauses, modifiers |
+//! | `group` | groups and what stands in them |
+//! | `triples` | triples, terms, paths |
+//! | `expression` | expressions |
+//! | `update` | operations of an update |
+//! | `builtin` | the names of functions, and how many arguments they take |
+//! | `hint` | what was perhaps meant |
+//!
+//! Whatever a text means (prefixes, scopes, grouping) is not looked at here: that is
+//! [`translate`](crate::translate).
+
+pub(crate) mod builtin;
+mod expression;
+mod group;
+mod hint;
+mod query;
+pub(crate) mod tree;
+mod triples;
+mod update;
+
+use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::parse::{ParseError, ParseErrorKind};
+use crate::position::Position;
+use tree::{Builder, Kind, Mark, Tree};
+
+/// Brackets and operators before operands, at once: more than the guard lets pass.
+const DEPTH_MAX: u32 = 600;
+
+/// Why a text is not in the grammar, or means nothing. Rare, so all of it lies aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault(Box<Said>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    /// The token, by number; that after the last one for the end of the text.
+    token: usize,
+    /// What is wrong.
+    message: String,
+}
+
+/// An error, or what was read.
+pub(crate) type Parsed<T = ()> = Result<T, Fault>;
+
+/// The tree of a query.
+pub(crate) fn query<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, "query", Parser::query_unit)
+}
+
+/// The tree of a text that is one operation of an update at most, and its prologue.
+pub(crate) fn update<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, "update", Parser::update_unit)
+}
+
+/// The tree of a prologue without an operation.
+pub(crate) fn prologue<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, "update", Parser::prologue_alone)
+}
+
+/// The tree of one term as `VALUES` has it.
+pub(crate) fn term<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, "term", Parser::one_term)
+}
+
+fn tree<'t>(
+    tokens: &'t Tokens<'t>,
+    what: &'static str,
+    rule: impl FnOnce(&mut Parser<'t>) -> Parsed,
+) -> Result<Tree<'t>, ParseError> {
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+        what,
+        tree: Builder::with_capacity(tokens.tokens.len()),
+    };
+    match rule(&mut parser) {
+        Ok(()) => Ok(parser.tree.finish(tokens)),
+        Err(fault) => Err(fault.placed(tokens)),
+    }
+}
+
+impl Fault {
+    pub(crate) fn at(token: usize, message: String) -> Fault {
+        Fault(Box::new(Said { token, message }))
+    }
+
+    /// The error of the text.
+    pub(crate) fn placed(self, tokens: &Tokens<'_>) -> ParseError {
+        let Said { token, message } = *self.0;
+        let place = tokens.tokens.get(token);
+        let offset = place.map_or(tokens.text.len(), |token| token.start as usize);
+        ParseError {
+            kind: ParseErrorKind::Syntax,
+            position: Position::of_offset(tokens.text, offset),
+            message,
+        }
+    }
+}
+
+/// A token for a message, shortened.
+pub(crate) fn quoted(slice: &str) -> String {
+    const CHARACTERS_MAX: usize = 40;
+    if slice.chars().count() <= CHARACTERS_MAX {
+        return format!("`{slice}`");
+    }
+    let start: String = slice.chars().take(CHARACTERS_MAX).collect();
+    format!("`{start}...`")
+}
+
+struct Parser<'t> {
+    tokens: &'t Tokens<'t>,
+    at: usize,
+    depth: u32,
+    /// What the text is to be.
+    what: &'static str,
+    tree: Builder,
+}
+
+impl<'t> Parser<'t> {
+    fn token(&self, ahead: usize) -> Option<Token> {
+        self.tokens.tokens.get(self.at + ahead).copied()
+    }
+
+    fn kind(&self) -> Option<TokenKind> {
+        self.token(0).map(|token| token.kind)
+    }
+
+    /// The text of a token ahead; empty beyond the end.
+    fn slice_ahead(&self, ahead: usize) -> &'t str {
+        self.token(ahead)
+            .map_or("", |token| self.tokens.slice(token))
+    }
+
+    fn slice(&self) -> &'t str {
+        self.slice_ahead(0)
+    }
+
+    fn bump(&mut self) {
+        self.at += 1;
+    }
+
+    /// Whether a bracket, separator or operator is next.
+    fn is(&self, operator: &str) -> bool {
+        self.is_ahead(0, operator)
+    }
+
+    fn is_ahead(&self, ahead: usize, operator: &str) -> bool {
+        self.token(ahead).is_some_and(|token| {
+            token.kind == TokenKind::Operator && self.tokens.slice(token) == operator
+        })
+    }
+
+    fn eat(&mut self, operator: &str) -> bool {
+        let is = self.is(operator);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn expect(&mut self, operator: &str) -> Parsed {
+        if self.eat(operator) {
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("`{operator}`")))
+    }
+
+    /// Whether a keyword is next, in whatever case.
+    fn is_word(&self, word: &str) -> bool {
+        self.is_word_ahead(0, word)
+    }
+
+    fn is_word_ahead(&self, ahead: usize, word: &str) -> bool {
+        self.token(ahead).is_some_and(|token| {
+            token.kind == TokenKind::Word && self.tokens.slice(token).eq_ignore_ascii_case(word)
+        })
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let is = self.is_word(word);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn expect_word(&mut self, word: &str) -> Parsed {
+        if self.eat_word(word) {
+            return Ok(());
+        }
+        Err(self.unexpected(word))
+    }
+
+    fn is_iri(&self) -> bool {
+        matches!(self.kind(), Some(TokenKind::Iri | TokenKind::PrefixedName))
+    }
+
+    fn is_variable(&self) -> bool {
+        self.kind() == Some(TokenKind::Variable)
+    }
+
+    fn mark(&self) -> Mark {
+        self.tree.mark(self.at)
+    }
+
+    fn close(&mut self, mark: Mark, kind: Kind) {
+        self.tree.close(mark, kind, self.at);
+    }
+
+    /// The next token as a node.
+    fn leaf(&mut self, kind: Kind) {
+        let mark = self.mark();
+        self.bump();
+        self.close(mark, kind);
+    }
+
+    fn variable(&mut self) -> Parsed {
+        if !self.is_variable() {
+            return Err(self.unexpected("a variable"));
+        }
+        self.leaf(Kind::Variable);
+        Ok(())
+    }
+
+    fn iri(&mut self) -> Parsed {
+        if !self.is_iri() {
+            return Err(self.unexpected("an IRI"));
+        }
+        self.leaf(Kind::Iri);
+        Ok(())
+    }
+
+    fn variable_or_iri(&mut self) -> Parsed {
+        if self.is_variable() {
+            return self.variable();
+        }
+        if !self.is_iri() {
+            return Err(self.unexpected("a variable or an IRI"));
+        }
+        self.iri()
+    }
+
+    /// What recurs, one level deeper.
+    fn deeper(&mut self, rule: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        if self.depth == DEPTH_MAX {
+            return Err(Fault::at(
+                self.at,
+                format!("more than {DEPTH_MAX} brackets and operators within one another"),
+            ));
+        }
+        self.depth += 1;
+        let parsed = rule(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// That the next token is another than expected, and which keyword it may have been meant for.
+    #[cold]
+    fn unexpected(&self, expected: &str) -> Fault {
+        let is_word = self.kind() == Some(TokenKind::Word);
+        match hint::keyword(self.slice()).filter(|_| is_word) {
+            Some(keyword) => {
+                self.refused(&format!("did you mean {keyword}? (expected {expected})"))
+            }
+            None => self.refused(&format!("expected {expected}")),
+        }
+    }
+
+    /// That the next token cannot stand here, and why or what could.
+    #[cold]
+    fn refused(&self, reason: &str) -> Fault {
+        if let Some(iri) = self.broken_iri() {
+            let message = format!("{} is not a valid absolute IRI", quoted(iri));
+            return Fault::at(self.at, message);
+        }
+        let found = match self.token(0) {
+            Some(token) => format!("unexpected {}", quoted(self.tokens.slice(token))),
+            None => format!("unexpected end of the {}", self.what),
+        };
+        Fault::at(self.at, format!("{found}: {reason}"))
+    }
+
+    /// What begins at a `<` and ends with its line's next `>`: meant as an IRI, with a character that no IRI has.
+    #[cold]
+    fn broken_iri(&self) -> Option<&'t str> {
+        let token = self.token(0).filter(|_| self.is("<"))?;
+        let rest = &self.tokens.text[token.start as usize..];
+        let end = rest.find(['>', '\n'])?;
+        rest[end..].starts_with('>').then(|| &rest[..=end])
+    }
+}

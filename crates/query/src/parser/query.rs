@@ -1,0 +1,368 @@
+//! Prologue, query forms, their clauses and modifiers.
+
+use super::builtin::is_function;
+use super::tree::Kind;
+use super::{Fault, Parsed, Parser};
+use crate::guard::token::TokenKind;
+
+impl Parser<'_> {
+    /// QueryUnit.
+    pub(super) fn query_unit(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.prologue()?;
+        let form = self.slice();
+        if self.is_word("SELECT") {
+            self.select(true)?;
+        } else if self.is_word("ASK") {
+            self.ask()?;
+        } else if self.is_word("CONSTRUCT") {
+            self.construct()?;
+        } else if self.is_word("DESCRIBE") {
+            self.describe()?;
+        } else {
+            return Err(self.unexpected("SELECT, ASK, CONSTRUCT or DESCRIBE"));
+        }
+        if self.token(0).is_some() {
+            let form = form.to_ascii_uppercase();
+            return Err(self.unexpected(&format!("the end of the {form} query")));
+        }
+        self.close(mark, Kind::Unit);
+        Ok(())
+    }
+
+    /// Prologue.
+    pub(super) fn prologue(&mut self) -> Parsed {
+        loop {
+            let mark = self.mark();
+            if self.eat_word("PREFIX") {
+                self.prefix_name()?;
+                self.bracketed_iri()?;
+                self.close(mark, Kind::Prefix);
+            } else if self.eat_word("BASE") {
+                self.bracketed_iri()?;
+                self.close(mark, Kind::Base);
+            } else if self.eat_word("VERSION") {
+                let version = self.slice();
+                let is_short = !(version.starts_with("\"\"\"") || version.starts_with("'''"));
+                if self.kind() != Some(TokenKind::String) || !is_short {
+                    return Err(self.unexpected("a version in quotes, such as \"1.2\""));
+                }
+                self.bump();
+                self.close(mark, Kind::Version);
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn prefix_name(&mut self) -> Parsed {
+        let is_name = self.kind() == Some(TokenKind::PrefixedName);
+        if !is_name || !self.slice().ends_with(':') || self.slice().matches(':').count() > 1 {
+            return Err(self.unexpected("a prefix that ends with a colon, such as `ex:`"));
+        }
+        self.bump();
+        Ok(())
+    }
+
+    fn bracketed_iri(&mut self) -> Parsed {
+        if self.kind() != Some(TokenKind::Iri) {
+            return Err(self.unexpected("an IRI in <>"));
+        }
+        self.leaf(Kind::Iri);
+        Ok(())
+    }
+
+    /// SelectQuery, or SubSelect, which has no dataset.
+    pub(super) fn select(&mut self, is_query: bool) -> Parsed {
+        let mark = self.mark();
+        self.expect_word("SELECT")?;
+        if self.is_word("DISTINCT") {
+            self.leaf(Kind::Distinct);
+        } else if self.is_word("REDUCED") {
+            self.leaf(Kind::Reduced);
+        }
+        self.items()?;
+        if is_query {
+            self.dataset()?;
+        }
+        self.where_clause()?;
+        self.modifiers()?;
+        self.close(mark, Kind::Select);
+        Ok(())
+    }
+
+    fn items(&mut self) -> Parsed {
+        let mark = self.mark();
+        if self.is("*") {
+            self.leaf(Kind::Star);
+        } else {
+            while self.item()? {}
+        }
+        self.close(mark, Kind::Items);
+        Ok(())
+    }
+
+    /// One that is selected; false where there is none.
+    fn item(&mut self) -> Parsed<bool> {
+        if self.is_variable() {
+            self.variable()?;
+        } else if self.is("(") {
+            self.expression_as("AS and a variable: (... AS ?name)")?;
+        } else if self.kind() == Some(TokenKind::Word) && is_function(self.slice()) {
+            let name = self.slice().to_ascii_uppercase();
+            return Err(self.refused(&format!(
+                "what SELECT computes stands in brackets and has a name: ({name}(...) AS ?name)"
+            )));
+        } else {
+            let before = self.tokens.tokens[self.at - 1];
+            let is_none = before.kind == TokenKind::Word && {
+                let word = self.tokens.slice(before);
+                ["SELECT", "DISTINCT", "REDUCED"]
+                    .iter()
+                    .any(|keyword| keyword.eq_ignore_ascii_case(word))
+            };
+            if is_none {
+                return Err(self.unexpected("`*`, variables or (... AS ?name)"));
+            }
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// `( Expression AS Var )`.
+    fn expression_as(&mut self, otherwise: &str) -> Parsed {
+        let mark = self.mark();
+        self.expect("(")?;
+        self.expression()?;
+        if !self.eat_word("AS") {
+            return Err(self.unexpected(otherwise));
+        }
+        self.variable()?;
+        self.expect(")")?;
+        self.close(mark, Kind::As);
+        Ok(())
+    }
+
+    fn ask(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect_word("ASK")?;
+        self.dataset()?;
+        self.where_clause()?;
+        self.modifiers()?;
+        self.close(mark, Kind::Ask);
+        Ok(())
+    }
+
+    fn construct(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect_word("CONSTRUCT")?;
+        if self.is("{") {
+            self.template()?;
+            self.dataset()?;
+            self.where_clause()?;
+        } else {
+            self.dataset()?;
+            self.expect_word("WHERE")?;
+            self.template()?;
+        }
+        self.modifiers()?;
+        self.close(mark, Kind::Construct);
+        Ok(())
+    }
+
+    /// ConstructTemplate: triples without paths.
+    pub(super) fn template(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect("{")?;
+        while !self.is("}") {
+            self.triples(false)?;
+            if !self.eat(".") && !self.is("}") {
+                return Err(self.unexpected("`.`, `;`, `,` or `}`"));
+            }
+        }
+        self.expect("}")?;
+        self.close(mark, Kind::Template);
+        Ok(())
+    }
+
+    fn describe(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect_word("DESCRIBE")?;
+        let items = self.mark();
+        if self.is("*") {
+            self.leaf(Kind::Star);
+        } else {
+            self.variable_or_iri()?;
+            while self.is_variable() || self.is_iri() {
+                self.variable_or_iri()?;
+            }
+        }
+        self.close(items, Kind::Items);
+        self.dataset()?;
+        if self.is_word("WHERE") || self.is("{") {
+            self.where_clause()?;
+        }
+        self.modifiers()?;
+        self.close(mark, Kind::Describe);
+        Ok(())
+    }
+
+    /// DatasetClause, any number of it.
+    fn dataset(&mut self) -> Parsed {
+        while self.is_word("FROM") {
+            let mark = self.mark();
+            self.bump();
+            let kind = if self.eat_word("NAMED") {
+                Kind::FromNamed
+            } else {
+                Kind::From
+            };
+            self.iri()?;
+            self.close(mark, kind);
+        }
+        Ok(())
+    }
+
+    fn where_clause(&mut self) -> Parsed {
+        let has_where = self.eat_word("WHERE");
+        if !self.is("{") {
+            let expected = if has_where { "`{`" } else { "WHERE or `{`" };
+            return Err(self.unexpected(expected));
+        }
+        self.group()
+    }
+
+    /// SolutionModifier and ValuesClause.
+    fn modifiers(&mut self) -> Parsed {
+        let mark = self.mark();
+        if self.eat_word("GROUP") {
+            self.expect_word("BY")?;
+            self.list(
+                Self::group_key,
+                "a variable, a call or an expression in brackets",
+            )?;
+            self.close(mark, Kind::GroupBy);
+        }
+        let mark = self.mark();
+        if self.eat_word("HAVING") {
+            self.list(Self::constraint_if_any, "a condition in brackets")?;
+            self.close(mark, Kind::Having);
+        }
+        let mark = self.mark();
+        if self.eat_word("ORDER") {
+            self.expect_word("BY")?;
+            self.list(
+                Self::order_key,
+                "a variable, a call, an expression in brackets, ASC(...) or DESC(...)",
+            )?;
+            self.close(mark, Kind::OrderBy);
+        }
+        let has_limit = self.count("LIMIT", Kind::Limit)?;
+        let has_offset = self.count("OFFSET", Kind::Offset)?;
+        if has_offset && !has_limit {
+            self.count("LIMIT", Kind::Limit)?;
+        }
+        if self.is_word("VALUES") {
+            self.values()?;
+        }
+        Ok(())
+    }
+
+    /// As often as a rule finds something, and once at least.
+    fn list(&mut self, mut rule: impl FnMut(&mut Self) -> Parsed<bool>, expected: &str) -> Parsed {
+        if !rule(self)? {
+            return Err(self.unexpected(expected));
+        }
+        while rule(self)? {}
+        Ok(())
+    }
+
+    /// GroupCondition.
+    fn group_key(&mut self) -> Parsed<bool> {
+        if self.is_variable() {
+            self.variable()?;
+            return Ok(true);
+        }
+        if !self.is("(") {
+            return self.constraint_if_any();
+        }
+        let mark = self.mark();
+        self.bump();
+        self.expression()?;
+        let is_named = self.eat_word("AS");
+        if is_named {
+            self.variable()?;
+        }
+        self.expect(")")?;
+        self.close(
+            mark,
+            if is_named {
+                Kind::As
+            } else {
+                Kind::Parenthesised
+            },
+        );
+        Ok(true)
+    }
+
+    /// OrderCondition.
+    fn order_key(&mut self) -> Parsed<bool> {
+        let mark = self.mark();
+        let is_descending = self.is_word("DESC");
+        if is_descending || self.is_word("ASC") {
+            self.bump();
+            if !self.is("(") {
+                let word = if is_descending { "DESC" } else { "ASC" };
+                return Err(self.unexpected(&format!("an expression in brackets: {word}(?x)")));
+            }
+            self.parenthesised()?;
+            self.close(
+                mark,
+                if is_descending {
+                    Kind::Descending
+                } else {
+                    Kind::Ascending
+                },
+            );
+            return Ok(true);
+        }
+        if self.is_variable() {
+            self.variable()?;
+            return Ok(true);
+        }
+        self.constraint_if_any()
+    }
+
+    fn constraint_if_any(&mut self) -> Parsed<bool> {
+        let is_call = self.kind() == Some(TokenKind::Word) && is_function(self.slice());
+        if !(is_call || self.is("(") || self.is_iri()) {
+            return Ok(false);
+        }
+        self.constraint()?;
+        Ok(true)
+    }
+
+    /// LimitClause or OffsetClause, if it is there.
+    fn count(&mut self, word: &str, kind: Kind) -> Parsed<bool> {
+        let mark = self.mark();
+        if !self.eat_word(word) {
+            return Ok(false);
+        }
+        let is_integer = self.slice().bytes().all(|byte| byte.is_ascii_digit());
+        if self.kind() != Some(TokenKind::Number) || !is_integer {
+            return Err(self.unexpected(&format!("a number after {word}, such as {word} 10")));
+        }
+        if self.slice().parse::<usize>().is_err() {
+            return Err(Fault::at(
+                self.at,
+                format!(
+                    "{} is too large a number for {word}",
+                    super::quoted(self.slice())
+                ),
+            ));
+        }
+        self.bump();
+        self.close(mark, kind);
+        Ok(true)
+    }
+}

@@ -1,0 +1,382 @@
+//! Triples, terms, property paths.
+
+use super::tree::Kind;
+use super::{Parsed, Parser};
+use crate::guard::token::TokenKind;
+
+impl Parser<'_> {
+    /// TriplesSameSubject, or TriplesSameSubjectPath.
+    pub(super) fn triples(&mut self, has_paths: bool) -> Parsed {
+        let mark = self.mark();
+        let stands_alone = self.is("<<")
+            || (self.is("(") && !self.is_ahead(1, ")"))
+            || (self.is("[") && !self.is_ahead(1, "]"));
+        self.node(has_paths, "a triple pattern")?;
+        if self.is_verb(has_paths) {
+            self.properties(has_paths)?;
+        } else if !stands_alone {
+            return Err(self.unexpected("a predicate: a variable, an IRI, `a` or a path"));
+        }
+        self.close(mark, Kind::Triples);
+        Ok(())
+    }
+
+    fn is_verb(&self, has_paths: bool) -> bool {
+        match self.kind() {
+            Some(TokenKind::Variable | TokenKind::Iri | TokenKind::PrefixedName) => true,
+            Some(TokenKind::Word) => self.slice() == "a",
+            Some(TokenKind::Operator) => has_paths && matches!(self.slice(), "^" | "!" | "("),
+            _ => false,
+        }
+    }
+
+    /// PropertyListNotEmpty, or PropertyListPathNotEmpty.
+    fn properties(&mut self, has_paths: bool) -> Parsed {
+        loop {
+            let mark = self.mark();
+            if self.is_variable() {
+                self.variable()?;
+            } else if has_paths {
+                self.path()?;
+            } else {
+                self.verb()?;
+            }
+            self.object(has_paths)?;
+            while self.eat(",") {
+                self.object(has_paths)?;
+            }
+            self.close(mark, Kind::Property);
+            if !self.is(";") {
+                return Ok(());
+            }
+            while self.eat(";") {}
+            if !self.is_verb(has_paths) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Verb.
+    fn verb(&mut self) -> Parsed {
+        if self.is_type() {
+            self.leaf(Kind::Type);
+            return Ok(());
+        }
+        if !(self.is_variable() || self.is_iri()) {
+            return Err(self.unexpected("a variable, an IRI or `a`"));
+        }
+        self.variable_or_iri()
+    }
+
+    fn is_type(&self) -> bool {
+        self.kind() == Some(TokenKind::Word) && self.slice() == "a"
+    }
+
+    /// Object with its Annotation.
+    fn object(&mut self, has_paths: bool) -> Parsed {
+        let mark = self.mark();
+        self.node(
+            has_paths,
+            "an object: a variable, an IRI, a literal or a blank node",
+        )?;
+        if !(self.is("~") || self.is("{|")) {
+            return Ok(());
+        }
+        loop {
+            if self.is("~") {
+                self.reifier()?;
+            } else if self.is("{|") {
+                let annotation = self.mark();
+                self.deeper(|parser| {
+                    parser.bump();
+                    parser.properties(has_paths)
+                })?;
+                self.expect("|}")?;
+                self.close(annotation, Kind::Annotation);
+            } else {
+                break;
+            }
+        }
+        self.close(mark, Kind::Annotated);
+        Ok(())
+    }
+
+    /// Reifier.
+    fn reifier(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect("~")?;
+        if self.is_variable() || self.is_iri() {
+            self.variable_or_iri()?;
+        } else {
+            self.blank_node();
+        }
+        self.close(mark, Kind::Reifier);
+        Ok(())
+    }
+
+    /// BlankNode; false where there is none.
+    fn blank_node(&mut self) -> bool {
+        if self.kind() == Some(TokenKind::BlankNode) {
+            self.leaf(Kind::Label);
+            return true;
+        }
+        if !(self.is("[") && self.is_ahead(1, "]")) {
+            return false;
+        }
+        let mark = self.mark();
+        self.bump();
+        self.bump();
+        self.close(mark, Kind::Anonymous);
+        true
+    }
+
+    /// GraphNode, or GraphNodePath.
+    fn node(&mut self, has_paths: bool, expected: &str) -> Parsed {
+        if self.is_variable() {
+            return self.variable();
+        }
+        if self.ground_term()? || self.blank_node() {
+            return Ok(());
+        }
+        let mark = self.mark();
+        match self.slice() {
+            "<<(" => self.triple_term(),
+            "<<" => self.deeper(Self::reified),
+            "(" if self.is_ahead(1, ")") => {
+                self.bump();
+                self.bump();
+                self.close(mark, Kind::Nil);
+                Ok(())
+            }
+            "(" => {
+                self.deeper(|parser| {
+                    parser.bump();
+                    while !parser.is(")") {
+                        parser.node(has_paths, "an item of the list, or `)`")?;
+                    }
+                    parser.bump();
+                    Ok(())
+                })?;
+                self.close(mark, Kind::Collection);
+                Ok(())
+            }
+            "[" => {
+                self.deeper(|parser| {
+                    parser.bump();
+                    if !parser.is_verb(has_paths) {
+                        return Err(parser.unexpected("a predicate, or `]`"));
+                    }
+                    parser.properties(has_paths)?;
+                    if !parser.is("]") {
+                        return Err(parser.unexpected("`;`, `,` or `]`"));
+                    }
+                    parser.bump();
+                    Ok(())
+                })?;
+                self.close(mark, Kind::BlankList);
+                Ok(())
+            }
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    /// An IRI, a literal, a number or a boolean; false where there is none.
+    pub(super) fn ground_term(&mut self) -> Parsed<bool> {
+        let Some(token) = self.token(0) else {
+            return Ok(false);
+        };
+        match token.kind {
+            TokenKind::Iri | TokenKind::PrefixedName => self.leaf(Kind::Iri),
+            TokenKind::String => self.string()?,
+            TokenKind::Number => self.leaf(Kind::Number),
+            TokenKind::Operator if self.is_signed_number() => {
+                let mark = self.mark();
+                self.bump();
+                self.bump();
+                self.close(mark, Kind::Number);
+            }
+            TokenKind::Word if self.is_word("true") || self.is_word("false") => {
+                self.leaf(Kind::Boolean);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether a sign is next, and its number right behind it.
+    pub(super) fn is_signed_number(&self) -> bool {
+        let (Some(sign), Some(number)) = (self.token(0), self.token(1)) else {
+            return false;
+        };
+        number.kind == TokenKind::Number
+            && number.start == sign.end
+            && (self.is("+") || self.is("-"))
+    }
+
+    /// RDFLiteral.
+    fn string(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.bump();
+        if self.kind() == Some(TokenKind::Language) {
+            self.bump();
+        } else if self.eat("^^") {
+            if !self.is_iri() {
+                return Err(self.unexpected("the IRI of a datatype"));
+            }
+            self.iri()?;
+        }
+        self.close(mark, Kind::String);
+        Ok(())
+    }
+
+    /// TripleTerm, TripleTermData; what may not stand in one is found when it is translated.
+    pub(super) fn triple_term(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.deeper(|parser| {
+            parser.expect("<<(")?;
+            parser.part_of_triple_term()?;
+            parser.verb()?;
+            parser.part_of_triple_term()?;
+            parser.expect(")>>")
+        })?;
+        self.close(mark, Kind::TripleTerm);
+        Ok(())
+    }
+
+    fn part_of_triple_term(&mut self) -> Parsed {
+        if self.is_variable() {
+            return self.variable();
+        }
+        if self.is("<<(") {
+            return self.triple_term();
+        }
+        if self.ground_term()? || self.blank_node() {
+            return Ok(());
+        }
+        Err(self.unexpected("a variable, an IRI, a literal, a blank node or a triple term"))
+    }
+
+    /// ReifiedTriple.
+    fn reified(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.expect("<<")?;
+        self.part_of_reified()?;
+        self.verb()?;
+        self.part_of_reified()?;
+        if self.is("~") {
+            self.reifier()?;
+        }
+        self.expect(">>")?;
+        self.close(mark, Kind::Reified);
+        Ok(())
+    }
+
+    fn part_of_reified(&mut self) -> Parsed {
+        if self.is("<<") {
+            return self.deeper(Self::reified);
+        }
+        self.part_of_triple_term()
+    }
+
+    /// Path.
+    fn path(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.path_sequence()?;
+        if self.is("|") {
+            while self.eat("|") {
+                self.path_sequence()?;
+            }
+            self.close(mark, Kind::PathAlternative);
+        }
+        Ok(())
+    }
+
+    fn path_sequence(&mut self) -> Parsed {
+        let mark = self.mark();
+        self.path_step()?;
+        if self.is("/") {
+            while self.eat("/") {
+                self.path_step()?;
+            }
+            self.close(mark, Kind::PathSequence);
+        }
+        Ok(())
+    }
+
+    /// PathEltOrInverse.
+    fn path_step(&mut self) -> Parsed {
+        let mark = self.mark();
+        let is_inverse = self.eat("^");
+        let inner = self.mark();
+        self.path_primary()?;
+        let kind = match self.slice() {
+            "*" => Some(Kind::PathZeroOrMore),
+            "+" => Some(Kind::PathOneOrMore),
+            "?" => Some(Kind::PathZeroOrOne),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            self.bump();
+            self.close(inner, kind);
+        }
+        if is_inverse {
+            self.close(mark, Kind::PathInverse);
+        }
+        Ok(())
+    }
+
+    fn path_primary(&mut self) -> Parsed {
+        if self.is_type() {
+            self.leaf(Kind::Type);
+            return Ok(());
+        }
+        if self.is_iri() {
+            return self.iri();
+        }
+        if self.is("(") {
+            return self.deeper(|parser| {
+                parser.bump();
+                parser.path()?;
+                if !parser.is(")") {
+                    return Err(parser.unexpected("`/`, `|` or `)`"));
+                }
+                parser.bump();
+                Ok(())
+            });
+        }
+        let mark = self.mark();
+        if !self.eat("!") {
+            return Err(self.unexpected("a predicate: an IRI, `a`, or a path of these"));
+        }
+        if self.eat("(") {
+            if !self.is(")") {
+                self.path_negated()?;
+                while self.eat("|") {
+                    self.path_negated()?;
+                }
+            }
+            self.expect(")")?;
+        } else {
+            self.path_negated()?;
+        }
+        self.close(mark, Kind::PathNegated);
+        Ok(())
+    }
+
+    /// PathOneInPropertySet.
+    fn path_negated(&mut self) -> Parsed {
+        let mark = self.mark();
+        let is_inverse = self.eat("^");
+        if self.is_type() {
+            self.leaf(Kind::Type);
+        } else if self.is_iri() {
+            self.leaf(Kind::Iri);
+        } else {
+            return Err(self.unexpected("an IRI, `a`, or one of them after `^`"));
+        }
+        if is_inverse {
+            self.close(mark, Kind::PathInverse);
+        }
+        Ok(())
+    }
+}

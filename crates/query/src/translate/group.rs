@@ -1,0 +1,208 @@
+//! Groups and what stands in them (SPARQL 1.1 Query section 18.2.2); inline data.
+
+use super::Translation;
+use super::scope::{assigned, in_scope};
+use super::triples::{Piece, joined, pattern};
+use crate::parser::Parsed;
+use crate::parser::tree::{Id, Kind};
+use spargebra::algebra::{Expression, GraphPattern};
+use spargebra::term::GroundTerm;
+
+impl Translation<'_> {
+    /// A group. Aggregates cannot stand in one.
+    pub(super) fn group(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let (inner, condition) = self.group_and_filters(id)?;
+        Ok(filtered(inner, condition))
+    }
+
+    /// The same, with its own filters apart: those of an `OPTIONAL` are its condition.
+    fn group_and_filters(&mut self, id: Id) -> Parsed<(GraphPattern, Option<Expression>)> {
+        let aggregates = self.aggregates.take();
+        self.labels.end();
+        let group = match self.tree.children(id).next() {
+            Some(select) if self.kind(select) == Kind::Select => {
+                self.select(select).map(|select| (select, None))
+            }
+            _ => self.elements(id),
+        };
+        self.labels.end();
+        self.aggregates = aggregates;
+        group
+    }
+
+    fn elements(&mut self, id: Id) -> Parsed<(GraphPattern, Option<Expression>)> {
+        let mut table = GraphPattern::default();
+        let mut filters: Option<Expression> = None;
+        let mut pieces: Vec<Piece> = Vec::new();
+        for element in self.tree.children(id) {
+            let kind = self.kind(element);
+            if kind == Kind::Triples {
+                self.triples(element, &mut pieces)?;
+                continue;
+            }
+            if kind == Kind::Filter {
+                let condition = self.expression(element.only())?;
+                filters = Some(match filters {
+                    Some(before) => Expression::And(Box::new(before), Box::new(condition)),
+                    None => condition,
+                });
+                continue;
+            }
+            table = joined(table, pattern(std::mem::take(&mut pieces)));
+            table = self.element(element, kind, table)?;
+        }
+        Ok((joined(table, pattern(pieces)), filters))
+    }
+
+    /// What an element makes of the table so far.
+    fn element(&mut self, id: Id, kind: Kind, table: GraphPattern) -> Parsed<GraphPattern> {
+        let left = |table| Box::new(table);
+        Ok(match kind {
+            Kind::Optional => {
+                let (right, expression) = self.group_and_filters(id.only())?;
+                GraphPattern::LeftJoin {
+                    left: left(table),
+                    right: Box::new(right),
+                    expression,
+                }
+            }
+            Kind::Minus => GraphPattern::Minus {
+                left: left(table),
+                right: Box::new(self.group(id.only())?),
+            },
+            Kind::Lateral => self.lateral(id, table)?,
+            Kind::Bind => self.bind(id, table)?,
+            Kind::Graph => {
+                let mut parts = self.tree.children(id);
+                let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
+                    return self.fault(id, "expected GRAPH name { ... }");
+                };
+                let name = self.verb(name)?;
+                let inner = Box::new(self.group(group)?);
+                joined(table, GraphPattern::Graph { name, inner })
+            }
+            Kind::Service => joined(table, self.service(id)?),
+            Kind::Union => joined(table, self.union(id)?),
+            Kind::Values => joined(table, self.values(id)?),
+            _ => joined(table, self.group(id)?),
+        })
+    }
+
+    fn lateral(&mut self, id: Id, table: GraphPattern) -> Parsed<GraphPattern> {
+        let right = self.group(id.only())?;
+        let seen = in_scope(&table);
+        let mut names = assigned(&right).into_iter();
+        let twice = names.find(|name| seen.contains(name)).cloned();
+        drop((seen, names));
+        if let Some(name) = twice {
+            return self.fault(
+                id,
+                format!("LATERAL gives {name} a value, which it has outside already"),
+            );
+        }
+        Ok(GraphPattern::Lateral {
+            left: Box::new(table),
+            right: Box::new(right),
+        })
+    }
+
+    fn bind(&mut self, id: Id, table: GraphPattern) -> Parsed<GraphPattern> {
+        let mut parts = self.tree.children(id);
+        let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
+            return self.fault(id, "expected BIND(... AS ?name)");
+        };
+        let variable = self.variable(name);
+        if in_scope(&table).contains(&&variable) {
+            return self.fault(
+                name,
+                format!("{variable} has a value here already: BIND needs a new name"),
+            );
+        }
+        Ok(GraphPattern::Extend {
+            inner: Box::new(table),
+            variable,
+            expression: self.expression(value)?,
+        })
+    }
+
+    fn service(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let silent = self.tree.child(id, Kind::Silent).is_some();
+        let mut parts = self.tree.children(id).skip(usize::from(silent));
+        let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
+            return self.fault(id, "expected SERVICE name { ... }");
+        };
+        Ok(GraphPattern::Service {
+            name: self.verb(name)?,
+            inner: Box::new(self.group(group)?),
+            silent,
+        })
+    }
+
+    fn union(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let mut branches = self.tree.children(id);
+        let Some(first) = branches.next() else {
+            return self.fault(id, "expected a group");
+        };
+        let mut union = self.group(first)?;
+        for branch in branches {
+            union = GraphPattern::Union {
+                left: Box::new(union),
+                right: Box::new(self.group(branch)?),
+            };
+        }
+        Ok(union)
+    }
+
+    /// `VALUES`.
+    pub(super) fn values(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let mut variables = Vec::new();
+        let mut bindings = Vec::new();
+        for part in self.tree.children(id) {
+            if self.kind(part) == Kind::Variable {
+                let variable = self.variable(part);
+                if variables.contains(&variable) {
+                    return self.fault(part, format!("{variable} stands twice in VALUES"));
+                }
+                variables.push(variable);
+                continue;
+            }
+            let mut row = Vec::with_capacity(variables.len());
+            for cell in self.tree.children(part) {
+                row.push(self.cell(cell)?);
+            }
+            if row.len() != variables.len() {
+                let (has, wants) = (row.len(), variables.len());
+                return self.fault(
+                    part,
+                    format!(
+                        "this row has {has} values, and VALUES {wants} variables: write UNDEF for \
+                         what is to stay unbound"
+                    ),
+                );
+            }
+            bindings.push(row);
+        }
+        Ok(GraphPattern::Values {
+            variables,
+            bindings,
+        })
+    }
+
+    fn cell(&mut self, id: Id) -> Parsed<Option<GroundTerm>> {
+        match self.kind(id) {
+            Kind::Undef => Ok(None),
+            _ => self.ground(id).map(Some),
+        }
+    }
+}
+
+/// A pattern under its filters.
+pub(super) fn filtered(inner: GraphPattern, condition: Option<Expression>) -> GraphPattern {
+    match condition {
+        Some(expr) => GraphPattern::Filter {
+            expr,
+            inner: Box::new(inner),
+        },
+        None => inner,
+    }
+}

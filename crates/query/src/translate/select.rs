@@ -1,0 +1,429 @@
+//! Query forms; grouping, selection, modifiers (SPARQL 1.1 Query sections 18.2.4 and 18.2.5).
+//!
+//! ```text
+//!  pattern -> keys -> groups -> HAVING -> VALUES -> AS ... AS -> ORDER BY -> projection -> DISTINCT -> slice
+//! ```
+//!
+//! Aggregates stand in what comes after the groups; so it is translated before the groups are made.
+
+use super::Translation;
+use super::group::filtered;
+use super::scope::in_scope;
+use super::triples::joined;
+use crate::parser::Parsed;
+use crate::parser::tree::{Id, Kind, Tree};
+use hashbrown::HashSet;
+use oxrdf::{NamedNode, Variable};
+use spargebra::Query;
+use spargebra::algebra::{
+    AggregateExpression, Expression, GraphPattern, OrderExpression, QueryDataset,
+};
+
+/// What is selected.
+enum Selection {
+    /// All that is in scope.
+    Star,
+    /// Variables, and what others are computed of; with their places.
+    Listed(Vec<(Id, Variable, Option<Expression>)>),
+}
+
+/// What stands after the pattern, translated.
+struct Modifiers {
+    /// The keys, and what they are computed of; `None` without a `GROUP BY`.
+    keys: Option<Vec<(Variable, Option<Expression>)>>,
+    aggregates: Vec<(Variable, AggregateExpression)>,
+    having: Option<Expression>,
+    order: Vec<OrderExpression>,
+    values: Option<GraphPattern>,
+}
+
+impl Translation<'_> {
+    /// The whole text.
+    pub(super) fn unit(&mut self) -> Parsed<Query> {
+        let mut form = Tree::ROOT;
+        for child in self.tree.children(Tree::ROOT) {
+            match self.kind(child) {
+                Kind::Prefix | Kind::Base | Kind::Version => self.declare(child)?,
+                _ => form = child,
+            }
+        }
+        let dataset = self.dataset(form)?;
+        match self.kind(form) {
+            Kind::Select => {
+                let pattern = self.select(form)?;
+                Ok(Query::Select {
+                    dataset,
+                    pattern,
+                    base_iri: self.base.clone(),
+                })
+            }
+            Kind::Ask => {
+                let pattern = self.pattern_and_modifiers(form)?;
+                Ok(Query::Ask {
+                    dataset,
+                    pattern,
+                    base_iri: self.base.clone(),
+                })
+            }
+            Kind::Construct => {
+                let template = match self.tree.child(form, Kind::Template) {
+                    Some(template) => self.template(template)?,
+                    None => Vec::new(),
+                };
+                let pattern = if self.tree.child(form, Kind::Group).is_some() {
+                    self.labels.here.clear();
+                    self.pattern_and_modifiers(form)?
+                } else {
+                    let patterns = template.clone();
+                    self.modified(form, GraphPattern::Bgp { patterns }, &mut |_| {
+                        Ok(Selection::Star)
+                    })?
+                };
+                Ok(Query::Construct {
+                    template,
+                    dataset,
+                    pattern,
+                    base_iri: self.base.clone(),
+                })
+            }
+            _ => {
+                let pattern = self.where_of(form)?;
+                let pattern = self.modified(form, pattern, &mut |this| this.described(form))?;
+                Ok(Query::Describe {
+                    dataset,
+                    pattern,
+                    base_iri: self.base.clone(),
+                })
+            }
+        }
+    }
+
+    /// `FROM` and `FROM NAMED`, or `USING` and `USING NAMED`.
+    pub(super) fn dataset(&mut self, form: Id) -> Parsed<Option<QueryDataset>> {
+        let (mut default, mut named): (Vec<NamedNode>, Vec<NamedNode>) = Default::default();
+        for child in self.tree.children(form) {
+            match self.kind(child) {
+                Kind::From => default.push(self.iri(child.only())?),
+                Kind::FromNamed => named.push(self.iri(child.only())?),
+                _ => {}
+            }
+        }
+        let is_none = default.is_empty() && named.is_empty();
+        Ok((!is_none).then_some(QueryDataset {
+            default,
+            named: Some(named),
+        }))
+    }
+
+    fn where_of(&mut self, form: Id) -> Parsed<GraphPattern> {
+        match self.tree.child(form, Kind::Group) {
+            Some(group) => self.group(group),
+            None => Ok(GraphPattern::default()),
+        }
+    }
+
+    /// `ASK`, `CONSTRUCT`: all variables.
+    fn pattern_and_modifiers(&mut self, form: Id) -> Parsed<GraphPattern> {
+        let pattern = self.where_of(form)?;
+        self.modified(form, pattern, &mut |_| Ok(Selection::Star))
+    }
+
+    /// A `SELECT`, of the text or within a group.
+    pub(super) fn select(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let pattern = self.where_of(id)?;
+        self.modified(id, pattern, &mut |this| this.selection(id))
+    }
+
+    fn selection(&mut self, id: Id) -> Parsed<Selection> {
+        let mut listed = Vec::new();
+        let items = self.tree.child(id, Kind::Items);
+        for item in items
+            .into_iter()
+            .flat_map(|items| self.tree.children(items))
+        {
+            match self.kind(item) {
+                Kind::Star => return Ok(Selection::Star),
+                Kind::As => {
+                    let mut parts = self.tree.children(item);
+                    let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
+                        return self.fault(item, "expected (... AS ?name)");
+                    };
+                    let value = self.expression(value)?;
+                    listed.push((item, self.variable(name), Some(value)));
+                }
+                _ => listed.push((item, self.variable(item), None)),
+            }
+        }
+        Ok(Selection::Listed(listed))
+    }
+
+    /// What `DESCRIBE` lists; an IRI gets a variable.
+    fn described(&mut self, id: Id) -> Parsed<Selection> {
+        let mut listed = Vec::new();
+        let items = self.tree.child(id, Kind::Items);
+        for item in items
+            .into_iter()
+            .flat_map(|items| self.tree.children(items))
+        {
+            match self.kind(item) {
+                Kind::Star => return Ok(Selection::Star),
+                Kind::Variable => listed.push((item, self.variable(item), None)),
+                _ => {
+                    let iri = self.iri(item)?;
+                    listed.push((item, self.new_variable(), Some(iri.into())));
+                }
+            }
+        }
+        Ok(Selection::Listed(listed))
+    }
+
+    /// A pattern with the modifiers of its form.
+    fn modified(
+        &mut self,
+        form: Id,
+        pattern: GraphPattern,
+        selection: &mut dyn FnMut(&mut Self) -> Parsed<Selection>,
+    ) -> Parsed<GraphPattern> {
+        let around = self.aggregates.replace(Vec::new());
+        let selection = selection(self)?;
+        let modifiers = self.modifiers(form)?;
+        self.aggregates = around;
+        let is_grouped = modifiers.keys.is_some() || !modifiers.aggregates.is_empty();
+        let mut table = pattern;
+        if is_grouped {
+            let mut variables = Vec::new();
+            for (variable, value) in modifiers.keys.into_iter().flatten() {
+                if let Some(expression) = value {
+                    table = extended(table, variable.clone(), expression);
+                }
+                variables.push(variable);
+            }
+            table = GraphPattern::Group {
+                inner: Box::new(table),
+                variables,
+                aggregates: modifiers.aggregates,
+            };
+        }
+        table = filtered(table, modifiers.having);
+        if let Some(values) = modifiers.values {
+            table = joined(table, values);
+        }
+        let (mut table, variables) = self.selected(form, table, selection, is_grouped)?;
+        if !modifiers.order.is_empty() {
+            table = GraphPattern::OrderBy {
+                inner: Box::new(table),
+                expression: modifiers.order,
+            };
+        }
+        table = GraphPattern::Project {
+            inner: Box::new(table),
+            variables,
+        };
+        if self.tree.child(form, Kind::Distinct).is_some() {
+            table = GraphPattern::Distinct {
+                inner: Box::new(table),
+            };
+        } else if self.tree.child(form, Kind::Reduced).is_some() {
+            table = GraphPattern::Reduced {
+                inner: Box::new(table),
+            };
+        }
+        Ok(self.sliced(form, table))
+    }
+
+    /// What stands after the pattern. The aggregates are those of the selection, too.
+    fn modifiers(&mut self, form: Id) -> Parsed<Modifiers> {
+        let mut modifiers = Modifiers {
+            keys: None,
+            aggregates: Vec::new(),
+            having: None,
+            order: Vec::new(),
+            values: None,
+        };
+        for child in self.tree.children(form) {
+            match self.kind(child) {
+                Kind::GroupBy => modifiers.keys = Some(self.keys(child)?),
+                Kind::Having => {
+                    for condition in self.tree.children(child) {
+                        let condition = self.expression(condition)?;
+                        modifiers.having = Some(match modifiers.having {
+                            Some(before) => Expression::And(Box::new(before), Box::new(condition)),
+                            None => condition,
+                        });
+                    }
+                }
+                Kind::OrderBy => {
+                    for key in self.tree.children(child) {
+                        modifiers.order.push(match self.kind(key) {
+                            Kind::Descending => OrderExpression::Desc(self.expression(key.only())?),
+                            Kind::Ascending => OrderExpression::Asc(self.expression(key.only())?),
+                            _ => OrderExpression::Asc(self.expression(key)?),
+                        });
+                    }
+                }
+                Kind::Values => modifiers.values = Some(self.values(child)?),
+                _ => {}
+            }
+        }
+        modifiers.aggregates = self.aggregates.take().unwrap_or_default();
+        Ok(modifiers)
+    }
+
+    /// The keys of `GROUP BY`, which have no aggregates.
+    fn keys(&mut self, id: Id) -> Parsed<Vec<(Variable, Option<Expression>)>> {
+        let aggregates = self.aggregates.take();
+        let mut keys = Vec::new();
+        for key in self.tree.children(id) {
+            keys.push(match self.kind(key) {
+                Kind::Variable => (self.variable(key), None),
+                Kind::As => {
+                    let mut parts = self.tree.children(key);
+                    let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
+                        return self.fault(key, "expected (... AS ?name)");
+                    };
+                    (self.variable(name), Some(self.expression(value)?))
+                }
+                _ => match self.expression(key)? {
+                    Expression::Variable(variable) => (variable, None),
+                    value => (self.new_variable(), Some(value)),
+                },
+            });
+        }
+        self.aggregates = aggregates;
+        Ok(keys)
+    }
+
+    /// The table with what is computed, and the variables that are projected.
+    fn selected(
+        &mut self,
+        form: Id,
+        mut table: GraphPattern,
+        selection: Selection,
+        is_grouped: bool,
+    ) -> Parsed<(GraphPattern, Vec<Variable>)> {
+        let listed = match selection {
+            Selection::Star => {
+                let is_select = self.kind(form) == Kind::Select;
+                if is_grouped && is_select {
+                    let items = self.tree.child(form, Kind::Items).unwrap_or(form);
+                    return self.fault(
+                        items,
+                        "SELECT * cannot stand beside GROUP BY and aggregates: list the variables",
+                    );
+                }
+                let mut variables: Vec<Variable> = in_scope(&table).into_iter().cloned().collect();
+                variables.sort_unstable();
+                return Ok((table, variables));
+            }
+            Selection::Listed(listed) => listed,
+        };
+        let mut visible: HashSet<Variable> = in_scope(&table).into_iter().cloned().collect();
+        let mut variables: Vec<Variable> = Vec::with_capacity(listed.len());
+        for (at, variable, value) in listed {
+            if variables.contains(&variable) {
+                return self.fault(at, format!("{variable} is selected twice"));
+            }
+            match value {
+                None if is_grouped && !visible.contains(&variable) => {
+                    return self.not_grouped(at, &variable);
+                }
+                None => {}
+                Some(expression) => {
+                    if visible.contains(&variable) {
+                        return self.fault(
+                            at,
+                            format!("{variable} has a value already: AS needs a new name"),
+                        );
+                    }
+                    if is_grouped && let Some(unseen) = not_among(&expression, &visible) {
+                        let unseen = unseen.clone();
+                        return self.not_grouped(at, &unseen);
+                    }
+                    table = extended(table, variable.clone(), expression);
+                    visible.insert(variable.clone());
+                }
+            }
+            variables.push(variable);
+        }
+        Ok((table, variables))
+    }
+
+    /// At the variable itself, where it stands in what is selected.
+    fn not_grouped<T>(&self, at: Id, variable: &Variable) -> Parsed<T> {
+        let range = self.tree.range(at);
+        let tokens = &self.tree.tokens.tokens[range.clone()];
+        let is_it = |token: &crate::guard::token::Token| {
+            let slice = self.tree.tokens.slice(*token);
+            slice.strip_prefix(['?', '$']) == Some(variable.as_str())
+        };
+        let place = tokens.iter().position(is_it).unwrap_or(0);
+        Err(crate::parser::Fault::at(
+            range.start + place,
+            format!("{variable} is neither grouped nor aggregated: add GROUP BY {variable}"),
+        ))
+    }
+
+    fn sliced(&self, form: Id, table: GraphPattern) -> GraphPattern {
+        let count = |kind| {
+            let id = self.tree.child(form, kind)?;
+            let number = self.tree.tokens.tokens[self.tree.range(id).end - 1];
+            self.tree.tokens.slice(number).parse().ok()
+        };
+        let (limit, offset): (Option<usize>, Option<usize>) =
+            (count(Kind::Limit), count(Kind::Offset));
+        if limit.is_none() && offset.is_none() {
+            return table;
+        }
+        GraphPattern::Slice {
+            inner: Box::new(table),
+            start: offset.unwrap_or(0),
+            length: limit,
+        }
+    }
+}
+
+fn extended(inner: GraphPattern, variable: Variable, expression: Expression) -> GraphPattern {
+    GraphPattern::Extend {
+        inner: Box::new(inner),
+        variable,
+        expression,
+    }
+}
+
+/// A variable that an expression reads and that is not among these. What may read unbound ones (`BOUND`,
+/// `COALESCE`, `EXISTS`) is not looked into.
+fn not_among<'e>(expression: &'e Expression, among: &HashSet<Variable>) -> Option<&'e Variable> {
+    use Expression as E;
+    let mut pending = vec![expression];
+    while let Some(next) = pending.pop() {
+        match next {
+            E::Variable(variable) if !among.contains(variable) => return Some(variable),
+            E::Variable(_)
+            | E::NamedNode(_)
+            | E::Literal(_)
+            | E::Bound(_)
+            | E::Coalesce(_)
+            | E::Exists(_) => {}
+            E::Or(a, b)
+            | E::And(a, b)
+            | E::Equal(a, b)
+            | E::SameTerm(a, b)
+            | E::Greater(a, b)
+            | E::GreaterOrEqual(a, b)
+            | E::Less(a, b)
+            | E::LessOrEqual(a, b)
+            | E::Add(a, b)
+            | E::Subtract(a, b)
+            | E::Multiply(a, b)
+            | E::Divide(a, b) => pending.extend([&**b, &**a]),
+            E::UnaryPlus(a) | E::UnaryMinus(a) | E::Not(a) => pending.push(a),
+            E::If(a, b, c) => pending.extend([&**c, &**b, &**a]),
+            E::In(value, list) => {
+                pending.extend(list.iter().rev());
+                pending.push(value);
+            }
+            E::FunctionCall(_, list) => pending.extend(list.iter().rev()),
+        }
+    }
+    None
+}
