@@ -145,7 +145,7 @@ impl Parser<'_> {
                 if self.ground_term()? {
                     return Ok(());
                 }
-                Err(self.unexpected("an expression"))
+                Err(self.unexpected_operator("an expression"))
             }
         }
     }
@@ -164,7 +164,7 @@ impl Parser<'_> {
 
     fn end_of_arguments(&mut self, expected: &str) -> Parsed {
         if !self.is(")") {
-            return Err(self.unexpected(expected));
+            return Err(self.unexpected_operator(expected));
         }
         self.bump();
         Ok(())
@@ -183,7 +183,7 @@ impl Parser<'_> {
             return self.function_call();
         }
         if self.kind() != Some(TokenKind::Word) {
-            return Err(self.unexpected("a condition in brackets or a call of a function"));
+            return Err(self.unexpected("a condition in brackets, FILTER(...), or a call"));
         }
         self.builtin_call()
     }
@@ -330,8 +330,12 @@ impl Parser<'_> {
     /// A word that is no function.
     #[cold]
     fn unknown_word(&self) -> Fault {
+        if self.is_word("NOT") {
+            return self
+                .refused("SPARQL writes `!` for NOT, and has NOT EXISTS { ... } and NOT IN (...)");
+        }
         if !self.is_ahead(1, "(") {
-            return self.unexpected("an expression");
+            return self.unexpected_operator("an expression");
         }
         match builtin::nearest(self.slice()) {
             Some(name) => self.refused(&format!("no function has this name; did you mean {name}?")),

@@ -34,6 +34,8 @@ impl Parser<'_> {
             if self.other_than_triples()? {
                 self.eat(".");
                 may_be_triples = true;
+            } else if self.is_word("UNION") {
+                return Err(self.refused("UNION stands between groups: { ... } UNION { ... }"));
             } else if !may_be_triples {
                 return Err(self.unexpected("`.`, `;`, `,` or `}`"));
             } else {

@@ -50,15 +50,45 @@ const KEYWORDS: [&str; 46] = [
     "WITH",
 ];
 
-/// The keyword that is nearest to a word, if one is near and the word is none.
+/// The keyword that a word was perhaps meant for; none for a keyword.
 pub(super) fn keyword(word: &str) -> Option<&'static str> {
-    nearest(word, &KEYWORDS).filter(|keyword| !keyword.eq_ignore_ascii_case(word))
+    let is = |name: &str| name.eq_ignore_ascii_case(word);
+    match () {
+        () if is("ORDERBY") => Some("ORDER BY"),
+        () if is("GROUPBY") => Some("GROUP BY"),
+        () if is_keyword(word) => None,
+        () => nearest(word, &KEYWORDS),
+    }
 }
 
-/// The name that is nearest to a word, if one is near: a third of its letters differ at most.
+/// Whether a word is a keyword.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// What SPARQL has for an operator of other languages.
+pub(super) fn operator(word: &str) -> Option<&'static str> {
+    let is = |name: &str| name.eq_ignore_ascii_case(word);
+    match () {
+        () if is("AND") => Some("SPARQL writes `&&` for AND"),
+        () if is("OR") => Some("SPARQL writes `||` for OR"),
+        () if is("LIKE") => Some("SPARQL has CONTAINS, STRSTARTS and REGEX for LIKE"),
+        () if is("IS") => Some("SPARQL has `=` and BOUND for IS"),
+        () if word == "=" => Some("SPARQL writes one `=` for equality"),
+        () if word == ">" => Some("expected an expression after `>`"),
+        () => None,
+    }
+}
+
+/// The name that is nearest to a word, if one is near: one letter is wrong, missing, too many or in another
+/// place; two of a long name; or what one of them has more stands at its end.
 pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str> {
     /// No name is longer; a word that is costs nothing.
     const LETTERS_MAX: usize = 20;
+    /// Names of which two letters may differ.
+    const LONG: usize = 7;
     if word.len() > LETTERS_MAX {
         return None;
     }
@@ -68,5 +98,12 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
         (distance, *name)
     });
     let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance <= (name.len() / 3).max(1)).then_some(name)
+    let begins_alike = word.as_bytes().first() == name.to_ascii_uppercase().as_bytes().first();
+    if distance <= 1 || (distance == 2 && begins_alike && name.len() >= LONG) {
+        return Some(name);
+    }
+    // The longest name that the word begins with.
+    let begins = names.iter().filter(|name| name.len() > 4);
+    let begins = begins.filter(|name| word.starts_with(&name.to_ascii_uppercase()));
+    begins.max_by_key(|name| name.len()).copied()
 }

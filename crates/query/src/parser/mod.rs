@@ -260,7 +260,7 @@ impl<'t> Parser<'t> {
         parsed
     }
 
-    /// That the next token is another than expected, and which keyword it may have been meant for.
+    /// That the next token is another than expected, and what it may have been meant for.
     #[cold]
     fn unexpected(&self, expected: &str) -> Fault {
         let is_word = self.kind() == Some(TokenKind::Word);
@@ -268,6 +268,15 @@ impl<'t> Parser<'t> {
             Some(keyword) => {
                 self.refused(&format!("did you mean {keyword}? (expected {expected})"))
             }
+            None => self.refused(&format!("expected {expected}")),
+        }
+    }
+
+    /// The same within an expression, where people write operators of other languages.
+    #[cold]
+    fn unexpected_operator(&self, expected: &str) -> Fault {
+        match hint::operator(self.slice()) {
+            Some(hint) => self.refused(hint),
             None => self.refused(&format!("expected {expected}")),
         }
     }

@@ -20,14 +20,37 @@ impl Parser<'_> {
         } else if self.is_word("DESCRIBE") {
             self.describe()?;
         } else {
+            if self.slice().eq_ignore_ascii_case("@prefix") {
+                return Err(
+                    self.refused("SPARQL writes PREFIX without `@`, and without a dot behind it")
+                );
+            }
             return Err(self.unexpected("SELECT, ASK, CONSTRUCT or DESCRIBE"));
         }
         if self.token(0).is_some() {
-            let form = form.to_ascii_uppercase();
-            return Err(self.unexpected(&format!("the end of the {form} query")));
+            return Err(self.behind_the_end(form));
         }
         self.close(mark, Kind::Unit);
         Ok(())
+    }
+
+    /// That something follows a query.
+    #[cold]
+    fn behind_the_end(&self, form: &str) -> Fault {
+        const CLAUSES: [&str; 8] = [
+            "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES",
+        ];
+        if CLAUSES.iter().any(|clause| self.is_word(clause)) {
+            return self.refused(
+                "a clause stands once and in its order: FROM, WHERE { ... }, GROUP BY, HAVING, ORDER BY, \
+                 LIMIT and OFFSET, VALUES",
+            );
+        }
+        if self.is(",") {
+            return self.refused("SPARQL writes LIMIT 20 OFFSET 10, and no comma");
+        }
+        let form = form.to_ascii_uppercase();
+        self.unexpected(&format!("the end of the {form} query"))
     }
 
     /// Prologue.
@@ -226,6 +249,9 @@ impl Parser<'_> {
     fn where_clause(&mut self) -> Parsed {
         let has_where = self.eat_word("WHERE");
         if !self.is("{") {
+            if self.is(",") {
+                return Err(self.refused("variables are separated by blanks"));
+            }
             let expected = if has_where { "`{`" } else { "WHERE or `{`" };
             return Err(self.unexpected(expected));
         }

@@ -1,7 +1,7 @@
 //! Triples, terms, property paths.
 
 use super::tree::Kind;
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, hint};
 use crate::guard::token::TokenKind;
 
 impl Parser<'_> {
@@ -40,6 +40,13 @@ impl Parser<'_> {
                 self.path()?;
             } else {
                 self.verb()?;
+            }
+            if matches!(self.slice(), "/" | "|" | "*" | "+" | "?") && !self.is_signed_number() {
+                return Err(self.refused(if has_paths {
+                    "a path is made of IRIs: no variable is part of one"
+                } else {
+                    "there are no paths here, only in patterns"
+                }));
             }
             self.object(has_paths)?;
             while self.eat(",") {
@@ -175,6 +182,11 @@ impl Parser<'_> {
                 })?;
                 self.close(mark, Kind::BlankList);
                 Ok(())
+            }
+            word if self.kind() == Some(TokenKind::Word) && !hint::is_keyword(word) && hint::keyword(word).is_none() => {
+                Err(self.refused(&format!(
+                    "a word alone is no term: write <{word}>, a prefixed name or \"{word}\" (expected {expected})"
+                )))
             }
             _ => Err(self.unexpected(expected)),
         }

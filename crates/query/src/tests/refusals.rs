@@ -54,3 +54,13 @@ fn base_and_prefixes_are_used() {
     let prefixes: Vec<&str> = query.prefixes().iter().map(|(p, _)| p.as_str()).collect();
     assert_eq!(prefixes, ["ex", "my"]);
 }
+
+/// What people write by mistake, and what they are told.
+#[test]
+fn mistakes() {
+    check_all(include_str!("mistakes.txt"), |text| {
+        parse(text, &ParseOptions::default())
+            .expect_err(text)
+            .to_string()
+    });
+}

@@ -70,6 +70,13 @@ impl<'t> Translation<'t> {
                 Ok(NamedNode::new_unchecked(iri.into_inner()))
             }
             None if !is_plain_iri(text) => {
+                if !text.contains(':') {
+                    let message = format!(
+                        "{} is not a valid absolute IRI: it is relative, and there is no BASE",
+                        quoted(slice)
+                    );
+                    return Err(Fault::at(token, message));
+                }
                 Iri::parse(text).map_err(|_| invalid())?;
                 Ok(NamedNode::new_unchecked(text))
             }

@@ -444,7 +444,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "CLEARALL",
-        "unexpected `CLEARALL`: expected INSERT, DELETE, WITH, LOAD, CLEAR, DROP, CREATE, ADD, MOVE or COPY at line 1, column 1",
+        "unexpected `CLEARALL`: did you mean CLEAR? (expected INSERT, DELETE, WITH, LOAD, CLEAR, DROP, CREATE, ADD, MOVE or COPY) at line 1, column 1",
     ),
     (
         "CLEAR",
@@ -480,7 +480,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "INSERT DATA { <a:s> <p> 1 }",
-        "`<p>` is not a valid absolute IRI at line 1, column 21",
+        "`<p>` is not a valid absolute IRI: it is relative, and there is no BASE at line 1, column 21",
     ),
     (
         "INSERT DATA { _:b <a:p> 1 } ; INSERT DATA { _:b <a:p> 1 }",
