@@ -64,8 +64,6 @@ struct Frame {
     below: u64,
     /// `!` before the operand that is being read.
     bangs: u64,
-    /// How often the parser may read what is within: 2 to the power of this.
-    doublings: u32,
     /// The nearest frame that holds statements.
     statements: usize,
     /// Within a statement (subject or verb read).
@@ -97,7 +95,6 @@ impl Frame {
             chain: 0,
             below: 0,
             bangs: 0,
-            doublings: 0,
             statements: 0,
             in_statement: false,
             path_operators: 0,
@@ -133,7 +130,6 @@ pub(super) struct Scanner<'t> {
     /// Open brackets and `!` before them.
     live: u64,
     patterns: u64,
-    rereads: u64,
     aggregates: u64,
     names: u64,
 }
@@ -147,7 +143,6 @@ impl<'t> Scanner<'t> {
             frames: vec![Frame::new(Kind::Root, "", 0)],
             live: 0,
             patterns: 0,
-            rereads: 0,
             aggregates: 0,
             names: 0,
         }
@@ -193,7 +188,9 @@ impl<'t> Scanner<'t> {
     fn is_operand(&self, token: Token) -> bool {
         let slice = self.slice(token);
         match token.kind {
-            TokenKind::Word => slice.ends_with("true") || slice.ends_with("false"),
+            TokenKind::Word => {
+                slice.eq_ignore_ascii_case("true") || slice.eq_ignore_ascii_case("false")
+            }
             TokenKind::Operator => matches!(slice, ")" | "]" | "}" | ")>>" | ">>"),
             _ => true,
         }
@@ -212,8 +209,7 @@ impl<'t> Scanner<'t> {
             (TokenKind::Operator, _) => self.operator(token, slice),
             (TokenKind::Word, _) => self.word(token, slice),
             _ => self.term(token),
-        }?;
-        self.count_rereads(token)
+        }
     }
 
     /// How a parenthesis is to be read.
@@ -246,14 +242,14 @@ impl<'t> Scanner<'t> {
         const BEFORE: [&str; 3] = ["DATA", "INSERT", "DELETE"];
         let follows = |&before: &Token| {
             let slice = self.slice(before);
-            before.kind == TokenKind::Word && BEFORE.iter().any(|word| ends_with(slice, word))
+            before.kind == TokenKind::Word
+                && BEFORE.iter().any(|word| slice.eq_ignore_ascii_case(word))
         };
         self.top().kind == Kind::Root && self.tokens.last().is_some_and(follows)
     }
 
     fn open(&mut self, token: Token, kind: Kind, opened: &'static str) -> Result<(), GuardError> {
         let mut frame = Frame::new(kind, opened, token.start);
-        frame.doublings = self.top().doublings + self.doublings(kind);
         frame.data = self.top().data || kind == Kind::Group && self.begins_data();
         frame.is_collection = kind == Kind::Data && self.counts_terms();
         frame.statements = if frame.has_statements() {
@@ -273,27 +269,6 @@ impl<'t> Scanner<'t> {
         }
         self.frames.push(frame);
         self.nest(1, token)
-    }
-
-    /// How often the parser may read what is in this bracket, as a power of two. See
-    /// [`super::limits`] for the rules of the grammar that make it read again.
-    fn doublings(&self, kind: Kind) -> u32 {
-        const TWICE: [&str; 4] = ["REGEX", "SUBSTR", "REPLACE", "GROUP_CONCAT"];
-        let top = self.top();
-        let by_not = u32::from(top.bangs > 0);
-        let by_annotation = u32::from(kind == Kind::Annotation);
-        let by_call = match self.tokens.last() {
-            Some(&before) if kind == Kind::Expression => match before.kind {
-                TokenKind::Word => {
-                    let name = self.slice(before);
-                    TWICE.iter().any(|twice| ends_with(name, twice))
-                }
-                TokenKind::Iri | TokenKind::PrefixedName => top.kind != Kind::Expression,
-                _ => false,
-            },
-            _ => false,
-        };
-        by_not + by_annotation + u32::from(by_call)
     }
 
     /// Whether terms here are items of a collection or begin a statement.
@@ -441,12 +416,15 @@ impl<'t> Scanner<'t> {
             "SAMPLE",
             "GROUP_CONCAT",
         ];
-        if AGGREGATES.iter().any(|name| ends_with(slice, name)) {
+        if AGGREGATES
+            .iter()
+            .any(|name| slice.eq_ignore_ascii_case(name))
+        {
             self.aggregates += 1;
             let used = self.aggregates;
             self.check(Limit::Aggregates, used, self.limits.aggregates, token)?;
         }
-        if ends_with(slice, "SELECT") {
+        if slice.eq_ignore_ascii_case("SELECT") {
             self.top_mut().select = true;
             self.names += if self.frames.len() > 1 {
                 Limits::NAMES_PER_SELECT
@@ -458,12 +436,14 @@ impl<'t> Scanner<'t> {
         match frame.kind {
             Kind::Group | Kind::Root => {
                 frame.end_verb();
-                frame.constraint |= ends_with(slice, "FILTER");
-                frame.values |= ends_with(slice, "VALUES");
+                frame.constraint |= slice.eq_ignore_ascii_case("FILTER");
+                frame.values |= slice.eq_ignore_ascii_case("VALUES");
                 frame.name_follows = ["GRAPH", "SERVICE", "SILENT"]
                     .iter()
-                    .any(|keyword| ends_with(slice, keyword));
-                frame.chain += u64::from(ends_with(slice, "FILTER") || ends_with(slice, "BIND"));
+                    .any(|keyword| slice.eq_ignore_ascii_case(keyword));
+                frame.chain += u64::from(
+                    slice.eq_ignore_ascii_case("FILTER") || slice.eq_ignore_ascii_case("BIND"),
+                );
             }
             // IN and NOT link operands as operators do.
             Kind::Expression => frame.chain += 1,
@@ -527,19 +507,6 @@ impl<'t> Scanner<'t> {
         self.check(Limit::Nesting, used, self.limits.nesting, token)
     }
 
-    fn count_rereads(&mut self, token: Token) -> Result<(), GuardError> {
-        let frame = self.top();
-        let doublings = frame.doublings;
-        // Data that are read twice are still read in linear time.
-        if doublings > u32::from(frame.data) {
-            self.rereads = self
-                .rereads
-                .saturating_add(1_u64.checked_shl(doublings).unwrap_or(u64::MAX));
-        }
-        let used = self.rereads;
-        self.check(Limit::Rereads, used, self.limits.rereads, token)
-    }
-
     /// The chain through a frame and all that was closed in it.
     fn check_depth(&self, frame: usize, offset: usize) -> Result<(), GuardError> {
         let frame = &self.frames[frame];
@@ -582,13 +549,6 @@ impl<'t> Scanner<'t> {
             .last_mut()
             .expect("the root frame is never closed")
     }
-}
-
-/// Whether a word ends with a keyword: the parser after the guard reads keywords without looking
-/// for a blank between them.
-fn ends_with(word: &str, keyword: &str) -> bool {
-    let (word, keyword) = (word.as_bytes(), keyword.as_bytes());
-    word.len() >= keyword.len() && word[word.len() - keyword.len()..].eq_ignore_ascii_case(keyword)
 }
 
 /// What closes a bracket.

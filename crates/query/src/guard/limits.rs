@@ -1,17 +1,11 @@
 //! The limits that a query text is held to before it is parsed, with their defaults.
 //!
-//! Measured with `spargebra` 0.4.8 in the development profile on a thread with a stack of 2 MiB
-//! (2026-11-21), bytes of stack per open bracket: 700 to 3,100 for parentheses of paths, groups and
+//! Measured with `spargebra` 0.4.8, the first parser, in the development profile on a thread with a stack of 2 MiB
+//! (2026-11-21; ours needs less), bytes of stack per open bracket: 700 to 3,100 for parentheses of paths, groups and
 //! calls, 4,100 for `[`, 5,700 at worst (`FILTER EXISTS {`); per `!` 430; per step of a path 480;
 //! dropping a chain of UNION or OPTIONAL 130 a link, of `&&` 33. So 256 brackets, 256 path operators
 //! and 1,024 links fit a stack of [`STACK_BYTES_MIN`] together: the worst texts of the tests pass
 //! with 1.4 MiB and overflow 1.25 MiB, in the development profile; release needs no more.
-//!
-//! The parser is a backtracking one without memory, and reads some brackets twice: the arguments of
-//! `REGEX`, `SUBSTR`, `REPLACE` and `GROUP_CONCAT` (the longer form is tried first); and, when an
-//! error follows, what stands after `!`, the arguments of a constraint that calls an IRI, and
-//! `{| |}` after `~`. Nested, that doubles with each level: 200 bytes of text took 2 to 10 s at 20
-//! levels. [`Limits::rereads`] bounds it.
 
 /// The stack that [`crate::parse`] and [`crate::Planner::plan`] need of their thread, in bytes, for
 /// any text within the default [`Limits`].
@@ -30,8 +24,6 @@ pub struct Limits {
     pub path_operators: u64,
     /// Triple patterns, after lists, collections and sequences of steps are written out.
     pub triple_patterns: u64,
-    /// Tokens that a backtracking parser reads again, at worst.
-    pub rereads: u64,
     /// Calls of aggregates.
     pub aggregates: u64,
     /// Variables listed after SELECT and VALUES; each sub-SELECT counts as
@@ -53,7 +45,6 @@ impl Limits {
         depth: u64::MAX,
         path_operators: u64::MAX,
         triple_patterns: u64::MAX,
-        rereads: u64::MAX,
         aggregates: u64::MAX,
         listed_names: u64::MAX,
         expanded_bytes: u64::MAX,
@@ -68,7 +59,6 @@ impl Default for Limits {
             depth: 1024,
             path_operators: 256,
             triple_patterns: 1000,
-            rereads: 1 << 16,
             aggregates: 100,
             listed_names: 4096,
             expanded_bytes: 1 << 28,
@@ -89,8 +79,6 @@ pub enum Limit {
     PathOperators,
     /// [`Limits::triple_patterns`].
     TriplePatterns,
-    /// [`Limits::rereads`].
-    Rereads,
     /// [`Limits::aggregates`].
     Aggregates,
     /// [`Limits::listed_names`].
@@ -108,9 +96,6 @@ impl Limit {
             Limit::Depth => "chained operators or groups",
             Limit::PathOperators => "operators in one path",
             Limit::TriplePatterns => "triple patterns",
-            Limit::Rereads => {
-                "tokens to read again (by nested REGEX, SUBSTR, REPLACE, GROUP_CONCAT, ! or annotations)"
-            }
             Limit::Aggregates => "aggregates",
             Limit::ListedNames => "variables listed by SELECT and VALUES",
             Limit::ExpandedBytes => {

@@ -13,8 +13,7 @@
 //! sequence path in parentheses counts as a collection until its operator is seen), never late.
 //!
 //! Why limits of shape at all (interface page, "No input ends the process"): 5,000 parentheses,
-//! groups, OPTIONALs or `!` overflow the stack of a thread and end the process; 200 bytes of nested
-//! `REGEX(` hold the parser for seconds. The measured figures stand in [`limits`].
+//! groups, OPTIONALs or `!` overflow the stack of a thread and end the process. The figures stand in [`limits`].
 
 pub(crate) mod expansion;
 mod frames;

@@ -165,7 +165,7 @@ const SHAPES: [(Limit, Shape); 67] = [
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("annotations", |n| {
             group(&format!("?s ?p ?o {}", nested("{| ?p ?o ", "", " |}", n)))
         }),
@@ -233,25 +233,25 @@ const SHAPES: [(Limit, Shape); 67] = [
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("regex in regex", |n| filter("REGEX(", ",1)", n)),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("substr in substr", |n| filter("SUBSTR(", ",1)", n)),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("replace in replace", |n| filter("REPLACE(", ",1,1)", n)),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("open replace", |n| {
             format!("SELECT * {{ FILTER({}&", "REPLACE(1,1,".repeat(n))
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Aggregates,
         ("group_concat", |n| {
             format!(
                 "SELECT ({} AS ?x) {{}}",
@@ -260,25 +260,25 @@ const SHAPES: [(Limit, Shape); 67] = [
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("not before parentheses", |n| {
             format!("SELECT * {{ FILTER({}&", "!(".repeat(n))
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("not before calls", |n| {
             format!("SELECT * {{ FILTER({}&", "!STR(".repeat(n))
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("constraints that call an IRI", |n| {
             format!("SELECT * {{ {}&", "FILTER <a:f>(EXISTS {".repeat(n))
         }),
     ),
     (
-        Limit::Rereads,
+        Limit::Nesting,
         ("annotations of reifiers", |n| {
             format!("SELECT * {{ ?s ?p ?o {}&", "~ {| ?p ?o ".repeat(n))
         }),

@@ -144,7 +144,7 @@ fn what_is_not_data_has_limits() {
             ),
         ),
         (
-            Limit::Rereads,
+            Limit::Nesting,
             format!(
                 "INSERT DATA {{ <a:s> <a:p> 1 {} }}",
                 nested("{| <a:p> 1", "", "|}", 10_000)
