@@ -83,15 +83,16 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     }
 
     /// A walk of [`Prepared::part_steps`] over a range of the plan's seed that is not empty. The rows of all
-    /// parts are the rows of the whole, or those of them that [`Walk::tail`] needs. Asserts that the range is
-    /// within the seed.
+    /// parts are the rows of the whole, or those of them that [`Walk::tail`] needs; where they are a choice, a
+    /// part leaves out what other parts of this seed have better rows for. Asserts that the range is within the
+    /// seed.
     pub fn over(
         prepared: &'p Prepared<'a>,
         view: &'a V,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
-        seed: &Seed,
+        seed: &'p Seed<'a>,
         range: Range<u64>,
     ) -> Self {
         let context = Context {
@@ -117,6 +118,12 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
                     expansion.restrict(elements.end - elements.start, keys);
                 }
                 _ => unreachable!("a seed of keys is listed after its predicates"),
+            }
+        }
+        if prepared.part_steps() > prepared.cut() {
+            match walk.chain.operator(prepared.cut()) {
+                Operator::Order(ordering) => ordering.share(seed.choice()),
+                _ => unreachable!("what parts do together is a choice"),
             }
         }
         walk.chain.begin();

@@ -465,6 +465,60 @@ fn long_lists_intersect() {
     }
 }
 
+/// Of rows with equal keys those of the first part are chosen, even if later parts had full choices before.
+#[test]
+fn parts_that_choose_keep_ties_for_the_first_of_them() {
+    let mut plan = two_lists();
+    plan.variables.pop();
+    let keys = plan.steps.swap_remove(0);
+    let constant = query::plan::Node::Constant(query::plan::ConstantId(0));
+    let expand = Action::Expand {
+        from: query::plan::Node::Slot(Slot(0)),
+        predicate: constant,
+        direction: Direction::Out,
+        scope: query::plan::Scope::Default,
+        into: Slot(1),
+    };
+    let key = query::plan::OrderKey {
+        expression: query::expression::Expression::Slot(Slot(1)),
+        descending: false,
+    };
+    let order = Action::Order {
+        keys: vec![key],
+        limit: Some(3),
+    };
+    plan.steps = vec![keys];
+    for action in [expand, order] {
+        plan.steps.push(query::plan::Step {
+            action,
+            keep: vec![Slot(0), Slot(1)],
+            estimate: query::plan::Estimate::default(),
+        });
+    }
+    let quads: Vec<_> = (0..40)
+        .map(|n| (iri(n), iri(0), iri(100 + n % 2), support::DEFAULT))
+        .collect();
+    let ids = constants(&plan, &Numbered);
+    let view = snapshot_of(&quads, None);
+    let environment = Environment::fixed();
+    let prepared =
+        prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
+    assert!(prepared.part_steps() > prepared.cut(), "parts choose");
+    let seed = prepared.seed(&view).expect("nothing fails");
+    let seed = seed.expect("the keys are a set");
+    assert_eq!(seed.len(), 40);
+    let (limits, options) = (Limits::none(), Options::default());
+    let part = |range| {
+        let mut walk = Walk::over(&prepared, &view, &Numbered, limits, options, &seed, range);
+        let rows = drain(&mut walk, 2);
+        rows.iter().map(|row| row[0].payload()).collect::<Vec<_>>()
+    };
+    assert_eq!(part(20..40), [20, 22, 24], "the last part alone");
+    assert_eq!(part(10..20), [10, 12, 14], "ties with a later part");
+    assert_eq!(part(1..2), [0; 0], "behind what others have chosen");
+    assert_eq!(part(0..10), [0, 2, 4], "ties with all later parts");
+}
+
 /// A plan is shared by workers, and a suspended walk may go on on another thread.
 #[test]
 fn walks_can_move_between_threads() {

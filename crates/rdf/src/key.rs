@@ -97,8 +97,10 @@ pub fn encode_literal(literal: LiteralRef<'_>, key: &mut Vec<u8>) {
 
 /// Appends the literal of `key` to `terms` as one cell. On an error nothing is appended.
 pub fn decode_literal(key: &[u8], terms: &mut TermBuffer) -> Result<(), KeyError> {
-    let (&kind, rest) = key.split_first().ok_or(KeyError::Empty)?;
-    let rest = str::from_utf8(rest).map_err(|_| KeyError::NotUtf8)?;
+    let &kind = key.first().ok_or(KeyError::Empty)?;
+    // With the kind, which is ASCII: text is checked in words only from an aligned address on.
+    let text = str::from_utf8(key).map_err(|_| KeyError::NotUtf8)?;
+    let rest = text.get(1..).ok_or(KeyError::UnknownKind(kind))?;
     match kind {
         SIMPLE => terms.push_simple(rest),
         LANGUAGE => {
@@ -249,9 +251,10 @@ mod tests {
 
     #[test]
     fn what_the_encoder_never_writes_is_refused() {
-        let refused: [(&[u8], KeyError); 7] = [
+        let refused: [(&[u8], KeyError); 8] = [
             (b"", KeyError::Empty),
             (b"\x05x", KeyError::UnknownKind(5)),
+            ("\u{e9}x".as_bytes(), KeyError::UnknownKind(0xc3)),
             (b"\x01en", KeyError::Unterminated),
             (b"\x00\xff", KeyError::NotUtf8),
             (b"\x01EN\0x", KeyError::NotCanonical),

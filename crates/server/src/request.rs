@@ -44,6 +44,8 @@ pub(crate) struct QueryRequest {
     pub given: Given,
     /// Whose it is.
     pub client: Client,
+    /// The port at the other end of its connection, which tells a machine's connections apart.
+    pub port: u16,
     /// What its text holds, where that came in a body.
     pub _held: Option<Arc<BodyAccount>>,
     /// The time it may take.

@@ -221,7 +221,7 @@ struct Run<'r, 'a> {
     profiling: bool,
 }
 
-impl Run<'_, '_> {
+impl<'a> Run<'_, 'a> {
     fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {
@@ -252,7 +252,7 @@ impl Run<'_, '_> {
     fn shared(
         &self,
         workers: usize,
-        seed: &Seed,
+        seed: &Seed<'a>,
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
         let is_ordered = self.prepared.chooses_rows();
@@ -293,7 +293,7 @@ impl Run<'_, '_> {
     }
 
     /// One worker: walks parts of the seed until there are none left or the query has ended.
-    fn work(&self, seed: &Seed, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
+    fn work(&self, seed: &Seed<'a>, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {
             snapshot,

@@ -143,6 +143,40 @@ fn whoever_turns_pages_sees_each_row_once() {
     }
 }
 
+#[test]
+fn the_first_in_an_order_are_the_same_ones_whoever_chooses_them() {
+    // Few values for many subjects, so that most choices end among equals; keys of uneven weight, so that
+    // a later part's choice is often full before an earlier one's.
+    let mut text = String::new();
+    for number in 0..40_000_u32 {
+        let value = number * 7919 % 40_000 / 4_000;
+        let fan = if number < 4_000 { 12 } else { 1 };
+        for other in 0..fan {
+            let other = (value + other) % 10;
+            writeln!(text, "<e:{number}> <e:p{}> {other} .", number % 3).unwrap();
+            writeln!(text, "<e:{number}> <e:t> \"{other}\", <e:o{other}> .").unwrap();
+        }
+    }
+    let database = support::loaded(&text, Format::Turtle, 2).unwrap();
+    let mut is_heavy = true;
+    for order in ["?o", "DESC(?o)", "?p DESC(?o)", "STR(?o)", "?o ?s"] {
+        for limit in ["LIMIT 1", "LIMIT 10", "LIMIT 1500 OFFSET 700", "LIMIT 9000"] {
+            let query = format!("SELECT * {{ ?s ?p ?o }} ORDER BY {order} {limit}");
+            is_heavy &= folded(&database, &query, 2).unwrap().unwrap().1;
+            let rows = |threads| match support::answer(&database, &query, threads) {
+                Ok(Answer::Rows { rows, .. }) => rows,
+                Ok(_) => panic!("a SELECT gives rows"),
+                Err(none) => panic!("{}", none.message()),
+            };
+            let alone = rows(1);
+            for threads in [2, 4, 4] {
+                assert!(rows(threads) == alone, "{threads} threads: {query}");
+            }
+        }
+    }
+    assert!(is_heavy, "light queries have one worker anyway");
+}
+
 fn lexical_form(term: &Term) -> String {
     match term {
         Term::Literal(literal) => literal.value().to_owned(),

@@ -7,25 +7,31 @@
 //!
 //! A part of it is a range of them, and the rows of all parts are the rows of the whole. Predicates alone
 //! would make few and uneven parts of what is most of a graph.
+//!
+//! Walks over the parts that choose the first rows in an order share where their choices end.
 
 use super::Prepared;
 use crate::error::WalkError;
 use crate::step::Place;
 use crate::step::Policy;
+use crate::step::order::Shared;
 use std::ops::Range;
 use store::view::{GraphView, SegmentKey};
 
 /// Predicates up to which their keys are counted, some 100 ns each; more are a seed by themselves.
 const PREDICATES_MAX: u64 = 4096;
 
-/// The elements that a walk starts from; see the module's documentation.
-#[derive(Clone, Debug)]
-pub struct Seed {
+/// The elements that a walk starts from; see the module's documentation. For one run: what walks over its
+/// parts have chosen is in it.
+#[derive(Debug)]
+pub struct Seed<'a> {
     /// The step that holds the set.
     step: usize,
     len: u64,
     /// Where the keys of each predicate end; empty for a mere set.
     ends: Vec<u64>,
+    /// What walks over parts that end in a choice share.
+    choice: Shared<'a>,
 }
 
 /// What a walk over a part of a seed starts from.
@@ -38,7 +44,7 @@ pub(crate) struct Part {
     pub(crate) keys: Option<Range<u64>>,
 }
 
-impl Seed {
+impl<'a> Seed<'a> {
     /// Number of elements, or of keys; at least as many as rows come from them, but for those of graphs that
     /// are not asked for.
     pub fn len(&self) -> u64 {
@@ -48,6 +54,11 @@ impl Seed {
     /// Whether there is nothing to start from.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Where the choices of walks over its parts end.
+    pub(crate) fn choice(&self) -> &Shared<'a> {
+        &self.choice
     }
 
     /// What lies in a range of it that is not empty.
@@ -74,9 +85,9 @@ impl Seed {
     }
 }
 
-impl Prepared<'_> {
+impl<'a> Prepared<'a> {
     /// What workers may cut into ranges. `None`: the walk starts from no set, so only one can run it.
-    pub fn seed<V: GraphView>(&self, view: &V) -> Result<Option<Seed>, WalkError> {
+    pub fn seed<V: GraphView>(&self, view: &V) -> Result<Option<Seed<'a>>, WalkError> {
         let steps = &self.top.steps[..self.top.cut];
         let is_passed = |policy: &Policy<'_>| matches!(policy, Policy::Pass);
         let Some(step) = steps.iter().position(|step| !is_passed(&step.policy)) else {
@@ -89,6 +100,7 @@ impl Prepared<'_> {
             step,
             len: set.set.len(),
             ends: Vec::new(),
+            choice: Shared::default(),
         };
         let Some(Policy::Keys(keys)) = steps.get(step + 1).map(|step| &step.policy) else {
             return Ok(Some(seed));

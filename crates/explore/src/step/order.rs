@@ -5,11 +5,18 @@
 //! longer than sorting one run (some 10 ms), and a cancelled query ends soon. With a small limit no
 //! run is set aside: the buffer is cut back to its first rows. Rows behind the last of them are dropped as
 //! soon as it shows: by the kind of term that their ids tell (literals come after IRIs), so that their text
-//! is not even fetched; by the text, before a key is made of it; by the keys.
+//! is not even fetched; by the text, before a key is made of it; by the keys. Walks over parts of one seed
+//! tell each other the last row of their choices ([`Shared`]), or each would make keys of its first rows anew.
 //!
-//! The sort is stable: rows with equal keys leave in the order they came.
+//! The sort is stable: rows with equal keys leave in the order they came. So rows equal to the last one of a
+//! full choice are dropped where the choice is the walk's own, all of which came before, and kept where it is
+//! another part's, which may be a later one.
 //!
 //! Memory, drawn on the budget: 8 bytes a cell, `size_of::<SortKey>()` and its text a key, 4 a row.
+
+mod shared;
+
+pub(crate) use shared::Shared;
 
 use super::{Context, Flow, Turn};
 use crate::chunk::Chunk;
@@ -17,6 +24,7 @@ use crate::error::WalkError;
 use crate::expression::{Batch, Computation, Scratch, SortKey, Value, spend_on};
 use crate::limits::{Limits, Reservation};
 use rdf::{Lexicon, VertexId};
+use shared::Seen;
 use std::cmp::Ordering as Order;
 
 /// Rows that are sorted at once.
@@ -80,9 +88,46 @@ struct Run {
     order: Vec<u32>,
 }
 
+/// Behind which rows are not wanted.
+#[derive(Clone, Copy)]
+struct Last<'k> {
+    keys: &'k [SortKey],
+    /// Whether rows that are equal to it are not wanted either.
+    is_first_of_equals: bool,
+}
+
+impl<'k> Last<'k> {
+    /// That of a walk with its own choice in `buffer`, which has seen those of others.
+    fn of(policy: &OrderPolicy, buffer: &'k Run, seen: &'k Seen<'_>) -> Option<Last<'k>> {
+        let own = buffer.last(policy).map(|keys| Last {
+            keys,
+            is_first_of_equals: true,
+        });
+        let shared = seen.keys().map(|keys| Last {
+            keys,
+            is_first_of_equals: false,
+        });
+        match (own, shared) {
+            (Some(own), Some(shared)) if policy.compare(shared.keys, own.keys).is_lt() => {
+                Some(shared)
+            }
+            (own, shared) => own.or(shared),
+        }
+    }
+
+    fn drops(self, policy: &OrderPolicy, keys: &[SortKey]) -> bool {
+        let order = policy.compare(keys, self.keys);
+        order.is_gt() || self.is_first_of_equals && order.is_eq()
+    }
+}
+
 /// The state of one walk.
 pub(crate) struct Ordering<'p, 'a> {
     policy: &'p OrderPolicy,
+    limits: Limits<'a>,
+    /// What walks over other parts of the seed have.
+    shared: Option<&'p Shared<'a>>,
+    seen: Seen<'a>,
     buffer: Run,
     runs: Vec<Run>,
     /// The next row of each run, as a heap of run numbers.
@@ -101,6 +146,9 @@ impl<'p, 'a> Ordering<'p, 'a> {
     pub(crate) fn new(policy: &'p OrderPolicy, limits: Limits<'a>) -> Self {
         Ordering {
             policy,
+            limits,
+            shared: None,
+            seen: Seen::default(),
             buffer: Run::default(),
             runs: Vec::new(),
             heads: Vec::new(),
@@ -114,6 +162,12 @@ impl<'p, 'a> Ordering<'p, 'a> {
         }
     }
 
+    /// Chooses together with walks over other parts of one seed. Their choices,
+    /// part after part, are to be given to one more ordering by the same policy.
+    pub(crate) fn share(&mut self, shared: &'p Shared<'a>) {
+        self.shared = Some(shared);
+    }
+
     pub(crate) fn run<V, L: Lexicon>(
         &mut self,
         context: Context<'_, 'a, V, L>,
@@ -125,6 +179,9 @@ impl<'p, 'a> Ordering<'p, 'a> {
         if flow.carried.is_empty() {
             self.counted += flow.input.rows();
             return Ok(Turn::Drained);
+        }
+        if let Some(shared) = self.shared {
+            shared.look(&mut self.seen);
         }
         let rows = self.candidates(flow.input);
         let (rows, keys) = self.keys(context, flow.input, &rows)?;
@@ -140,15 +197,15 @@ impl<'p, 'a> Ordering<'p, 'a> {
     /// The rows that the kinds of their terms leave: all but those behind the last of a full choice.
     fn candidates(&self, input: &Chunk) -> Vec<u32> {
         let rows = 0..input.len() as u32;
-        let (Some(worst), (Computation::Slot(slot), descending)) =
-            (self.buffer.worst(self.policy), &self.policy.keys[0])
+        let last = Last::of(self.policy, &self.buffer, &self.seen);
+        let (Some(last), (Computation::Slot(slot), descending)) = (last, &self.policy.keys[0])
         else {
             return rows.collect();
         };
         let Some(column) = input.column(*slot) else {
             return rows.collect();
         };
-        let class = worst[0].class();
+        let class = last.keys[0].class();
         let may_be_before = |row: &u32| {
             let classes = SortKey::classes_of(column[*row as usize]);
             if *descending {
@@ -175,9 +232,9 @@ impl<'p, 'a> Ordering<'p, 'a> {
         for (computation, _) in &self.policy.keys {
             columns.push(computation.evaluate(&batch, &at)?);
         }
-        let worst = self.buffer.worst(self.policy);
+        let last = Last::of(self.policy, &self.buffer, &self.seen);
         let is_behind = |row: usize| {
-            worst.is_some_and(|worst| self.policy.is_behind(columns[0].get(row), &worst[0]))
+            last.is_some_and(|last| self.policy.is_behind(columns[0].get(row), &last.keys[0]))
         };
         let left = (0..rows.len()).filter(|row| !is_behind(*row));
         let left: Vec<usize> = left.collect();
@@ -197,7 +254,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
                 }
                 keys.push(SortKey::of(column.get(row)));
             }
-            if worst.is_some_and(|worst| self.policy.compare(&keys[first..], worst).is_ge()) {
+            if last.is_some_and(|last| last.drops(self.policy, &keys[first..])) {
                 keys.truncate(first);
             } else {
                 wanted.push(rows[row]);
@@ -256,12 +313,21 @@ impl<'p, 'a> Ordering<'p, 'a> {
         let text: usize = self.buffer.keys.iter().map(SortKey::bytes).sum();
         self.bytes = (cells + text + size_of_val(&self.buffer.keys[..])) as u64;
         self.buffer.order = (0..self.buffer.rows as u32).collect();
+        self.tell(&self.buffer);
+    }
+
+    /// Tells walks over other parts where a choice ends, if it is full.
+    fn tell(&self, choice: &Run) {
+        if let (Some(shared), Some(last)) = (self.shared, choice.last(self.policy)) {
+            shared.tighten(self.policy, last, self.limits);
+        }
     }
 
     fn set_aside(&mut self) {
         let mut run = std::mem::take(&mut self.buffer);
         if run.rows > 0 {
             run.sort(self.policy);
+            self.tell(&run);
             self.runs.push(run);
         }
     }
@@ -339,7 +405,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
 
 impl Run {
     /// The keys of the last row that a full choice holds.
-    fn worst(&self, policy: &OrderPolicy) -> Option<&[SortKey]> {
+    fn last(&self, policy: &OrderPolicy) -> Option<&[SortKey]> {
         let last = *self.order.get(policy.small_limit()?.checked_sub(1)?)?;
         Some(self.row_keys(last, policy.keys.len()))
     }

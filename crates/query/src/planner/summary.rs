@@ -230,19 +230,17 @@ fn lists_its_end(block: &mut Block, walk: &Walk, end: Slot) {
         return;
     };
     let (keys, expand) = (walk.before, walk.before + 1);
-    let (
-        Action::ExpandKeys {
-            direction: listed, ..
-        },
-        Action::Expand { into: far, .. },
-    ) = (&block.steps[keys].action, &block.steps[expand].action)
+    let Action::ExpandKeys {
+        direction: listed,
+        into: near,
+        ..
+    } = block.steps[keys].action
     else {
         return;
     };
-    if *listed == direction {
+    if listed == direction {
         return;
     }
-    let far = *far;
     let rows = block.steps[expand].estimate.rows;
     block.steps.truncate(keys);
     let action = Action::ExpandKeys {
@@ -252,7 +250,9 @@ fn lists_its_end(block: &mut Block, walk: &Walk, end: Slot) {
         into: end,
     };
     block.push(action, rows, costs::STEP + rows * (costs::KEY + costs::ROW));
-    block.certain.remove(far);
+    block.certain.remove(near);
+    block.maybe.remove(near);
+    block.written.remove(near);
 }
 
 /// Leaves out a last expansion whose neighbours nobody looks at, where each row before it is of a key that

@@ -16,7 +16,7 @@
 //! times of 8, 16, 32 and 64. The number is in the header, and a reader takes any.
 
 use super::KEY_BYTES_MAX;
-use super::entry::{apply_entries, push_entry};
+use super::entry::{EntryKey, push_entry};
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{
     HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_offset, read_u64,
@@ -313,7 +313,7 @@ impl Keys for KeyStream {
             stream: self,
             rest: &[],
             current: None,
-            key: Vec::new(),
+            key: EntryKey::default(),
         }
     }
 
@@ -348,7 +348,7 @@ pub(super) struct StreamCursor<'a> {
     /// The entries of the current block after the current key.
     rest: &'a [u8],
     current: Option<u64>,
-    key: Vec<u8>,
+    key: EntryKey,
 }
 
 impl KeyCursor for StreamCursor<'_> {
@@ -370,7 +370,7 @@ impl KeyCursor for StreamCursor<'_> {
             }
             _ => self.load(ordinal)?,
         }
-        Ok(&self.key)
+        Ok(self.key.bytes())
     }
 }
 
@@ -379,7 +379,7 @@ impl StreamCursor<'_> {
     #[inline]
     fn advance(&mut self, ordinal: u64, entries: u64) -> Result<(), LexiconError> {
         self.current = None;
-        if apply_entries(&mut self.key, &mut self.rest, entries).is_none() {
+        if self.key.apply(&mut self.rest, entries).is_none() {
             return Err(self.stream.nonsense(ordinal));
         }
         self.current = Some(ordinal);
@@ -395,8 +395,7 @@ impl StreamCursor<'_> {
         let Some(first) = first else {
             return Err(nonsense(&self.stream.keys, start));
         };
-        self.key.clear();
-        self.key.extend_from_slice(first);
+        self.key.set(first);
         self.rest = block;
         self.advance(ordinal, ordinal & ((1 << block_log2) - 1))
     }

@@ -20,7 +20,7 @@
 use crate::endpoint::change::{self, Sent};
 use crate::endpoint::conditional;
 use crate::endpoint::description;
-use crate::request::access::{self, Granted};
+use crate::request::access::{self, Granted, Peer};
 use crate::request::condition;
 use crate::request::document::{self, Content};
 use crate::request::intake::Bound;
@@ -228,6 +228,7 @@ fn envelope(
         headers: request.headers().clone(),
         parameters,
         client: granted.client(access::sender(request)),
+        port: Peer::port(request.extensions()),
         account: None,
     };
     Ok((envelope, granted, direct, address))
@@ -257,6 +258,7 @@ fn asked(
         named_graphs: Vec::new(),
         given: Given::default(),
         client: envelope.client,
+        port: envelope.port,
         _held: None,
         timeout: envelope.timeout(server.options().timeout)?,
         accepted,

@@ -12,6 +12,7 @@
 
 use crate::request::host;
 use crate::response::problem::Problem;
+use axum::http::Extensions;
 use hyper::HeaderMap;
 use hyper::StatusCode;
 use hyper::header::{
@@ -267,6 +268,13 @@ fn is_foreign(headers: &HeaderMap, address: SocketAddr) -> bool {
 /// The address at the other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub SocketAddr);
+
+impl Peer {
+    /// The port of a request's connection: 0 where the request came by none.
+    pub fn port(of: &Extensions) -> u16 {
+        of.get::<Peer>().map_or(0, |peer| peer.0.port())
+    }
+}
 
 #[cfg(test)]
 mod tests {

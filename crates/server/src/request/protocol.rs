@@ -17,7 +17,7 @@
 //! seconds, or a number with its unit.
 
 use crate::options::ServerOptions;
-use crate::request::access::{Client, Granted};
+use crate::request::access::{Client, Granted, Peer};
 use crate::request::condition;
 use crate::request::document;
 use crate::request::intake::{self, Bound, Intake};
@@ -107,6 +107,7 @@ pub(crate) struct Envelope {
     pub headers: HeaderMap,
     pub parameters: Parameters,
     pub client: Client,
+    pub port: u16,
     /// What the text holds, where it came in a body.
     pub account: Option<Arc<BodyAccount>>,
 }
@@ -128,6 +129,7 @@ pub(crate) async fn read(
         headers: head.headers,
         parameters,
         client,
+        port: Peer::port(&head.extensions),
         account: None,
     };
     let text = match envelope.method.as_str() {
@@ -177,6 +179,7 @@ impl Envelope {
             named_graphs: self.graphs("named-graph-uri")?,
             given: self.given()?,
             client: self.client,
+            port: self.port,
             _held: self.account.clone(),
             timeout: self.timeout(options.timeout)?,
             accepted: Accepted::read(&self.headers, &self.parameters)?,
