@@ -208,6 +208,7 @@ async fn ask(
     let timeout = asked.timeout.saturating_sub(waited.unwrap_or_default());
     let begun = Begun {
         asked,
+        timeout: asked.timeout,
         turn,
         account,
         timeout,
