@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `/sparql`, `/query`, `/update` | the SPARQL protocol, in [`crate::endpoint::query`] |
 //! | `/store`, `/data` | the Graph Store Protocol, in [`crate::endpoint::graph_store`] |
-//! | `/` | a page with a form |
+//! | `/` | a page with a form, in [`crate::endpoint::page`] |
 //! | `/metrics`, `/health/live`, `/health/ready` | for machines that watch |
 //! | `/api/v1/...` | our own JSON, in [`crate::endpoint::api`] |
 //!
@@ -14,6 +14,7 @@
 use crate::endpoint::api;
 use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
+use crate::endpoint::page;
 use crate::endpoint::query;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
@@ -28,17 +29,11 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::routing::any;
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use hyper::{Method, Response, StatusCode, Uri, Version};
 use std::sync::Arc;
 use std::time::Instant;
 
-const PAGE: &str = include_str!("page.html");
 const PLAIN: &str = "text/plain; charset=utf-8";
-/// The page has everything in itself and talks to this server only.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-    script-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'";
 
 /// All addresses of a server.
 pub(crate) fn router(server: &Arc<ServerState>) -> Router {
@@ -55,7 +50,7 @@ pub(crate) fn router(server: &Arc<ServerState>) -> Router {
         .route("/data/{*graph}", any(graph_store::endpoint))
         .route("/data", any(graph_store::endpoint))
         .route("/data/", any(graph_store::endpoint))
-        .route("/", any(page))
+        .route("/", any(page::page))
         .route("/metrics", any(exposition))
         .route("/health/live", any(alive))
         .route("/health/ready", any(prepared))
@@ -120,17 +115,6 @@ async fn sign(
     head::sign(response.headers_mut(), signature);
     server.metrics.request_answered(response.status());
     response
-}
-
-async fn page(method: Method) -> Response<Body> {
-    reading(&method, || {
-        let mut response = text("text/html; charset=utf-8", PAGE);
-        let policy = HeaderValue::from_static(PAGE_POLICY);
-        response
-            .headers_mut()
-            .insert(CONTENT_SECURITY_POLICY, policy);
-        response
-    })
 }
 
 async fn alive(method: Method) -> Response<Body> {
