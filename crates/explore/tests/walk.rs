@@ -240,6 +240,14 @@ fn composed_plans_are_right() {
     }
 }
 
+/// What is counted is counted once, also where a walk is left and gone on with between two lookups of one row.
+#[test]
+fn counted_plans_are_right() {
+    for seed in 8 * CASES..9 * CASES {
+        run_plan_of(seed, |random| plans::counted(random, seed % 4 == 0));
+    }
+}
+
 #[test]
 fn ask_stops_at_the_first_row() {
     for seed in 0..CASES / 4 {
@@ -344,13 +352,14 @@ fn the_profile_counts_rows_and_time() {
 /// A random case is worth something only if the policies are met and rows come out.
 #[test]
 fn random_cases_meet_every_policy() {
-    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut met = BTreeMap::from([("sizes", 0), ("degree", 0)]);
     let mut with_rows = 0;
     for seed in 0..CASES {
         let mut random = Random(seed);
         let quads = quads(&mut random);
-        let plan = match seed % 4 {
+        let plan = match seed % 8 {
             3 => plans::composed(&mut random, false),
+            7 => plans::counted(&mut random, false),
             other => plans::plan(&mut random, other == 0),
         };
         let ids = constants(&plan, &Numbered);

@@ -9,6 +9,7 @@ pub mod inline;
 pub mod key;
 pub mod language;
 pub mod lexicon;
+pub mod name;
 pub mod nt;
 pub mod prefix;
 pub mod terms;

@@ -6,5 +6,7 @@ pub(crate) mod conditional;
 pub(crate) mod description;
 pub(crate) mod exposition;
 pub(crate) mod graph_store;
+pub(crate) mod openapi;
+pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod routes;

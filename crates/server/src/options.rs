@@ -7,6 +7,7 @@
 use crate::request::access::Access;
 use somersault::config::{Config, Right, Upkeep};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The port of the default address.
@@ -46,6 +47,11 @@ pub struct ServerOptions {
     pub body_bytes_max: Option<u64>,
     /// Bytes on the disk of answers that are finished before they are sent, together.
     pub spool_bytes_max: u64,
+    /// Where their files are made; `None`: in the folder for temporary files, or in that of the store where the
+    /// other lies in memory.
+    pub spool_folder: Option<PathBuf>,
+    /// The folder of the store, where this server changes it.
+    pub store: Option<PathBuf>,
     /// Time of a query, waiting included: the default, and the most that a client may ask for.
     pub timeout: Duration,
     /// The same for a change, its document's arrival included.
@@ -94,6 +100,8 @@ impl Default for ServerOptions {
             update_text_bytes_max: 64 << 20,
             body_bytes_max: None,
             spool_bytes_max: 4 << 30,
+            spool_folder: None,
+            store: None,
             timeout: Duration::from_secs(30),
             update_timeout: Duration::from_mins(5),
             proxies: Vec::new(),
@@ -121,6 +129,7 @@ impl ServerOptions {
             update_text_bytes_max: config.update_text_max_bytes,
             body_bytes_max: config.body_max_bytes,
             spool_bytes_max: config.spool_limit_bytes,
+            spool_folder: config.spool_folder.clone(),
             timeout: config.timeout,
             update_timeout: config.update_timeout,
             proxies: config.proxies.clone(),

@@ -9,7 +9,7 @@
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
-//! | `kept` | answers that are finished before they are sent |
+//! | `kept`, `spool` | answers that are finished before they are sent, and the disk that they take |
 //! | `change` | a change on an engine thread |
 //! | `fresh` | reading one's own writes |
 
@@ -25,5 +25,6 @@ pub(crate) mod kept;
 pub(crate) mod light;
 pub(crate) mod outlet;
 pub(crate) mod pipe;
+pub(crate) mod spool;
 pub(crate) mod throttle;
 pub(crate) mod work;

@@ -19,7 +19,7 @@ use crate::run::account::Accounts;
 use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
-use crate::run::kept::Spool;
+use crate::run::spool::{Folders, Spool};
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -69,7 +69,12 @@ impl ServerState {
             stalled: options.stalled_max,
         });
         let changes = |running| Gate::new(running, options.waiting_max);
-        let spool = Spool::new(options.spool_bytes_max);
+        let folders = Folders {
+            configured: options.spool_folder.clone(),
+            store: options.store.clone(),
+        };
+        let spool = Spool::new(options.spool_bytes_max, folders);
+        spool.warn();
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         ServerState {
             engine: OnceLock::new(),

@@ -9,6 +9,7 @@
 //! | `ending` | how answers end for clients of HTTP/1.0, and for those that have closed their side |
 //! | `failing` | every status that is not 200 |
 //! | `coding` | answers and requests that are compressed |
+//! | `describing` | the description of all addresses for tools |
 //! | `flowing` | streaming, back-pressure, disconnects, bodies broken off |
 //! | `naming` | the name under which the server is asked |
 //! | `starting` | a server without its database yet |
@@ -18,6 +19,7 @@ mod asking;
 mod changing;
 mod client;
 mod coding;
+mod describing;
 mod ending;
 mod failing;
 mod flowing;

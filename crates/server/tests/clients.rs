@@ -1,5 +1,5 @@
 //! Clients that other people wrote, unmodified, against the real server: SPARQLWrapper and rdflib
-//! (Python), Jena's RDFConnection (Java), Comunica (JavaScript), curl. Each runs a script of
+//! (Python), Jena's RDFConnection (Java), Comunica (JavaScript), curl; and our page in a browser. Each runs a script of
 //! `tests/clients/` in a process of its own, which ends with an error where an answer is not what it
 //! should be. `tests/clients/install.sh FOLDER` installs them; a client that is not there is skipped,
 //! which is reported.
@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use server::{Access, Server, ServerOptions};
-use somersault::config::Right;
+use somersault::config::{Right, Token};
 use somersault::load::{self, Source, Syntax, Unwatched};
 use somersault::{Database, Options};
 use std::fmt::Write as _;
@@ -49,13 +49,17 @@ struct Served {
 
 impl Served {
     fn new() -> Served {
+        Served::to(Access {
+            anonymous: Some(Right::Write),
+            tokens: Vec::new(),
+        })
+    }
+
+    fn to(access: Access) -> Served {
         let bind = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let server = Server::bind(ServerOptions {
             bind,
-            access: Access {
-                anonymous: Some(Right::Write),
-                tokens: Vec::new(),
-            },
+            access,
             ..ServerOptions::default()
         })
         .unwrap();
@@ -170,6 +174,41 @@ fn comunica() {
     let mut command = Command::new("node");
     command.arg(&script).arg(served.url("/sparql"));
     run("Comunica", &is_there, &mut command);
+}
+
+/// The page, in Chromium without a window. `SOMERSAULT_PICTURES` names a folder for pictures of it.
+#[test]
+fn page() {
+    let (open, secret) = (Served::new(), "a-secret_of.23~letters");
+    let guarded = Served::to(Access {
+        anonymous: None,
+        tokens: vec![Token {
+            right: Right::Read,
+            secret: secret.to_owned(),
+        }],
+    });
+    let folder = installed("node");
+    let script = folder.join("page_client.mjs");
+    let mut needs = folder.join("node_modules/puppeteer-core");
+    if needs.exists() {
+        std::fs::copy(scripts().join("page_client.mjs"), &script).unwrap();
+        let places = ["chromium", "chromium-browser", "google-chrome"];
+        let browser = places.map(|name| Path::new("/usr/bin").join(name));
+        let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+        let found = named
+            .into_iter()
+            .chain(browser)
+            .find(|place| place.exists());
+        needs = found.unwrap_or_else(|| PathBuf::from("/usr/bin/chromium"));
+    }
+    let mut command = Command::new("node");
+    command
+        .arg(&script)
+        .arg(open.url(""))
+        .arg(guarded.url(""))
+        .arg(secret)
+        .args(std::env::var_os("SOMERSAULT_PICTURES"));
+    run("the page in Chromium", &needs, &mut command);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::units::{UnitError, format_size, parse_duration, parse_sample_from, pa
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where a value came from.
@@ -88,7 +89,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 26] = [
+pub const KEYS: [(&str, &str, &str); 27] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -123,6 +124,11 @@ pub const KEYS: [(&str, &str, &str); 26] = [
         "server.spool_limit",
         "4GiB",
         "room on the disk for answers that are finished before they are sent (HTTP/1.0, JSON-LD), together",
+    ),
+    (
+        "server.spool_folder",
+        "auto",
+        "folder on a disk for these answers; auto is TMPDIR, or the folder of a store that may be changed where TMPDIR lies in memory",
     ),
     (
         "server.shutdown_delay",
@@ -354,6 +360,11 @@ impl Layers {
                 list(text).iter().map(address).collect()
             })?,
             spool_limit_bytes: self.size("server.spool_limit", 4 << 30)?,
+            spool_folder: self.read("server.spool_folder", |text| match text {
+                "auto" => Ok(None),
+                "" => Err("it names no folder".to_owned()),
+                text => Ok(Some(PathBuf::from(text))),
+            })?,
             hosts: self.read("server.hosts", |text| {
                 list(text).iter().map(|t| host(t)).collect()
             })?,
@@ -491,6 +502,8 @@ pub struct Config {
     pub proxies: Vec<IpAddr>,
     /// What answers may take of the disk that are finished before they are sent, together.
     pub spool_limit_bytes: u64,
+    /// Where they lie; `None`: the folder for temporary files, or that of the store.
+    pub spool_folder: Option<PathBuf>,
     /// Names under which a server is asked besides those of its machine: in lower case, without ports.
     pub hosts: Vec<String>,
     /// Between the request to end and the end of listening: readiness says 503, so that whoever shares

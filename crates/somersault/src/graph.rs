@@ -53,14 +53,7 @@ impl GraphFormat {
 
     /// The media types accepted for it, without parameters, the canonical one first.
     pub const fn accepted_types(self) -> &'static [&'static str] {
-        match self {
-            GraphFormat::Turtle => &["text/turtle", "application/turtle", "application/x-turtle"],
-            GraphFormat::NTriples => &["application/n-triples", "text/plain"],
-            GraphFormat::RdfXml => &["application/rdf+xml", "application/xml", "text/xml"],
-            GraphFormat::JsonLd => &["application/ld+json", "application/json"],
-            GraphFormat::NQuads => &["application/n-quads", "text/x-nquads"],
-            GraphFormat::TriG => &["application/trig", "application/x-trig"],
-        }
+        self.library().media_types()
     }
 
     /// Whether it says of which graph a triple is.
@@ -71,17 +64,11 @@ impl GraphFormat {
         )
     }
 
-    /// The format with this short name, as flags have it.
+    /// The format with this name, see [`Format::from_name`].
     pub fn from_name(name: &str) -> Option<GraphFormat> {
-        Some(match name {
-            "turtle" | "ttl" => GraphFormat::Turtle,
-            "ntriples" | "nt" | "n-triples" => GraphFormat::NTriples,
-            "rdfxml" | "rdf" | "rdf-xml" | "rdf/xml" | "owl" => GraphFormat::RdfXml,
-            "jsonld" | "json-ld" => GraphFormat::JsonLd,
-            "nquads" | "nq" | "n-quads" => GraphFormat::NQuads,
-            "trig" => GraphFormat::TriG,
-            _ => return None,
-        })
+        let format = Format::from_name(name)?;
+        let mut all = GraphFormat::ALL.into_iter();
+        all.find(|known| known.library() == format)
     }
 
     /// Whether we write the format ourselves.

@@ -84,6 +84,7 @@ fn is_damaged_directory(error: &directory::OpenError) -> bool {
         | E::NotAStore { .. }
         | E::Empty { .. }
         | E::Unfinished { .. }
+        | E::Doubtful { .. }
         | E::Io { .. } => false,
         E::Head { source, .. } => matches!(source, HeadError::Damaged(_) | HeadError::Foreign),
         E::Length { .. } | E::MissingFile { .. } | E::Sums { .. } => true,

@@ -107,15 +107,25 @@ impl ResultFormat {
         }
     }
 
-    /// The format with this short name, as flags have it.
+    /// The format with this name, as people and other tools write it, in any case: short, a file's extension, or a
+    /// media type without parameters.
     pub fn from_name(name: &str) -> Option<ResultFormat> {
-        Some(match name {
-            "json" => ResultFormat::Json,
-            "xml" => ResultFormat::Xml,
-            "csv" => ResultFormat::Csv,
-            "tsv" => ResultFormat::Tsv,
-            _ => return None,
-        })
+        let name = name.to_ascii_lowercase();
+        let is_of = |format: &ResultFormat| {
+            format.names().contains(&&*name) || format.accepted_types().contains(&&*name)
+        };
+        ResultFormat::ALL.into_iter().find(is_of)
+    }
+
+    /// Its names besides media types, the one that flags have first.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            ResultFormat::Json => &["json", "srj", "sparql-results+json"],
+            // `sparql` is Fuseki's.
+            ResultFormat::Xml => &["xml", "srx", "sparql-results+xml", "sparql"],
+            ResultFormat::Csv => &["csv"],
+            ResultFormat::Tsv => &["tsv"],
+        }
     }
 
     const fn text(self) -> TextFormat {

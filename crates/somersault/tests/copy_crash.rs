@@ -122,3 +122,62 @@ fn what_is_not_of_a_copy_is_left_alone() {
         .expect("it is there");
     assert_eq!(copy(&disk).expect("nothing is in the way"), 5);
 }
+
+/// A mark that is not whole stands alone, because nothing is written before it is durable. Beside a store it is
+/// a file that somebody else left there: the store is opened, what is missing of it is told, and no copy is
+/// made over it.
+#[test]
+fn a_stray_file_is_not_the_mark_of_a_copy() {
+    for text in [&b""[..], &[0; 20], b"A backup or rest"] {
+        let disk = store(2);
+        let put = |place: &str| {
+            let mut file = disk.create(&Path::new(place).join("UNFINISHED"));
+            let file = file.as_mut().expect("the name is free");
+            file.append(text).expect("there is room");
+        };
+        put(STORE);
+        assert_eq!(quads(&disk, STORE), Ok(5));
+        let over = || backup_on(&disk, Path::new(COPY), Path::new(STORE), &|| false);
+        assert_eq!(copy(&disk).expect("it is a store"), 5);
+        assert!(over().expect_err("there is a store").is_taken());
+        // What is left when somebody tidied up: the log, and how far it went.
+        disk.remove_file(&Path::new(STORE).join("CURRENT"))
+            .expect("it is there");
+        let error = over().expect_err("there is a log");
+        assert!(error.is_taken(), "{error}");
+        assert!(disk.exists(&Path::new(STORE).join("DURABLE")));
+    }
+    let disk = store(3);
+    let log = Path::new(STORE).join("log");
+    for name in disk.list(&log).expect("it is there") {
+        disk.remove_file(&log.join(name)).expect("it is there");
+    }
+    drop(disk.create(&Path::new(STORE).join("UNFINISHED")));
+    let error = quads(&disk, STORE).expect_err("changes are missing");
+    assert!(error.contains("5 changes are missing"), "{error}");
+}
+
+/// A copy has no log, so a mark beside one says nothing that can be relied upon: nothing is opened, and nothing
+/// is written over.
+#[test]
+fn a_mark_beside_a_log_is_said() {
+    let disk = store(4);
+    let mark = b"A backup or restore into this directory was not finished; run it again.\n";
+    let mut file = disk.create(&Path::new(STORE).join("UNFINISHED"));
+    let file = file.as_mut().expect("the name is free");
+    file.append(mark).expect("there is room");
+    let error = quads(&disk, STORE).expect_err("which of the two it is, is not known");
+    assert!(
+        error.contains("UNFINISHED") && error.contains("log") && error.contains("remove"),
+        "{error}"
+    );
+    let error = backup_on(&disk, Path::new(COPY), Path::new(STORE), &|| false);
+    let error = error.expect_err("there is a log");
+    assert!(
+        error.is_taken() && error.to_string().contains("log"),
+        "{error}"
+    );
+    disk.remove_file(&Path::new(STORE).join("UNFINISHED"))
+        .expect("it is there");
+    assert_eq!(quads(&disk, STORE), Ok(5));
+}

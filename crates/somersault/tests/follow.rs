@@ -14,9 +14,9 @@ use std::fs;
 use std::io::{self, Cursor};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
-use store::disk::{SimDisk, SimFaults};
+use store::disk::{AppendFile, Disk, DiskLock, RealDisk, SectorFile, SimDisk, SimFaults};
 
 /// What a busy machine may take; how long it takes is said by [`Waits`].
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -604,4 +604,124 @@ fn the_last_change_of_a_graph_is_known() {
     });
     assert_eq!(last("g"), number);
     assert!(last("h") <= number);
+}
+
+/// Terms have other ids in a generation that is opened anew, where the writer has given some to terms that no
+/// record names: what was noted of an id from before says nothing of the same id afterwards.
+#[test]
+fn last_changes_are_not_taken_for_those_of_other_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let writer = writable(&store);
+    let reader = following(&store);
+    let quad = "<http://e/s> <http://e/p> 1";
+    let lost = format!(
+        "INSERT DATA {{ GRAPH <http://e/lost> {{ {quad} }} }} ; COPY <http://e/none> TO <http://e/o>"
+    );
+    update(&writer, &lost).unwrap_err();
+    let graphs = ["g", "h", "i"];
+    let numbers = graphs.map(|graph| {
+        let text = format!("INSERT DATA {{ GRAPH <http://e/{graph}> {{ {quad} }} }}");
+        let number = update(&writer, &text).unwrap();
+        // Each by itself: of commits that are applied together the last one counts.
+        assert!(reader.wait_for_snapshot(number, PATIENCE));
+        number
+    });
+    let last = |graph: &str| {
+        let target = GraphTarget::Named(format!("http://e/{graph}"));
+        reader.last_change(&target).unwrap().unwrap()
+    };
+    assert!(
+        last("g") < numbers[2],
+        "it is known which commit changed it"
+    );
+    writer.compact().unwrap();
+    seen("the checkpoint", || {
+        reader.follow_figures().unwrap().reopened == 1
+    });
+    for (graph, number) in graphs.into_iter().zip(numbers) {
+        assert!(last(graph) >= number, "{graph}: {} < {number}", last(graph));
+    }
+}
+
+/// A disk whose files cannot be mapped for as long as it is stuck.
+#[derive(Default)]
+struct Sticky {
+    is_stuck: Mutex<bool>,
+    freed: Condvar,
+    waiting: AtomicBool,
+}
+
+impl Sticky {
+    fn set(&self, is_stuck: bool) {
+        *self.is_stuck.lock().unwrap() = is_stuck;
+        self.freed.notify_all();
+    }
+}
+
+impl Disk for Sticky {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_dir(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        RealDisk.create(path)
+    }
+    fn map(&self, path: &Path) -> io::Result<memory::Region> {
+        // CURRENT is looked at all the time.
+        if path.extension().is_some() {
+            let stuck = self.is_stuck.lock().unwrap();
+            self.waiting.store(*stuck, Ordering::SeqCst);
+            drop(self.freed.wait_while(stuck, |stuck| *stuck).unwrap());
+        }
+        RealDisk.map(path)
+    }
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        RealDisk.read(path)
+    }
+    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn SectorFile>> {
+        RealDisk.open_sectors(path)
+    }
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        RealDisk.sync_file(path)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        RealDisk.list(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_file(path)
+    }
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_dir(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>> {
+        RealDisk.lock(path)
+    }
+}
+
+/// Opening a generation may take long, on a slow disk or with many records behind it. Whoever closes the database
+/// does not wait for that.
+#[test]
+fn closing_does_not_wait_for_a_generation_that_is_being_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let writer = writable(&store);
+    insert(&writer, "a");
+    let disk = Arc::new(Sticky::default());
+    let shared: Arc<dyn Disk> = Arc::clone(&disk) as Arc<dyn Disk>;
+    let options = Options::default();
+    let reader = Database::open_following_on(shared, &store, &options, Box::new(|_| {})).unwrap();
+    disk.set(true);
+    insert(&writer, "b");
+    writer.compact().unwrap();
+    seen("opening", || disk.waiting.load(Ordering::SeqCst));
+    let begun = Instant::now();
+    drop(reader);
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+    disk.set(false);
 }

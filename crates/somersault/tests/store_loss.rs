@@ -7,7 +7,10 @@
 use oxrdf::{Dataset, QuadRef};
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};
 use somersault::results::{Rows, Sink};
-use somersault::{ChangeHealth, Database, Kind, Options, QueryError, Request, UpdateRequest};
+use somersault::{
+    ChangeHealth, Database, GraphState, GraphTarget, Kind, Options, Precondition, QueryError,
+    Request, UpdateRequest,
+};
 use std::fmt::Write;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -167,6 +170,37 @@ fn a_change_that_filled_the_disk_is_got_rid_of() {
     assert!(!disk.exists(&log));
     let database = opened(&disk.restart(SimFaults::default()));
     assert_eq!((quads(&database), database.snapshot_number()), (2, 4));
+}
+
+/// A commit that was given up has changed no graph: who reads the graph afterwards and names what was read may
+/// change it.
+#[test]
+fn what_was_given_up_is_no_last_change() {
+    let (disk, database) = simulated(SimFaults::default());
+    let into = |value: &str| {
+        let quad = format!("<http://e/s> <http://e/p> \"{value}\"");
+        update(
+            &database,
+            &format!("INSERT DATA {{ GRAPH <http://e/g> {{ {quad} }} }}"),
+        )
+    };
+    assert_eq!(into("a").unwrap(), 1);
+    disk.set_faults(SimFaults {
+        capacity_bytes: Some(disk.used_bytes() + 3000),
+        ..SimFaults::default()
+    });
+    assert_eq!(into(&"x".repeat(5000)).unwrap_err().kind, Kind::DiskFull);
+    disk.set_faults(SimFaults::default());
+    let target = GraphTarget::Named("http://e/g".to_owned());
+    // What a reader is told that it has read.
+    let read = database.last_change(&target).unwrap().unwrap();
+    let read = read.min(database.snapshot_number());
+    let removal = database.start_graph_change(&target, None).unwrap();
+    let removal = removal.only_if(Precondition {
+        is: Some(GraphState::AsIn(vec![read])),
+        is_not: None,
+    });
+    assert_eq!(removal.delete().unwrap().unwrap().deleted, 1);
 }
 
 /// Many who change at once, on a disk that is full now and then: everybody is told what became of his own

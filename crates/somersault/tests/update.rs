@@ -255,6 +255,46 @@ fn graphs_are_written_and_removed() {
     );
 }
 
+/// A checkpoint changes no graph and no id: what a client has read is what there is.
+#[test]
+fn a_checkpoint_is_no_last_change() {
+    let disk = disk();
+    let database = open(&disk);
+    let into = |graph: &str, value: &str| {
+        let text = format!(
+            "INSERT DATA {{ GRAPH <http://e/{graph}> {{ <http://e/{value}> <http://e/p> [] }} }}"
+        );
+        update(&database, &text).unwrap()
+    };
+    let graphs = ["z", "m", "a", "k"];
+    let last = || {
+        graphs.map(|graph| {
+            let target = GraphTarget::Named(format!("http://e/{graph}"));
+            database.last_change(&target).unwrap().unwrap()
+        })
+    };
+    let content = || {
+        let mut quads = Vec::new();
+        let mut take = |quad: oxrdf::QuadRef<'_>| {
+            quads.push(quad.to_string());
+            Ok(())
+        };
+        somersault::dump::all(&database.graph(), &mut take).unwrap();
+        quads.sort();
+        quads
+    };
+    // Terms of an update that comes to nothing get ids, too.
+    let nothing = "INSERT DATA { GRAPH <http://e/b> { <http://e/c> <http://e/p> 1 } } ; COPY <http://e/none> TO <http://e/o>";
+    update(&database, nothing).unwrap_err();
+    for round in ["one", "two"] {
+        let numbers = graphs.map(|graph| into(graph, round));
+        assert_eq!(last(), numbers);
+        let before = content();
+        database.compact().unwrap();
+        assert_eq!((last(), content()), (numbers, before));
+    }
+}
+
 #[test]
 fn a_large_record_behind_small_ones_is_replayed_and_merged() {
     let disk = disk();

@@ -20,8 +20,10 @@ pub fn run(flags: Serve, file: Option<&Path>) -> Outcome {
         return Err(Failure::new(Code::Usage, message));
     }
     let cors = flags.cors;
+    let location = flags.location.clone();
     let options = move |config: &Config| ServerOptions {
         cross_origin: cors,
+        store: location.clone().filter(|_| config.may_be_changed()),
         ..ServerOptions::from_config(config)
     };
     let now = options(&config);

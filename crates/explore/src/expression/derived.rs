@@ -9,6 +9,7 @@
 
 use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
+use rdf::name;
 
 /// The datatypes.
 pub(super) const DERIVED: [NamedNodeRef<'static>; 7] = [
@@ -69,25 +70,13 @@ fn is_language(text: &str) -> bool {
 
 /// XML 1.0, production 5.
 fn is_name(text: &str) -> bool {
-    let mut characters = text.chars();
-    characters.next().is_some_and(is_name_start) && characters.all(is_name_character)
-}
-
-/// Production 4.
-fn is_name_start(character: char) -> bool {
-    matches!(character,
-        ':' | 'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}'
-        | '\u{F8}'..='\u{2FF}' | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}'
-        | '\u{200C}'..='\u{200D}' | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}'
-        | '\u{3001}'..='\u{D7FF}' | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}'
-        | '\u{10000}'..='\u{EFFFF}')
+    let is_start = |character| character == ':' || name::is_start(character);
+    text.starts_with(is_start) && text.chars().all(is_name_character)
 }
 
 /// Production 4a.
 fn is_name_character(character: char) -> bool {
-    is_name_start(character)
-        || matches!(character,
-            '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
+    character == ':' || name::is_character(character)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{DEFAULT, Numbered, Quad};
 use oxrdf::Term;
 use query::expression::{Comparison, Expression};
-use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Slot, Step};
+use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Size, Slot, Step};
 use rdf::{Direction, Tag, VertexId, inline};
 use std::collections::BTreeSet;
 
@@ -142,6 +142,7 @@ impl Naive<'_> {
                     | Action::Unify { .. }
                     | Action::Bind { .. }
                     | Action::Values { .. } => self.composed(by_row, row),
+                    Action::Sizes { .. } | Action::Degree { .. } => self.counted(by_row, row),
                     pattern => self.pattern(pattern, row),
                 })
                 .collect(),
@@ -247,6 +248,57 @@ impl Naive<'_> {
                         .collect()
                 };
                 rows.iter().map(|row| with(cells(row))).collect()
+            }
+            _ => unreachable!("the caller looked"),
+        }
+    }
+
+    /// The row with numbers, if it stays.
+    fn counted(&self, action: &Action, row: &Row) -> Vec<Row> {
+        let number = |count: usize| inline::from_integer(count as i64).expect("small");
+        let mut row = row.clone();
+        match action {
+            Action::Sizes {
+                predicate,
+                scope,
+                sizes,
+                keeps_empty,
+            } => {
+                let wanted = predicate.map(|node| self.node(node, &row));
+                let mut triples = self.triples(*scope, &row);
+                triples.retain(|triple| wanted.is_none_or(|wanted| triple.1 == wanted));
+                for (size, into) in sizes {
+                    let end = |triple: &(VertexId, VertexId, VertexId, VertexId)| match size {
+                        Size::Subjects => triple.0,
+                        Size::Predicates => triple.1,
+                        _ => triple.2,
+                    };
+                    let count = match size {
+                        Size::Edges => triples.len(),
+                        _ => triples.iter().map(end).collect::<BTreeSet<_>>().len(),
+                    };
+                    row[usize::from(into.0)] = number(count);
+                }
+                let stays = *keeps_empty || !triples.is_empty();
+                stays.then_some(row).into_iter().collect()
+            }
+            Action::Degree {
+                from,
+                predicate,
+                direction,
+                scope,
+                into,
+            } => {
+                let (from, predicate) = (row[usize::from(from.0)], self.constant(*predicate));
+                let triples = self.triples(*scope, &row).into_iter();
+                let of = |triple: &(VertexId, VertexId, VertexId, VertexId)| {
+                    ends(*direction, triple.0, triple.2).0 == from && triple.1 == predicate
+                };
+                let count = triples.filter(of).count();
+                for into in into {
+                    row[usize::from(into.0)] = number(count);
+                }
+                (count > 0).then_some(row).into_iter().collect()
             }
             _ => unreachable!("the caller looked"),
         }

@@ -3,8 +3,8 @@
 use super::{Numbered, Random, absent, absent_string, integer, iri, string};
 use query::expression::{Comparison, Expression};
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
-    Step, Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Size,
+    Slot, Step, Weight,
 };
 use rdf::Direction;
 
@@ -16,21 +16,28 @@ pub struct Builder<'r> {
     actions: Vec<Action>,
     /// Percent of steps that are not patterns: blocks, tables, computed columns.
     composed: u64,
+    /// Percent of steps that count what there is of a pattern.
+    counted: u64,
     /// Blocks around the one that is built.
     depth: usize,
 }
 
 /// A random plan of patterns and filters; `tail` adds distinct, order, slice or count.
 pub fn plan(random: &mut Random, tail: bool) -> Plan {
-    build(random, tail, 0)
+    build(random, tail, 0, 0)
 }
 
 /// A random plan with blocks, tables and computed columns.
 pub fn composed(random: &mut Random, tail: bool) -> Plan {
-    build(random, tail, 50)
+    build(random, tail, 50, 0)
 }
 
-fn build(random: &mut Random, tail: bool, composed: u64) -> Plan {
+/// A random plan with steps that count what there is of a pattern, or of a vertex.
+pub fn counted(random: &mut Random, tail: bool) -> Plan {
+    build(random, tail, 10, 60)
+}
+
+fn build(random: &mut Random, tail: bool, composed: u64, counted: u64) -> Plan {
     let mut constants: Vec<_> = (0..7).map(|n| Numbered::term(iri(n))).collect();
     constants.extend((0..3).map(|n| Numbered::term(integer(n))));
     constants.push(Numbered::term(string(0)));
@@ -63,6 +70,7 @@ fn build(random: &mut Random, tail: bool, composed: u64) -> Plan {
         bound: Vec::new(),
         actions: Vec::new(),
         composed,
+        counted,
         depth: 0,
     };
     builder.build(tail);
@@ -89,6 +97,14 @@ impl Builder<'_> {
     }
 
     fn pattern_or_composed(&mut self) {
+        if self.counted > 0 && self.random.chance(self.counted) {
+            if self.bound.is_empty() || self.random.chance(50) {
+                self.sizes();
+            } else {
+                self.degree();
+            }
+            return;
+        }
         if self.composed == 0 || !self.random.chance(self.composed) {
             return self.pattern();
         }
@@ -108,6 +124,48 @@ impl Builder<'_> {
             }
             _ => self.unify(),
         }
+    }
+
+    /// The scope of what is counted: no column.
+    fn fixed_scope(&mut self) -> Scope {
+        match self.random.below(3) {
+            0 => Scope::Named(Node::Constant(ConstantId(3 + self.random.below(4) as u32))),
+            _ => Scope::Default,
+        }
+    }
+
+    fn sizes(&mut self) {
+        let predicate = self.random.chance(60).then(|| self.predicate());
+        let scope = self.fixed_scope();
+        let mut sizes = Vec::new();
+        for size in [Size::Edges, Size::Subjects, Size::Predicates, Size::Objects] {
+            if self.random.chance(50) {
+                sizes.push((size, self.fresh()));
+            }
+        }
+        self.bound.extend(sizes.iter().map(|(_, into)| *into));
+        let keeps_empty = self.random.chance(50);
+        self.actions.push(Action::Sizes {
+            predicate,
+            scope,
+            sizes,
+            keeps_empty,
+        });
+    }
+
+    fn degree(&mut self) {
+        let (from, direction) = (self.bound_slot(), self.direction());
+        let predicate = ConstantId(self.random.below(4) as u32);
+        let scope = self.fixed_scope();
+        let into: Vec<Slot> = (0..=self.random.below(2)).map(|_| self.fresh()).collect();
+        self.bound.extend(&into);
+        self.actions.push(Action::Degree {
+            from,
+            predicate,
+            direction,
+            scope,
+            into,
+        });
     }
 
     /// Joins two columns; either may be none that is there.

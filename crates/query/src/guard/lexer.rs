@@ -12,6 +12,7 @@
 //! end is an error at once.
 
 use super::token::{Token, TokenKind};
+use rdf::name;
 
 /// What may stand at the next token.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl<'t> Lexer<'t> {
             b':' => self.local_name(),
             0..128 => self.operator(first.into(), place),
             _ => match self.rest().chars().next() {
-                Some(first) if is_name_start(first) => self.word_or_name(),
+                Some(first) if name::is_base(first) => self.word_or_name(),
                 Some(first) => self.operator(first, place),
                 None => return Ok(None),
             },
@@ -132,7 +133,7 @@ impl<'t> Lexer<'t> {
         let starts = match self.byte(1) {
             // All of the class may begin a name.
             Some(0..128) => name > 0,
-            _ => self.rest()[1..].chars().next().is_some_and(is_name_start),
+            _ => self.rest()[1..].chars().next().is_some_and(name::is_base),
         };
         if starts {
             self.at += 1 + name;
@@ -302,7 +303,7 @@ struct Class {
 
 const VARIABLE: Class = Class {
     ascii: 1,
-    beyond: |c| is_name_start(c) || is_variable_tail(c),
+    beyond: |c| name::is_base(c) || is_variable_tail(c),
 };
 /// A prefix, or the label of a blank node.
 const PREFIX: Class = Class {
@@ -366,24 +367,14 @@ const ENDS_IRI: [bool; 256] = {
     ends
 };
 
-/// PN_CHARS_BASE.
-pub(crate) fn is_name_start(c: char) -> bool {
-    matches!(c,
-        'A'..='Z' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
-        | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}'
-        | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}'
-        | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}')
-}
-
 /// What VARNAME has besides PN_CHARS_BASE.
 fn is_variable_tail(c: char) -> bool {
-    matches!(c,
-        '_' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
+    c == '_' || name::is_tail(c)
 }
 
 /// PN_CHARS.
 fn is_name_tail(c: char) -> bool {
-    is_name_start(c) || is_variable_tail(c) || c == '-'
+    name::is_base(c) || is_variable_tail(c) || c == '-'
 }
 
 /// The characters that PN_LOCAL_ESC escapes.

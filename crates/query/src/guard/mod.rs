@@ -21,7 +21,7 @@ mod lexer;
 pub mod limits;
 pub mod token;
 
-pub(crate) use lexer::{iri_length, is_name_start};
+pub(crate) use lexer::iri_length;
 
 use crate::position::Position;
 use limits::{Limit, Limits};

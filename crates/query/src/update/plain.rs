@@ -19,7 +19,6 @@
 //! made to collide cost what they would cost without it.
 
 use super::data::{Data, Place};
-use crate::guard::is_name_start;
 use crate::guard::token::{Token, TokenKind, Tokens};
 use oxiri::Iri;
 use oxrdf::vocab::{rdf as rdf_vocabulary, xsd};
@@ -365,7 +364,7 @@ fn is_plain_local(local: &str) -> bool {
     let Some(first) = local.chars().next() else {
         return true;
     };
-    if !(first.is_ascii_alphanumeric() || matches!(first, '_' | ':') || is_name_start(first)) {
+    if !(first.is_ascii_alphanumeric() || matches!(first, '_' | ':') || rdf::name::is_base(first)) {
         return false;
     }
     let mut dots = 0;

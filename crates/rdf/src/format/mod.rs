@@ -74,14 +74,19 @@ impl Format {
     }
 
     /// The format with this name, as people and other tools write it: a file's extension, the specification's
-    /// name in any case with or without `-`, `_`, `/` and blanks (`RDF/XML`, `rdf-xml`, `rdfxml`), or a media type.
+    /// name in any case with or without `-`, `_`, `/`, `+` and blanks (`RDF/XML`, `rdf-xml`, `rdfxml`, `rdf+xml`), or a
+    /// media type.
     pub fn from_name(name: &str) -> Option<Format> {
         if let Some(format) = Format::from_media_type(name) {
             return Some(format);
         }
-        let is_kept = |sign: &char| !matches!(sign, '-' | '_' | '/' | ' ');
+        let is_kept = |sign: &char| !matches!(sign, '-' | '_' | '/' | '+' | ' ');
         let plain: String = name.chars().filter(is_kept).collect();
-        Format::from_extension(plain.strip_prefix('.').unwrap_or(&plain))
+        match plain.strip_prefix('.').unwrap_or(&plain) {
+            // The end of its media type.
+            name if name.eq_ignore_ascii_case("ldjson") => Some(Format::JsonLd),
+            name => Format::from_extension(name),
+        }
     }
 
     /// The format of a file by its name, looking through one compression suffix (`data.nt.gz`).
@@ -100,27 +105,27 @@ impl Format {
     /// The format of a media type; parameters are ignored.
     pub fn from_media_type(media_type: &str) -> Option<Format> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
-        Some(match essence.to_ascii_lowercase().as_str() {
-            "application/n-triples" | "text/plain" => Format::NTriples,
-            "application/n-quads" | "text/x-nquads" | "text/nquads" => Format::NQuads,
-            "text/turtle" | "application/turtle" | "application/x-turtle" => Format::Turtle,
-            "application/trig" | "application/x-trig" => Format::TriG,
-            "application/rdf+xml" | "application/xml" | "text/xml" => Format::RdfXml,
-            "application/ld+json" | "application/json" => Format::JsonLd,
-            _ => return None,
+        Format::ALL.into_iter().find(|format| {
+            let mut types = format.media_types().iter();
+            types.any(|known| known.eq_ignore_ascii_case(essence))
         })
+    }
+
+    /// The media types under which it is known, in lower case, the registered one first.
+    pub const fn media_types(self) -> &'static [&'static str] {
+        match self {
+            Format::NTriples => &["application/n-triples", "text/plain"],
+            Format::NQuads => &["application/n-quads", "text/x-nquads", "text/nquads"],
+            Format::Turtle => &["text/turtle", "application/turtle", "application/x-turtle"],
+            Format::TriG => &["application/trig", "application/x-trig"],
+            Format::RdfXml => &["application/rdf+xml", "application/xml", "text/xml"],
+            Format::JsonLd => &["application/ld+json", "application/json"],
+        }
     }
 
     /// The format's registered media type.
     pub const fn media_type(self) -> &'static str {
-        match self {
-            Format::NTriples => "application/n-triples",
-            Format::NQuads => "application/n-quads",
-            Format::Turtle => "text/turtle",
-            Format::TriG => "application/trig",
-            Format::RdfXml => "application/rdf+xml",
-            Format::JsonLd => "application/ld+json",
-        }
+        self.media_types()[0]
     }
 
     /// The usual file extension, without the dot.

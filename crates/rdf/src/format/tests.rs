@@ -126,10 +126,16 @@ fn names_lead_to_formats() {
         Some(Format::Turtle)
     );
     for name in [
-        "rdfxml", "rdf", "xml", "rdf-xml", "rdf/xml", "RDF_XML", ".rdf", "owl",
+        "rdfxml", "rdf", "xml", "rdf-xml", "rdf/xml", "RDF_XML", ".rdf", "owl", "rdf+xml",
     ] {
         assert_eq!(Format::from_name(name), Some(Format::RdfXml), "{name}");
     }
+    for name in ["jsonld", "json-ld", "JSON-LD", "ld+json", "json"] {
+        assert_eq!(Format::from_name(name), Some(Format::JsonLd), "{name}");
+    }
+    let types = Format::ALL.map(Format::media_types).concat();
+    let distinct: std::collections::BTreeSet<_> = types.iter().collect();
+    assert_eq!(distinct.len(), types.len(), "a media type is of one format");
     assert_eq!(Format::from_name("n-triples"), Some(Format::NTriples));
     assert_eq!(Format::from_name("html"), None);
     assert_eq!(Format::from_media_type("text/html"), None);

@@ -13,6 +13,7 @@
 //! (section 5.1), a character that XML has not.
 
 use super::xml_text::write_xml_text;
+use crate::name;
 use oxrdf::vocab::xsd;
 use oxrdf::{
     BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNode, NamedOrBlankNodeRef, TermRef,
@@ -59,7 +60,7 @@ impl<W: Write> XmlWriter<W> {
     pub(super) fn new(output: W, prefixes: &[(&str, &str)]) -> XmlWriter<W> {
         let is_usable = |prefix: &str| {
             let is_ours = OWN_PREFIXES.contains(&prefix);
-            is_name(prefix) && !is_ours && !prefix.to_lowercase().starts_with("xml")
+            name::is_name(prefix) && !is_ours && !prefix.to_lowercase().starts_with("xml")
         };
         let mut known = vec![(RDF.to_owned(), "rdf".to_owned())];
         for (prefix, iri) in prefixes {
@@ -229,11 +230,11 @@ fn attribute(text: &mut Vec<u8>, name: &str, value: &str) -> io::Result<()> {
 /// Namespace and name of a property's element.
 fn name_of(iri: &str) -> io::Result<(&str, &str)> {
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    let tail = iri.rfind(|character| !is_name_character(character));
+    let tail = iri.rfind(|character| !name::is_character(character));
     let tail = tail.map_or(0, |at| {
         at + iri[at..].chars().next().map_or(0, char::len_utf8)
     });
-    let Some(at) = iri[tail..].find(is_name_start) else {
+    let Some(at) = iri[tail..].find(name::is_start) else {
         return refused(format!(
             "RDF/XML cannot carry the predicate <{iri}>: it does not end with an XML name; \
              other formats can"
@@ -255,33 +256,11 @@ fn name_of(iri: &str) -> io::Result<(&str, &str)> {
 
 /// The name of a blank node: its label where XML has it as a name.
 fn node_id(label: &str) -> String {
-    if is_name(label) && !label.starts_with(RENAMED) {
+    if name::is_name(label) && !label.starts_with(RENAMED) {
         label.to_owned()
     } else {
         format!("{RENAMED}{label}")
     }
-}
-
-/// Whether a text is a name without colon (Namespaces in XML 1.0, production 4).
-fn is_name(text: &str) -> bool {
-    text.starts_with(is_name_start) && text.chars().all(is_name_character)
-}
-
-/// XML 1.0, production 4, without the colon.
-fn is_name_start(character: char) -> bool {
-    matches!(character,
-        'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}'
-        | '\u{F8}'..='\u{2FF}' | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}'
-        | '\u{200C}' | '\u{200D}' | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}'
-        | '\u{3001}'..='\u{D7FF}' | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}'
-        | '\u{10000}'..='\u{EFFFF}')
-}
-
-/// XML 1.0, production 4a, without the colon.
-fn is_name_character(character: char) -> bool {
-    is_name_start(character)
-        || matches!(character,
-            '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}' | '\u{2040}')
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! section 3 and the grammar); a token is never cut by it.
 
 use super::{Dialect, Statement, iri};
+use crate::name;
 use memchr::memchr2;
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{
@@ -303,7 +304,7 @@ impl Line<'_> {
                 end += 1;
             } else {
                 let character = self.text[end..].chars().next().expect("not at the end");
-                if !(is_name_start(character) || end > start && is_name_more(character)) {
+                if !(name::is_base(character) || end > start && name::is_tail(character)) {
                     break;
                 }
                 end += character.len_utf8();
@@ -542,18 +543,4 @@ enum Escapes {
     Codes,
     /// Also `\t`, `\n`, `\"` and their like.
     All,
-}
-
-/// The characters beyond ASCII of `PN_CHARS_U`, with which a label may begin.
-fn is_name_start(character: char) -> bool {
-    matches!(character,
-        '\u{00C0}'..='\u{00D6}' | '\u{00D8}'..='\u{00F6}' | '\u{00F8}'..='\u{02FF}'
-        | '\u{0370}'..='\u{037D}' | '\u{037F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}'
-        | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}'
-        | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}')
-}
-
-/// The characters beyond ASCII that `PN_CHARS` adds.
-fn is_name_more(character: char) -> bool {
-    matches!(character, '\u{00B7}' | '\u{0300}'..='\u{036F}' | '\u{203F}'..='\u{2040}')
 }

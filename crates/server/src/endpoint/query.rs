@@ -9,6 +9,7 @@ use crate::endpoint::change;
 use crate::endpoint::conditional;
 use crate::endpoint::description;
 use crate::endpoint::graph_store;
+use crate::endpoint::page;
 use crate::metrics::Outcome;
 use crate::request::QueryRequest;
 use crate::request::access::{self, Client};
@@ -122,6 +123,11 @@ async fn respond(
         Ok(granted) => granted,
         Err(problem) => return refused_with_body(problem, request, request_id).await,
     };
+    if door != Endpoint::Update
+        && let Some(shown) = page::shown(&request)
+    {
+        return shown.unwrap_or_else(|problem| refused(problem, request_id));
+    }
     let base = description::address(&request, server);
     if asks_nothing(&request) && door != Endpoint::Update {
         return granted
@@ -202,6 +208,7 @@ async fn ask(
         trailers: asked.trailers,
         head_only: asked.head_only,
         is_plan: asked.explain.is_some(),
+        timeout: asked.timeout,
         wait: waited,
         request_id: request_id.to_owned(),
     };

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `/sparql`, `/query`, `/update` | the SPARQL protocol, in [`crate::endpoint::query`] |
 //! | `/store`, `/data` | the Graph Store Protocol, in [`crate::endpoint::graph_store`] |
-//! | `/` | a page with a form |
+//! | `/` | a page with a form, in [`crate::endpoint::page`] |
 //! | `/metrics`, `/health/live`, `/health/ready` | for machines that watch |
-//! | `/api/v1/...` | our own JSON, in [`crate::endpoint::api`] |
+//! | `/api/v1/...` | our own JSON, in [`crate::endpoint::api`]; `openapi.json` describes all addresses |
 //!
 //! Methods are told apart in the handlers, not by the router, which does not know `QUERY` and would
 //! answer a 405 without a problem document.
@@ -14,6 +14,8 @@
 use crate::endpoint::api;
 use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
+use crate::endpoint::openapi;
+use crate::endpoint::page;
 use crate::endpoint::query;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
@@ -27,42 +29,48 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
-use axum::routing::any;
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use axum::routing::{MethodRouter, any};
 use hyper::{Method, Response, StatusCode, Uri, Version};
 use std::sync::Arc;
 use std::time::Instant;
 
-const PAGE: &str = include_str!("page.html");
 const PLAIN: &str = "text/plain; charset=utf-8";
-/// The page has everything in itself and talks to this server only.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-    script-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'";
 
-/// All addresses of a server.
+/// Answers at an address.
+pub(crate) type Route = MethodRouter<Arc<ServerState>>;
+
+/// All addresses of a server. Each is in [`crate::endpoint::openapi`], too.
+pub(crate) fn routes() -> Vec<(&'static str, Route)> {
+    vec![
+        ("/sparql", any(query::both)),
+        ("/sparql/", any(query::both)),
+        ("/query", any(query::queries)),
+        ("/query/", any(query::queries)),
+        ("/update", any(query::updates)),
+        ("/update/", any(query::updates)),
+        ("/store", any(graph_store::endpoint)),
+        ("/store/", any(graph_store::endpoint)),
+        ("/store/{*graph}", any(graph_store::endpoint)),
+        ("/data/{*graph}", any(graph_store::endpoint)),
+        ("/data", any(graph_store::endpoint)),
+        ("/data/", any(graph_store::endpoint)),
+        ("/", any(page::page)),
+        ("/metrics", any(exposition)),
+        ("/health/live", any(alive)),
+        ("/health/ready", any(prepared)),
+        ("/api/v1/openapi.json", any(openapi::answer)),
+        ("/api/v1/queries", any(api::list)),
+        ("/api/v1/queries/{id}", any(api::one)),
+        ("/api/v1/statistics", any(api::statistics)),
+        ("/api/v1/compact", any(api::compact)),
+    ]
+}
+
+/// The addresses with what is done at each.
 pub(crate) fn router(server: &Arc<ServerState>) -> Router {
-    Router::new()
-        .route("/sparql", any(query::both))
-        .route("/sparql/", any(query::both))
-        .route("/query", any(query::queries))
-        .route("/query/", any(query::queries))
-        .route("/update", any(query::updates))
-        .route("/update/", any(query::updates))
-        .route("/store", any(graph_store::endpoint))
-        .route("/store/", any(graph_store::endpoint))
-        .route("/store/{*graph}", any(graph_store::endpoint))
-        .route("/data/{*graph}", any(graph_store::endpoint))
-        .route("/data", any(graph_store::endpoint))
-        .route("/data/", any(graph_store::endpoint))
-        .route("/", any(page))
-        .route("/metrics", any(exposition))
-        .route("/health/live", any(alive))
-        .route("/health/ready", any(prepared))
-        .route("/api/v1/queries", any(api::list))
-        .route("/api/v1/queries/{id}", any(api::one))
-        .route("/api/v1/statistics", any(api::statistics))
-        .route("/api/v1/compact", any(api::compact))
+    let add = |router: Router<_>, (path, route)| router.route(path, route);
+    let router = routes().into_iter().fold(Router::new(), add);
+    router
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(Arc::clone(server), sign))
         .with_state(Arc::clone(server))
@@ -120,17 +128,6 @@ async fn sign(
     head::sign(response.headers_mut(), signature);
     server.metrics.request_answered(response.status());
     response
-}
-
-async fn page(method: Method) -> Response<Body> {
-    reading(&method, || {
-        let mut response = text("text/html; charset=utf-8", PAGE);
-        let policy = HeaderValue::from_static(PAGE_POLICY);
-        response
-            .headers_mut()
-            .insert(CONTENT_SECURITY_POLICY, policy);
-        response
-    })
 }
 
 async fn alive(method: Method) -> Response<Body> {

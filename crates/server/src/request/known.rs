@@ -37,7 +37,7 @@ pub(crate) const FORMATS: [&str; 6] = [
 pub(crate) const FORCED_FORMAT: &str = "force-accept";
 
 /// What the SPARQL protocol has, and what else is known where it is spoken.
-const PROTOCOL: [&str; 17] = [
+pub(crate) const PROTOCOL: [&str; 17] = [
     "query",
     "update",
     "default-graph-uri",
@@ -58,7 +58,7 @@ const PROTOCOL: [&str; 17] = [
 ];
 
 /// What the Graph Store Protocol has.
-const STORE: [&str; 4] = ["default", "graph", "all", "timeout"];
+pub(crate) const STORE: [&str; 4] = ["default", "graph", "all", "timeout"];
 
 /// Parameters that ask for what is not given, each with what to do instead.
 const REFUSED: [(&str, &str); 4] = [

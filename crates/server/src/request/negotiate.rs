@@ -57,7 +57,7 @@ impl Accepted {
     /// Reads `Accept`, and the parameters that name a format; a 406 that lists everything where nothing is
     /// taken.
     pub fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
-        let accepted = Accepted::any(headers, Named::read(parameters)?);
+        let accepted = Accepted::any(headers, Named::read(headers, parameters)?);
         if accepted.rows.is_none() && accepted.graph.is_none() {
             let mut all = offered(AnswerKind::Solutions);
             all.extend(offered(AnswerKind::Graph));
@@ -68,7 +68,7 @@ impl Accepted {
 
     /// Reads `Accept` of a request whose answer is a graph.
     pub fn read_graph(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
-        let accepted = Accepted::any(headers, Named::read(parameters)?);
+        let accepted = Accepted::any(headers, Named::read(headers, parameters)?);
         match accepted.graph {
             Some(_) => Ok(accepted),
             None => Err(Problem::not_acceptable(offered(AnswerKind::Graph))),
@@ -91,7 +91,7 @@ impl Accepted {
 
     /// Reads `Accept` of a request whose answer is a whole store: formats that name graphs come first.
     pub fn read_store(headers: &HeaderMap, parameters: &Parameters) -> Result<Accepted, Problem> {
-        let named = Named::read(parameters)?;
+        let named = Named::read(headers, parameters)?;
         let accepted = Accepted::any(headers, named);
         let ranges = ranges(headers);
         let types = |format: &GraphFormat| format.accepted_types();
@@ -145,12 +145,15 @@ struct Named {
 
 impl Named {
     /// Reads the parameters of [`FORMATS`], which agree where there are several: SPARQLWrapper sends three.
-    fn read(parameters: &Parameters) -> Result<Option<Named>, Problem> {
+    fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<Named>, Problem> {
         let mut named: Option<(Named, &str)> = None;
         for name in FORMATS {
-            for text in parameters.values(name).filter(|text| !text.is_empty()) {
-                let accepted = by_names(text).ok_or_else(|| unknown_format(name, text))?;
+            for text in parameters.values(name).filter(|text| !is_left_open(text)) {
                 let is_forced = name == FORCED_FORMAT;
+                if names_page(text) && !is_forced && !is_open(&ranges(headers)) {
+                    continue;
+                }
+                let accepted = by_names(text).ok_or_else(|| unknown_format(name, text))?;
                 match named {
                     Some((known, other)) if !known.accepted.agrees(accepted) && !is_forced => {
                         let why = format!("`{other}` and `{name}` name different formats");
@@ -170,6 +173,30 @@ impl Named {
         }
         Ok(named.map(|(named, _)| named))
     }
+}
+
+/// Whether the answer to a query is to be shown as a page: parameters say so, and `Accept` nothing else.
+pub(crate) fn wants_page(headers: &HeaderMap, parameters: &Parameters) -> bool {
+    let names = |name: &str| parameters.values(name).any(names_page);
+    names(FORCED_FORMAT) || FORMATS.into_iter().any(names) && is_open(&ranges(headers))
+}
+
+/// Whether a parameter's value is that of a page, and of no other format.
+fn names_page(text: &str) -> bool {
+    let is_page = |name: &str| {
+        let essence = name.split(';').next().unwrap_or_default().trim();
+        let name = essence.to_ascii_lowercase().replace(' ', "+");
+        matches!(
+            &*name,
+            "html" | "xhtml" | "text/html" | "application/xhtml+xml"
+        )
+    };
+    text.split(',').any(is_page) && by_names(text).is_none()
+}
+
+/// Whether a parameter names no format, as Virtuoso's form does with `auto`.
+fn is_left_open(text: &str) -> bool {
+    text.is_empty() || text.eq_ignore_ascii_case("auto")
 }
 
 /// Whether a client leaves the format open: it names none, or it is a browser, whose `Accept` is not its
@@ -194,41 +221,26 @@ fn by_name(text: &str) -> Option<Accepted> {
     // A plus that was not encoded has become a blank.
     let essence = text.split(';').next().unwrap_or_default().trim();
     let name = essence.to_ascii_lowercase().replace(' ', "+");
-    let rows = match name.as_str() {
-        "json" | "srj" | "sparql-results+json" => Some(ResultFormat::Json),
-        "xml" | "srx" | "sparql-results+xml" => Some(ResultFormat::Xml),
-        "csv" => Some(ResultFormat::Csv),
-        "tsv" => Some(ResultFormat::Tsv),
-        name => of_type(&ResultFormat::ALL, |format| format.accepted_types(), name),
-    };
+    let rows = ResultFormat::from_name(&name);
     let graph = match name.as_str() {
-        "json" | "json-ld" | "ld+json" => Some(GraphFormat::JsonLd),
-        "xml" | "rdf+xml" | "rdf/xml" => Some(GraphFormat::RdfXml),
         // What Turtle can say, N3 says in the same way.
         "n3" | "text/n3" | "text/rdf+n3" => Some(GraphFormat::Turtle),
-        "n-triples" => Some(GraphFormat::NTriples),
-        "n-quads" => Some(GraphFormat::NQuads),
-        name => GraphFormat::from_name(name)
-            .or_else(|| of_type(&GraphFormat::ALL, |format| format.accepted_types(), name)),
+        name => GraphFormat::from_name(name),
     };
     (rows.is_some() || graph.is_some()).then_some(Accepted { rows, graph })
 }
 
-fn of_type<F: Copy>(
-    formats: &[F],
-    types: impl Fn(&F) -> &'static [&'static str],
-    media_type: &str,
-) -> Option<F> {
-    let mut formats = formats.iter();
-    formats
-        .find(|format| types(format).contains(&media_type))
-        .copied()
-}
-
 fn unknown_format(parameter: &str, text: &str) -> Problem {
     const NAMES: &str = "json, xml, csv, tsv, turtle, ntriples, rdfxml, jsonld, nquads, trig";
+    if names_page(text) {
+        return Problem::bad_request(format!(
+            "`{parameter}` is {}: only the answer to a query that is sent by GET is shown as a page; the other \
+             formats are {NAMES}, or their media types",
+            quoted(text)
+        ));
+    }
     Problem::bad_request(format!(
-        "`{parameter}` is {}; the formats are {NAMES}, or their media types",
+        "`{parameter}` is {}; the formats are {NAMES}, html, or their media types",
         quoted(text)
     ))
 }
@@ -504,6 +516,13 @@ mod tests {
             ("", "format=json-ld", None, Some(G::JsonLd)),
             ("", "format=nt", None, Some(G::NTriples)),
             ("", "format=", Some(R::Json), Some(G::Turtle)),
+            ("", "format=auto", Some(R::Json), Some(G::Turtle)),
+            ("", "output=sparql", Some(R::Xml), None),
+            ("", "format=SRX", Some(R::Xml), None),
+            ("", "format=ttl", None, Some(G::Turtle)),
+            ("", "format=N-Quads", None, Some(G::NQuads)),
+            ("", "format=text/html,text/csv", Some(R::Csv), None),
+            ("text/csv", "format=text/html", Some(R::Csv), None),
             (
                 "",
                 "format=application/ld%2Bjson,application/x-json%2Bld",
@@ -523,7 +542,12 @@ mod tests {
                 "{accept} {text}"
             );
         }
-        for bad in ["format=jsn", "format=json&output=xml", "output=image/png"] {
+        for bad in [
+            "format=jsn",
+            "format=json&output=xml",
+            "output=image/png",
+            "format=html",
+        ] {
             let mut parameters = Parameters::default();
             parameters.add(bad.as_bytes()).unwrap();
             assert!(

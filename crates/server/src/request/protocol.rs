@@ -46,9 +46,9 @@ pub(crate) const BODIES: &str = "application/sparql-query, application/x-www-for
 /// The methods of a query endpoint.
 pub(crate) const METHODS: &str = "GET, HEAD, POST, QUERY, OPTIONS";
 
-const FORM: &str = "application/x-www-form-urlencoded";
-const QUERY: &str = "application/sparql-query";
-const UPDATE: &str = "application/sparql-update";
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+pub(crate) const QUERY: &str = "application/sparql-query";
+pub(crate) const UPDATE: &str = "application/sparql-update";
 
 /// What an address takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

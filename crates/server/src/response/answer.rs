@@ -42,6 +42,8 @@ pub(crate) struct Answering {
     pub head_only: bool,
     /// It is a plan, which has one format.
     pub is_plan: bool,
+    /// The time of the query.
+    pub timeout: Duration,
     /// Time spent waiting for a turn, where there was any.
     pub wait: Option<Duration>,
     /// The request's name, for a query that never gets its own.
@@ -97,7 +99,8 @@ pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Bo
         }
         Early::Kept(kept, done) => {
             spent.exec = Some(done.exec);
-            match kept.into_body() {
+            let patience = kept.patience(answering.timeout);
+            match kept.into_body(patience) {
                 Ok(body) => with_type(Body::new(body), media_type),
                 Err(error) => Problem::of_query(&error).with_id(&id).into_response(),
             }

@@ -5,144 +5,146 @@
 //! the end. So these answers are kept until they are complete and sent with their length; what fails on the way
 //! is a problem document with a status of its own, as it should be.
 //!
-//! Invariants: of one answer [`MEMORY_BYTES`] lie in memory (as much as the pipe would hold), the rest in a
-//! temporary file, which has no name (`TMPDIR` says where); all files together are within the limit of their
-//! [`Spool`], which is asked before a file grows, and get back what they had when their answer is dropped.
+//! Invariants:
+//! - Of one answer [`MEMORY_BYTES`] lie in memory (as much as the pipe would hold), which is drawn on the memory of all
+//!   queries before it grows; the rest, and all of it where there is no memory, in a file of the [`Spool`].
+//! - A file is given back when the answer was sent, when its client is gone, when the client takes nothing for the
+//!   time after which any connection is closed ([`crate::stall`]), and after a time that follows from the answer's
+//!   length ([`PACE_BYTES`]): who takes a byte a minute holds no disk for days. An answer that flows would have
+//!   ended with its query's time.
 //!
 //! Cost: the answer is written and read once more, mostly in the system's cache of files, and its first byte
 //! waits for its last. Files are written on the engine's thread and read on a thread for blocking work.
 
+use crate::run::pipe;
+use crate::run::spool::{Spool, SpoolFile};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use somersault::units::format_size;
-use somersault::{Kind, QueryError};
+use somersault::QueryError;
+use somersault::budget::{Budget, Pool};
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use tokio::task::JoinHandle;
+use std::time::Duration;
+use tokio::task::{AbortHandle, JoinHandle};
 
 /// Bytes of an answer in memory.
-const MEMORY_BYTES: usize = super::pipe::HELD_BYTES_MAX;
-/// Bytes of a file that are read at once.
+const MEMORY_BYTES: usize = pipe::HELD_BYTES_MAX;
+/// Bytes of a file that are read at once, where as many have been taken of the memory, and elsewhere.
 const READ_BYTES: u64 = 256 << 10;
-
-/// What all kept answers may take of the disk.
-#[derive(Debug)]
-pub(crate) struct Spool {
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
-}
-
-impl Spool {
-    /// A spool of so many bytes.
-    pub fn new(limit_bytes: u64) -> Arc<Spool> {
-        Arc::new(Spool {
-            limit_bytes,
-            used_bytes: AtomicU64::new(0),
-        })
-    }
-
-    fn take(&self, bytes: u64) -> Result<(), QueryError> {
-        let within = |used: u64| {
-            used.checked_add(bytes)
-                .filter(|used| *used <= self.limit_bytes)
-        };
-        let taken = self
-            .used_bytes
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, within);
-        taken.map(drop).map_err(|_| {
-            let limit = format_size(self.limit_bytes);
-            let why = format!(
-                "the answer has to be finished before it is sent, and all such answers together may take {limit}"
-            );
-            QueryError::new(Kind::DiskFull, why).with_hint(
-                "ask by HTTP/1.1 and in a format other than JSON-LD, so that the answer flows, or raise `server.spool_limit`",
-            )
-        })
-    }
-
-    fn give_back(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
+const READ_BYTES_MIN: u64 = pipe::CHUNK_BYTES as u64;
+/// Bytes a second that a client takes at least, once the time of a query is over.
+const PACE_BYTES: u64 = 1 << 20;
 
 /// An answer, as far as there is one.
 #[derive(Debug)]
 pub(crate) struct Kept {
     spool: Arc<Spool>,
+    pool: Arc<Pool>,
     memory: Vec<u8>,
-    file: Option<File>,
-    file_bytes: u64,
+    /// What `memory` holds, and afterwards what is read of the file.
+    account: Budget,
+    file: Option<SpoolFile>,
 }
 
 impl Kept {
     /// An answer without a byte.
-    pub fn new(spool: Arc<Spool>) -> Kept {
+    pub fn new(spool: Arc<Spool>, pool: &Arc<Pool>) -> Kept {
         Kept {
             spool,
+            pool: Arc::clone(pool),
             memory: Vec::new(),
+            account: Budget::new(pool, u64::MAX),
             file: None,
-            file_bytes: 0,
         }
     }
 
     /// Takes all bytes of `output`.
     pub fn add(&mut self, output: &mut Vec<u8>) -> Result<(), QueryError> {
-        if self.file.is_none() && self.memory.len() + output.len() <= MEMORY_BYTES {
+        if self.file.is_none() && self.has_room(output.len()) {
             self.memory.append(output);
             return Ok(());
         }
-        let bytes = output.len() as u64;
-        self.spool.take(bytes)?;
-        self.file_bytes += bytes;
-        self.write(output).map_err(|error| failed(&error))?;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.spool.file(&self.pool)?),
+        };
+        file.append(output)?;
         output.clear();
         Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
-        };
-        file.write_all(bytes)
+    /// Whether so many bytes more fit into memory, which has grown for them then.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let needed = self.memory.len() + bytes;
+        let before = self.memory.capacity();
+        if needed <= before || needed > MEMORY_BYTES {
+            return needed <= before.min(MEMORY_BYTES);
+        }
+        let capacity = needed.max(2 * before).min(MEMORY_BYTES);
+        if self.account.take((capacity - before) as u64).is_err() {
+            return false;
+        }
+        self.memory.reserve_exact(capacity - self.memory.len());
+        true
     }
 
-    /// The whole answer, as a body that knows its length.
-    pub fn into_body(mut self) -> Result<Replay, QueryError> {
-        if let Some(file) = &mut self.file {
-            file.rewind().map_err(|error| failed(&error))?;
+    /// How long its client has to take it, of a query with this time.
+    pub fn patience(&self, timeout: Duration) -> Duration {
+        let bytes = self.file.as_ref().map_or(0, SpoolFile::bytes);
+        timeout.saturating_add(Duration::from_secs(bytes / PACE_BYTES))
+    }
+
+    /// The whole answer, as a body that knows its length; its file lasts so long and no longer.
+    pub fn into_body(mut self, patience: Duration) -> Result<Replay, QueryError> {
+        let (mut file_bytes, mut watch) = (0, None);
+        let file = Arc::new(Mutex::new(self.file.take()));
+        if let Some(file) = &mut *locked(&file) {
+            file.rewind()?;
+            file_bytes = file.bytes();
         }
+        if file_bytes > 0 {
+            let file = Arc::clone(&file);
+            let ending = tokio::spawn(async move {
+                tokio::time::sleep(patience).await;
+                drop(locked(&file).take());
+            });
+            watch = Some(ending.abort_handle());
+        }
+        let read_bytes = match self.memory.capacity() as u64 {
+            READ_BYTES.. => READ_BYTES,
+            _ => READ_BYTES_MIN,
+        };
         Ok(Replay {
-            left: self.memory.len() as u64 + self.file_bytes,
-            memory: Bytes::from(std::mem::take(&mut self.memory)),
-            kept: self,
+            left: self.memory.len() as u64 + file_bytes,
+            memory: Bytes::from(self.memory),
+            file,
+            read_bytes,
             reading: None,
+            watch,
+            _account: self.account,
         })
     }
 }
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        self.spool.give_back(self.file_bytes);
-    }
-}
-
-fn failed(error: &io::Error) -> QueryError {
-    let why = format!("the answer could not be kept until it is complete: {error}");
-    QueryError::new(Kind::of_io(error), why)
+/// Every change of the file is whole before it can panic.
+fn locked(file: &Mutex<Option<SpoolFile>>) -> MutexGuard<'_, Option<SpoolFile>> {
+    file.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The body of a kept answer.
 #[derive(Debug)]
 pub(crate) struct Replay {
     memory: Bytes,
-    kept: Kept,
+    /// Shared with whoever watches the time; nothing once that is over.
+    file: Arc<Mutex<Option<SpoolFile>>>,
+    read_bytes: u64,
     /// Bytes that are still to come.
     left: u64,
     reading: Option<JoinHandle<io::Result<Part>>>,
+    watch: Option<AbortHandle>,
+    _account: Budget,
 }
 
 impl Body for Replay {
@@ -177,20 +179,40 @@ impl Body for Replay {
 
 impl Replay {
     fn poll_file(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        let reading = match (&mut self.reading, self.kept.file.take()) {
-            (Some(reading), _) => reading,
-            (none, Some(file)) => {
-                let bytes = self.left.min(READ_BYTES);
+        let reading = match &mut self.reading {
+            Some(reading) => reading,
+            none => {
+                let lent = locked(&self.file).as_mut().and_then(SpoolFile::lend);
+                let Some(file) = lent else {
+                    return Poll::Ready(Err(too_slow()));
+                };
+                let bytes = self.left.min(self.read_bytes);
                 none.insert(tokio::task::spawn_blocking(move || read(file, bytes)))
             }
-            (None, None) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
         };
         let read = ready!(Pin::new(reading).poll(context));
         self.reading = None;
         let (file, bytes) = read.map_err(io::Error::other)??;
-        self.kept.file = Some(file);
+        match &mut *locked(&self.file) {
+            Some(owner) => owner.return_it(file),
+            None => return Poll::Ready(Err(too_slow())),
+        }
         Poll::Ready(Ok(Bytes::from(bytes)))
     }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.watch {
+            watch.abort();
+        }
+        drop(locked(&self.file).take());
+    }
+}
+
+fn too_slow() -> io::Error {
+    let why = "the client took the answer too slowly";
+    io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
 /// The file, and what was read of it.
@@ -206,37 +228,72 @@ fn read(mut file: File, bytes: u64) -> io::Result<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::spool::Folders;
     use http_body_util::BodyExt;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    fn spool() -> Arc<Spool> {
+        Spool::new(4 << 20, Folders::default())
+    }
 
     #[tokio::test]
     async fn what_is_kept_comes_back_from_memory_and_file() {
-        let spool = Spool::new(4 << 20);
-        let mut kept = Kept::new(Arc::clone(&spool));
+        let (spool, pool) = (spool(), Pool::new(64 << 20));
+        let mut kept = Kept::new(Arc::clone(&spool), &pool);
         let mut all = Vec::new();
         for number in 0..20_u8 {
             let piece = vec![number; 100 << 10];
             all.extend_from_slice(&piece);
             kept.add(&mut piece.clone()).unwrap();
         }
-        let used = spool.used_bytes.load(Ordering::Relaxed);
+        let used = spool.used_bytes();
         assert!(used > 1 << 20 && used + MEMORY_BYTES as u64 >= all.len() as u64);
-        let body = kept.into_body().unwrap();
+        let body = kept.into_body(PATIENCE).unwrap();
         assert_eq!(body.size_hint().exact(), Some(all.len() as u64));
         let read = body.collect().await.unwrap().to_bytes();
         assert!(read == all);
-        assert_eq!(spool.used_bytes.load(Ordering::Relaxed), 0);
+        assert_eq!((spool.used_bytes(), pool.used_bytes()), (0, 0));
     }
 
-    #[test]
-    fn all_answers_share_one_limit() {
-        let spool = Spool::new(2 << 20);
-        let mut first = Kept::new(Arc::clone(&spool));
-        first.add(&mut vec![0; 1 << 20]).unwrap();
-        let mut second = Kept::new(Arc::clone(&spool));
-        let error = second.add(&mut vec![0; (1 << 20) + 1]).unwrap_err();
-        assert_eq!(error.kind, Kind::DiskFull);
-        assert!(error.message.contains("2.0 MiB"), "{error}");
-        drop(first);
-        second.add(&mut vec![0; (1 << 20) + 1]).unwrap();
+    #[tokio::test]
+    async fn memory_is_asked_for_before_it_grows_and_a_file_takes_what_it_does_not_get() {
+        let (spool, pool) = (spool(), Pool::new(300 << 10));
+        let mut kept = Kept::new(Arc::clone(&spool), &pool);
+        for number in 1..=3_u64 {
+            kept.add(&mut vec![b'x'; 100 << 10]).unwrap();
+            assert!(pool.used_bytes() >= number.min(2) * (100 << 10));
+            assert!(pool.used_bytes() >= kept.memory.capacity() as u64);
+        }
+        assert!(pool.used_bytes() <= pool.limit_bytes());
+        assert_eq!(kept.memory.len() as u64 + spool.used_bytes(), 300 << 10);
+        kept.add(&mut vec![b'x'; 100 << 10]).unwrap();
+        assert!(spool.used_bytes() >= 100 << 10);
+        let body = kept.into_body(PATIENCE).unwrap();
+        assert!(pool.used_bytes() > 0, "its client has not taken it yet");
+        let read = body.collect().await.unwrap().to_bytes();
+        assert_eq!(read.len(), 400 << 10);
+        assert_eq!((spool.used_bytes(), pool.used_bytes()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn who_takes_too_long_loses_the_rest() {
+        let (spool, pool) = (spool(), Pool::new(64 << 20));
+        let mut kept = Kept::new(Arc::clone(&spool), &pool);
+        for _ in 0..20 {
+            kept.add(&mut vec![b'x'; 100 << 10]).unwrap();
+        }
+        assert!(kept.patience(PATIENCE) >= PATIENCE + Duration::from_secs(1));
+        let mut body = kept.into_body(Duration::from_millis(50)).unwrap();
+        assert!(body.frame().await.unwrap().is_ok());
+        assert!(spool.used_bytes() > 0);
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(
+            spool.used_bytes(),
+            0,
+            "given back, although nobody asked for more"
+        );
+        let error = body.frame().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

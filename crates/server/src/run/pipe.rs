@@ -29,9 +29,10 @@
 use crate::run::admission::Turn;
 use crate::run::give_back;
 use crate::run::job::{Done, Started};
-use crate::run::kept::{Kept, Spool};
+use crate::run::kept::Kept;
+use crate::run::spool::Spool;
 use hyper::body::Bytes;
-use somersault::budget::Budget;
+use somersault::budget::{Budget, Pool};
 use somersault::stop::{Pace, StopToken};
 use somersault::{Kind, QueryError};
 use std::collections::VecDeque;
@@ -157,8 +158,8 @@ impl Writer {
     }
 
     /// From now on nothing is sent before everything is there.
-    pub fn keep(&self, spool: &Arc<Spool>) {
-        *self.kept() = Some(Ok(Kept::new(Arc::clone(spool))));
+    pub fn keep(&self, spool: &Arc<Spool>, pool: &Arc<Pool>) {
+        *self.kept() = Some(Ok(Kept::new(Arc::clone(spool), pool)));
     }
 
     fn kept(&self) -> MutexGuard<'_, Option<Result<Kept, QueryError>>> {

@@ -10,9 +10,9 @@ use crate::request::{Explain, QueryRequest};
 use crate::response::format::offered;
 use crate::run::give_back;
 use crate::run::job::{Done, Engine, Job};
-use crate::run::kept::Spool;
 use crate::run::outlet::Outlet;
 use crate::run::pipe::Writer;
+use crate::run::spool::Spool;
 use somersault::stop::StopReason;
 use somersault::units::format_duration;
 use somersault::{AnswerKind, Kind, QueryError};
@@ -76,7 +76,7 @@ impl Task {
             return Ok(Done::default());
         }
         if self.asked.needs_length || !format.can_be_cut() {
-            self.writer.keep(&self.spool);
+            self.writer.keep(&self.spool, self.engine.pool());
         }
         let mut outlet = Outlet::new(format, &self.writer);
         job.run(&mut outlet)
@@ -88,7 +88,7 @@ impl Task {
         let document = job.plan(explain)?;
         if !self.asked.head_only {
             if self.asked.needs_length {
-                self.writer.keep(&self.spool);
+                self.writer.keep(&self.spool, self.engine.pool());
             }
             let handed = self.writer.hand_over(&mut document.into_bytes());
             handed.map_err(|error| QueryError::new(Kind::Output, error))?;

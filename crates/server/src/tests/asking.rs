@@ -297,6 +297,61 @@ fn what_clients_add_of_their_own_accord_is_known() {
 }
 
 #[test]
+fn a_query_that_is_to_be_shown_leads_to_the_page() {
+    const BROWSER: &str = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let served = Served::new();
+    let query = "query=SELECT+%3Fa%0A%7B%7D";
+    let there = format!("/#run&query={}", encoded("SELECT ?a\n{}"));
+    for line in [
+        format!("GET /sparql?{query}&format=text/html"),
+        format!("GET /query?format=html&{query}&timeout=3000&debug=on&default-graph-uri="),
+        format!("HEAD /sparql?{query}&output=text%2Fhtml"),
+        format!("GET /sparql?{query}&results=application/xhtml%2Bxml"),
+    ] {
+        for accept in ["Accept: */*", BROWSER] {
+            let answer = served.send(&line, &[accept], b"");
+            assert_eq!(answer.status, 303, "{line}: {answer:?}");
+            assert_eq!(answer.field("location"), there, "{line}");
+        }
+    }
+    // Nothing was run for it.
+    assert!(
+        served
+            .get("/metrics")
+            .text()
+            .contains("outcome=\"answered\"} 0")
+    );
+    let line = format!("GET /sparql?{query}&format=html");
+    let line = line.replace("SELECT+%3Fa%0A%7B%7D", "rows+1");
+    // Who names a format gets that.
+    let answer = served.send(&line, &["Accept: text/csv"], b"");
+    assert_eq!(
+        (answer.status, answer.field("content-type")),
+        (200, "text/csv; charset=utf-8")
+    );
+    let line = line.replace("format=html", "force-accept=html");
+    assert_eq!(served.send(&line, &["Accept: text/csv"], b"").status, 303);
+    // What the page could not ask for is not left out without a word.
+    let line = format!("GET /sparql?{query}&format=html&default-graph-uri=http://e/g");
+    let problem = served.send(&line, &[], b"").problem(400);
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains("default-graph-uri"),
+        "{problem}"
+    );
+    for line in ["GET /store?default&format=html", "POST /sparql?format=html"] {
+        let answer = served.send(line, &["Content-Type: application/sparql-query"], b"rows 1");
+        let problem = answer.problem(400);
+        assert!(
+            problem["detail"].as_str().unwrap().contains("page"),
+            "{line}: {problem}"
+        );
+    }
+}
+
+#[test]
 fn what_is_said_beside_the_text_reaches_the_engine() {
     let served = Served::new();
     let address =

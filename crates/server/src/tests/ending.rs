@@ -6,7 +6,7 @@ use crate::request::access::Access;
 use somersault::config::Right;
 use std::io::{BufReader, Read, Write};
 use std::net::Shutdown;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What takes milliseconds, with room for a busy machine; what it must not take is 30 s.
 const SOON: Duration = Duration::from_secs(5);
@@ -54,6 +54,32 @@ fn clients_of_http_1_0_get_whole_answers_with_their_length_or_an_error() {
     // Nothing of it is left.
     let old = send_old(&served, "kilobytes 3000", "text/csv");
     assert!(old.starts_with("HTTP/1.0 200"), "{}", &old[..400]);
+}
+
+/// An answer that is kept takes disk until its client has it, and no longer than any client may take nothing.
+#[test]
+fn a_client_that_does_not_read_gives_its_room_back() {
+    let served = Served::with(|options| {
+        options.spool_bytes_max = 24 << 20;
+        options.stall_timeout = Duration::from_millis(700);
+    });
+    let script = "kilobytes 20000";
+    let mut stalled = client::connect(served.address);
+    let path = client::encoded(script);
+    let head = format!("GET /sparql?query={path} HTTP/1.0\r\nAccept: text/csv\r\n\r\n");
+    stalled.write_all(head.as_bytes()).unwrap();
+    // Its answer has begun, so all of it is there.
+    stalled.read_exact(&mut [0; 15]).unwrap();
+    let second = send_old(&served, script, "text/csv");
+    assert!(second.starts_with("HTTP/1.0 507"), "{}", &second[..100]);
+    let begun = Instant::now();
+    while !send_old(&served, script, "text/csv").starts_with("HTTP/1.0 200") {
+        assert!(begun.elapsed() < 2 * SOON, "it is never given back");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut rest = Vec::new();
+    let ended = stalled.read_to_end(&mut rest);
+    assert!(ended.is_err() || rest.len() < 20_000 << 10, "it was cut");
 }
 
 #[test]

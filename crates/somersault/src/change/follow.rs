@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::directory;
 use store::disk::{Disk, Folder};
 use store::log::LogError;
@@ -53,6 +53,10 @@ use store::log::LogError;
 const POLL: Duration = Duration::from_millis(100);
 /// The longest time after a failure.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// How long whoever closes the database waits for the thread. It ends between two steps of opening a generation,
+/// and before the next record; one step may take longer, of a large store on a slow disk. Then it is left behind: it holds no
+/// lock, writes nothing and shows nothing any more.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Told of what is not shown, and of its being shown again: a line for people.
 pub type Told = Box<dyn Fn(&str) + Send>;
@@ -87,7 +91,7 @@ impl Followed {
     ) -> Result<(Graph, Followed), OpenError> {
         directory::refuse_unfinished(&*disk, location)?;
         let folder = disk.folder(location).ok();
-        let (graph, place) = for_following(&*disk, location)?;
+        let (graph, place) = for_following(&*disk, location, &|| false)?;
         let followed = Followed {
             disk,
             location: location.to_owned(),
@@ -158,7 +162,14 @@ pub(crate) struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.shared.close();
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        let begun = Instant::now();
+        while !thread.is_finished() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
             // What it panicked with, it has said.
             drop(thread.join());
         }
@@ -210,7 +221,10 @@ impl Follower {
                 return;
             }
             // What is met in the middle of a checkpoint, or of a cut, is not met again.
-            let step = self.step().or_else(|_| self.step());
+            let mut step = self.step();
+            if step.is_err() && !self.shared.is_closing() {
+                step = self.step();
+            }
             pause = match &step {
                 Ok(()) => POLL,
                 Err(_) => (2 * pause).min(PAUSE_MAX),
@@ -306,7 +320,9 @@ impl Follower {
     /// Opens the generation that is current now, with the records behind it.
     fn open_anew(&mut self) -> Result<(), FollowHealth> {
         let Followed { disk, location, .. } = &self.followed;
-        let (graph, place) = for_following(&**disk, location).map_err(of_opening)?;
+        let is_stopped = || self.shared.is_closing();
+        let opened = for_following(&**disk, location, &is_stopped);
+        let (graph, place) = opened.map_err(of_opening)?;
         let shown = self.writer.published();
         let (before, number) = (shown.snapshot.number(), graph.snapshot.number());
         if number < before {
@@ -320,6 +336,9 @@ impl Follower {
             ..graph
         };
         drop(shown);
+        if self.shared.is_closing() {
+            return Ok(());
+        }
         self.writer.change_base(graph);
         self.followed.place = place;
         self.scrub.begin(self.writer.published());

@@ -354,10 +354,7 @@ impl Writer {
             return Err(QueryError::new(Kind::Internal, message));
         }
         let live = match dictionary {
-            Some(dictionary) => {
-                self.last.forget(staged.graph.snapshot.number());
-                Arc::new(staged.graph.dictionary.live().rebased(dictionary))
-            }
+            Some(dictionary) => Arc::new(staged.graph.dictionary.live().rebased(dictionary)),
             None => Arc::clone(staged.graph.dictionary.live()),
         };
         self.exchange(&mut staged, &|graph| {

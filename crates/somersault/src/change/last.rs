@@ -2,7 +2,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | whoever has the turn | [`LastChanges::note`], [`LastChanges::forget`] | staging a commit; when ids are given anew |
+//! | whoever has the turn | [`LastChanges::note`], [`LastChanges::forget`] | staging a commit; when ids are others, or commits were given up |
 //! | readers, and whoever has the turn | [`LastChanges::of`] | at any time |
 //!
 //! Invariant: a graph holds the same in every snapshot from the number given for it up to the newest one that
@@ -10,9 +10,11 @@
 //! as changed then, and what is forgotten as changed at that moment. So a number that a reader of snapshot
 //! *n* is given may lie beyond *n*, where a commit is staged and not published.
 //!
-//! Graphs are named by their ids. A checkpoint gives ids anew ([`rdf::dictionary::LiveDictionary::rebased`]),
-//! and then everything is forgotten before a reader can meet the new ids: a number from before for an id from
-//! after would be another graph's.
+//! Graphs are named by their ids. A checkpoint keeps them ([`rdf::dictionary::LiveDictionary::rebased`]), so what
+//! is known outlives it. A generation that somebody else wrote, and that is opened anew, has others: then everything
+//! is forgotten before a reader can meet them, because a number from before for an id from after would be another
+//! graph's. Commits that were given up are forgotten, too: their numbers lie beyond the newest snapshot until others
+//! get them, and of a graph with such a number nothing that a client has read would hold.
 //!
 //! Cost: 16 bytes a graph that was changed, [`GRAPHS_MAX`] of them; a look at the graph of each quad of a
 //! commit.

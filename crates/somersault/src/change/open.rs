@@ -10,7 +10,7 @@ use super::files::write_graph;
 use super::replay::{Replay, Replayed};
 use super::writer::Home;
 use crate::database::{Graph, Options, open_parts};
-use crate::error::QueryError;
+use crate::error::{Kind, QueryError};
 use crate::open_error::OpenError;
 use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
@@ -48,20 +48,36 @@ pub(crate) fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, Ope
     }
 }
 
-/// The graph as far as its log is known to be durable, with the place from where it goes on.
-pub(crate) fn for_following(disk: &dyn Disk, location: &Path) -> Result<(Graph, Place), OpenError> {
+/// The graph as far as its log is known to be durable, with the place from where it goes on. An error once
+/// `is_stopped`, which is asked between the steps of opening, and before each record.
+pub(crate) fn for_following(
+    disk: &dyn Disk,
+    location: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(Graph, Place), OpenError> {
+    let go_on = || {
+        if is_stopped() {
+            let stopped = QueryError::new(Kind::Cancelled, "it is being closed");
+            return Err(OpenError::Replay(stopped));
+        }
+        Ok(())
+    };
     let mut tries = 0;
     loop {
         tries += 1;
+        go_on()?;
         // Before the generation is opened: a newer one than this says is opened again, and an older one
         // would never be left.
         let current = directory::current(disk, location)?;
         let (graph, _) = checkpointed(disk, location)?;
         let first = graph.snapshot.number() + 1;
         let mut replay = Applying::new(Replay::new(graph));
-        let read = log::read_durable(disk, location, first, &mut |number, record| {
-            replay.apply(number, record)
+        let read = log::read_durable(disk, location, first, &mut |number, record| match go_on() {
+            Ok(()) => replay.apply(number, record),
+            Err(_) => ControlFlow::Break(()),
         });
+        // What was broken off is not all there is.
+        go_on()?;
         match read {
             Ok(log) => return Ok((replay.finish()?, Place { current, log })),
             Err(error) => {

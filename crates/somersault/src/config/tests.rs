@@ -251,3 +251,17 @@ fn upkeep_is_of_admins_unless_it_is_opened() {
     assert_eq!(upkeep(Some("true")).unwrap(), Upkeep::OfAll);
     assert!(upkeep(Some("yes")).is_err());
 }
+
+#[test]
+fn a_folder_for_kept_answers_is_named_or_chosen() {
+    let folder = |text: &str| {
+        let mut layers = Layers::new();
+        layers.add_file("f", text).unwrap();
+        layers.check(MACHINE).map(|config| config.spool_folder)
+    };
+    assert_eq!(folder("").unwrap(), None);
+    let named = folder("[server]\nspool_folder = \"/var/spool/kg\"").unwrap();
+    assert_eq!(named, Some(PathBuf::from("/var/spool/kg")));
+    let error = folder("[server]\nspool_folder = \"\"").unwrap_err();
+    assert!(error.to_string().contains("no folder"), "{error}");
+}

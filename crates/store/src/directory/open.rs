@@ -48,6 +48,18 @@ pub enum OpenError {
         /// The path asked for.
         path: PathBuf,
     },
+    /// It is marked as an unfinished copy, and has what no copy has.
+    #[error(
+        "{path}: UNFINISHED says that a backup or restore into it was not finished, but there is {what}, which \
+         neither of them writes; if the store is known to be whole, remove the file UNFINISHED, otherwise the \
+         directory"
+    )]
+    Doubtful {
+        /// The path asked for.
+        path: PathBuf,
+        /// What is there.
+        what: &'static str,
+    },
     /// A file's head was not accepted.
     #[error("{file}: {source}")]
     Head {

@@ -1,0 +1,335 @@
+//! `/api/v1/openapi.json`: all addresses, as a document of OpenAPI 3.1 that tools make clients of.
+//!
+//! Invariant: it says what the server does. Formats and names of parameters come from the tables by which requests are
+//! read, and a test compares paths and methods with those that are answered. `HEAD` is answered wherever `GET` is, and
+//! `OPTIONS` everywhere; the method `QUERY` has no place in OpenAPI 3.1, so the text names it. A trailing slash at
+//! the protocols' addresses is passed over, and not listed.
+//!
+//! Cost: some thirty kilobytes of text (2026-11-23), made for each request.
+
+use crate::request::known;
+use crate::request::protocol::{FORM, QUERY, UPDATE};
+use crate::response::format::offered;
+use crate::response::{problem, reading, text};
+use axum::body::Body;
+use hyper::{Method, Response};
+use serde_json::{Map, Value, json};
+use somersault::rdf::format::Format;
+use somersault::{AnswerKind, RDF_PATCH};
+
+const TOKEN: &str = "token";
+
+/// `GET /api/v1/openapi.json`.
+pub(crate) async fn answer(method: Method) -> Response<Body> {
+    reading(&method, || text("application/json", document().to_string()))
+}
+
+/// The document.
+pub(crate) fn document() -> Value {
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Somersault",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A live knowledge graph over HTTP: the SPARQL 1.1 Protocol, the SPARQL 1.1 Graph Store HTTP \
+                Protocol, and what operators need. HEAD is answered wherever GET is, OPTIONS everywhere, and the \
+                method QUERY at /sparql and /query as POST is. Every response has Query-Id, Server-Timing and \
+                Somersault-Snapshot; a request with Somersault-Snapshot waits for that snapshot. Every failure is a \
+                problem document (RFC 9457).",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        // Without a token there is what the configuration leaves to everybody.
+        "security": [{}, { TOKEN: [] }],
+        "tags": [
+            { "name": "SPARQL", "description": "Queries and updates" },
+            { "name": "Graphs", "description": "The Graph Store Protocol" },
+            { "name": "Operation", "description": "Probes, counters, and what runs" },
+        ],
+        "paths": paths(),
+        "components": {
+            "securitySchemes": { TOKEN: { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas(),
+            "responses": { "Problem": {
+                "description": "What is wrong, and what to do about it",
+                "content": { problem::MEDIA_TYPE: { "schema": schema("Problem") } },
+            } },
+        },
+    })
+}
+
+fn paths() -> Value {
+    let mut paths = Map::new();
+    let mut add = |path: &str, item: Value| drop(paths.insert(path.to_owned(), item));
+    add("/sparql", sparql(&[QUERY, UPDATE, FORM]));
+    add("/query", sparql(&[QUERY, FORM]));
+    add("/update", json!({ "post": update() }));
+    add(
+        "/store",
+        graphs(&in_query(&known::STORE), "A graph, or the store"),
+    );
+    add(
+        "/data",
+        graphs(&in_query(&known::STORE), "The same as /store"),
+    );
+    for path in ["/store/{graph}", "/data/{graph}"] {
+        let direct = "The graph whose IRI is this address; it may have slashes";
+        let mut parameters = in_query(&["timeout"]);
+        parameters.push(in_path("graph", direct));
+        add(path, graphs(&parameters, direct));
+    }
+    let get = |what: &str, media_type: &str, content: Value| {
+        let answers = responses("200", what, media_type, &content);
+        json!({ "get": operation("Operation", what, answers) })
+    };
+    let string = || json!({ "type": "string" });
+    add("/", get("A page with a query form", "text/html", string()));
+    add(
+        "/metrics",
+        get("Counters for Prometheus", "text/plain", string()),
+    );
+    add(
+        "/health/live",
+        get("Whether the process answers", "text/plain", string()),
+    );
+    add(
+        "/health/ready",
+        get(
+            "Whether it does what it was started for",
+            "text/plain",
+            string(),
+        ),
+    );
+    let queries = get(
+        "Queries and changes that run now",
+        "application/json",
+        schema("Queries"),
+    );
+    add("/api/v1/queries", queries);
+    let statistics = get(
+        "What the store holds",
+        "application/json",
+        schema("Statistics"),
+    );
+    add("/api/v1/statistics", statistics);
+    let this = get(
+        "This document",
+        "application/json",
+        json!({ "type": "object" }),
+    );
+    add("/api/v1/openapi.json", this);
+    let mut cancel = operation("Operation", "Cancels what runs", done("It was cancelled"));
+    cancel["parameters"] = json!([in_path("id", "Its name, as `Query-Id` has it")]);
+    add("/api/v1/queries/{id}", json!({ "delete": cancel }));
+    let what = "Writes all changes into the files of the store";
+    let compact = operation("Operation", what, done("It is done"));
+    add("/api/v1/compact", json!({ "post": compact }));
+    Value::Object(paths)
+}
+
+/// An address of the SPARQL protocol that answers queries.
+fn sparql(bodies: &[&str]) -> Value {
+    let answers = responses_in("200", "The answer", &formats(true));
+    let mut get = operation("SPARQL", "Answers a query", answers.clone());
+    get["responses"]["303"] = json!({ "description": "`format=html`: the page shows the answer" });
+    get["responses"]["304"] = json!({ "description": "`If-None-Match` names what there is" });
+    let described =
+        "Without parameters: the description of the service (SPARQL 1.1 Service Description)";
+    get["description"] = json!(described);
+    get["parameters"] = json!(in_query(&without(&known::PROTOCOL, &UPDATES)));
+    let takes_updates = bodies.contains(&UPDATE);
+    let (what, left_out): (_, &[&str]) = if takes_updates {
+        ("Answers a query, or makes an update", &["query", "update"])
+    } else {
+        ("Answers a query", &UPDATES_AND_TEXT)
+    };
+    let mut post = operation("SPARQL", what, answers);
+    if takes_updates {
+        post["responses"]["204"] = json!({ "description": "The update was made" });
+    }
+    post["parameters"] = json!(in_query(&without(&known::PROTOCOL, left_out)));
+    post["requestBody"] = body(bodies);
+    json!({ "get": get, "post": post })
+}
+
+/// Parameters of updates, and the texts, which a body has.
+const UPDATES: [&str; 3] = ["update", "using-graph-uri", "using-named-graph-uri"];
+const UPDATES_AND_TEXT: [&str; 4] = [
+    "query",
+    "update",
+    "using-graph-uri",
+    "using-named-graph-uri",
+];
+
+fn update() -> Value {
+    let mut answers = responses("200", "It was made", "application/json", &schema("Account"));
+    answers["204"] =
+        json!({ "description": "It was made; `Accept: application/json` gets an account" });
+    let mut post = operation("SPARQL", "Makes an update", answers);
+    let names = [
+        "using-graph-uri",
+        "using-named-graph-uri",
+        "timeout",
+        "baseURI",
+    ];
+    post["parameters"] = json!(in_query(&names));
+    post["requestBody"] = body(&[UPDATE, FORM]);
+    post
+}
+
+/// An address of the Graph Store Protocol.
+fn graphs(parameters: &[Value], what: &str) -> Value {
+    let documents: Vec<&str> = Format::ALL
+        .iter()
+        .map(|format| format.media_type())
+        .collect();
+    let with_forms = [&documents[..], &["multipart/form-data"]].concat();
+    let change = |what: &str, bodies: &[&str]| {
+        let mut answers = responses("200", "It was made", "application/json", &schema("Account"));
+        answers["204"] = json!({ "description": "It was made" });
+        answers["412"] = json!({ "$ref": "#/components/responses/Problem" });
+        let mut operation = operation("Graphs", what, answers);
+        if !bodies.is_empty() {
+            operation["requestBody"] = body(bodies);
+        }
+        operation
+    };
+    let mut read = operation(
+        "Graphs",
+        "Reads it",
+        responses_in("200", what, &formats(false)),
+    );
+    read["responses"]["304"] = json!({ "description": "`If-None-Match` names what there is" });
+    let mut put = change("Replaces what it holds", &with_forms);
+    let mut post = change("Adds to it", &with_forms);
+    for write in [&mut put, &mut post] {
+        write["responses"]["201"] = json!({ "description": "It was not there before" });
+    }
+    json!({
+        "description": what,
+        "parameters": parameters,
+        "get": read,
+        "put": put,
+        "post": post,
+        "patch": change("Changes it by an RDF Patch", &[RDF_PATCH]),
+        "delete": change("Removes it", &[]),
+    })
+}
+
+fn operation(tag: &str, summary: &str, mut responses: Value) -> Value {
+    responses["default"] = json!({ "$ref": "#/components/responses/Problem" });
+    json!({ "tags": [tag], "summary": summary, "responses": responses })
+}
+
+fn responses(status: &str, what: &str, media_type: &str, schema: &Value) -> Value {
+    json!({ status: { "description": what, "content": { media_type: { "schema": schema } } } })
+}
+
+fn responses_in(status: &str, what: &str, media_types: &[&'static str]) -> Value {
+    json!({ status: { "description": what, "content": contents(media_types) } })
+}
+
+fn done(what: &str) -> Value {
+    json!({ "204": { "description": what } })
+}
+
+fn body(media_types: &[&str]) -> Value {
+    json!({ "required": true, "content": contents(media_types) })
+}
+
+fn contents(media_types: &[&str]) -> Value {
+    let content = |media_type: &&str| {
+        let schema = match *media_type {
+            FORM | "multipart/form-data" => json!({ "type": "object" }),
+            "application/sparql-results+json" => schema("Results"),
+            _ => json!({ "type": "string" }),
+        };
+        ((*media_type).to_owned(), json!({ "schema": schema }))
+    };
+    Value::Object(media_types.iter().map(content).collect())
+}
+
+/// The media types of answers: graphs, with rows or without.
+fn formats(with_rows: bool) -> Vec<&'static str> {
+    let rows = if with_rows {
+        offered(AnswerKind::Solutions)
+    } else {
+        Vec::new()
+    };
+    [rows, offered(AnswerKind::Graph)].concat()
+}
+
+fn without<'n>(names: &[&'n str], left_out: &[&str]) -> Vec<&'n str> {
+    let mut names = names.to_vec();
+    names.retain(|name| !left_out.contains(name));
+    names
+}
+
+/// Parameters of the address, with those that name formats.
+fn in_query(names: &[&str]) -> Vec<Value> {
+    let format = ["format"];
+    let all = names.iter().chain(&format);
+    all.map(|name| {
+        let schema = match *name {
+            "limit" | "offset" => json!({ "type": "integer", "minimum": 0 }),
+            "explain" => json!({ "enum": ["plan", "profile"] }),
+            name if name.ends_with("graph-uri") => {
+                json!({ "type": "array", "items": { "type": "string" } })
+            }
+            _ => json!({ "type": "string" }),
+        };
+        json!({ "name": name, "in": "query", "schema": schema, "allowEmptyValue": matches!(*name, "default" | "all") })
+    })
+    .collect()
+}
+
+fn in_path(name: &str, what: &str) -> Value {
+    let schema = json!({ "type": "string" });
+    json!({ "name": name, "in": "path", "required": true, "description": what, "schema": schema })
+}
+
+fn schema(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+fn schemas() -> Value {
+    let object = |required: &[&str], properties: Value| {
+        let kind = "object";
+        json!({ "type": kind, "required": required, "properties": properties })
+    };
+    let (string, count) = (
+        json!({ "type": "string" }),
+        json!({ "type": "integer", "minimum": 0 }),
+    );
+    let strings = json!({ "type": "array", "items": string });
+    let position = object(
+        &["line", "column"],
+        json!({ "line": count, "column": count }),
+    );
+    let running = object(
+        &["id", "text", "elapsed_seconds"],
+        json!({ "id": string, "text": string, "elapsed_seconds": { "type": "number" } }),
+    );
+    json!({
+        "Problem": object(&["type", "title", "status", "detail"], json!({
+            "type": string, "title": string, "status": count, "detail": string, "position": position,
+            "query_id": string, "limit": count, "used": count, "unit": { "enum": ["ms", "bytes", "count"] },
+            "hint": string, "offered": strings,
+        })),
+        "Results": object(&["head"], json!({
+            "head": { "type": "object", "properties": { "vars": strings } },
+            "warnings": strings,
+            "boolean": { "type": "boolean" },
+            "results": object(&["bindings"], json!({
+                "bindings": { "type": "array", "items": { "type": "object" } },
+            })),
+        })),
+        "Account": object(&["snapshot", "inserted", "deleted"], json!({
+            "snapshot": count, "inserted": count, "deleted": count,
+        })),
+        "Queries": object(&["queries"], json!({ "queries": { "type": "array", "items": running } })),
+        "Statistics": object(&["quads", "terms", "predicates", "bytes", "snapshot", "version"], json!({
+            "quads": count, "terms": count, "predicates": count, "bytes": count, "snapshot": count, "version": string,
+        })),
+    })
+}

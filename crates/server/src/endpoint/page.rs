@@ -1,0 +1,82 @@
+//! The page at `/`, and queries whose answers are to be shown in it.
+//!
+//! `GET /sparql?query=...&format=html` is a link for people: it leads to the page with the query in it, which runs it
+//! and shows what comes as every other answer. The query stands behind the `#` of the address, so it is sent once,
+//! and as a query: no link changes anything.
+
+use crate::request::known::FORMATS;
+use crate::request::negotiate;
+use crate::request::parameters::{Parameters, quoted};
+use crate::response::problem::Problem;
+use crate::response::{head, reading, text};
+use axum::body::Body;
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, VARY};
+use hyper::{Method, Request, Response, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+const PAGE: &str = include_str!("page.html");
+/// The page has everything in itself and talks to this server only.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+    script-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+/// What clients send that changes no answer, or not for a page that can be left.
+const PASSED_OVER: [&str; 7] = [
+    "timeout",
+    "queryLn",
+    "infer",
+    "includeInferred",
+    "sameAs",
+    "debug",
+    "should-sponge",
+];
+
+/// `GET /`.
+pub(crate) async fn page(method: Method) -> Response<Body> {
+    reading(&method, || {
+        let mut response = text("text/html; charset=utf-8", PAGE);
+        let policy = HeaderValue::from_static(POLICY);
+        response
+            .headers_mut()
+            .insert(CONTENT_SECURITY_POLICY, policy);
+        response
+    })
+}
+
+/// Leads whoever asks for the answer to a query as a page to the page; `None` for all others.
+pub(crate) fn shown(request: &Request<Body>) -> Option<Result<Response<Body>, Problem>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return None;
+    }
+    let mut parameters = Parameters::default();
+    // What is wrong with them is said by whoever reads them for an answer.
+    let address = request.uri().query()?;
+    parameters.add(address.as_bytes()).ok()?;
+    if !negotiate::wants_page(request.headers(), &parameters) {
+        return None;
+    }
+    let query = parameters.single("query").ok()??;
+    Some(leading_there(query, &parameters))
+}
+
+fn leading_there(query: &str, parameters: &Parameters) -> Result<Response<Body>, Problem> {
+    let is_said = |name: &&str| parameters.values(name).any(|value| !value.is_empty());
+    let is_known =
+        |name: &str| name == "query" || FORMATS.contains(&name) || PASSED_OVER.contains(&name);
+    let mut others = parameters.names().filter(|name| !is_known(name));
+    if let Some(other) = others.find(is_said) {
+        return Err(Problem::bad_request(format!(
+            "a page shows the answer to a query alone, and {} stands beside it; leave that out, or name another \
+             format",
+            quoted(other)
+        )));
+    }
+    let encoded = utf8_percent_encode(query, NON_ALPHANUMERIC);
+    let location = format!("/#run&query={encoded}");
+    let mut response = text("text/plain; charset=utf-8", format!("{location}\n"));
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, head::value(&location));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    Ok(response)
+}
