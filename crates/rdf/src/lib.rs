@@ -10,8 +10,10 @@ pub mod key;
 pub mod language;
 pub mod lexicon;
 pub mod nt;
+pub mod strictness;
 pub mod terms;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};
+pub use strictness::{Strictness, is_loadable_iri};
 pub use terms::TermBuffer;

@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::{Form, Piece, Progress, declared, form, progress};
 use crate::trouble::Trouble;
-use crate::verbs::{open, stats};
+use crate::verbs::{load, open, stats};
 use somersault::Request;
 use somersault::config::Config;
 use std::fs::File;
@@ -39,6 +39,8 @@ pub struct Opening {
     pub headers: Vec<String>,
     /// Whether stores and files that are opened later may be changed.
     pub allow_update: bool,
+    /// Whether files are loaded leniently.
+    pub is_lenient: bool,
 }
 
 /// Whether a session goes on.
@@ -57,6 +59,7 @@ pub struct Session {
     config: Config,
     headers: Vec<String>,
     allow_update: bool,
+    is_lenient: bool,
     /// The server that the headers are for.
     home: Option<String>,
     prefixes: Arc<Mutex<Prefixes>>,
@@ -85,6 +88,7 @@ impl Session {
             config: opening.config,
             headers: opening.headers,
             allow_update: opening.allow_update,
+            is_lenient: opening.is_lenient,
             prefixes: Arc::default(),
             vocabulary: Arc::default(),
             stop: Stop::default(),
@@ -372,9 +376,12 @@ impl Session {
             std::fs::metadata(path).map_err(|error| named(path, &error))?;
             Source::local(
                 open::files(
-                    &[path.to_owned()],
-                    None,
-                    None,
+                    load::Input {
+                        files: &[path.to_owned()],
+                        format: None,
+                        base: None,
+                        is_lenient: self.is_lenient,
+                    },
                     &self.config,
                     self.allow_update,
                 )?,

@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::form;
 use crate::trouble::Trouble;
-use crate::verbs::open;
+use crate::verbs::{load, open};
 use somersault::config::Config;
 use somersault::results::{Rows, Sink};
 use somersault::units::parse_sample_from;
@@ -110,8 +110,13 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
     if let Some(location) = &flags.location {
         return open::store(location, config);
     }
-    let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-    open::files(&flags.data, format, base, config, false)
+    let input = load::Input {
+        files: &flags.data,
+        format: flags.format.as_deref(),
+        base: flags.base.as_deref(),
+        is_lenient: flags.lenient,
+    };
+    open::files(input, config, false)
 }
 
 /// A query's failure as an exit code with its message.
