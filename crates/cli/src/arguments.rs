@@ -222,7 +222,9 @@ pub struct Query {
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads", "union_default_graph"]
+        conflicts_with_all = [
+            "repeat", "memory_limit", "threads", "union_default_graph", "keep_order", "statistics", "sample_from"
+        ]
     )]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
@@ -239,6 +241,10 @@ pub struct Query {
     /// A file with the query; - is standard input
     #[arg(long, value_name = "FILE")]
     pub query_file: Option<PathBuf>,
+    /// A term for a variable of the query, as in --param 'x=<http://e/x>' or --param n=5; may be given for
+    /// several variables
+    #[arg(long, value_name = "NAME=TERM")]
+    pub param: Vec<String>,
     /// How to print the answer [default: on a terminal table, or turtle for graphs; else tsv, or
     /// ntriples for graphs]
     #[arg(long, value_name = "FORMAT")]
