@@ -138,6 +138,9 @@ pub struct Serve {
     /// Base IRI for relative references in the files
     #[arg(long, value_name = "IRI", requires = "files")]
     pub base: Option<String>,
+    /// Take IRIs and language tags of the files as they are, also where they break the rules
+    #[arg(long, requires = "files")]
+    pub lenient: bool,
     /// Files to load at the start: in memory, or with -l and --allow-update into the store
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
@@ -173,6 +176,10 @@ pub struct Load {
     /// Base IRI for relative references, in formats that have them
     #[arg(long, value_name = "IRI")]
     pub base: Option<String>,
+    /// Take IRIs and language tags as they are, also where they break the rules (two #, { or | in an IRI). What
+    /// could not be written as a line again stays refused
+    #[arg(long, conflicts_with = "endpoint")]
+    pub lenient: bool,
     /// What to do with a statement that does not parse: stop, skip, or quarantine=FILE. In formats
     /// that are not of lines (Turtle, TriG, RDF/XML, JSON-LD) a load stops whatever is said here
     #[arg(long, value_name = "POLICY", default_value = "stop")]
@@ -207,12 +214,17 @@ pub struct Query {
     /// Base IRI for relative references in the files
     #[arg(long, value_name = "IRI", requires = "data")]
     pub base: Option<String>,
+    /// Take IRIs and language tags of the files as they are, also where they break the rules
+    #[arg(long, requires = "data")]
+    pub lenient: bool,
     /// A SPARQL endpoint to ask instead of a store: its address, or that of a server, whose endpoint is
     /// /sparql
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["explain", "profile", "repeat", "memory_limit", "threads", "union_default_graph"]
+        conflicts_with_all = [
+            "repeat", "memory_limit", "threads", "union_default_graph", "keep_order", "statistics", "sample_from"
+        ]
     )]
     pub endpoint: Option<String>,
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
@@ -229,6 +241,10 @@ pub struct Query {
     /// A file with the query; - is standard input
     #[arg(long, value_name = "FILE")]
     pub query_file: Option<PathBuf>,
+    /// A term for a variable of the query, as in --param 'x=<http://e/x>' or --param n=5; may be given for
+    /// several variables
+    #[arg(long, value_name = "NAME=TERM")]
+    pub param: Vec<String>,
     /// How to print the answer [default: on a terminal table, or turtle for graphs; else tsv, or
     /// ntriples for graphs]
     #[arg(long, value_name = "FORMAT")]
@@ -403,6 +419,9 @@ pub struct Shell {
     /// Base IRI for relative references in the files
     #[arg(long, value_name = "IRI", requires = "data")]
     pub base: Option<String>,
+    /// Take IRIs and language tags of the files as they are, also where they break the rules
+    #[arg(long, requires = "data")]
+    pub lenient: bool,
     /// A SPARQL endpoint to ask instead of a store
     #[arg(long, value_name = "URL", conflicts_with_all = ["memory_limit", "threads", "union_default_graph"])]
     pub endpoint: Option<String>,

@@ -22,6 +22,8 @@ pub enum Source {
         location: Option<PathBuf>,
         /// Time of a query, if it is less than the database gives.
         timeout: Option<Duration>,
+        /// Terms for variables of queries (name, term).
+        terms: Vec<(String, String)>,
     },
     /// Somewhere else.
     Remote(Endpoint),
@@ -87,6 +89,26 @@ impl Source {
             database,
             location,
             timeout: None,
+            terms: Vec::new(),
+        }
+    }
+
+    /// The same source, asked with these terms for variables (name, term).
+    #[must_use]
+    pub fn with_terms(self, terms: Vec<(String, String)>) -> Source {
+        match self {
+            Source::Local {
+                database,
+                location,
+                timeout,
+                ..
+            } => Source::Local {
+                database,
+                location,
+                timeout,
+                terms,
+            },
+            Source::Remote(endpoint) => Source::Remote(endpoint.with_terms(&terms)),
         }
     }
 
@@ -95,10 +117,14 @@ impl Source {
     pub fn within(&self, limit: Duration) -> Source {
         match self.clone() {
             Source::Local {
-                database, location, ..
+                database,
+                location,
+                terms,
+                ..
             } => Source::Local {
                 database,
                 location,
+                terms,
                 timeout: Some(limit),
             },
             Source::Remote(endpoint) => Source::Remote(endpoint.within(limit)),
@@ -150,10 +176,14 @@ impl Source {
         let begun = Instant::now();
         let spent = match self {
             Source::Local {
-                database, timeout, ..
+                database,
+                timeout,
+                terms,
+                ..
             } => {
                 let request = Request {
                     timeout: *timeout,
+                    bindings: terms.clone(),
                     ..Request::new(text)
                 };
                 let mut query = database.start(&request)?;

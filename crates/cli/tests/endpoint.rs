@@ -337,3 +337,199 @@ fn our_own_server_answers_as_the_store_does() {
     assert_eq!(run.code, Some(6), "{}", run.errors);
     assert!(run.errors.contains("2 | { ?s oops }"), "{}", run.errors);
 }
+
+/// A server with this data that answers, and the file.
+fn served(folder: &std::path::Path, data: &str) -> (Server, std::path::PathBuf) {
+    let file = write(folder, "served.nq", data);
+    let server = serve(text(&file));
+    let begun = Instant::now();
+    while ask(&server.1, "ASK {}", &[]).code != Some(0) && begun.elapsed() < Duration::from_secs(20)
+    {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (server, file)
+}
+
+const NAMES: &str = "<http://e/a> <http://e/name> \"x\" .\n<http://e/b> <http://e/name> \"y\"@en .\n\
+                     <http://e/b> <http://e/age> 5 .\n";
+
+fn names() -> String {
+    NAMES.replace(" 5 ", " \"5\"^^<http://www.w3.org/2001/XMLSchema#integer> ")
+}
+
+/// The query that parameters are given to.
+const GIVEN: &str = "SELECT ?s ?o { ?s ?p ?o FILTER(?o != ?none) }";
+
+/// Its answer by the file and by the server.
+fn given(file: &std::path::Path, server: &Server, parameters: &[&str]) -> [Run; 2] {
+    let csv = ["--results-format", "csv"];
+    let mut local = vec!["query", "--data", text(file), "--query", GIVEN];
+    local.extend(csv.iter().chain(parameters));
+    let there: Vec<&str> = csv.iter().chain(parameters).copied().collect();
+    [run(local), ask(&server.1, GIVEN, &there)]
+}
+
+#[test]
+fn parameters_give_variables_a_value_here_and_there() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (server, file) = served(folder.path(), &names());
+    let a = "s,o\r\nhttp://e/a,x\r\n";
+    for (parameters, expected) in [
+        (["s=<http://e/a>", "none=1"], a),
+        (["?o=\"x\"", "$none=1"], a),
+        (["o=\"x\"@en", "none=1"], "s,o\r\n"),
+        (["o=5", "none='a=b&c'"], "s,o\r\nhttp://e/b,5\r\n"),
+    ] {
+        let [first, second] = parameters;
+        for run in given(&file, &server, &["--param", first, "--param", second]) {
+            let outcome = (run.code, &*run.output);
+            assert_eq!(
+                outcome,
+                (Some(0), expected),
+                "{parameters:?}: {}",
+                run.errors
+            );
+        }
+    }
+    let plan = [
+        "query",
+        "--data",
+        text(&file),
+        "--query",
+        GIVEN,
+        "--explain",
+    ];
+    let plan = run(plan.into_iter().chain(["--param", "s=<http://e/a>"]));
+    assert!(
+        plan.output.contains("values ?s of 1 rows"),
+        "{}",
+        plan.output
+    );
+}
+
+#[test]
+fn parameters_that_mean_nothing_are_refused_here_and_there() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (server, file) = served(folder.path(), &names());
+    for (parameters, code, said) in [
+        (
+            &["z=1"][..],
+            6,
+            "no variable ?z to be bound; it has ?none, ?o, ?p, ?s",
+        ),
+        (
+            &["o=<http://e/a b>"],
+            6,
+            "line 1, column 1 of the term for ?o",
+        ),
+        (&["o=x"], 6, "a string in quotation marks"),
+        (&["o=_:b"], 6, "term for ?o"),
+        (&["o"], 2, "expected NAME=TERM"),
+        (&["=1"], 2, "expected NAME=TERM"),
+        (&["o="], 2, "expected NAME=TERM"),
+        (&["o=1", "?o=2"], 2, "?o has a term already"),
+    ] {
+        let flags: Vec<&str> = parameters.iter().flat_map(|p| ["--param", p]).collect();
+        for run in given(&file, &server, &flags) {
+            assert_eq!(run.code, Some(code), "{parameters:?}: {}", run.errors);
+            assert!(run.errors.contains(said), "{parameters:?}: {}", run.errors);
+        }
+    }
+}
+
+#[test]
+fn warnings_of_a_server_go_to_standard_error() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (server, file) = served(folder.path(), &names());
+    for (query, formats) in [
+        (
+            "SELECT ?n { ?s <http://e/nmae> ?n }",
+            &["table", "json", "csv", "tsv", "xml"][..],
+        ),
+        (
+            "CONSTRUCT WHERE { ?s <http://e/nmae> ?n }",
+            &["ntriples", "turtle"],
+        ),
+        ("ASK { ?s <http://e/name> ?n }", &["tsv"]),
+    ] {
+        for format in formats {
+            let more = ["--results-format", format];
+            let mut local = vec!["query", "--data", text(&file), "--query", query];
+            local.extend(more);
+            let (here, there) = (run(local), ask(&server.1, query, &more));
+            assert_eq!(there.code, Some(0), "{}", there.errors);
+            assert_eq!(there.output, here.output, "{format}");
+            assert_eq!(there.errors, here.errors, "{format}");
+            assert_eq!(
+                there.errors.contains("warning: no statement has"),
+                query.contains("nmae")
+            );
+        }
+    }
+}
+
+/// A plan without the times that it took.
+fn timeless(plan: &str) -> String {
+    let lines = plan.lines().filter(|line| !line.starts_with("parsed in "));
+    let words = |line: &str| {
+        let words = line.split_whitespace().filter(|word| {
+            !word.starts_with(|c: char| c.is_ascii_digit()) && !matches!(*word, "ns" | "us" | "ms")
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    lines.map(words).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_server_says_its_plans_as_a_store_does() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (server, file) = served(folder.path(), &names());
+    let query = "PREFIX e: <http://e/> SELECT * { ?s e:name ?n { ?s e:age ?o } UNION { ?s e:name ?o } \
+                 OPTIONAL { ?s e:age ?a FILTER(?a > 3) } } ORDER BY ?s";
+    let explained = |flag: &str| {
+        let local = ["query", "--data", text(&file), "--query", query, flag];
+        (run(local), ask(&server.1, query, &[flag]))
+    };
+    let (here, there) = explained("--explain");
+    assert_eq!(there.code, Some(0), "{}", there.errors);
+    assert_eq!(there.output, here.output);
+    assert!(there.output.contains("UNION"), "{}", there.output);
+    let (here, there) = explained("--profile");
+    assert_eq!(there.code, Some(0), "{}", there.errors);
+    assert_eq!(timeless(&there.output), timeless(&here.output));
+    assert!(there.output.contains("parsed in "), "{}", there.output);
+    let json = ask(&server.1, query, &["--profile", "--results-format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&json.output).expect("a document");
+    assert!(document["steps"][0]["found"]["rows"].is_u64(), "{document}");
+    let bound = ask(
+        &server.1,
+        query,
+        &["--explain", "--param", "s=<http://e/b>"],
+    );
+    assert!(
+        bound.output.contains("values ?s of 1 rows"),
+        "{}{}",
+        bound.output,
+        bound.errors
+    );
+    let wrong = ask(&server.1, "SELECT *\n{ ?s oops }", &["--explain"]);
+    assert_eq!(wrong.code, Some(6), "{}", wrong.errors);
+    assert!(wrong.errors.contains("2 | { ?s oops }"), "{}", wrong.errors);
+    let script = format!(".open {}\n.explain {query};\n", server.1);
+    let shell = run_with_input(&["shell", "--data", text(&file)], script.as_bytes());
+    assert_eq!(shell.code, Some(0), "{}", shell.errors);
+    assert!(shell.output.contains(" plan, about "), "{}", shell.output);
+    // Another server answers the query, as if nothing else had been asked.
+    let (url, _) = listener(vec![answer(
+        "200 OK",
+        "application/sparql-results+json",
+        JSON,
+    )]);
+    let foreign = ask(&url, SELECT, &["--explain"]);
+    assert_eq!(foreign.code, Some(1), "{}", foreign.errors);
+    assert!(
+        foreign.errors.contains("no plan came"),
+        "{}",
+        foreign.errors
+    );
+}

@@ -115,6 +115,34 @@ fn commands_do_what_they_say() {
 }
 
 #[test]
+fn a_parameter_is_given_to_the_queries_that_have_it() {
+    let shell = Shell::new();
+    let run = shell.says(
+        ".prefix e: <http://e/>\n.mode csv\n.param x=<http://e/a>\n.param ?n=5\n.param\n\
+         SELECT ?x ?y { ?x e:knows ?y };\nASK { ?s e:nothing ?o };\n.explain SELECT ?y { ?x e:knows ?y };\n.graphs\n\
+         .param x=\n.param\nSELECT (COUNT(*) AS ?all) { ?x ?p ?y };\n",
+    );
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    for said in [
+        "?x = <http://e/a>\n?n = 5\nx,y\r\nhttp://e/a,http://e/b\r\nfalse",
+        " plan, about ",
+        "?n = 5\nall\r\n",
+    ] {
+        assert!(
+            run.output.contains(said),
+            "{said:?} is not in {}",
+            run.output
+        );
+    }
+    let run = shell.says(".param x\n");
+    assert!(
+        run.errors.contains(".param [NAME=[TERM]]"),
+        "{}",
+        run.errors
+    );
+}
+
+#[test]
 fn wrong_commands_are_usage_errors() {
     let shell = Shell::new();
     for (script, said) in [

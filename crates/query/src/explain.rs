@@ -18,7 +18,6 @@ use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, ConstantId, Form, Mode, Node, Plan, Scope, Size, Slot,
-    Step, Weight,
 };
 pub use outline::{Outline, OutlinedStep};
 use oxrdf::vocab::xsd;
@@ -65,11 +64,7 @@ impl Plan {
         prefixes: &[(String, String)],
         profile: Option<&[StepProfile]>,
     ) -> String {
-        let printer = Printer {
-            plan: self,
-            prefixes,
-        };
-        printer.print(profile)
+        self.outline(prefixes, profile).text(profile.is_some())
     }
 }
 
@@ -79,101 +74,6 @@ struct Printer<'p> {
 }
 
 impl Printer<'_> {
-    fn print(&self, profile: Option<&[StepProfile]>) -> String {
-        let mut text = String::new();
-        let expected: f64 = self.plan.steps.iter().map(|s| s.estimate.cost_ns).sum();
-        let weight = match self.plan.weight {
-            Weight::Light => "light",
-            Weight::Heavy => "heavy",
-        };
-        let _ = write!(text, "{weight} plan, about {}", time(expected));
-        match self.sampled() {
-            0 => text.push('\n'),
-            sampled => {
-                let _ = writeln!(text, "; expected rows of {sampled} steps from samples (~)");
-            }
-        }
-        let _ = write!(text, "{:>14} {:>10}", "rows expected", "time");
-        if profile.is_some() {
-            let _ = write!(
-                text,
-                " {:>12} {:>8} {:>10}",
-                "rows found", "q-error", "time"
-            );
-        }
-        text.push_str("  step\n");
-        for (number, step) in self.plan.steps.iter().enumerate() {
-            let found = profile.map(|profile| profile.get(number).copied().unwrap_or_default());
-            self.step(step, found, &mut text);
-            self.blocks(&step.action, 1, profile.is_some(), &mut text);
-        }
-        text.push_str(&self.form());
-        text
-    }
-
-    /// Steps of the plan, those within steps too, whose rows were found by samples.
-    fn sampled(&self) -> usize {
-        fn of(steps: &[Step]) -> usize {
-            let of_step = |step: &Step| {
-                let within = match &step.action {
-                    Action::Nested { branches, .. } => branches.iter().map(|b| of(b)).sum(),
-                    Action::Probe { table, .. } => of(table),
-                    _ => 0,
-                };
-                within + usize::from(step.estimate.is_sampled)
-            };
-            steps.iter().map(of_step).sum()
-        }
-        of(&self.plan.steps)
-    }
-
-    /// One line without blocks.
-    fn step(&self, step: &Step, found: Option<StepProfile>, text: &mut String) {
-        let estimate = step.estimate;
-        let _ = write!(
-            text,
-            "{:>14} {:>10}",
-            if estimate.is_sampled {
-                format!("~{}", rows(estimate.rows))
-            } else {
-                rows(estimate.rows)
-            },
-            time(estimate.cost_ns)
-        );
-        if let Some(found) = found {
-            let off = factor(q_error(estimate.rows, found.rows));
-            let spent = time(found.nanos as f64);
-            let _ = write!(text, " {:>12} {off:>8} {spent:>10}", found.rows);
-        }
-        let action = self.action(&step.action);
-        let _ = writeln!(text, "  {action}{}", self.keep(&step.keep));
-    }
-
-    /// The steps within a step.
-    fn blocks(&self, action: &Action, depth: usize, has_profile: bool, text: &mut String) {
-        let (mode, blocks) = match action {
-            Action::Nested { mode, branches, .. } => (Some(*mode), &branches[..]),
-            Action::Probe { table, .. } => (None, std::slice::from_ref(table)),
-            _ => return,
-        };
-        for (number, block) in blocks.iter().enumerate() {
-            if number > 0 || mode == Some(Mode::Inner) && blocks.len() > 1 {
-                let margin = if has_profile { 60 } else { 27 };
-                let indent = margin + 2 * depth - 2;
-                let _ = writeln!(text, "{:indent$}branch {}", "", number + 1);
-            }
-            for step in block {
-                let mut line = String::new();
-                let found = None;
-                self.step(step, found, &mut line);
-                let (figures, step_text) = line.split_at(25.min(line.len()));
-                let margin = if has_profile { 33 } else { 0 } + 2 * depth;
-                let _ = write!(text, "{figures}{:margin$}{step_text}", "");
-                self.blocks(&step.action, depth + 1, has_profile, text);
-            }
-        }
-    }
-
     fn form(&self) -> String {
         match &self.plan.form {
             Form::Ask => "ask\n".to_owned(),
@@ -184,14 +84,6 @@ impl Printer<'_> {
                 let names: Vec<String> = nodes.iter().map(|node| self.node(*node)).collect();
                 format!("describe {}\n", names.join(" "))
             }
-        }
-    }
-
-    fn keep(&self, keep: &[Slot]) -> String {
-        if keep.is_empty() {
-            String::new()
-        } else {
-            format!("   [{}]", self.slots(keep))
         }
     }
 

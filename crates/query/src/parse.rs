@@ -30,7 +30,7 @@ pub struct ParseOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// Terms for variables of the text, without question mark: as if `VALUES ?name { TERM }` were the first
-    /// element of `WHERE`. No blank node is one.
+    /// element of `WHERE` and of each group in it that has ?name. No blank node is one.
     pub terms: Vec<(String, Term)>,
     /// Solutions of a `SELECT` that are skipped (count), of those that the text's own `OFFSET` and `LIMIT`
     /// leave.

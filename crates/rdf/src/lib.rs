@@ -12,8 +12,10 @@ pub mod lexicon;
 pub mod name;
 pub mod nt;
 pub mod prefix;
+pub mod strictness;
 pub mod terms;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};
+pub use strictness::{Strictness, is_loadable_iri};
 pub use terms::TermBuffer;

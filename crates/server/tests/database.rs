@@ -656,3 +656,57 @@ fn variables_are_bound_by_parameters() {
     let line = format!("GET /sparql?query={ask}&limit=1");
     client::send(served.address, &line, &[], b"").problem(400);
 }
+
+/// A value for a variable is what the term is in its place, however the text is grouped.
+#[test]
+fn a_value_for_a_variable_is_seen_in_all_groups() {
+    let served = Served::new();
+    let knows = "<http://e/knows>";
+    let term = "<http://e/p7>";
+    let csv = |query: &str, parameter: &str| {
+        let line = format!("GET /sparql?query={}&format=csv{parameter}", encoded(query));
+        let answer = client::send(served.address, &line, &[], b"");
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+        answer.text().to_owned()
+    };
+    for (query, rows) in [
+        ("SELECT ?s { { ?s K ?o FILTER(?o = ?x) } ?o K ?y }", 1),
+        ("SELECT ?s { ?o K ?y { ?s K ?o FILTER(?o = ?x) } }", 1),
+        (
+            "SELECT ?s { ?s K ?x { ?x K ?y OPTIONAL { ?y K ?z FILTER(?z != ?x) } } }",
+            1,
+        ),
+        (
+            "SELECT ?s ?y { ?s K ?y { ?y K ?o OPTIONAL { ?o K ?x } } FILTER(?s = <http://e/p1>) }",
+            1,
+        ),
+        (
+            "SELECT ?y { ?s K ?y { ?y K ?o MINUS { ?y K ?x } } FILTER(?s IN (<http://e/p5>, <http://e/p1>)) }",
+            1,
+        ),
+        (
+            "SELECT ?s { { ?s K ?o FILTER(?o = ?x) } UNION { ?x K ?s } }",
+            2,
+        ),
+        ("SELECT ?s { ?s K ?x { SELECT ?x { ?y K ?x } LIMIT 1 } }", 1),
+    ] {
+        let query = query.replace('K', knows);
+        let given = csv(&query, &format!("&$x={}", encoded(term)));
+        assert_eq!(given.lines().count(), rows + 1, "{query}: {given}");
+        // A sub-query cannot project a term.
+        if !query.contains("SELECT ?x") {
+            assert_eq!(given, csv(&query.replace("?x", term), ""), "{query}");
+        }
+    }
+    // Another variable of that name.
+    let query = format!(
+        "SELECT ?s {{ ?s {knows} ?x {{ SELECT ?s {{ ?s {knows} ?x FILTER(?x != {term}) }} }} }}"
+    );
+    let given = csv(&query, &format!("&$x={}", encoded(term)));
+    assert_eq!(given.lines().count(), 1, "{given}");
+    let line = format!(
+        "GET /sparql?$x=1&query={}",
+        encoded("SELECT * { BIND(1 AS ?x) }")
+    );
+    client::send(served.address, &line, &[], b"").problem(400);
+}

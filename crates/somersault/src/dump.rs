@@ -98,7 +98,8 @@ pub fn named(
 /// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.
 pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
     let mut ids = Vec::new();
-    let term = NamedNodeRef::new(name).map_err(|_| DumpError::NoSuchGraph(name.to_owned()))?;
+    // A name is looked up as it is: a lenient load may have made a graph of any.
+    let term = NamedNodeRef::new_unchecked(name);
     graph.dictionary.ids(&[term.into()], &mut ids)?;
     let known = graph.snapshot.named_graphs()?;
     let found = ids[0].filter(|id| known.binary_search(id).is_ok());

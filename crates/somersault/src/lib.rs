@@ -57,6 +57,7 @@ pub use memory::{give_back as give_back_memory, survive_bus_errors};
 pub use open_error::OpenError;
 pub use oxrdf;
 pub use plan_cache::PlanFigures;
+pub use plan_document::PlanDocument;
 pub use query::{AnswerKind, Query, Request, Timings};
 pub use rdf;
 pub use results::ResultFormat;

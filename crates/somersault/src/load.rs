@@ -15,6 +15,7 @@ use store::directory::BeginError;
 use store::disk::RealDisk;
 use store::load::{LoadOptions, Watch, load_into};
 
+pub use rdf::Strictness;
 pub use store::load::{
     Advance, LoadError, LoadProgress, LoadReport, OnError, Phase, Rejection, Source, Syntax,
     Unwatched,
@@ -33,6 +34,8 @@ pub struct Request {
     pub graph: Option<String>,
     /// What relative IRIs are resolved against, in formats that have them.
     pub base: Option<String>,
+    /// Which IRIs and language tags are taken.
+    pub strictness: Strictness,
 }
 
 impl Default for Request {
@@ -44,6 +47,7 @@ impl Default for Request {
             on_error: OnError::Stop,
             graph: None,
             base: None,
+            strictness: Strictness::Strict,
         }
     }
 }
@@ -175,6 +179,7 @@ fn options(request: &Request) -> LoadOptions {
     options.on_error = request.on_error.clone();
     options.graph.clone_from(&request.graph);
     options.base.clone_from(&request.base);
+    options.strictness = request.strictness;
     options
 }
 

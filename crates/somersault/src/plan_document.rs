@@ -9,11 +9,14 @@
 //!   "spent": { "parse": 0.00012, "plan": 0.00004, "samples": 0.0 }, "warnings": [] }
 //! ```
 //!
+//! Read back, it is printed as `--explain` and `--profile` print one of this process.
+//!
 //! `found` is there after a run that was profiled, and of the outer steps; `spent` is seconds. O(plan).
 
-use crate::query::Query;
-use ::query::explain::{Outline, OutlinedStep, q_error};
+use crate::query::{Query, Timings};
+use ::query::explain::{Outline, OutlinedStep, StepProfile, q_error};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 impl Query {
     /// The plan with its estimates, and after a run that was profiled with what each step did, as a JSON
@@ -65,4 +68,84 @@ fn step(step: &OutlinedStep) -> Value {
         });
     }
     value
+}
+
+/// A plan that was read from its document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanDocument {
+    outline: Outline,
+    timings: Timings,
+    /// What its query probably did not mean.
+    pub warnings: Vec<String>,
+}
+
+impl PlanDocument {
+    /// Reads a document; `None` where the text is none.
+    pub fn read(text: &str) -> Option<PlanDocument> {
+        let document: Value = serde_json::from_str(text).ok()?;
+        let spent = |name: &str| {
+            let seconds = document["spent"][name].as_f64().unwrap_or_default();
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        };
+        Some(PlanDocument {
+            outline: Outline {
+                is_heavy: document.get("weight")?.as_str()? == "heavy",
+                nanos: number(&document["expected"]["nanoseconds"]),
+                form: document.get("form")?.as_str()?.to_owned(),
+                steps: read_steps(document.get("steps")?)?,
+            },
+            timings: Timings {
+                parse: spent("parse"),
+                plan: spent("plan"),
+                samples: spent("samples"),
+            },
+            warnings: texts(&document["warnings"]),
+        })
+    }
+
+    /// The plan with its estimates, for people.
+    pub fn explain(&self) -> String {
+        self.outline.text(false)
+    }
+
+    /// The plan with what each step did, for people.
+    pub fn explain_profile(&self) -> String {
+        let mut text = self.outline.text(true);
+        self.timings.write(&mut text);
+        text
+    }
+}
+
+/// As deep as the document, which its reader bounds.
+fn read_steps(steps: &Value) -> Option<Vec<OutlinedStep>> {
+    let read = |step: &Value| {
+        let expected = &step["expected"];
+        let branches = step["branches"].as_array().into_iter().flatten();
+        Some(OutlinedStep {
+            operator: step.get("operator")?.as_str()?.to_owned().into(),
+            text: step.get("step")?.as_str()?.to_owned(),
+            keeps: texts(&step["keeps"]),
+            rows: number(&expected["rows"]),
+            nanos: number(&expected["nanoseconds"]),
+            is_sampled: expected["sampled"].as_bool().unwrap_or(false),
+            found: step.get("found").map(|found| StepProfile {
+                rows: found["rows"].as_u64().unwrap_or_default(),
+                nanos: found["nanoseconds"].as_u64().unwrap_or_default(),
+            }),
+            branches: branches.map(read_steps).collect::<Option<_>>()?,
+        })
+    };
+    steps.as_array()?.iter().map(read).collect()
+}
+
+/// A number; JSON has no other way to say that there is none.
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::INFINITY)
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let texts = value.as_array().into_iter().flatten();
+    texts
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
 }

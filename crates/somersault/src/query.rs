@@ -52,7 +52,7 @@ pub struct Request<'a> {
     /// database has it ([`crate::Options::union_default_graph`]).
     pub union_default_graph: Option<bool>,
     /// Terms for variables of the text: names without question mark, terms as `VALUES` has them. Each is
-    /// as if `VALUES ?name { TERM }` were the first element of `WHERE`.
+    /// as if `VALUES ?name { TERM }` were the first element of `WHERE` and of each group in it that has ?name.
     pub bindings: Vec<(String, String)>,
     /// Rows of a `SELECT` that are skipped (count).
     pub offset: u64,
@@ -107,7 +107,7 @@ pub enum AnswerKind {
 }
 
 /// How long the parts before the walk took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
     /// From text to algebra.
     pub parse: Duration,
@@ -115,6 +115,22 @@ pub struct Timings {
     pub plan: Duration,
     /// Of that, walking samples.
     pub samples: Duration,
+}
+
+impl Timings {
+    /// Appends them as a line for people.
+    pub(crate) fn write(&self, text: &mut String) {
+        let Timings {
+            parse,
+            plan,
+            samples,
+        } = self;
+        let _ = write!(text, "parsed in {parse:.1?}, planned in {plan:.1?}");
+        if !samples.is_zero() {
+            let _ = write!(text, ", of which samples took {samples:.1?}");
+        }
+        text.push('\n');
+    }
 }
 
 /// A planned query, entered in the list of running ones until it is dropped.
@@ -352,16 +368,7 @@ impl Query {
         let mut text = self
             .written_out()
             .explain_with(&self.prefixes, Some(&steps));
-        let Timings {
-            parse,
-            plan,
-            samples,
-        } = self.timings;
-        let _ = write!(text, "parsed in {parse:.1?}, planned in {plan:.1?}");
-        if !samples.is_zero() {
-            let _ = write!(text, ", of which samples took {samples:.1?}");
-        }
-        text.push('\n');
+        self.timings.write(&mut text);
         text
     }
 
@@ -593,7 +600,10 @@ fn given(request: &Request<'_>, options: &ParseOptions) -> Result<Given, QueryEr
                 message, position, ..
             } = error;
             let place = format!("at {position} of the term for ?{name}");
-            QueryError::new(Kind::Syntax, format!("{message} ({place})"))
+            let error = QueryError::new(Kind::Syntax, format!("{message} ({place})"));
+            error.with_hint(
+                "a term is written as in a query: an IRI in <>, a string in quotation marks",
+            )
         })?;
         Ok((name.clone(), term))
     };
@@ -688,7 +698,8 @@ impl From<ParseError> for QueryError {
             ParseErrorKind::Limit { .. } => Kind::Shape,
         };
         let mut converted = QueryError::new(kind, error.message);
-        converted.position = Some(Position {
+        // What is said beside the text has no place in it.
+        converted.position = (error.kind != ParseErrorKind::Option).then(|| Position {
             line: u64::from(error.position.line),
             column: u64::from(error.position.column),
         });

@@ -13,7 +13,7 @@ use crate::text::Form;
 use crate::trouble::Trouble;
 use oxrdfio::{RdfFormat, RdfParseError, RdfParser};
 use somersault::oxrdf::{GraphName, TermRef};
-use somersault::rdf::TermBuffer;
+use somersault::rdf::{TermBuffer, strictness};
 use somersault::results::{Rows, Sink, Whole};
 use sparesults::{
     QueryResultsFormat, QueryResultsParseError, QueryResultsParser, ReaderQueryResultsParserOutput,
@@ -114,12 +114,14 @@ fn triples(
         return Err(Trouble::new(Code::Usage, message));
     }
     let reader = BufReader::with_capacity(READ_BYTES, body);
-    let mut quads = RdfParser::from_format(format).for_reader(reader);
+    // A store may hold IRIs that break the rules; what it sends is shown, not judged.
+    let mut quads = RdfParser::from_format(format).lenient().for_reader(reader);
     let mut batch = Batch::new(3);
     let mut is_begun = false;
     // Prefixes that are declared before the first triple are known with it.
     while let Some(quad) = quads.next() {
         let quad = quad.map_err(malformed_graph)?;
+        strictness::check(quad.as_ref()).map_err(|message| malformed(&message))?;
         if !is_begun {
             let prefixes = quads.prefixes();
             let pairs = prefixes.map(|(name, iri)| (name.to_owned(), iri.to_owned()));
@@ -158,7 +160,7 @@ fn unreadable(error: &io::Error) -> Trouble {
     Trouble::new(Code::Failed, format!("the answer broke off: {error}"))
 }
 
-fn malformed(error: &dyn std::error::Error) -> Trouble {
+fn malformed(error: &dyn std::fmt::Display) -> Trouble {
     let message = format!("the endpoint's answer does not parse: {error}");
     Trouble::new(Code::Failed, message)
 }

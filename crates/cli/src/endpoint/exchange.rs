@@ -80,6 +80,13 @@ impl Response {
         value.to_str().ok()?.trim().parse().ok()
     }
 
+    /// What `Somersault-Warnings` says.
+    pub fn warnings(&self) -> u64 {
+        let value = self.headers.get("somersault-warnings");
+        let number = value.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        number.unwrap_or(0)
+    }
+
     /// What `Server-Timing` says.
     pub fn spent(&self) -> Spent {
         let value = self.headers.get("server-timing");
@@ -251,6 +258,9 @@ impl Task {
         }
         if let (true, Some(timeout)) = (self.endpoint.is_timeout_sent, self.endpoint.timeout) {
             request = request.query("timeout", timeout.as_secs_f64().to_string());
+        }
+        for (name, value) in &self.endpoint.parameters {
+            request = request.query(name, value);
         }
         match &mut message.body {
             Sent::Text(text) => request.send(&*text),

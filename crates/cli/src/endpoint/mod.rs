@@ -21,12 +21,18 @@ pub use change::{Connection, Document};
 use crate::exit::{Code, Failure};
 use crate::format::AnswerFormat;
 use crate::printer::Printer;
+use crate::say::say;
 use crate::stop::Stop;
 use crate::text::{Form, form};
 use crate::trouble::Trouble;
 use exchange::{Message, Sent};
+use somersault::PlanDocument;
+use std::io::Read;
 use std::time::Duration;
 use ureq::http::{HeaderName, HeaderValue, Uri};
+
+/// Bytes of a plan's document at most.
+const PLAN_BYTES_MAX: u64 = 64 << 20;
 
 /// How much longer than the query itself the exchange may take.
 const GRACE: Duration = Duration::from_secs(5);
@@ -41,6 +47,8 @@ pub struct Endpoint {
     /// Whether the endpoint is told of `timeout`. Not unless it was asked for: the parameter is no
     /// part of the protocol, and some servers read it as milliseconds and answer with a part.
     is_timeout_sent: bool,
+    /// What else stands in the address, beside what the URL has itself (name, value).
+    parameters: Vec<(String, String)>,
 }
 
 /// Where the time of an answer went, as far as the endpoint says.
@@ -89,6 +97,7 @@ impl Endpoint {
                 .ok_or_else(|| usage("--header takes 'Name: value', in ASCII".to_owned()))?,
             timeout: Some(timeout),
             is_timeout_sent: false,
+            parameters: Vec::new(),
         })
     }
 
@@ -96,6 +105,14 @@ impl Endpoint {
     #[must_use]
     pub fn with_timeout_sent(mut self, is_sent: bool) -> Endpoint {
         self.is_timeout_sent = is_sent;
+        self
+    }
+
+    /// The same endpoint, asked with these terms for variables (name, term), as RDF4J has them: `$name=TERM`.
+    #[must_use]
+    pub fn with_terms(mut self, terms: &[(String, String)]) -> Endpoint {
+        let named = |(name, term): &(String, String)| (format!("${name}"), term.clone());
+        self.parameters.extend(terms.iter().map(named));
         self
     }
 
@@ -139,9 +156,80 @@ impl Endpoint {
             return Err(problem::trouble(&endpoint.url(), response));
         }
         let spent = response.spent();
+        let warnings = response.warnings();
         deliver::deliver(response, asked, printer)?;
+        if warnings > 0 {
+            self.warn(text, warnings, stop);
+        }
         Ok(spent)
     }
+
+    /// Prints what a query probably did not mean. Most formats have their number only; the plan has their words.
+    fn warn(&self, text: &str, count: u64, stop: &Stop) {
+        match self.plan(text, false, stop) {
+            Ok(Planned { warnings, .. }) if !warnings.is_empty() => {
+                for warning in warnings {
+                    say!("warning: {warning}");
+                }
+            }
+            _ => {
+                say!(
+                    "warning: the endpoint has {count} warnings; --results-format json shows them"
+                );
+            }
+        }
+    }
+
+    /// Asks for the plan of a query, after a run of it where `is_profile`.
+    pub fn plan(&self, text: &str, is_profile: bool, stop: &Stop) -> Result<Planned, Trouble> {
+        let mut endpoint = self.asking();
+        let value = if is_profile { "profile" } else { "plan" };
+        let parameter = ("explain".to_owned(), value.to_owned());
+        endpoint.parameters.push(parameter);
+        let message = Message {
+            content_type: "application/sparql-query",
+            coding: None,
+            accept: "application/json".to_owned(),
+            body: Sent::Text(text.to_owned()),
+        };
+        let mut response = exchange::send(&endpoint, message, stop)?;
+        if !response.is_success() {
+            return Err(problem::trouble(&endpoint.url(), response));
+        }
+        let mut document = String::new();
+        let mut body = response.body.by_ref().take(PLAN_BYTES_MAX);
+        let read = body.read_to_string(&mut document);
+        if let Some(trouble) = response.body.take_trouble() {
+            return Err(trouble);
+        }
+        let plan = read.ok().and_then(|_| PlanDocument::read(&document));
+        let Some(plan) = plan else {
+            let message = format!(
+                "{}: no plan came; is it a Somersault server?",
+                endpoint.url()
+            );
+            return Err(Trouble::new(Code::Failed, message));
+        };
+        Ok(Planned {
+            text: if is_profile {
+                plan.explain_profile()
+            } else {
+                plan.explain()
+            },
+            document,
+            warnings: plan.warnings,
+        })
+    }
+}
+
+/// A plan that an endpoint has made.
+pub struct Planned {
+    /// For people, as one of this process.
+    pub text: String,
+    /// As it came.
+    pub document: String,
+    /// What its query probably did not mean.
+    warnings: Vec<String>,
 }
 
 impl Endpoint {

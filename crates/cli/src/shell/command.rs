@@ -34,6 +34,8 @@ pub enum Command {
     Prefixes,
     /// `.prefix`; without an IRI one that is well known.
     Prefix(String, Option<String>),
+    /// `.param`; an empty term takes it back, `None` lists all.
+    Param(Option<(String, String)>),
     /// `.stats`
     Stats,
     /// `.graphs`
@@ -68,7 +70,7 @@ pub struct Entry {
 }
 
 /// The commands.
-pub const COMMANDS: [Entry; 14] = [
+pub const COMMANDS: [Entry; 15] = [
     entry(".help", Argument::None, "", "this list"),
     entry(".quit", Argument::None, "", "leave; Ctrl-D does too"),
     entry(
@@ -124,6 +126,12 @@ pub const COMMANDS: [Entry; 14] = [
         Argument::Prefix,
         "p: [<IRI>]",
         "declare a prefix; a well-known one needs no IRI",
+    ),
+    entry(
+        ".param",
+        Argument::None,
+        "[NAME=[TERM]]",
+        "give the variable a value in each query that has it, or none again",
     ),
     entry(".stats", Argument::None, "", "what the source holds"),
     entry(".graphs", Argument::None, "", "the named graphs"),
@@ -208,9 +216,21 @@ pub fn parse(line: &str) -> Result<Command, String> {
         }),
         ".prefixes" => Command::Prefixes,
         ".prefix" => prefix(argument).ok_or_else(|| usage(known))?,
+        ".param" => Command::Param(match argument {
+            "" => None,
+            given => Some(given_term(given).ok_or_else(|| usage(known))?),
+        }),
         ".stats" => Command::Stats,
         _ => Command::Graphs,
     })
+}
+
+/// `NAME=TERM`, the name with or without its question mark.
+pub fn given_term(text: &str) -> Option<(String, String)> {
+    let (name, term) = text.split_once('=')?;
+    let name = name.trim();
+    let name = name.strip_prefix(['?', '$']).unwrap_or(name);
+    (!name.is_empty()).then(|| (name.to_owned(), term.trim().to_owned()))
 }
 
 fn usage(name: &str) -> String {

@@ -27,6 +27,7 @@ mod script;
 mod session;
 mod vocabulary;
 
+pub use command::given_term;
 pub use session::{Opening, Session};
 
 use crate::exit::{Code, Failure, Outcome};

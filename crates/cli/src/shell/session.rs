@@ -14,9 +14,9 @@ use crate::say::say;
 use crate::source::{Answered, Changed, Source};
 use crate::stop::Stop;
 use crate::table::Style;
-use crate::text::{Form, Piece, Progress, declared, form, progress};
+use crate::text::{Form, Kind, Piece, Progress, declared, form, progress, tokens};
 use crate::trouble::Trouble;
-use crate::verbs::{open, stats};
+use crate::verbs::{load, open, stats};
 use somersault::Request;
 use somersault::config::Config;
 use somersault::rdf::prefix::well_known;
@@ -40,6 +40,8 @@ pub struct Opening {
     pub headers: Vec<String>,
     /// Whether stores and files that are opened later may be changed.
     pub allow_update: bool,
+    /// Whether files are loaded leniently.
+    pub is_lenient: bool,
 }
 
 /// Whether a session goes on.
@@ -58,11 +60,14 @@ pub struct Session {
     config: Config,
     headers: Vec<String>,
     allow_update: bool,
+    is_lenient: bool,
     /// The server that the headers are for.
     home: Option<String>,
     prefixes: Arc<Mutex<Prefixes>>,
     vocabulary: Arc<Mutex<Vocabulary>>,
     stop: Stop,
+    /// Terms for variables (name, term), of those queries that have them.
+    terms: Vec<(String, String)>,
     results: Option<AnswerFormat>,
     graphs: Option<AnswerFormat>,
     output: Option<(PathBuf, File)>,
@@ -86,9 +91,11 @@ impl Session {
             config: opening.config,
             headers: opening.headers,
             allow_update: opening.allow_update,
+            is_lenient: opening.is_lenient,
             prefixes: Arc::default(),
             vocabulary: Arc::default(),
             stop: Stop::default(),
+            terms: Vec::new(),
             results: None,
             graphs: None,
             output: None,
@@ -163,12 +170,15 @@ impl Session {
                 print(&lines.concat())?;
             }
             Command::Prefix(name, iri) => self.declare(&name, iri)?,
+            Command::Param(given) => self.param(given)?,
             Command::Stats => self.stats()?,
             Command::Graphs => {
                 const GRAPHS: &str =
                     "SELECT DISTINCT ?graph WHERE { GRAPH ?graph { ?s ?p ?o } } ORDER BY ?graph";
-                self.query(GRAPHS)
-                    .map_err(|trouble| trouble.into_failure(GRAPHS))?;
+                let terms = std::mem::take(&mut self.terms);
+                let answered = self.query(GRAPHS);
+                self.terms = terms;
+                answered.map_err(|trouble| trouble.into_failure(GRAPHS))?;
             }
         }
         Ok(Flow::Continue)
@@ -233,10 +243,11 @@ impl Session {
         } else {
             Style::default()
         };
+        let source = self.source.clone().with_terms(self.terms_of(text));
         let ask = |output: Output<'_>| {
             let output = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, output);
             let mut printer = Printer::new(format, style.clone(), Box::new(output));
-            self.source.ask(text, &mut printer, &self.stop)
+            source.ask(text, &mut printer, &self.stop)
         };
         let paged = self.has_pager && is_boxed;
         match (&self.output, pager_command().filter(|_| paged)) {
@@ -253,6 +264,30 @@ impl Session {
             }
             (None, None) => ask(Box::new(io::stdout().lock())),
         }
+    }
+
+    /// The terms of those variables that a text has.
+    fn terms_of(&self, text: &str) -> Vec<(String, String)> {
+        let has = |name: &str| {
+            let mut variables = tokens(text).filter(|token| token.kind == Kind::Variable);
+            variables.any(|variable| variable.text[1..] == *name)
+        };
+        let given = self.terms.iter().filter(|(name, _)| has(name));
+        given.cloned().collect()
+    }
+
+    /// `.param`
+    fn param(&mut self, given: Option<(String, String)>) -> Outcome {
+        let Some((name, term)) = given else {
+            let lines = self.terms.iter();
+            let lines = lines.map(|(name, term)| format!("?{name} = {term}\n"));
+            return print(&lines.collect::<String>());
+        };
+        self.terms.retain(|(known, _)| *known != name);
+        if !term.is_empty() {
+            self.terms.push((name, term));
+        }
+        Ok(())
     }
 
     fn format(&self, form: Option<Form>) -> AnswerFormat {
@@ -302,10 +337,6 @@ impl Session {
 
     /// `.explain` and `.profile`. The command's name is blanked out, so that places stay right.
     fn plan(&mut self, piece: &Piece, is_profile: bool) -> Outcome {
-        let Source::Local { database, .. } = &self.source else {
-            let message = "an endpoint does not say its plans; open the store itself";
-            return Err(Failure::new(Code::Usage, message));
-        };
         let (name, _) = command::split(&piece.text);
         let text = piece.text.replacen(name, &" ".repeat(name.len()), 1);
         let text = match progress(&text) {
@@ -313,8 +344,19 @@ impl Session {
             _ => text,
         };
         let (completed, added) = lock(&self.prefixes).complete(&text);
+        let terms = self.terms_of(&completed);
         let run = || -> Result<String, Trouble> {
-            let mut query = database.start(&Request::new(&completed))?;
+            let database = match &self.source {
+                Source::Local { database, .. } => database,
+                Source::Remote(endpoint) => {
+                    let endpoint = endpoint.clone().with_terms(&terms);
+                    return Ok(endpoint.plan(&completed, is_profile, &self.stop)?.text);
+                }
+            };
+            let mut query = database.start(&Request {
+                bindings: terms.clone(),
+                ..Request::new(&completed)
+            })?;
             if !is_profile {
                 return Ok(query.explain());
             }
@@ -373,9 +415,12 @@ impl Session {
             std::fs::metadata(path).map_err(|error| named(path, &error))?;
             Source::local(
                 open::files(
-                    &[path.to_owned()],
-                    None,
-                    None,
+                    load::Input {
+                        files: &[path.to_owned()],
+                        format: None,
+                        base: None,
+                        is_lenient: self.is_lenient,
+                    },
                     &self.config,
                     self.allow_update,
                 )?,

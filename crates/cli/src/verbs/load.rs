@@ -14,8 +14,8 @@ use crate::settings;
 use crate::verbs::{generate, open, send};
 use somersault::config::Config;
 use somersault::load::{
-    Advance, LoadError, LoadProgress, LoadReport, OnError, Request, Source, StoreError, Syntax,
-    load,
+    Advance, LoadError, LoadProgress, LoadReport, OnError, Rejection, Request, Source, StoreError,
+    Strictness, Syntax, load,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,33 +31,24 @@ pub fn run(flags: &Load, file: Option<&Path>) -> Outcome {
     }
     let location = flags.location.as_deref();
     let location = location.expect("the parser asks for a store or an endpoint");
-    let syntax = flags.format.as_deref().map(syntax).transpose()?;
-    let sources = flags
-        .files
-        .iter()
-        .map(|file| source(file, syntax))
-        .collect();
-    let mut request = request(&config);
+    let input = Input {
+        files: &flags.files,
+        format: flags.format.as_deref(),
+        base: flags.base.as_deref(),
+        is_lenient: flags.lenient,
+    };
+    let sources = input.sources()?;
+    let mut request = input.request(&config);
     request.on_error = on_error(&flags.on_error)?;
     request.graph.clone_from(&flags.graph);
-    request.base.clone_from(&flags.base);
     finish(run_watched("load", false, |watch| {
         load(location, sources, &request, watch).map_err(failure)
     }))
 }
 
 /// Files into a store before it is served.
-pub fn files_into(
-    location: &Path,
-    files: &[PathBuf],
-    format: Option<&str>,
-    base: Option<&str>,
-    config: &Config,
-) -> Outcome {
-    let syntax = format.map(syntax).transpose()?;
-    let sources = files.iter().map(|file| source(file, syntax)).collect();
-    let mut request = request(config);
-    request.base = base.map(str::to_owned);
+pub fn files_into(location: &Path, input: Input<'_>, config: &Config) -> Outcome {
+    let (sources, request) = (input.sources()?, input.request(config));
     finish(run_watched("load", true, |watch| {
         load(location, sources, &request, watch).map_err(failure)
     }))
@@ -81,6 +72,40 @@ pub fn run_generated(flags: &GenerateLubm, store: &Path, file: Option<&Path>) ->
     }))
 }
 
+/// Files that are to be loaded, and how they are read.
+#[derive(Clone, Copy)]
+pub struct Input<'f> {
+    /// The files; `-` is standard input.
+    pub files: &'f [PathBuf],
+    /// The format's name; `None`: by each one's extension.
+    pub format: Option<&'f str>,
+    /// What relative IRIs are resolved against.
+    pub base: Option<&'f str>,
+    /// Whether IRIs and language tags are taken as they are.
+    pub is_lenient: bool,
+}
+
+impl Input<'_> {
+    /// The files, as the loader takes them.
+    pub fn sources(&self) -> Result<Vec<Source<'static>>, Failure> {
+        let syntax = self.format.map(syntax).transpose()?;
+        Ok(self.files.iter().map(|file| source(file, syntax)).collect())
+    }
+
+    /// What the configuration and these files ask of a load.
+    pub fn request(&self, config: &Config) -> Request {
+        Request {
+            base: self.base.map(str::to_owned),
+            strictness: if self.is_lenient {
+                Strictness::Lenient
+            } else {
+                Strictness::Strict
+            },
+            ..request(config)
+        }
+    }
+}
+
 /// What the configuration says of loads.
 pub fn request(config: &Config) -> Request {
     Request {
@@ -91,7 +116,7 @@ pub fn request(config: &Config) -> Request {
 }
 
 /// A file, or standard input for `-`.
-pub fn source(file: &Path, syntax: Option<Syntax>) -> Source<'static> {
+fn source(file: &Path, syntax: Option<Syntax>) -> Source<'static> {
     let source = if file == Path::new("-") {
         Source::reader("-", io::stdin())
     } else {
@@ -151,7 +176,7 @@ fn details(report: &LoadReport) -> serde_json::Value {
             serde_json::json!(duration.as_secs_f64()),
         )
     });
-    let rejections = report.rejections.iter().map(ToString::to_string);
+    let rejections = report.rejections.iter().map(with_remedy);
     serde_json::json!({
         "quads": report.quads,
         "quads_before": report.quads_before,
@@ -177,7 +202,7 @@ fn describe(report: &LoadReport) {
         say!("  {phase:8} {:8.2} s", duration.as_secs_f64());
     }
     for rejection in &report.rejections {
-        say!("rejected: {rejection}");
+        say!("rejected: {}", with_remedy(rejection));
     }
 }
 
@@ -207,11 +232,25 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Load(LoadError::Cancelled) => Code::Interrupted,
         _ => Code::Failed,
     };
-    Failure::new(code, error)
+    match &error {
+        StoreError::Load(LoadError::Malformed(rejection)) => {
+            Failure::new(code, with_remedy(rejection))
+        }
+        _ => Failure::new(code, error),
+    }
+}
+
+/// What was rejected, and what to do about it where there is something to do.
+fn with_remedy(rejection: &Rejection) -> String {
+    if rejection.is_unusual {
+        format!("{rejection}; load it as it is with --lenient")
+    } else {
+        rejection.to_string()
+    }
 }
 
 /// The syntax with this name.
-pub fn syntax(name: &str) -> Result<Syntax, Failure> {
+fn syntax(name: &str) -> Result<Syntax, Failure> {
     Syntax::of_format(name).ok_or_else(|| {
         let known = Syntax::known_extensions();
         Failure::new(

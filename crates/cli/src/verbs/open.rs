@@ -8,9 +8,9 @@ use crate::settings;
 use crate::verbs::load;
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
-use somersault::load::{MemoryError, Source, StoreError, Syntax, load_in_memory_then};
+use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
 use somersault::{Database, OpenError, Options, upkeep};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A store directory.
@@ -92,20 +92,14 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Files loaded in memory, of this format if one is named; to be changed if `is_writable`.
+/// Files loaded in memory; to be changed if `is_writable`.
 pub fn files(
-    files: &[PathBuf],
-    format: Option<&str>,
-    base: Option<&str>,
+    input: load::Input<'_>,
     config: &Config,
     is_writable: bool,
 ) -> Result<Database, Failure> {
-    let syntax = format.map(load::syntax).transpose()?;
-    let sources = files
-        .iter()
-        .map(|file| load::source(file, syntax))
-        .collect();
-    memory(sources, base, config, is_writable)
+    let request = input.request(config);
+    memory(input.sources()?, &request, config, is_writable)
 }
 
 /// One university in memory.
@@ -116,7 +110,7 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
         .map_err(|error| Failure::new(Code::Failed, error))?;
     memory(
         vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
-        None,
+        &load::request(config),
         config,
         false,
     )
@@ -124,12 +118,10 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
 
 fn memory(
     sources: Vec<Source<'_>>,
-    base: Option<&str>,
+    request: &Request,
     config: &Config,
     is_writable: bool,
 ) -> Result<Database, Failure> {
-    let mut request = load::request(config);
-    request.base = base.map(str::to_owned);
     // What is free for queries is what the graph leaves.
     let service = options(config, config)?.service;
     let options = || {
@@ -142,7 +134,7 @@ fn memory(
     };
     let mut database = None;
     load::run_watched("load", true, |watch| {
-        let loaded = load_in_memory_then(sources, &request, options, watch);
+        let loaded = load_in_memory_then(sources, request, options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
             MemoryError::Load(error) => load::failure(StoreError::Load(error)),
             MemoryError::Open(error) => Failure::new(Code::Failed, error),

@@ -11,12 +11,13 @@ use crate::format::{AnswerFormat, default_format};
 use crate::interrupt::Raising;
 use crate::printer::Printer;
 use crate::settings;
+use crate::shell::given_term;
 use crate::source::Source;
 use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::form;
 use crate::trouble::Trouble;
-use crate::verbs::open;
+use crate::verbs::{load, open};
 use somersault::config::Config;
 use somersault::results::{Rows, Sink};
 use somersault::units::parse_sample_from;
@@ -34,6 +35,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     settings::add_limits(&mut layers, &flags.limits)?;
     let config = settings::check(&layers)?;
     let text = text(flags)?;
+    let parameters = parameters(&flags.param)?;
     let plan_form = plan_form(flags)?;
     let printer = if plan_form.is_some() {
         None
@@ -42,10 +44,12 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     };
     if let Some(url) = &flags.endpoint {
         let endpoint = Endpoint::new(url, &flags.header, config.timeout)?
-            .with_timeout_sent(flags.limits.timeout.is_some());
-        let source = Source::Remote(endpoint);
-        let printer = printer.expect("the parser takes no plan of an endpoint");
-        return stoppable(|stop| answer(&source, &text, printer, stop));
+            .with_timeout_sent(flags.limits.timeout.is_some())
+            .with_terms(&parameters);
+        return stoppable(|stop| match printer {
+            Some(printer) => answer(&Source::Remote(endpoint), &text, printer, stop),
+            None => remote_plan(&endpoint, &text, flags.profile, plan_form, stop),
+        });
     }
     let database = database(flags, &config)?;
     let statistics = statistics(&database, &flags.forced)?;
@@ -53,6 +57,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         keep_order: flags.forced.keep_order,
         statistics: statistics.as_ref(),
         sample_from: sample_from(&flags.forced)?,
+        bindings: parameters.clone(),
         ..Request::new(&text)
     };
     if flags.explain {
@@ -70,10 +75,49 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         (Some(times), _) => repeat(&database, &request, times, stop),
         (None, None) => profile(&database, &request, plan_form, stop),
         (None, Some(printer)) => {
-            let source = Source::local(database, flags.location.clone());
+            let source = Source::local(database, flags.location.clone()).with_terms(parameters);
             answer(&source, &text, printer, stop)
         }
     })
+}
+
+/// The plan that an endpoint makes.
+fn remote_plan(
+    endpoint: &Endpoint,
+    text: &str,
+    is_profile: bool,
+    form: Option<PlanForm>,
+    stop: &Stop,
+) -> Outcome {
+    let plan = endpoint
+        .plan(text, is_profile, stop)
+        .map_err(|trouble| trouble.into_failure(text))?;
+    let printed = match form {
+        Some(PlanForm::Json) => plan.document.trim_end(),
+        _ => &plan.text,
+    };
+    writeln!(io::stdout().lock(), "{printed}")?;
+    Ok(())
+}
+
+/// The terms that are given for variables: `NAME=TERM`, the name with or without its question mark.
+fn parameters(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let mut parameters: Vec<(String, String)> = Vec::with_capacity(given.len());
+    for parameter in given {
+        let usage = |why: &str| {
+            let message = format!("`--param {parameter}`: {why}");
+            Failure::new(Code::Usage, message)
+        };
+        let expected = || usage("expected NAME=TERM, as in --param 'x=<http://e/x>'");
+        let (name, term) = given_term(parameter)
+            .filter(|(_, term)| !term.is_empty())
+            .ok_or_else(expected)?;
+        if parameters.iter().any(|(known, _)| *known == name) {
+            return Err(usage(&format!("?{name} has a term already")));
+        }
+        parameters.push((name, term));
+    }
+    Ok(parameters)
 }
 
 /// How a plan is printed.
@@ -110,8 +154,13 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
     if let Some(location) = &flags.location {
         return open::store(location, config);
     }
-    let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-    open::files(&flags.data, format, base, config, false)
+    let input = load::Input {
+        files: &flags.data,
+        format: flags.format.as_deref(),
+        base: flags.base.as_deref(),
+        is_lenient: flags.lenient,
+    };
+    open::files(input, config, false)
 }
 
 /// A query's failure as an exit code with its message.

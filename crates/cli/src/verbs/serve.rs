@@ -58,14 +58,19 @@ fn reading(
 
 /// What is to be served: for changing, where somebody may.
 fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
-    let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
+    let input = load::Input {
+        files: &flags.files,
+        format: flags.format.as_deref(),
+        base: flags.base.as_deref(),
+        is_lenient: flags.lenient,
+    };
     let is_writable = config.may_be_changed();
     match &flags.location {
-        None => open::files(&flags.files, format, base, config, is_writable),
+        None => open::files(input, config, is_writable),
         Some(location) if !is_writable => open::followed(location, config),
         Some(location) => {
             if !flags.files.is_empty() {
-                load::files_into(location, &flags.files, format, base, config)?;
+                load::files_into(location, input, config)?;
             }
             open::writable(location, config)
         }

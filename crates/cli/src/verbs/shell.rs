@@ -6,7 +6,7 @@ use crate::exit::Outcome;
 use crate::settings;
 use crate::shell::{self, Opening, Session};
 use crate::source::Source;
-use crate::verbs::open;
+use crate::verbs::{load, open};
 use std::path::Path;
 
 /// Runs the verb.
@@ -25,8 +25,13 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         };
         Source::local(database, Some(location.clone()))
     } else {
-        let (format, base) = (flags.format.as_deref(), flags.base.as_deref());
-        let database = open::files(&flags.data, format, base, &config, flags.allow_update)?;
+        let input = load::Input {
+            files: &flags.data,
+            format: flags.format.as_deref(),
+            base: flags.base.as_deref(),
+            is_lenient: flags.lenient,
+        };
+        let database = open::files(input, &config, flags.allow_update)?;
         Source::local(database, None)
     };
     shell::run(Session::new(Opening {
@@ -34,5 +39,6 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         config,
         headers: flags.header.clone(),
         allow_update: flags.allow_update,
+        is_lenient: flags.lenient,
     }))
 }

@@ -1,10 +1,13 @@
-//! A plan as values, for programs: what [`Plan::explain`] prints, before it is laid out.
+//! A plan as values, for programs: what [`Plan::explain`] prints, before it is laid out, and the layout.
 //!
+//! The layout knows nothing but the values, so a plan that came as a document is printed as one of this process.
 //! Names of operators are those of [`Action`], in lower case with hyphens; they and the fields are what a
 //! reader may rely on, the texts are for people. O(plan).
 
-use super::{Printer, StepProfile};
+use super::{Printer, StepProfile, factor, q_error, rows, time};
 use crate::plan::{Action, Plan, Step, Weight};
+use std::borrow::Cow;
+use std::fmt::Write;
 
 /// A plan, step by step.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +26,7 @@ pub struct Outline {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlinedStep {
     /// What it does: a word.
-    pub operator: &'static str,
+    pub operator: Cow<'static, str>,
     /// What it does, as text.
     pub text: String,
     /// Variables that it passes on, hidden ones included.
@@ -66,6 +69,88 @@ impl Plan {
     }
 }
 
+impl Outline {
+    /// The plan as text; `is_profiled`: with what each step did.
+    pub fn text(&self, is_profiled: bool) -> String {
+        let mut text = String::new();
+        let weight = if self.is_heavy { "heavy" } else { "light" };
+        let _ = write!(text, "{weight} plan, about {}", time(self.nanos));
+        match sampled(&self.steps) {
+            0 => text.push('\n'),
+            sampled => {
+                let _ = writeln!(text, "; expected rows of {sampled} steps from samples (~)");
+            }
+        }
+        let _ = write!(text, "{:>14} {:>10}", "rows expected", "time");
+        if is_profiled {
+            let _ = write!(
+                text,
+                " {:>12} {:>8} {:>10}",
+                "rows found", "q-error", "time"
+            );
+        }
+        text.push_str("  step\n");
+        for step in &self.steps {
+            let found = is_profiled.then(|| step.found.unwrap_or_default());
+            step.line(found, &mut text);
+            step.blocks(1, is_profiled, &mut text);
+        }
+        text.push_str(&self.form);
+        text.push('\n');
+        text
+    }
+}
+
+/// Steps, those within steps too, whose rows were found by samples.
+fn sampled(steps: &[OutlinedStep]) -> usize {
+    let of_step = |step: &OutlinedStep| {
+        let within = step.branches.iter().map(|branch| sampled(branch));
+        within.sum::<usize>() + usize::from(step.is_sampled)
+    };
+    steps.iter().map(of_step).sum()
+}
+
+impl OutlinedStep {
+    /// One line without blocks.
+    fn line(&self, found: Option<StepProfile>, text: &mut String) {
+        let expected = if self.is_sampled {
+            format!("~{}", rows(self.rows))
+        } else {
+            rows(self.rows)
+        };
+        let _ = write!(text, "{expected:>14} {:>10}", time(self.nanos));
+        if let Some(found) = found {
+            let off = factor(q_error(self.rows, found.rows));
+            let spent = time(found.nanos as f64);
+            let _ = write!(text, " {:>12} {off:>8} {spent:>10}", found.rows);
+        }
+        let _ = write!(text, "  {}", self.text);
+        if !self.keeps.is_empty() {
+            let _ = write!(text, "   [{}]", self.keeps.join(" "));
+        }
+        text.push('\n');
+    }
+
+    /// The steps within a step.
+    fn blocks(&self, depth: usize, is_profiled: bool, text: &mut String) {
+        for (number, block) in self.branches.iter().enumerate() {
+            if self.branches.len() > 1 {
+                let margin = if is_profiled { 60 } else { 27 };
+                let indent = margin + 2 * depth - 2;
+                let _ = writeln!(text, "{:indent$}branch {}", "", number + 1);
+            }
+            for step in block {
+                let mut line = String::new();
+                step.line(None, &mut line);
+                let (figures, step_text) = line.split_at(25.min(line.len()));
+                let margin = if is_profiled { 33 } else { 0 } + 2 * depth;
+                let _ = write!(text, "{figures}{:margin$}{step_text}", "");
+                step.blocks(depth + 1, is_profiled, text);
+            }
+        }
+    }
+}
+
 impl Printer<'_> {
     /// As deep as blocks are nested, which the parser bounds.
     fn outlined(&self, step: &Step) -> OutlinedStep {
@@ -76,7 +161,7 @@ impl Printer<'_> {
         };
         let block = |steps: &Vec<Step>| steps.iter().map(|step| self.outlined(step)).collect();
         OutlinedStep {
-            operator: operator(&step.action),
+            operator: operator(&step.action).into(),
             text: self.action(&step.action),
             keeps: step.keep.iter().map(|slot| self.slot(*slot)).collect(),
             rows: step.estimate.rows,

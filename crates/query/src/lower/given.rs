@@ -1,21 +1,26 @@
 //! What is said of a query beside its text: terms for its variables, and a part of its solutions.
 //!
-//! A term that is given for a variable means what `VALUES ?name { TERM }` means as the first element of
-//! the query's `WHERE` (SPARQL 1.1 Query section 10.2): it is joined with what follows, so `OPTIONAL`,
-//! `FILTER`, `EXISTS` and `MINUS` of the same group find it bound, groups are made of what is left, and a
-//! sub-query that does not project the variable does not see it.
+//! A term that is given for a variable is its value in the whole query, as in RDF4J: as if `VALUES ?name { TERM }`
+//! (SPARQL 1.1 Query section 10.2) were the first element of the query's `WHERE` and of each group in it that has
+//! the variable, in a branch of `UNION`, within `OPTIONAL`, `MINUS` or other braces. So a filter finds it bound
+//! wherever it stands. A sub-query that does not project the variable has another one of the same name.
 //!
-//! The element is put into the parser's algebra, whose trees are left-deep: the first element of `WHERE`
-//! is the last one on the way down the left side, below the modifiers and the one projection that the
-//! query itself has.
+//! The element is put into the parser's algebra, whose trees are left-deep: the first element of a group
+//! is the last one on the way down the left side. Groups to the right of that way are evaluated by themselves and
+//! joined with rows that have the value, so the element is left out of those that would keep the same rows
+//! without it: plans stay as they are. Cost: a pass over the query for each level of nesting.
 
+use super::having::operands;
 use crate::parse::{Given, ParseError, ParseErrorKind};
 use crate::position::Position;
 use hashbrown::HashSet;
 use oxrdf::Variable;
 use spargebra::Query;
-use spargebra::algebra::GraphPattern;
-use spargebra::term::GroundTerm;
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
+use spargebra::term::{GroundTerm, NamedNodePattern};
+
+/// Variables that a message lists at most.
+const LISTED_MAX: usize = 12;
 
 /// Adds what is given. `written` are the names of the variables in the text.
 pub(super) fn give(
@@ -33,34 +38,31 @@ pub(super) fn give(
             "a part of the solutions is given by SELECT alone".to_owned(),
         ));
     }
-    let mut variables = Vec::with_capacity(given.terms.len());
-    let mut row = Vec::with_capacity(given.terms.len());
+    let (Query::Select { pattern, .. }
+    | Query::Construct { pattern, .. }
+    | Query::Describe { pattern, .. }
+    | Query::Ask { pattern, .. }) = query;
+    let mut terms: Vec<Term> = Vec::with_capacity(given.terms.len());
     for (name, term) in &given.terms {
         if !written.contains(name.as_str()) {
             return Err(refused(format!(
-                "the query has no variable ?{name} to be bound"
+                "the query has no variable ?{name} to be bound{}",
+                listed(written)
             )));
         }
         let term = GroundTerm::try_from(term.clone());
         let term =
             term.map_err(|()| refused(format!("?{name} cannot be bound to a blank node")))?;
-        variables.push(Variable::new_unchecked(name));
-        row.push(Some(term));
+        let variable = Variable::new_unchecked(name);
+        if computes(body(pattern), &variable) {
+            return Err(refused(format!(
+                "the query computes ?{name}, which cannot be bound then"
+            )));
+        }
+        terms.push((variable, term));
     }
-    let (Query::Select { pattern, .. }
-    | Query::Construct { pattern, .. }
-    | Query::Describe { pattern, .. }
-    | Query::Ask { pattern, .. }) = query;
-    if !variables.is_empty() {
-        let first = first_of_where(pattern);
-        let rest = std::mem::take(first);
-        *first = GraphPattern::Join {
-            left: Box::new(GraphPattern::Values {
-                variables,
-                bindings: vec![row],
-            }),
-            right: Box::new(rest),
-        };
+    if !terms.is_empty() {
+        put_first(body(pattern), &terms.iter().collect::<Vec<_>>());
     }
     if given.is_sliced() {
         slice(pattern, given);
@@ -68,8 +70,27 @@ pub(super) fn give(
     Ok(())
 }
 
-/// The first element of the outermost `WHERE`.
-fn first_of_where(pattern: &mut GraphPattern) -> &mut GraphPattern {
+/// Some of the variables that there are, for a message.
+fn listed(written: &HashSet<&str>) -> String {
+    let mut names: Vec<&str> = written.iter().copied().collect();
+    names.sort_unstable();
+    let more = if names.len() > LISTED_MAX {
+        ", ..."
+    } else {
+        ""
+    };
+    names.truncate(LISTED_MAX);
+    match names[..] {
+        [] => String::new(),
+        _ => format!("; it has ?{}{more}", names.join(", ?")),
+    }
+}
+
+/// A variable and the term that it has.
+type Term = (Variable, GroundTerm);
+
+/// The outermost `WHERE`, below the modifiers and the one projection that the query itself has.
+fn body(pattern: &mut GraphPattern) -> &mut GraphPattern {
     let mut at = pattern;
     while let GraphPattern::Slice { inner, .. }
     | GraphPattern::Distinct { inner }
@@ -80,18 +101,192 @@ fn first_of_where(pattern: &mut GraphPattern) -> &mut GraphPattern {
     if let GraphPattern::Project { inner, .. } = at {
         at = inner;
     }
+    at
+}
+
+/// Makes a row of these terms the first element of a group, and gives them to the groups in it that are
+/// evaluated by themselves.
+fn put_first(pattern: &mut GraphPattern, terms: &[&Term]) {
+    match pattern {
+        GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::Group { inner, .. }
+        | GraphPattern::Filter { inner, .. } => put_first(inner, terms),
+        GraphPattern::Join { left, right }
+        | GraphPattern::LeftJoin { left, right, .. }
+        | GraphPattern::Minus { left, right } => {
+            put_first(left, terms);
+            settle(right, terms);
+        }
+        // The right side sees the rows of the left one.
+        GraphPattern::Lateral { left, .. } => put_first(left, terms),
+        first => {
+            settle(first, terms);
+            let rest = std::mem::take(first);
+            let values = GraphPattern::Values {
+                variables: terms.iter().map(|(name, _)| name.clone()).collect(),
+                bindings: vec![terms.iter().map(|(_, term)| Some(term.clone())).collect()],
+            };
+            *first = GraphPattern::Join {
+                left: Box::new(values),
+                right: Box::new(rest),
+            };
+        }
+    }
+}
+
+/// Gives terms to a pattern that is evaluated by itself and joined with rows that have them. Nothing is put into
+/// one of which the join keeps the same rows anyway: triples, paths, and unions and joins of such.
+fn settle(pattern: &mut GraphPattern, terms: &[&Term]) {
+    let is_seen = |term: &&&Term| occurs(pattern, &term.0) && !is_computed(pattern, &term.0);
+    let terms: Vec<&Term> = terms.iter().filter(is_seen).copied().collect();
+    let reads = |expression: &Expression| terms.iter().any(|term| reads(expression, &term.0));
+    let is_in = |pattern: &GraphPattern| terms.iter().any(|term| occurs(pattern, &term.0));
+    if terms.is_empty() {
+        return;
+    }
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+        GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
+            settle(left, &terms);
+            settle(right, &terms);
+        }
+        GraphPattern::Graph { inner, .. }
+        | GraphPattern::Service { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Project { inner, .. } => settle(inner, &terms),
+        GraphPattern::Filter { expr, inner } if !reads(expr) => settle(inner, &terms),
+        GraphPattern::Extend {
+            expression, inner, ..
+        } if !reads(expression) => settle(inner, &terms),
+        GraphPattern::LeftJoin {
+            left,
+            right,
+            expression,
+        } if !expression.as_ref().is_some_and(reads) && !is_in(right) => settle(left, &terms),
+        GraphPattern::Minus { left, right } if !is_in(right) => settle(left, &terms),
+        // Which rows a part of the solutions has depends on those that there are.
+        GraphPattern::Slice { inner, .. } => put_first(body(inner), &terms),
+        GraphPattern::Filter { .. }
+        | GraphPattern::Extend { .. }
+        | GraphPattern::LeftJoin { .. }
+        | GraphPattern::Minus { .. }
+        | GraphPattern::Lateral { .. }
+        | GraphPattern::Group { .. }
+        | GraphPattern::OrderBy { .. } => put_first(pattern, &terms),
+    }
+}
+
+/// The patterns that a pattern is made of and that have its variables: of a sub-query, if it projects this one.
+fn operands_with<'p>(pattern: &'p GraphPattern, name: &Variable) -> Vec<&'p GraphPattern> {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
+            Vec::new()
+        }
+        GraphPattern::Join { left, right }
+        | GraphPattern::Union { left, right }
+        | GraphPattern::LeftJoin { left, right, .. }
+        | GraphPattern::Minus { left, right }
+        | GraphPattern::Lateral { left, right } => vec![left, right],
+        GraphPattern::Project { variables, .. } if !variables.contains(name) => Vec::new(),
+        GraphPattern::Graph { inner, .. }
+        | GraphPattern::Service { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Group { inner, .. } => vec![inner],
+    }
+}
+
+/// Whether a pattern has this variable, in a triple or an expression. What a sub-query does not project is
+/// another one of the same name.
+fn occurs(pattern: &GraphPattern, name: &Variable) -> bool {
+    let is_name =
+        |term: &NamedNodePattern| matches!(term, NamedNodePattern::Variable(v) if v == name);
+    let mut pending = vec![pattern];
+    while let Some(next) = pending.pop() {
+        let is_here = match next {
+            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
+                let mut is_here = false;
+                next.on_in_scope_variable(|variable| is_here |= variable == name);
+                is_here
+            }
+            GraphPattern::Graph { name, .. } | GraphPattern::Service { name, .. } => is_name(name),
+            GraphPattern::Filter { expr, .. } => reads(expr, name),
+            GraphPattern::Extend {
+                expression,
+                variable,
+                ..
+            } => variable == name || reads(expression, name),
+            GraphPattern::LeftJoin { expression, .. } => expression
+                .as_ref()
+                .is_some_and(|filter| reads(filter, name)),
+            GraphPattern::OrderBy { expression, .. } => expression.iter().any(|key| match key {
+                OrderExpression::Asc(key) | OrderExpression::Desc(key) => reads(key, name),
+            }),
+            GraphPattern::Group { aggregates, .. } => {
+                aggregates.iter().any(|(_, aggregate)| match aggregate {
+                    AggregateExpression::FunctionCall { expr, .. } => reads(expr, name),
+                    AggregateExpression::CountSolutions { .. } => false,
+                })
+            }
+            _ => false,
+        };
+        if is_here {
+            return true;
+        }
+        pending.extend(operands_with(next, name));
+    }
+    false
+}
+
+/// Whether an expression has this variable, or a pattern in it.
+fn reads(expression: &Expression, name: &Variable) -> bool {
+    let mut pending = vec![expression];
+    while let Some(next) = pending.pop() {
+        match next {
+            Expression::Variable(variable) | Expression::Bound(variable) if variable == name => {
+                return true;
+            }
+            Expression::Exists(pattern) if occurs(pattern, name) => return true,
+            next => operands(next, &mut pending),
+        }
+    }
+    false
+}
+
+/// Whether a pattern computes this variable, by `BIND` or `AS`: then it has no other value in it.
+fn is_computed(pattern: &GraphPattern, name: &Variable) -> bool {
+    let mut pending = vec![pattern];
+    while let Some(next) = pending.pop() {
+        if matches!(next, GraphPattern::Extend { variable, .. } if variable == name) {
+            return true;
+        }
+        pending.extend(operands_with(next, name));
+    }
+    false
+}
+
+/// Whether the group itself computes this variable, outside of the groups in it.
+fn computes(mut pattern: &GraphPattern, name: &Variable) -> bool {
     loop {
-        at = match at {
-            GraphPattern::OrderBy { inner: left, .. }
-            | GraphPattern::Extend { inner: left, .. }
-            | GraphPattern::Group { inner: left, .. }
-            | GraphPattern::Filter { inner: left, .. }
-            | GraphPattern::Join { left, .. }
+        pattern = match pattern {
+            GraphPattern::Extend { variable, .. } if variable == name => return true,
+            GraphPattern::OrderBy { inner, .. }
+            | GraphPattern::Extend { inner, .. }
+            | GraphPattern::Group { inner, .. }
+            | GraphPattern::Filter { inner, .. } => inner,
+            GraphPattern::Join { left, .. }
             | GraphPattern::LeftJoin { left, .. }
             | GraphPattern::Minus { left, .. }
             | GraphPattern::Lateral { left, .. } => left,
-            first => return first,
-        };
+            _ => return false,
+        }
     }
 }
 

@@ -36,33 +36,42 @@ fn is_grouped(pattern: &GraphPattern) -> bool {
 
 /// The variables that an expression reads of its row.
 fn variables(expression: &Expression) -> Vec<&Variable> {
-    use Expression as E;
     let mut variables = Vec::new();
     let mut pending = vec![expression];
     while let Some(next) = pending.pop() {
         match next {
-            E::Variable(variable) | E::Bound(variable) => variables.push(variable),
-            E::NamedNode(_) | E::Literal(_) | E::Exists(_) => {}
-            E::Or(a, b)
-            | E::And(a, b)
-            | E::Equal(a, b)
-            | E::SameTerm(a, b)
-            | E::Greater(a, b)
-            | E::GreaterOrEqual(a, b)
-            | E::Less(a, b)
-            | E::LessOrEqual(a, b)
-            | E::Add(a, b)
-            | E::Subtract(a, b)
-            | E::Multiply(a, b)
-            | E::Divide(a, b) => pending.extend([&**a, &**b]),
-            E::UnaryPlus(a) | E::UnaryMinus(a) | E::Not(a) => pending.push(a),
-            E::If(a, b, c) => pending.extend([&**a, &**b, &**c]),
-            E::In(value, list) => {
-                pending.push(value);
-                pending.extend(list);
+            Expression::Variable(variable) | Expression::Bound(variable) => {
+                variables.push(variable);
             }
-            E::Coalesce(list) | E::FunctionCall(_, list) => pending.extend(list),
+            next => operands(next, &mut pending),
         }
     }
     variables
+}
+
+/// Adds the expressions that an expression is made of; a pattern in it is none.
+pub(super) fn operands<'e>(expression: &'e Expression, into: &mut Vec<&'e Expression>) {
+    use Expression as E;
+    match expression {
+        E::Variable(_) | E::Bound(_) | E::NamedNode(_) | E::Literal(_) | E::Exists(_) => {}
+        E::Or(a, b)
+        | E::And(a, b)
+        | E::Equal(a, b)
+        | E::SameTerm(a, b)
+        | E::Greater(a, b)
+        | E::GreaterOrEqual(a, b)
+        | E::Less(a, b)
+        | E::LessOrEqual(a, b)
+        | E::Add(a, b)
+        | E::Subtract(a, b)
+        | E::Multiply(a, b)
+        | E::Divide(a, b) => into.extend([&**a, &**b]),
+        E::UnaryPlus(a) | E::UnaryMinus(a) | E::Not(a) => into.push(a),
+        E::If(a, b, c) => into.extend([&**a, &**b, &**c]),
+        E::In(value, list) => {
+            into.push(value);
+            into.extend(list);
+        }
+        E::Coalesce(list) | E::FunctionCall(_, list) => into.extend(list),
+    }
 }

@@ -67,6 +67,57 @@ fn a_term_for_a_variable_is_a_row_of_values_before_everything_else() {
     );
 }
 
+/// What is given is the variable's value in each group that has it: as a text that begins each of these with it.
+#[test]
+fn a_term_for_a_variable_reaches_each_group_that_has_it() {
+    for text in [
+        // The first group in braces is one of them, as is any other.
+        "SELECT ?s ?o { { @ ?s ?p ?o FILTER(?o > ?x) } ?s ?q ?y }",
+        "SELECT ?s ?o { @ ?s ?q ?y { @ ?s ?p ?o FILTER(?o > ?x) } }",
+        "SELECT ?s { @ ?s ?p ?o { ?s ?q ?y { @ ?y ?r ?z FILTER(?z > ?x) } } }",
+        "SELECT ?s { @ ?s ?p ?o { @ ?s ?q ?y OPTIONAL { ?y ?r ?x } } }",
+        "SELECT ?s { @ ?s ?p ?o OPTIONAL { @ ?s ?q ?y OPTIONAL { ?y ?r ?x } } }",
+        "SELECT ?s { @ { @ ?s ?p ?o FILTER(?o = ?x) } UNION { ?s ?q ?x } }",
+        "SELECT ?s { @ ?s ?p ?o MINUS { @ ?s ?q ?y OPTIONAL { ?y ?r ?x } } }",
+        "SELECT ?s { @ ?s ?p ?o GRAPH ?g { @ ?s ?q ?y FILTER(?y != ?x) } }",
+        "SELECT ?s { @ ?s ?p ?o { @ ?s ?q ?y BIND(?y + ?x AS ?z) } }",
+        "SELECT ?s { @ ?s ?p ?o { @ ?s ?q ?y FILTER NOT EXISTS { ?y ?r ?x } } }",
+        "SELECT ?s { @ ?s ?p ?o { SELECT ?x ?o { @ ?o ?q ?x } LIMIT 1 } }",
+        "SELECT ?s { @ ?s ?p ?o { SELECT ?x (COUNT(*) AS ?n) { @ ?o ?q ?x } GROUP BY ?x } }",
+        // Where no filter and no part of the solutions looks, the join says it.
+        "SELECT ?s { @ ?s ?p ?o { ?s ?q ?x } UNION { ?x ?q ?s } }",
+        "SELECT ?s { @ ?s ?p ?o { ?s ?q ?x OPTIONAL { ?s ?r ?y } } }",
+        "SELECT ?s { @ ?s ?p ?o { SELECT DISTINCT ?x ?o { ?o ?q ?x } } }",
+        // What a sub-query does not project is another variable, and what a group computes is not given.
+        "SELECT ?s { @ ?s ?p ?x { SELECT ?s { ?s ?q ?x FILTER(?x > 3) } } }",
+        "SELECT ?s { @ ?s ?p ?o { ?s ?q ?y BIND(?y + 1 AS ?x) } }",
+    ] {
+        let given = terms(&[("x", "5")]);
+        let written = text.replace('@', "VALUES ?x { 5 }");
+        let written = parse(&written, &ParseOptions::default()).unwrap();
+        let bound = with(&text.replace('@', ""), &given).unwrap();
+        assert_eq!(text_of(&bound), text_of(&written), "{text}");
+    }
+    // A group is given what it has of several.
+    let text = "SELECT ?s { @ ?s ?p ?o { # ?s ?q ?y FILTER(?y > ?x) } }";
+    let written = text
+        .replace('@', "VALUES (?x ?o) { (5 6) }")
+        .replace('#', "VALUES ?x { 5 }");
+    let written = parse(&written, &ParseOptions::default()).unwrap();
+    let plain = text.replace(['@', '#'], "");
+    let bound = with(&plain, &terms(&[("x", "5"), ("o", "6")])).unwrap();
+    assert_eq!(text_of(&bound), text_of(&written));
+    for text in [
+        "SELECT * { ?s ?p ?o BIND(?o AS ?x) }",
+        "SELECT (COUNT(*) AS ?x) { ?s ?p ?o }",
+        "SELECT * { { BIND(1 AS ?x) } ?s ?p ?o }",
+    ] {
+        let error = with(text, &terms(&[("x", "5")])).unwrap_err();
+        assert_eq!(error.kind, ParseErrorKind::Option);
+        assert!(error.message.contains("computes ?x"), "{error}");
+    }
+}
+
 #[test]
 fn a_part_of_the_solutions_is_taken_of_those_that_the_text_leaves() {
     let given = |offset, limit| Given {
@@ -101,6 +152,7 @@ fn variables_that_the_text_does_not_have_are_refused() {
     let error = with("SELECT * { ?s ?p ?x }", &terms(&[("y", "1")])).unwrap_err();
     assert_eq!(error.kind, ParseErrorKind::Option);
     assert!(error.message.contains("no variable ?y"), "{error}");
+    assert!(error.message.contains("it has ?p, ?s, ?x"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The six text formats: their names, reading them, writing them.
 //!
 //! N-Triples and N-Quads have a bulk reader of their own in [`crate::nt`], which is also used here;
-//! everything else goes through the Oxigraph parsers, whose strict modes are kept. What this module
+//! everything else goes through the Oxigraph parsers, in their strict modes unless the reader is to be lenient
+//! ([`crate::strictness`]). What this module
 //! adds is safety: the libraries recurse or expand without bound on some inputs of a few kilobytes
 //! (measured 2026-11-21: 10,000 nested triple terms or 500 nested JSON-LD contexts overflow a
 //! 2 MiB stack, 10,000 nested XML elements take 0.3 s and 100,000 more than a minute, nested XML
@@ -20,8 +21,8 @@ mod xml_text;
 mod xml_write;
 
 pub use ontology::{ontology_syntax, refuse_ontology, refuse_ontology_text};
-pub use read::{ReadError, read_quads};
-pub use turtle::parts::{TurtlePart, split_turtle};
+pub use read::{ReadError, read_quads, read_quads_with};
+pub use turtle::parts::{TurtlePart, split_turtle, split_turtle_with};
 pub use write::{Writer, writer, writer_with_prefixes};
 pub use xml_text::write_xml_text;
 

@@ -109,6 +109,7 @@ pub fn refuse_ontology_text(text: &[u8]) -> Result<(), ReadError> {
                 "this is {syntax}, which is no format of RDF; convert it to Turtle or RDF/XML first, \
                  with `robot convert` or Protégé for instance"
             ),
+            is_unusual: false,
         }),
     }
 }

@@ -13,8 +13,9 @@ use super::turtle::{NoSink, TurtleScan};
 use super::xml::XmlScan;
 use super::xml_literal;
 use crate::nt::{BYTE_ORDER_MARK, Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
+use crate::strictness::{self, Strictness, is_of_strictness};
 use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
-use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef, Triple};
+use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
 use oxttl::TurtleSyntaxError;
 use std::cell::RefCell;
@@ -36,6 +37,8 @@ pub enum ReadError {
         column: Option<u64>,
         /// What is wrong.
         message: String,
+        /// Whether a lenient reader ([`read_quads_with`]) takes what is refused here, as far as is known.
+        is_unusual: bool,
     },
     /// The input could not be read.
     #[error(transparent)]
@@ -48,6 +51,7 @@ impl ReadError {
             line: Some(place.line),
             column: Some(place.column),
             message,
+            is_unusual: false,
         }
     }
 
@@ -56,7 +60,16 @@ impl ReadError {
             line: None,
             column: None,
             message,
+            is_unusual: false,
         }
+    }
+
+    /// The same error of something that a lenient reader takes, or does not.
+    fn unusual(mut self, is_it: bool) -> ReadError {
+        if let ReadError::Syntax { is_unusual, .. } = &mut self {
+            *is_unusual = is_it;
+        }
+        self
     }
 
     pub(super) fn base(iri: &str, error: &impl std::fmt::Display) -> ReadError {
@@ -79,6 +92,7 @@ impl From<SyntaxError> for ReadError {
             },
             error.message,
         )
+        .unusual(error.is_unusual)
     }
 }
 
@@ -110,14 +124,31 @@ pub fn read_quads(
     base: Option<&str>,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<(), ReadError> {
+    read_quads_with(Strictness::Strict, format, input, base, on_quad)
+}
+
+/// As [`read_quads`], taking these IRIs and language tags. A lenient reader also resolves references and takes
+/// escapes that the libraries' lenient parsers do; a string between one pair of quotation marks ends on its
+/// line as ever. What JSON-LD has no well-formed IRI for is left out as its specification says, in both.
+pub fn read_quads_with(
+    strictness: Strictness,
+    format: Format,
+    input: impl Read,
+    base: Option<&str>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
     let input = refuse_ontology(input)?;
     match format {
-        Format::NTriples => read_lines(Dialect::NTriples, input, on_quad),
-        Format::NQuads => read_lines(Dialect::NQuads, input, on_quad),
-        Format::Turtle => Fed::turtle(base)?.read(guarded_turtle(input)?, on_quad),
-        Format::TriG => Fed::trig(base)?.read(guarded_turtle(input)?, on_quad),
-        Format::RdfXml => read_rdf_xml(input, base, on_quad),
-        Format::JsonLd => read_json_ld(input, base, on_quad),
+        Format::NTriples => read_lines(strictness, Dialect::NTriples, input, on_quad),
+        Format::NQuads => read_lines(strictness, Dialect::NQuads, input, on_quad),
+        Format::Turtle => {
+            Fed::turtle(base, strictness)?.read(guarded_turtle(input, strictness)?, on_quad)
+        }
+        Format::TriG => {
+            Fed::trig(base, strictness)?.read(guarded_turtle(input, strictness)?, on_quad)
+        }
+        Format::RdfXml => read_rdf_xml(strictness, input, base, on_quad),
+        Format::JsonLd => read_json_ld(strictness, input, base, on_quad),
     }
 }
 
@@ -127,6 +158,7 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 
 /// Line by line: for documents in memory, [`Parser`] on the slice is faster.
 fn read_lines(
+    strictness: Strictness,
     dialect: Dialect,
     input: impl Read,
     on_quad: &mut OnQuad<'_>,
@@ -151,7 +183,7 @@ fn read_lines(
                 format!("the line is longer than {limit} MiB"),
             ));
         }
-        let mut parser = Parser::new(&line, dialect, number);
+        let mut parser = Parser::new(&line, dialect, number).with_strictness(strictness);
         while let Some(statement) = parser.next() {
             if on_quad(quad_of(&statement?)).is_break() {
                 return Ok(());
@@ -187,9 +219,13 @@ fn node(term: TermRef<'_>) -> NamedOrBlankNodeRef<'_> {
     }
 }
 
-fn guarded_turtle<R: Read>(input: R) -> io::Result<Guarded<impl Read, TurtleScan<NoSink>>> {
+fn guarded_turtle<R: Read>(
+    input: R,
+    strictness: Strictness,
+) -> io::Result<Guarded<impl Read, TurtleScan<NoSink>>> {
     let input = read_after_mark(input)?;
-    Ok(Guarded::new(input, TurtleScan::new(NoSink)))
+    let scan = TurtleScan::new(NoSink).with_strictness(strictness);
+    Ok(Guarded::new(input, scan))
 }
 
 /// The input without the byte order mark that it may begin with.
@@ -206,6 +242,7 @@ fn read_after_mark(mut input: impl Read) -> io::Result<impl Read> {
 }
 
 fn read_rdf_xml(
+    strictness: Strictness,
     input: impl Read,
     base: Option<&str>,
     on_quad: &mut OnQuad<'_>,
@@ -216,6 +253,9 @@ fn read_rdf_xml(
             .with_base_iri(base)
             .map_err(|error| ReadError::base(base, &error))?;
     }
+    if strictness.is_lenient() {
+        parser = parser.lenient();
+    }
     let guarded = Guarded::new(input, XmlScan::default());
     let places = guarded.places();
     let mut reading = parser.for_reader(guarded);
@@ -223,11 +263,20 @@ fn read_rdf_xml(
         let mut triple = triple.map_err(|error| match error {
             RdfXmlParseError::Io(error) => io_error(error),
             RdfXmlParseError::Syntax(error) => {
-                located(&places, reading.buffer_position(), error.to_string())
+                let message = error.to_string();
+                let is_unusual = !strictness.is_lenient() && is_of_strictness(&message);
+                located(&places, reading.buffer_position(), message).unusual(is_unusual)
             }
         })?;
         xml_literal::mend(&mut triple.object);
-        if give_triple(&triple, on_quad)?.is_break() {
+        let quad = triple.as_ref().in_graph(GraphNameRef::DefaultGraph);
+        if strictness.is_lenient()
+            && let Err(message) = strictness::check(quad)
+        {
+            return Err(located(&places, reading.buffer_position(), message));
+        }
+        check_depth(quad)?;
+        if on_quad(quad).is_break() {
             break;
         }
     }
@@ -235,6 +284,7 @@ fn read_rdf_xml(
 }
 
 fn read_json_ld(
+    strictness: Strictness,
     input: impl Read,
     base: Option<&str>,
     on_quad: &mut OnQuad<'_>,
@@ -245,27 +295,32 @@ fn read_json_ld(
             .with_base_iri(base)
             .map_err(|error| ReadError::base(base, &error))?;
     }
+    if strictness.is_lenient() {
+        parser = parser.lenient();
+    }
     for quad in parser.for_reader(Guarded::new(input, JsonScan::default())) {
-        let quad = quad.map_err(json_ld_error)?;
-        if give(quad.as_ref(), on_quad)?.is_break() {
+        let quad = quad.map_err(|error| json_ld_error(error, strictness))?;
+        // A strict parser leaves out by itself what is not well-formed (JSON-LD 1.1 API, section 7).
+        if strictness.is_lenient() && strictness::check(quad.as_ref()).is_err() {
+            continue;
+        }
+        if give(quad.as_ref(), Strictness::Strict, on_quad)?.is_break() {
             break;
         }
     }
     Ok(())
 }
 
-fn give_triple(triple: &Triple, on_quad: &mut OnQuad<'_>) -> Result<ControlFlow<()>, ReadError> {
-    give(
-        triple.as_ref().in_graph(GraphNameRef::DefaultGraph),
-        on_quad,
-    )
-}
-
+/// Gives on a quad of a library's parser that was as strict as this.
 pub(super) fn give(
     quad: QuadRef<'_>,
+    strictness: Strictness,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<ControlFlow<()>, ReadError> {
     check_depth(quad)?;
+    if strictness.is_lenient() {
+        strictness::check(quad).map_err(ReadError::nowhere)?;
+    }
     Ok(on_quad(quad))
 }
 
@@ -297,7 +352,7 @@ pub(super) fn io_error(error: io::Error) -> ReadError {
     }
 }
 
-fn json_ld_error(error: JsonLdParseError) -> ReadError {
+fn json_ld_error(error: JsonLdParseError, strictness: Strictness) -> ReadError {
     let error = match error {
         JsonLdParseError::Io(error) => return io_error(error),
         JsonLdParseError::Syntax(error) => error,
@@ -316,15 +371,21 @@ fn json_ld_error(error: JsonLdParseError) -> ReadError {
         } else {
             error.to_string()
         },
+        is_unusual: !strictness.is_lenient() && is_of_strictness(&error.to_string()),
     }
 }
 
-/// The library counts lines and columns from 0.
-pub(super) fn turtle_error(error: &TurtleSyntaxError, first_line_number: u64) -> ReadError {
+/// An error of a parser that was as strict as this; the library counts lines and columns from 0.
+pub(super) fn turtle_error(
+    error: &TurtleSyntaxError,
+    first_line_number: u64,
+    strictness: Strictness,
+) -> ReadError {
     let start = error.location().start;
     let place = Place {
         line: first_line_number + start.line,
         column: start.column + 1,
     };
-    ReadError::at(place, error.message().to_owned())
+    let is_unusual = !strictness.is_lenient() && is_of_strictness(error.message());
+    ReadError::at(place, error.message().to_owned()).unusual(is_unusual)
 }

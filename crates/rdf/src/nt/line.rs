@@ -6,6 +6,7 @@
 
 use super::{Dialect, Statement, iri};
 use crate::name;
+use crate::strictness::{Strictness, is_loadable_iri, is_loadable_tag};
 use memchr::memchr2;
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{
@@ -21,6 +22,8 @@ pub const NESTING_MAX: usize = 64;
 pub(super) struct Fault {
     pub(super) at: usize,
     pub(super) message: Cow<'static, str>,
+    /// Whether a lenient parser takes the line, as far as this place.
+    pub(super) is_unusual: bool,
 }
 
 impl Fault {
@@ -28,7 +31,13 @@ impl Fault {
         Fault {
             at,
             message: message.into(),
+            is_unusual: false,
         }
+    }
+
+    /// The same of something that a lenient parser takes, or does not.
+    fn unusual(self, is_unusual: bool) -> Fault {
+        Fault { is_unusual, ..self }
     }
 }
 
@@ -123,11 +132,17 @@ impl Raw {
 }
 
 /// Parses one line, which holds no line end. Decoded escapes are appended to `scratch`.
-pub(super) fn parse(text: &str, dialect: Dialect, scratch: &mut String) -> Result<Content, Fault> {
+pub(super) fn parse(
+    text: &str,
+    dialect: Dialect,
+    strictness: Strictness,
+    scratch: &mut String,
+) -> Result<Content, Fault> {
     let mut line = Line {
         text,
         bytes: text.as_bytes(),
         at: 0,
+        strictness,
         scratch,
     };
     line.skip_space();
@@ -157,6 +172,7 @@ struct Line<'l> {
     text: &'l str,
     bytes: &'l [u8],
     at: usize,
+    strictness: Strictness,
     scratch: &'l mut String,
 }
 
@@ -281,9 +297,14 @@ impl Line<'_> {
     fn unusual_iri(&mut self) -> Result<Span, Fault> {
         let open = self.at;
         let span = self.quoted(b'>', Escapes::Codes, "unterminated IRI")?;
-        match NamedNodeRef::new(span.of(self.text, self.scratch)) {
+        let iri = span.of(self.text, self.scratch);
+        match NamedNodeRef::new(iri) {
             Ok(_) => Ok(span),
-            Err(error) => Err(Fault::new(open, format!("invalid IRI: {error}"))),
+            Err(_) if self.strictness.is_lenient() && is_loadable_iri(iri) => Ok(span),
+            Err(error) => {
+                let fault = Fault::new(open, format!("invalid IRI: {error}"));
+                Err(fault.unusual(is_loadable_iri(iri)))
+            }
         }
     }
 
@@ -379,8 +400,13 @@ impl Line<'_> {
         let direction = self.direction(end)?;
         let tag = &self.text[start..end];
         let is_common = matches!(tag.len(), 2 | 3) && tag.bytes().all(|b| b.is_ascii_lowercase());
-        if !is_common && Literal::new_language_tagged_literal("", tag).is_err() {
-            return Err(Fault::new(open, format!("invalid language tag '{tag}'")));
+        let is_taken = |tag| {
+            Literal::new_language_tagged_literal("", tag).is_ok()
+                || self.strictness.is_lenient() && is_loadable_tag(tag)
+        };
+        if !is_common && !is_taken(tag) {
+            let fault = Fault::new(open, format!("invalid language tag '{tag}'"));
+            return Err(fault.unusual(is_loadable_tag(tag)));
         }
         self.at = if direction.is_some() {
             end + "--ltr".len()

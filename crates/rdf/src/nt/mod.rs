@@ -21,6 +21,7 @@
 mod iri;
 mod line;
 
+use crate::strictness::Strictness;
 use line::{Content, Fault, Raw};
 use memchr::{memchr, memchr2, memrchr2};
 use oxrdf::TermRef;
@@ -68,11 +69,14 @@ pub struct SyntaxError {
     pub column: u64,
     /// What is wrong, lower case.
     pub message: String,
+    /// Whether a lenient parser ([`Parser::with_strictness`]) takes what is refused here.
+    pub is_unusual: bool,
 }
 
 /// A cursor over statements; see the module's documentation.
 pub struct Parser<'t> {
     dialect: Dialect,
+    strictness: Strictness,
     window_bytes: usize,
     /// What no window has covered yet; starts at a line start.
     rest: &'t [u8],
@@ -104,6 +108,13 @@ impl<'t> Parser<'t> {
         Parser::with_window(bytes, dialect, first_line_number, WINDOW_BYTES)
     }
 
+    /// The same parser, which takes these IRIs and language tags.
+    #[must_use]
+    pub fn with_strictness(mut self, strictness: Strictness) -> Parser<'t> {
+        self.strictness = strictness;
+        self
+    }
+
     fn with_window(bytes: &'t [u8], dialect: Dialect, line: u64, window_bytes: usize) -> Self {
         let current = Current {
             bytes: &[],
@@ -118,6 +129,7 @@ impl<'t> Parser<'t> {
         };
         Parser {
             dialect,
+            strictness: Strictness::Strict,
             window_bytes,
             rest,
             window: "",
@@ -188,7 +200,8 @@ impl<'t> Parser<'t> {
         let text = &ahead[..length];
         self.at += length + line_end;
         self.start_line(text.as_bytes(), text);
-        self.current.raw = line::parse(text, self.dialect, &mut self.scratch)?.statement();
+        self.current.raw =
+            line::parse(text, self.dialect, self.strictness, &mut self.scratch)?.statement();
         Ok(())
     }
 
@@ -203,7 +216,7 @@ impl<'t> Parser<'t> {
         };
         let text = str::from_utf8(&bytes[..valid]).expect("cut before the first invalid byte");
         self.start_line(bytes, text);
-        match line::parse(text, self.dialect, &mut self.scratch) {
+        match line::parse(text, self.dialect, self.strictness, &mut self.scratch) {
             Ok(Content {
                 raw,
                 has_comment: true,
@@ -237,6 +250,7 @@ impl<'t> Parser<'t> {
             line: self.current.number,
             column: before.chars().count() as u64 + 1,
             message: fault.message.to_string(),
+            is_unusual: fault.is_unusual,
         }
     }
 }

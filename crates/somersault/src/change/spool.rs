@@ -291,6 +291,7 @@ fn unread(name: &str, error: ReadError, token: &StopToken) -> QueryError {
             line,
             column,
             message,
+            ..
         } => {
             let mut error = QueryError::new(Kind::Syntax, format!("{name}: {message}"));
             error.position = line.map(|line| Position {

@@ -18,7 +18,8 @@
 //! Cost: writing a line and reading it again is about a fifth of what the library's parsers take.
 
 use oxrdf::{GraphNameRef, LiteralRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
-use rdf::format::{Format, ReadError, read_quads};
+use rdf::Strictness;
+use rdf::format::{Format, ReadError, read_quads_with};
 use rdf::nt::Dialect;
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -85,18 +86,19 @@ pub(super) type Blocks = Receiver<Result<Vec<u8>, ReadError>>;
 /// with the document, or when nobody takes its blocks any more.
 pub(super) fn transcribe<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    format: Format,
+    (format, strictness): (Format, Strictness),
     reader: Box<dyn Read + Send + 'scope>,
     base: Option<String>,
     block_bytes: usize,
 ) -> Blocks {
     let (sender, blocks) = sync_channel(BLOCKS_AHEAD);
-    scope.spawn(move || send_blocks(format, reader, base.as_deref(), block_bytes, &sender));
+    let rules = (format, strictness);
+    scope.spawn(move || send_blocks(rules, reader, base.as_deref(), block_bytes, &sender));
     blocks
 }
 
 fn send_blocks(
-    format: Format,
+    (format, strictness): (Format, Strictness),
     reader: Box<dyn Read + Send + '_>,
     base: Option<&str>,
     block_bytes: usize,
@@ -108,7 +110,7 @@ fn send_blocks(
         reader,
         line_ends: &line_ends,
     };
-    let read = read_quads(format, reader, base, &mut |quad| {
+    let read = read_quads_with(strictness, format, reader, base, &mut |quad| {
         write_line(quad, &mut block);
         if block.len() < block_bytes {
             return ControlFlow::Continue(());
@@ -133,6 +135,7 @@ fn placed(error: ReadError, line: u64) -> ReadError {
             line: Some(line),
             column: None,
             message: "a term that ends here or later is longer than 16 MiB".to_owned(),
+            is_unusual: false,
         },
         other => other,
     }

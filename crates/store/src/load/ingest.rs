@@ -20,13 +20,13 @@ use super::input::{Input, RawChunk};
 use super::options::Watch;
 use super::parse::{ChunkParser, Scope, TermHasher};
 use super::predicates::Predicates;
-use super::rejected::{ChunkRejections, Rejected};
+use super::rejected::{ChunkRejections, Fault, Rejected};
 use super::report::{Advance, Phase};
 use super::resolve::{HashRecord, partition_of};
 use super::workers::{self, Halt};
 use oxrdf::NamedNode;
-use rdf::VertexId;
 use rdf::format::{ReadError, TurtlePart};
+use rdf::{Strictness, VertexId};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
@@ -72,6 +72,8 @@ pub struct Ingest<'e, 'l> {
     pub hasher: &'e TermHasher,
     /// Takes the place of the default graph.
     pub graph: Option<NamedNode>,
+    /// Which IRIs and language tags are taken.
+    pub strictness: Strictness,
     /// Seed of tables.
     pub seed: u64,
     /// Takes what else is known.
@@ -134,13 +136,14 @@ impl<'l> Ingest<'_, 'l> {
         if raw.text.len() > CHUNK_TEXT_MAX {
             let limit = CHUNK_TEXT_MAX >> 20;
             let message = format!("a statement takes more than {limit} MiB as N-Quads");
-            rejections.document(None, None, message);
+            rejections.document(Fault::of_document(None, None, message));
             halt.set();
             raw.text.clear();
         }
         let graph = self.graph.as_ref().map(|graph| graph.as_ref().into());
         parser.begin();
-        let lines = parser.parse(&raw.text, raw.dialect, graph, |error, line| {
+        let rules = (raw.dialect, self.strictness);
+        let lines = parser.parse(&raw.text, rules, graph, |error, line| {
             rejections.line(error, line);
             if rejected.stops() {
                 halt.set();
@@ -216,12 +219,14 @@ fn transcribe_part(
             line,
             column,
             message,
+            is_unusual,
         }) => {
-            rejections.document(line, column, message);
+            let fault = Fault::of_document(line, column, message);
+            rejections.document(fault.unusual(is_unusual));
             false
         }
         Err(error @ ReadError::Io(_)) => {
-            rejections.document(None, None, error.to_string());
+            rejections.document(Fault::of_document(None, None, error.to_string()));
             false
         }
     }

@@ -17,8 +17,9 @@ use super::parse::Scope;
 use super::report::Rejection;
 use super::source::{self, Origin, Source};
 use memchr::{memrchr, memrchr2};
+use rdf::Strictness;
 use rdf::format::{
-    Format, ReadError, TurtlePart, refuse_ontology, refuse_ontology_text, split_turtle,
+    Format, ReadError, TurtlePart, refuse_ontology, refuse_ontology_text, split_turtle_with,
 };
 use rdf::nt::Dialect;
 use std::collections::VecDeque;
@@ -65,6 +66,8 @@ pub struct InputOptions {
     pub first_number: u32,
     /// Resolves relative IRIs, where a format has them.
     pub base: Option<String>,
+    /// Which IRIs and language tags are taken.
+    pub strictness: Strictness,
 }
 
 /// The sources of a load in order; see the module's documentation.
@@ -214,6 +217,7 @@ impl<'scope, 'env> Input<'scope, 'env> {
         let name = source.name;
         let dialect = syntax.dialect().unwrap_or(Dialect::NQuads);
         let base = self.options.base.as_deref();
+        let strictness = self.options.strictness;
         let raw = match source.origin {
             Origin::Chunks(chunks) => {
                 return Ok(Open {
@@ -223,9 +227,17 @@ impl<'scope, 'env> Input<'scope, 'env> {
             }
             Origin::Mapped(bytes) => {
                 let part_bytes = self.options.chunk_bytes.div_ceil(TURTLE_FACTOR);
+                let parts = bytes.len().div_ceil(part_bytes);
                 let parts = refuse_ontology_text(bytes)
-                    .and_then(|()| split_turtle(bytes, base, bytes.len().div_ceil(part_bytes)))
+                    .and_then(|()| split_turtle_with(strictness, bytes, base, parts))
                     .map_err(|error| failed(&name, error))?;
+                let Some(parts) = parts else {
+                    let reader = self.unpacked(&name, Box::new(bytes))?;
+                    return Ok(Open {
+                        lines: self.transcribed(Format::Turtle, reader),
+                        dialect,
+                    });
+                };
                 return Ok(Open {
                     lines: Lines::Parts(parts.into_iter()),
                     dialect,
@@ -237,24 +249,41 @@ impl<'scope, 'env> Input<'scope, 'env> {
                 error,
             })?,
         };
-        let reader = source::open(&name, raw, Arc::clone(&self.read_bytes)).map_err(|error| {
-            LoadError::Read {
-                name: name.clone(),
-                error,
-            }
-        })?;
+        let reader = self.unpacked(&name, raw)?;
         let lines = match syntax {
             Syntax::NTriples | Syntax::NQuads => {
                 let reader = refuse_ontology(reader).map_err(|error| failed(&name, error))?;
                 Lines::Read(Box::new(reader), Vec::new())
             }
-            Syntax::Other(format) => {
-                let base = base.map(str::to_owned);
-                let bytes = self.options.chunk_bytes;
-                Lines::Blocks(formats::transcribe(self.scope, format, reader, base, bytes))
-            }
+            Syntax::Other(format) => self.transcribed(format, reader),
         };
         Ok(Open { lines, dialect })
+    }
+
+    /// The bytes of a source, unpacked and counted.
+    fn unpacked(
+        &self,
+        name: &str,
+        raw: Box<dyn Read + Send + 'scope>,
+    ) -> Result<Box<dyn Read + Send + 'scope>, LoadError> {
+        let read_bytes = Arc::clone(&self.read_bytes);
+        source::open(name, raw, read_bytes).map_err(|error| LoadError::Read {
+            name: name.to_owned(),
+            error,
+        })
+    }
+
+    /// A document as lines that a thread of its own writes.
+    fn transcribed(&self, format: Format, reader: Box<dyn Read + Send + 'scope>) -> Lines<'scope> {
+        let InputOptions {
+            base,
+            chunk_bytes,
+            strictness,
+            ..
+        } = &self.options;
+        let rules = (format, *strictness);
+        let blocks = formats::transcribe(self.scope, rules, reader, base.clone(), *chunk_bytes);
+        Lines::Blocks(blocks)
     }
 }
 
@@ -322,6 +351,7 @@ pub fn failed(name: &str, error: ReadError) -> LoadError {
             line,
             column,
             message,
+            is_unusual,
         } => {
             let file = name.to_owned();
             LoadError::Malformed(Rejection {
@@ -329,6 +359,7 @@ pub fn failed(name: &str, error: ReadError) -> LoadError {
                 line,
                 column,
                 message,
+                is_unusual,
             })
         }
     }
@@ -429,6 +460,7 @@ mod tests {
                 line_bytes_max: 1 << 20,
                 first_number: 0,
                 base: None,
+                strictness: Strictness::Strict,
             };
             let mut input = Input::new(scope, sources, options);
             let mut chunks = Vec::new();
@@ -468,6 +500,7 @@ mod tests {
                 line_bytes_max: 1 << 20,
                 first_number: 0,
                 base: None,
+                strictness: Strictness::Strict,
             };
             let mut input = Input::new(scope, sources, options);
             assert!(input.next(Vec::new()).unwrap().is_some());
@@ -497,6 +530,7 @@ mod tests {
                 line_bytes_max: 1 << 20,
                 first_number: 0,
                 base: None,
+                strictness: Strictness::Strict,
             };
             let mut input = Input::new(scope, sources, options);
             let error = input.next(Vec::new()).err().unwrap();
@@ -517,6 +551,7 @@ mod tests {
                     line_bytes_max: 1 << 20,
                     first_number: 0,
                     base: None,
+                    strictness: Strictness::Strict,
                 };
                 let mut input = Input::new(scope, sources, options);
                 let mut before = Vec::new();

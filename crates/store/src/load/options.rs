@@ -3,6 +3,7 @@
 use super::error::LoadError;
 use super::report::LoadProgress;
 use oxrdf::NamedNode;
+use rdf::{Strictness, is_loadable_iri};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub struct LoadOptions {
     pub graph: Option<String>,
     /// An absolute IRI against which relative ones are resolved, in formats that have them.
     pub base: Option<String>,
+    /// Which IRIs and language tags are taken; the graph's too.
+    pub strictness: Strictness,
     /// Key of the hashes by which equal terms are found: whoever wrote the input must not know it.
     /// Nothing that is stored depends on it.
     pub hash_key: [u8; 16],
@@ -63,6 +66,7 @@ impl LoadOptions {
             on_error: OnError::Stop,
             graph: None,
             base: None,
+            strictness: Strictness::Strict,
             hash_key,
             chunk_bytes: None,
         }
@@ -77,11 +81,14 @@ impl LoadOptions {
 
     /// The graph that takes the place of the default graph.
     pub(super) fn graph_name(&self) -> Result<Option<NamedNode>, LoadError> {
-        let parse = |iri: &String| {
-            NamedNode::new(iri).map_err(|error| LoadError::Graph {
+        let parse = |iri: &String| match NamedNode::new(iri) {
+            Err(_) if self.strictness.is_lenient() && is_loadable_iri(iri) => {
+                Ok(NamedNode::new_unchecked(iri))
+            }
+            parsed => parsed.map_err(|error| LoadError::Graph {
                 iri: iri.clone(),
                 message: error.to_string(),
-            })
+            }),
         };
         self.graph.as_ref().map(parse).transpose()
     }

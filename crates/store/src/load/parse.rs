@@ -16,7 +16,7 @@ use super::table::{Keys, TermTable};
 use oxrdf::TermRef;
 use rdf::dictionary::TRIPLE_TERM_DEPTH_MAX;
 use rdf::nt::SyntaxError;
-use rdf::{inline, key, nt};
+use rdf::{Strictness, inline, key, nt};
 use siphasher::sip128::SipHasher13;
 
 /// Remembered predicates; more than a subject usually has.
@@ -94,14 +94,14 @@ impl ChunkParser {
     pub fn parse<F>(
         &mut self,
         text: &[u8],
-        dialect: nt::Dialect,
+        (dialect, strictness): (nt::Dialect, Strictness),
         graph: Option<TermRef<'_>>,
         mut reject: F,
     ) -> u64
     where
         F: FnMut(SyntaxError, &[u8]) -> bool,
     {
-        let mut lines = nt::Parser::new(text, dialect, 1);
+        let mut lines = nt::Parser::new(text, dialect, 1).with_strictness(strictness);
         while let Some(next) = lines.next() {
             match next {
                 Ok(statement) if is_too_deep(statement.object) => {
@@ -112,6 +112,7 @@ impl ChunkParser {
                             line,
                             column: 1,
                             message,
+                            is_unusual: false,
                         },
                         lines.last_line(),
                     ) {

@@ -151,6 +151,7 @@ fn parse<'l>(
         predicates: &predicates,
         hasher: &TermHasher::new(options.hash_key),
         graph: options.graph_name()?,
+        strictness: options.strictness,
         seed: options.seed(),
         results: Mutex::default(),
     };
@@ -165,6 +166,7 @@ fn parse<'l>(
         line_bytes_max: line_bytes_max(budget.working_bytes()),
         first_number: first_chunk,
         base: options.base.clone(),
+        strictness: options.strictness,
     };
     let (mut results, rejected, read_bytes) = read(job, sources, ingest, input_options)?;
     results.ranges.merge(&ranges);

@@ -22,12 +22,31 @@ pub const LISTED_MAX: usize = 100;
 const HELD_MAX: usize = 16 * LISTED_MAX;
 
 /// What is wrong at some place of a chunk.
-struct Fault {
+pub struct Fault {
     line: Option<u64>,
     column: Option<u64>,
     message: String,
     /// Whether the line is counted from the chunk's first instead of the source's.
     is_within_chunk: bool,
+    is_unusual: bool,
+}
+
+impl Fault {
+    /// What is wrong with a document, at a place of it.
+    pub fn of_document(line: Option<u64>, column: Option<u64>, message: String) -> Fault {
+        Fault {
+            line,
+            column,
+            message,
+            is_within_chunk: false,
+            is_unusual: false,
+        }
+    }
+
+    /// The same of something that a lenient load takes, or does not.
+    pub fn unusual(self, is_unusual: bool) -> Fault {
+        Fault { is_unusual, ..self }
+    }
 }
 
 /// A fault and its chunk.
@@ -86,6 +105,7 @@ impl ChunkRejections {
                 column: known(error.column),
                 message: error.message,
                 is_within_chunk: self.has_source_lines,
+                is_unusual: error.is_unusual,
             });
         }
     }
@@ -97,17 +117,13 @@ impl ChunkRejections {
             column: Some(1),
             message,
             is_within_chunk: true,
+            is_unusual: false,
         });
     }
 
     /// A malformed document, a part of which the chunk is.
-    pub fn document(&mut self, line: Option<u64>, column: Option<u64>, message: String) {
-        self.fatal = Some(Fault {
-            line,
-            column,
-            message,
-            is_within_chunk: false,
-        });
+    pub fn document(&mut self, fault: Fault) {
+        self.fatal = Some(fault);
     }
 }
 
@@ -204,6 +220,7 @@ impl Rejected {
                 column,
                 message,
                 is_within_chunk,
+                is_unusual,
             } = fault;
             let line = line.map(|line| if is_within_chunk { before + line } else { line });
             Some(Rejection {
@@ -211,6 +228,7 @@ impl Rejected {
                 line,
                 column,
                 message,
+                is_unusual,
             })
         };
         Ok(Listed {

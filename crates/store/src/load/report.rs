@@ -73,6 +73,8 @@ pub struct Rejection {
     pub column: Option<u64>,
     /// What is wrong.
     pub message: String,
+    /// Whether a lenient load takes it, as far as is known.
+    pub is_unusual: bool,
 }
 
 impl fmt::Display for Rejection {
@@ -82,6 +84,7 @@ impl fmt::Display for Rejection {
             line,
             column,
             message,
+            is_unusual: _,
         } = self;
         write!(f, "{file}:")?;
         for number in [line, column].into_iter().flatten() {

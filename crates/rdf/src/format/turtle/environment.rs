@@ -9,7 +9,8 @@
 //! all held at once. 9.7 MB with 40,000 prefixes between the statements took 1.75 GB that way, and
 //! takes 29 MB with the text this way (2026-11-21).
 
-use super::super::read::ReadError;
+use super::super::read::{ReadError, turtle_error};
+use crate::strictness::Strictness;
 use oxttl::TurtleParser;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl Environments {
         let parser = with_base(TurtleParser::new(), self.base.as_deref())?;
         let mut reading = parser.for_slice(directive);
         for triple in reading.by_ref() {
-            triple.map_err(|error| super::super::read::turtle_error(&error, 1))?;
+            triple.map_err(|error| turtle_error(&error, 1, Strictness::Strict))?;
         }
         for (prefix, iri) in reading.prefixes() {
             self.declare(prefix, iri);

@@ -15,6 +15,7 @@ pub(super) mod stream;
 
 use super::guard::{Objection, Scan};
 use crate::nt::NESTING_MAX;
+use crate::strictness::Strictness;
 use memchr::{memchr, memchr2, memchr3};
 
 /// The most bytes of a string, IRI, name or comment: what a parser holds as a whole.
@@ -48,6 +49,9 @@ pub(super) struct TurtleScan<K> {
     /// Where the last string, IRI or comment began.
     token_start: usize,
     token_bytes_max: usize,
+    /// Whether a short string that does not end on its line is refused: a lenient parser, which goes on, and this
+    /// scanner, which does not, would differ.
+    refuses_open_strings: bool,
     /// Open brackets of all kinds, `<<` too.
     depth: u32,
     /// Open `<<` and `<<(`.
@@ -162,12 +166,19 @@ impl<K: Sink> TurtleScan<K> {
             offset: 0,
             token_start: 0,
             token_bytes_max,
+            refuses_open_strings: false,
             depth: 0,
             term_depth: 0,
             is_fresh: true,
             word: Word::default(),
             directive: None,
         }
+    }
+
+    /// The same scanner, before a parser that is as strict as this.
+    pub(super) fn with_strictness(mut self, strictness: Strictness) -> TurtleScan<K> {
+        self.refuses_open_strings = strictness.is_lenient();
+        self
     }
 
     pub(super) fn into_sink(self) -> K {
@@ -297,6 +308,12 @@ impl<K: Sink> TurtleScan<K> {
             }
             State::Short { quote } if is_quote(quote) => self.end_token(DirectiveEnd::Text)?,
             State::Short { quote } if byte == b'\\' => self.state = State::ShortEscape { quote },
+            State::Short { .. } if byte == b'\n' && self.refuses_open_strings => {
+                return Err(
+                    "a string that is not between three quotation marks ends on its line"
+                        .to_owned(),
+                );
+            }
             // Not allowed; the next line is more likely to begin a statement than a string.
             State::Short { .. } if byte == b'\n' => self.state = State::Plain,
             State::Long { quote, closing: 2 } if is_quote(quote) => {

@@ -15,10 +15,11 @@
 //! [`environment`]: super::environment
 
 use super::super::guard::{Objection, Place, Refusal, Scan, after_mark};
-use super::super::read::{ReadError, check_depth, turtle_error};
+use super::super::read::{ReadError, give, turtle_error};
 use super::environment::{Declaration, Environment, Environments};
 use super::{Sink, TurtleScan};
 use crate::nt::count_lines;
+use crate::strictness::Strictness;
 use oxrdf::{GraphNameRef, QuadRef};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 pub struct TurtlePart<'t> {
     bytes: &'t [u8],
     first_line_number: u64,
+    strictness: Strictness,
     environment: Environment,
     declarations: Arc<[Declaration]>,
 }
@@ -43,12 +45,15 @@ impl<'t> TurtlePart<'t> {
         self,
         on_quad: &mut dyn FnMut(QuadRef<'_>) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
-        let parser = self.environment.parser(&self.declarations)?;
+        let mut parser = self.environment.parser(&self.declarations)?;
+        if self.strictness.is_lenient() {
+            parser = parser.lenient();
+        }
         for triple in parser.for_slice(self.bytes) {
-            let triple = triple.map_err(|error| turtle_error(&error, self.first_line_number))?;
+            let triple = triple
+                .map_err(|error| turtle_error(&error, self.first_line_number, self.strictness))?;
             let quad = triple.as_ref().in_graph(GraphNameRef::DefaultGraph);
-            check_depth(quad)?;
-            if on_quad(quad).is_break() {
+            if give(quad, self.strictness, on_quad)?.is_break() {
                 break;
             }
         }
@@ -66,8 +71,40 @@ pub fn split_turtle<'t>(
     base: Option<&str>,
     parts: usize,
 ) -> Result<Vec<TurtlePart<'t>>, ReadError> {
+    let cut = cut(bytes, base, parts, Strictness::Strict)?;
+    Ok(cut.parts)
+}
+
+/// As [`split_turtle`], for parts that take these IRIs and language tags. `None`: the document declares a prefix
+/// or base that a strict parser refuses, so that no part behind it could be given what is in force. It is
+/// to be read as a whole.
+pub fn split_turtle_with<'t>(
+    strictness: Strictness,
+    bytes: &'t [u8],
+    base: Option<&str>,
+    parts: usize,
+) -> Result<Option<Vec<TurtlePart<'t>>>, ReadError> {
+    let cut = cut(bytes, base, parts, strictness)?;
+    let is_whole = strictness.is_lenient() && cut.has_refused;
+    Ok((!is_whole).then_some(cut.parts))
+}
+
+/// A document's parts.
+struct Cut<'t> {
+    parts: Vec<TurtlePart<'t>>,
+    /// Whether a directive was not understood, behind which there are no cuts.
+    has_refused: bool,
+}
+
+fn cut<'t>(
+    bytes: &'t [u8],
+    base: Option<&str>,
+    parts: usize,
+    strictness: Strictness,
+) -> Result<Cut<'t>, ReadError> {
     let bytes = after_mark(bytes);
-    let mut scan = TurtleScan::new(Outline::new(bytes, base, parts)?);
+    let outline = Outline::new(bytes, base, parts)?;
+    let mut scan = TurtleScan::new(outline).with_strictness(strictness);
     if let Err(Objection { offset, message }) = scan.feed(bytes) {
         let start = Place { line: 1, column: 1 };
         let place = super::super::guard::advance(start, &bytes[..offset]);
@@ -76,26 +113,28 @@ pub fn split_turtle<'t>(
     let Outline {
         places,
         environments,
+        has_refused,
         ..
     } = scan.into_sink();
     let declarations = environments.into_list();
     let ends: Vec<usize> = places[1..].iter().map(|&(start, _)| start).collect();
     let mut line = 1;
-    let mut result = Vec::with_capacity(places.len());
+    let mut parts = Vec::with_capacity(places.len());
     for ((start, environment), end) in places
         .into_iter()
         .zip(ends.into_iter().chain([bytes.len()]))
     {
         let part = &bytes[start..end];
-        result.push(TurtlePart {
+        parts.push(TurtlePart {
             bytes: part,
             first_line_number: line,
+            strictness,
             environment,
             declarations: Arc::clone(&declarations),
         });
         line += count_lines(part);
     }
-    Ok(result)
+    Ok(Cut { parts, has_refused })
 }
 
 /// Follows directives, and takes the first cut after each multiple of the target size.
@@ -105,6 +144,8 @@ struct Outline<'t> {
     next: usize,
     /// Whether statement ends or what is in force cannot be told any more.
     is_doubtful: bool,
+    /// Whether a directive was malformed.
+    has_refused: bool,
     environments: Environments,
     /// Where parts begin, the first at 0.
     places: Vec<(usize, Environment)>,
@@ -120,6 +161,7 @@ impl<'t> Outline<'t> {
             target,
             next: target,
             is_doubtful: false,
+            has_refused: false,
             environments,
             places: vec![(0, first)],
         })
@@ -138,6 +180,7 @@ impl Sink for Outline<'_> {
         // The part that holds a malformed directive reports it with its place.
         if !self.is_doubtful && self.environments.read(&self.bytes[start..end]).is_err() {
             self.is_doubtful = true;
+            self.has_refused = true;
         }
     }
 

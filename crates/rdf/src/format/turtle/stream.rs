@@ -10,6 +10,7 @@
 //! Memory: a piece, and the line or token that is being read.
 
 use super::super::read::{OnQuad, ReadError, give, io_error, turtle_error};
+use crate::strictness::Strictness;
 use oxrdf::{GraphName, Quad};
 use oxttl::trig::LowLevelTriGParser;
 use oxttl::turtle::LowLevelTurtleParser;
@@ -22,34 +23,55 @@ const PIECE_BYTES: usize = 64 * 1024;
 const PIECE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A parser of the library that is fed.
-pub(in super::super) enum Fed {
-    /// Turtle.
+pub(in super::super) struct Fed {
+    parser: Low,
+    strictness: Strictness,
+}
+
+enum Low {
     Turtle(LowLevelTurtleParser),
-    /// TriG.
     TriG(LowLevelTriGParser),
 }
 
 impl Fed {
     /// A parser of Turtle documents.
-    pub(in super::super) fn turtle(base: Option<&str>) -> Result<Fed, ReadError> {
+    pub(in super::super) fn turtle(
+        base: Option<&str>,
+        strictness: Strictness,
+    ) -> Result<Fed, ReadError> {
         let mut parser = TurtleParser::new();
         if let Some(base) = base {
             parser = parser
                 .with_base_iri(base)
                 .map_err(|error| ReadError::base(base, &error))?;
         }
-        Ok(Fed::Turtle(parser.low_level()))
+        if strictness.is_lenient() {
+            parser = parser.lenient();
+        }
+        Ok(Fed {
+            parser: Low::Turtle(parser.low_level()),
+            strictness,
+        })
     }
 
     /// A parser of TriG documents.
-    pub(in super::super) fn trig(base: Option<&str>) -> Result<Fed, ReadError> {
+    pub(in super::super) fn trig(
+        base: Option<&str>,
+        strictness: Strictness,
+    ) -> Result<Fed, ReadError> {
         let mut parser = TriGParser::new();
         if let Some(base) = base {
             parser = parser
                 .with_base_iri(base)
                 .map_err(|error| ReadError::base(base, &error))?;
         }
-        Ok(Fed::TriG(parser.low_level()))
+        if strictness.is_lenient() {
+            parser = parser.lenient();
+        }
+        Ok(Fed {
+            parser: Low::TriG(parser.low_level()),
+            strictness,
+        })
     }
 
     /// Gives the quads of `input` to `on_quad` in order, until it breaks; those before an error
@@ -73,8 +95,8 @@ impl Fed {
             let mut is_quiet = true;
             while let Some(quad) = self.next() {
                 is_quiet = false;
-                let quad = quad.map_err(|error| turtle_error(&error, 1))?;
-                if give(quad.as_ref(), on_quad)?.is_break() {
+                let quad = quad.map_err(|error| turtle_error(&error, 1, self.strictness))?;
+                if give(quad.as_ref(), self.strictness, on_quad)?.is_break() {
                     return Ok(());
                 }
             }
@@ -91,26 +113,26 @@ impl Fed {
     }
 
     fn extend(&mut self, piece: &[u8]) {
-        match self {
-            Fed::Turtle(parser) => parser.extend_from_slice(piece),
-            Fed::TriG(parser) => parser.extend_from_slice(piece),
+        match &mut self.parser {
+            Low::Turtle(parser) => parser.extend_from_slice(piece),
+            Low::TriG(parser) => parser.extend_from_slice(piece),
         }
     }
 
     fn end(&mut self) {
-        match self {
-            Fed::Turtle(parser) => parser.end(),
-            Fed::TriG(parser) => parser.end(),
+        match &mut self.parser {
+            Low::Turtle(parser) => parser.end(),
+            Low::TriG(parser) => parser.end(),
         }
     }
 
     fn next(&mut self) -> Option<Result<Quad, TurtleSyntaxError>> {
-        match self {
-            Fed::Turtle(parser) => {
+        match &mut self.parser {
+            Low::Turtle(parser) => {
                 let triple = parser.parse_next()?;
                 Some(triple.map(|triple| triple.in_graph(GraphName::DefaultGraph)))
             }
-            Fed::TriG(parser) => parser.parse_next(),
+            Low::TriG(parser) => parser.parse_next(),
         }
     }
 }
