@@ -140,6 +140,8 @@ impl Query {
             }
             _ => run.alone(consume),
         };
+        // The walk's threads have ended, and what comes after them has not.
+        halt.halted.store(false, Ordering::Relaxed);
         let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
         let profile = profile.map_err(|error| explained(&self.context.token, error))?;
         Ok(Answered { profile })

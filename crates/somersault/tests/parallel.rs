@@ -177,6 +177,25 @@ fn the_first_in_an_order_are_the_same_ones_whoever_chooses_them() {
     assert!(is_heavy, "light queries have one worker anyway");
 }
 
+#[test]
+fn what_comes_after_a_shared_walk_is_not_cancelled_with_it() {
+    let mut text = String::new();
+    for number in 0..30_000_u32 {
+        writeln!(text, "<e:{number}> <e:p> <e:o{}> .", number % 7).unwrap();
+    }
+    let database = support::loaded(&text, Format::NTriples, 2).unwrap();
+    for query in [
+        "DESCRIBE ?s { ?s <e:p> <e:o3> }",
+        "DESCRIBE ?s { ?s ?p ?o }",
+    ] {
+        let answer = support::answer(&database, query, 4).map_err(NoAnswer::message);
+        let Answer::Rows { rows, .. } = answer.unwrap() else {
+            panic!("DESCRIBE gives triples");
+        };
+        assert!(rows.len() > 4_000, "{query}");
+    }
+}
+
 fn lexical_form(term: &Term) -> String {
     match term {
         Term::Literal(literal) => literal.value().to_owned(),
