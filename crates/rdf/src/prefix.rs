@@ -50,6 +50,11 @@ pub fn well_known(name: &str) -> Option<&'static str> {
     found.map(|(_, iri)| *iri)
 }
 
+/// The well-known prefixes, without their colons, ascending.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    WELL_KNOWN.iter().map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

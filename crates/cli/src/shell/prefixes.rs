@@ -6,7 +6,7 @@
 //! declares it.
 
 use crate::text::{declared, used_prefixes};
-use somersault::rdf::prefix::well_known;
+use somersault::rdf::prefix::{self, well_known};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ impl Prefixes {
 
     /// The declared ones and the well-known ones, by name.
     pub fn names(&self) -> Vec<&str> {
-        let known = WELL_KNOWN.iter().map(|(name, _)| *name);
+        let known = prefix::names().map(|name| name as &str);
         let mut names: Vec<&str> = self.declared().map(|(name, _)| name).chain(known).collect();
         names.sort_unstable();
         names.dedup();
