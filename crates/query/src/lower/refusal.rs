@@ -41,6 +41,15 @@ impl Lowering<'_> {
         self.refuse(ParseErrorKind::Unsupported, message, self.called(name))
     }
 
+    /// An aggregate named by an IRI.
+    pub(super) fn unknown_aggregate(&self, name: &NamedNode) -> ParseError {
+        let message = format!(
+            "the aggregate {name} is not supported: none is named by an IRI, and no other function takes \
+             DISTINCT"
+        );
+        self.refuse(ParseErrorKind::Unsupported, message, self.called(name))
+    }
+
     /// A constant pattern, or constant flags, that cannot be used.
     pub(super) fn refused_pattern(
         &self,

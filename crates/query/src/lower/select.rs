@@ -263,7 +263,7 @@ impl Lowering<'_> {
             Algebra::GroupConcat { separator } => {
                 AggregateFunction::GroupConcat(separator.as_deref().unwrap_or(" ").to_owned())
             }
-            Algebra::Custom(name) => return Err(self.unknown_function(name)),
+            Algebra::Custom(name) => return Err(self.unknown_aggregate(name)),
         };
         let argument = self.expression(argument, &View::of(table, context), before)?;
         Ok(Aggregate {

@@ -161,20 +161,43 @@ impl Translation<'_> {
         let Some(name) = children.next() else {
             return self.fault(id, "expected the IRI of a function");
         };
-        let function = Function::Custom(self.iri(name)?);
-        if self.tree.child(id, Kind::Distinct).is_some() {
-            children.next();
+        let name = self.iri(name)?;
+        let arguments = |this: &mut Self, children: &mut dyn Iterator<Item = Id>| {
+            let arguments: Parsed<Vec<Expression>> =
+                children.map(|child| this.expression(child)).collect();
+            arguments
+        };
+        if self.tree.child(id, Kind::Distinct).is_none() {
+            let arguments = arguments(self, &mut children)?;
+            return Ok(Expression::FunctionCall(Function::Custom(name), arguments));
         }
-        let arguments: Parsed<Vec<Expression>> =
-            children.map(|child| self.expression(child)).collect();
-        Ok(Expression::FunctionCall(function, arguments?))
+        // With DISTINCT it is an aggregate.
+        self.aggregated(id, |this| {
+            let [expr] = <[Expression; 1]>::try_from(arguments(this, &mut children.skip(1))?)
+                .or_else(|_| this.fault(id, "an aggregate takes one argument"))?;
+            Ok(AggregateExpression::FunctionCall {
+                name: AggregateFunction::Custom(name),
+                expr,
+                distinct: true,
+            })
+        })
+        .map(Expression::from)
     }
 
     /// The variable that stands for an aggregate.
     fn aggregate(&mut self, id: Id) -> Parsed<Variable> {
-        let name = self.tree.slice(id).to_ascii_uppercase();
+        self.aggregated(id, |this| this.aggregate_itself(id))
+    }
+
+    /// The same of one that is translated so.
+    fn aggregated(
+        &mut self,
+        id: Id,
+        translate: impl FnOnce(&mut Self) -> Parsed<AggregateExpression>,
+    ) -> Parsed<Variable> {
         // Within its brackets there is no other.
         let Some(mut aggregates) = self.aggregates.take() else {
+            let name = self.tree.slice(id).to_ascii_uppercase();
             return self.fault(
                 id,
                 format!(
@@ -183,7 +206,7 @@ impl Translation<'_> {
                 ),
             );
         };
-        let aggregate = self.aggregate_itself(id)?;
+        let aggregate = translate(self)?;
         let known = aggregates.iter().find(|(_, known)| *known == aggregate);
         let variable = if let Some((variable, _)) = known {
             variable.clone()
