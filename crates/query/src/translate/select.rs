@@ -317,7 +317,13 @@ impl Translation<'_> {
             }
             Selection::Listed(listed) => listed,
         };
-        let mut visible: HashSet<Variable> = in_scope(&table).into_iter().cloned().collect();
+        // Plain variables are selected whatever is in scope.
+        let is_looked_at = is_grouped || listed.iter().any(|(_, _, value)| value.is_some());
+        let mut visible: HashSet<Variable> = if is_looked_at {
+            in_scope(&table).into_iter().cloned().collect()
+        } else {
+            HashSet::new()
+        };
         let mut variables: Vec<Variable> = Vec::with_capacity(listed.len());
         for (at, variable, value) in listed {
             if variables.contains(&variable) {
