@@ -5,7 +5,9 @@
 //! `{| |}`) a triple. So a megabyte of text can mean gigabytes: one IRI of 500 kB and 100,000 short
 //! names. What is counted here is the bytes of all those copies; it is an upper bound for data and
 //! templates, and for patterns but for what repeats within paths, which have a limit of their own.
-//! One pass over the tokens, and a stack of open brackets.
+//! One pass over the tokens, and a stack of open brackets; none for a short text, which cannot mean much: each
+//! token stands for its bytes and those of one prefix or base, is in the term of each bracket around it, and such
+//! a term is repeated by each token at most.
 
 use super::limits::{Limit, Limits};
 use super::token::{Token, TokenKind, Tokens};
@@ -66,6 +68,16 @@ pub(crate) fn check<'t>(
     base: Option<&str>,
     prefixes: &'t [(String, String)],
 ) -> Result<(), GuardError> {
+    let given = prefixes.iter().map(|(_, iri)| iri.len()).max();
+    let longest = tokens.text.len() + given.unwrap_or(0).max(base.map_or(0, str::len));
+    let count = tokens.tokens.len() as u64;
+    // Four terms a quad, and two quads an item of a list.
+    let most = (8 * count)
+        .saturating_mul(count)
+        .saturating_mul(longest as u64 + UNWRITTEN);
+    if most <= limits.expanded_bytes {
+        return Ok(());
+    }
     let prefixes = prefixes.iter();
     let mut counter = Counter {
         tokens,

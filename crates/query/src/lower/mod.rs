@@ -49,9 +49,10 @@ use crate::algebra::{Group, Query};
 use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{Given, ParseError, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use names::{Scope, Slots};
 use oxrdf::Term;
+use std::hash::BuildHasher;
 use std::rc::Rc;
 
 /// What is built while walking the algebra.
@@ -67,7 +68,9 @@ struct Lowering<'t> {
     is_written: Vec<bool>,
     prefixes: Vec<(String, String)>,
     constants: Vec<Term>,
-    constant_ids: HashMap<Term, ConstantId>,
+    /// By the hash of their terms.
+    constant_ids: HashTable<ConstantId>,
+    hashes: DefaultHashBuilder,
     /// See [`ParseOptions::union_default_graph`].
     union_default: bool,
 }
@@ -163,18 +166,23 @@ impl<'t> Lowering<'t> {
             is_written: Vec::new(),
             prefixes: refusal::prefixes(tokens, options),
             constants: Vec::new(),
-            constant_ids: HashMap::new(),
+            constant_ids: HashTable::new(),
+            hashes: DefaultHashBuilder::default(),
             union_default: options.union_default_graph,
         }
     }
 
     fn constant(&mut self, term: Term) -> ConstantId {
-        if let Some(id) = self.constant_ids.get(&term) {
+        let hash = self.hashes.hash_one(&term);
+        let constants = &self.constants;
+        let is_it = |id: &ConstantId| constants[id.0 as usize] == term;
+        if let Some(id) = self.constant_ids.find(hash, is_it) {
             return *id;
         }
         let id = ConstantId(self.constants.len() as u32);
-        self.constants.push(term.clone());
-        self.constant_ids.insert(term, id);
+        let hash_of = |id: &ConstantId| self.hashes.hash_one(&self.constants[id.0 as usize]);
+        self.constant_ids.insert_unique(hash, id, hash_of);
+        self.constants.push(term);
         id
     }
 }

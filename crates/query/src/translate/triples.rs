@@ -82,14 +82,21 @@ impl Translation<'_> {
                 Kind::Variable => Verb::Variable(self.variable(verb)),
                 _ => Verb::Path(self.path(verb)?),
             };
-            for object in children {
+            let mut verb = Some(verb);
+            let mut objects = children.peekable();
+            while let Some(object) = objects.next() {
                 let (term, reifiers) = self.object(object, into)?;
-                properties.push(Property {
+                // The last one keeps it.
+                let verb = match objects.peek() {
+                    Some(_) => verb.clone(),
+                    None => verb.take(),
+                };
+                properties.extend(verb.map(|verb| Property {
                     at: object,
-                    verb: verb.clone(),
+                    verb,
                     object: term,
                     reifiers,
-                });
+                }));
             }
         }
         Ok(properties)
