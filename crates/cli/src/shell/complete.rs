@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(found(".timer o"), ["on", "off"]);
         assert_eq!(found(".mode j"), ["json", "jsonld"]);
         assert_eq!(found(".explain SEL"), ["SELECT"]);
-        assert_eq!(found(".prefix sko"), ["skos:"]);
+        assert_eq!(found(".prefix sko"), ["skos:", "skosxl:"]);
         let files = complete(".read a", &Prefixes::default(), &Vocabulary::default());
         assert_eq!(files, None);
     }
