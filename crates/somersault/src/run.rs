@@ -287,10 +287,13 @@ impl<'a> Run<'_, 'a> {
                     }
                 }
             }
-            // The tail ends without error when the workers' channel closes, whatever closed it.
+            // A worker that failed has stopped the tail, too; one that was stopped has not failed.
+            if let Some(error) = failed {
+                return Err(error);
+            }
             let steps = tail?;
             add(&mut profile, self.prepared.cut(), &steps);
-            failed.map_or(Ok(profile), Err)
+            Ok(profile)
         })
     }
 
@@ -326,6 +329,8 @@ impl<'a> Run<'_, 'a> {
                     }
                     Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
                     Err(error) => {
+                        // What this walk gives back is for nobody else to take: the query has ended.
+                        self.halt.halted.store(true, Ordering::Relaxed);
                         parts.end();
                         return Err(error.into());
                     }

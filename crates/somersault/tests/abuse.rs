@@ -22,9 +22,7 @@ const QUERY: &str = "SOMERSAULT_ABUSE";
 const SHORT: &str = "SOMERSAULT_ABUSE_SHORT";
 
 const BUDGET_BYTES: u64 = 128 << 20;
-/// What a process takes beside the budget, by the allocator of the system: 38 to 84 MiB in 14 runs of `concat-18`
-/// (2026-11-23), whose walk two workers share.
-const SLACK_BYTES: u64 = 80 << 20;
+const SLACK_BYTES: u64 = 32 << 20;
 
 const TIMEOUT: Duration = Duration::from_millis(800);
 /// What a query may take beyond its deadline. Unoptimised code on a busy machine needs more.
