@@ -59,11 +59,11 @@ const ASKED_FOR: &str = "SOMERSAULT_INSTRUCTIONS";
 
 const LINTS: &str = "cargo clippy --workspace --all-targets -- -D warnings";
 
-/// The workspace, and what is a workspace of its own: the fuzzing targets, and the engine that ours
-/// is compared with.
+/// The workspace, and what is a workspace of its own: the fuzzing targets, the engine that ours is
+/// compared with, and what attacks the server.
 fn formatted() -> Result<bool, ChoreError> {
     let mut held = CommandLine::new("cargo fmt --all --check").run()?;
-    for own in ["fuzz", "crates/rival"] {
+    for own in ["fuzz", "crates/rival", "crates/soak"] {
         let own = format!("cargo fmt --manifest-path {own}/Cargo.toml --check");
         held &= CommandLine::new(&own).run()?;
     }
