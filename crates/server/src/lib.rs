@@ -181,7 +181,6 @@ fn run<T>(
 ) -> Result<T, ServeError> {
     run::give_back::begin(&server);
     let options = server.options();
-    options.warn(server.address);
     let changes_max = options.changes_max + options.uploads_max;
     // One more for upkeep, and one to read the configuration again.
     let engine_threads_max = options.started_max + changes_max + 2;

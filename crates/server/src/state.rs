@@ -74,7 +74,9 @@ impl ServerState {
             store: options.store.clone(),
         };
         let spool = Spool::new(options.spool_bytes_max, folders);
+        // Before anything answers: whoever reads that it listens has read this.
         spool.warn();
+        options.warn(address);
         let (updates, uploads) = (changes(options.changes_max), changes(options.uploads_max));
         ServerState {
             engine: OnceLock::new(),
