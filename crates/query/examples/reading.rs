@@ -1,6 +1,7 @@
 //! How long reading a text takes: LUBM's q4 and q5 as texts that were not seen before.
 //!
-//! `cargo run --release -p query --example reading`: nanoseconds a text, medians of rounds that take turns.
+//! `cargo run --release -p query --example reading [WAY]`: nanoseconds a text, medians of rounds that take turns;
+//! of one way alone (`tokens`, `query`, `library`) for a profiler.
 
 use query::{ParseOptions, parse, scan};
 use std::hint::black_box;
@@ -20,6 +21,7 @@ const TEXTS_A_ROUND: u32 = 5_000;
 fn main() {
     let texts = [("q4", Q4), ("q5", Q5)].map(|(name, text)| (name, format!("{PREFIXES}{text}")));
     let options = ParseOptions::default();
+    let only = std::env::args().nth(1).unwrap_or_default();
     for (name, text) in &texts {
         let ways: [(&str, &dyn Fn()); 3] = [
             ("tokens", &|| {
@@ -35,7 +37,10 @@ fn main() {
         ];
         let mut times: [Vec<u64>; 3] = Default::default();
         for _ in 0..ROUNDS {
-            for ((_, way), times) in ways.iter().zip(&mut times) {
+            for ((called, way), times) in ways.iter().zip(&mut times) {
+                if !called.contains(&only) {
+                    continue;
+                }
                 let start = Instant::now();
                 for _ in 0..TEXTS_A_ROUND {
                     way();
@@ -45,7 +50,9 @@ fn main() {
         }
         for ((way, _), mut times) in ways.iter().zip(times) {
             times.sort_unstable();
-            println!("{name} {way}: {} ns", times[ROUNDS / 2]);
+            if let Some(median) = times.get(ROUNDS / 2) {
+                println!("{name} {way}: {median} ns");
+            }
         }
     }
 }

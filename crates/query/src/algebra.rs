@@ -70,8 +70,8 @@ impl Pattern {
 pub struct Query {
     /// Name of each slot; hidden ones begin with a dot.
     pub(crate) variables: Vec<String>,
-    /// Names of all variables of the text, ascending; of an update's operations none.
-    pub(crate) written: Vec<String>,
+    /// Names of the text that no slot has, ascending; of an update's operations none.
+    pub(crate) within: Vec<String>,
     /// The constant terms, each once.
     pub(crate) constants: Vec<Term>,
     /// Prefixes of the text and the options, for printing.

@@ -1,9 +1,9 @@
 //! SPARQL: text to algebra to plan. Pure functions over values.
 //!
 //! ```text
-//!  text --guard--> tokens --parser--> algebra --lower--> Query --Planner--> Plan --explain--> text
-//!                                                              |        ^
-//!                                              constants, degree questions (the facade answers)
+//!  text --guard--> tokens --parser--> Tree --translate--> abstract_query --lower--> Query --Planner--> Plan
+//!                                                                                         |        ^
+//!                                                         constants, degree questions (the facade answers)
 //! ```
 //!
 //! | module | holds |
@@ -11,7 +11,8 @@
 //! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
 //! | `parser` | the grammar: tokens to a syntax tree |
-//! | `translate` | the tree to the algebra of the specification |
+//! | `abstract_query` | what a text says: the algebra of the specification |
+//! | `translate` | the tree to that algebra |
 //! | `lower` | that algebra to [`Query`] |
 //! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
 //! | [`spelling`] | the same by comparing bytes, for texts that come from one template |
@@ -25,6 +26,7 @@
 //!
 //! Deliberately does not know: data, node ids, threads.
 
+mod abstract_query;
 pub mod algebra;
 pub mod explain;
 pub mod expression;

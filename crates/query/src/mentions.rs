@@ -59,11 +59,11 @@ impl Query {
         let outermost = self.variables.iter().filter(|name| !name.starts_with('.'));
         // A variable within an expression that nothing binds has no slot. What other endpoints are asked
         // has variables of its own.
-        let written = self
-            .written
+        let nowhere = self
+            .within
             .iter()
             .filter(|name| !walk.asks_others && !within.contains(name.as_str()));
-        for name in outermost.chain(written) {
+        for name in outermost.chain(nowhere) {
             if !found.bound.contains(&name.as_str()) {
                 push(&mut found.unbound, name);
             }

@@ -130,7 +130,7 @@ impl Scanned<'_> {
         expansion(tokens, options)?;
         let tree = crate::parser::query(tokens)?;
         let parsed = translate::query(&tree, options)?;
-        lower::lower(parsed, tokens, options, given)
+        lower::lower(parsed, options, given)
     }
 }
 

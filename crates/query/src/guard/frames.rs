@@ -136,11 +136,13 @@ pub(super) struct Scanner<'t> {
 
 impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str, limits: Limits) -> Scanner<'t> {
+        let mut frames = Vec::with_capacity(8);
+        frames.push(Frame::new(Kind::Root, "", 0));
         Scanner {
             text,
             limits,
             tokens: Vec::with_capacity(text.len() / 5),
-            frames: vec![Frame::new(Kind::Root, "", 0)],
+            frames,
             live: 0,
             patterns: 0,
             aggregates: 0,

@@ -7,12 +7,12 @@
 use super::group::Pipeline;
 use super::names::{Passes, Scope, Slots};
 use super::{Context, Lowering};
+use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, Operator};
 use crate::algebra::{Element, Group};
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::parse::ParseError;
 use crate::plan::Slot;
-use oxrdf::{Literal, Term, Variable};
-use spargebra::algebra::{Expression as Algebra, GraphPattern};
+use oxrdf::Literal;
 
 /// What an expression sees.
 pub(super) struct View<'v> {
@@ -106,15 +106,17 @@ impl Lowering<'_> {
         before: &mut Vec<Element>,
     ) -> Result<Expression, ParseError> {
         match expression {
-            Algebra::NamedNode(node) => Ok(self.literal(Term::from(node.clone()))),
-            Algebra::Literal(literal) => Ok(self.literal(Term::from(literal.clone()))),
+            Algebra::Constant(constant) => Ok(Expression::Constant(self.constant(*constant))),
             Algebra::Variable(variable) => {
-                let slot = self.visible(variable, view)?;
+                let slot = self.visible(*variable, view)?;
                 Ok(slot.map_or_else(error, Expression::Slot))
             }
-            Algebra::Bound(variable) => match self.visible(variable, view)? {
+            Algebra::Bound(variable) => match self.visible(*variable, view)? {
                 Some(slot) => Ok(Expression::Bound(slot)),
-                None => Ok(self.literal(Literal::from(false).into())),
+                None => {
+                    let no = self.terms.constant(Literal::from(false).into());
+                    Ok(Expression::Constant(self.constant(no)))
+                }
             },
             Algebra::And(..) | Algebra::Or(..) => self.chain(expression, view, before),
             Algebra::Not(inner) => {
@@ -133,34 +135,19 @@ impl Lowering<'_> {
                 self.boxed(otherwise, view, before)?,
             )),
             Algebra::Coalesce(list) => Ok(Expression::Coalesce(self.list(list, view, before)?)),
-            Algebra::FunctionCall(function, arguments) => {
-                self.check_pattern(function, arguments)?;
-                let function = self.function(function, arguments.len())?;
-                Ok(Expression::Call(
-                    function,
-                    self.list(arguments, view, before)?,
-                ))
-            }
+            Algebra::Call(function, arguments) => Ok(Expression::Call(
+                *function,
+                self.list(arguments, view, before)?,
+            )),
+            // It stands within SERVICE alone, which is not translated.
+            Algebra::CallOther(..) => Ok(error()),
             Algebra::Exists(pattern) => self.mark(pattern, view, before),
-            Algebra::SameTerm(a, b)
-            | Algebra::Equal(a, b)
-            | Algebra::Less(a, b)
-            | Algebra::LessOrEqual(a, b)
-            | Algebra::Greater(a, b)
-            | Algebra::GreaterOrEqual(a, b)
-            | Algebra::Add(a, b)
-            | Algebra::Subtract(a, b)
-            | Algebra::Multiply(a, b)
-            | Algebra::Divide(a, b) => {
+            Algebra::Binary(operator, a, b) => {
                 let left = self.boxed(a, view, before)?;
                 let right = self.boxed(b, view, before)?;
-                Ok(binary(expression, left, right))
+                Ok(binary(*operator, left, right))
             }
         }
-    }
-
-    fn literal(&mut self, term: Term) -> Expression {
-        Expression::Constant(self.constant(term))
     }
 
     fn mark(
@@ -220,29 +207,25 @@ impl Lowering<'_> {
     }
 
     /// The slot of a variable where the expression can see it.
-    fn visible(
-        &mut self,
-        variable: &Variable,
-        view: &View<'_>,
-    ) -> Result<Option<Slot>, ParseError> {
-        let slot = self.known(variable.as_str())?;
+    fn visible(&mut self, variable: Name, view: &View<'_>) -> Result<Option<Slot>, ParseError> {
+        let slot = self.known(variable)?;
         Ok(slot.filter(|slot| view.contains(*slot)))
     }
 }
 
 /// Operators with two operands.
-fn binary(operator: &Algebra, a: Box<Expression>, b: Box<Expression>) -> Expression {
+fn binary(operator: Operator, a: Box<Expression>, b: Box<Expression>) -> Expression {
     let comparison = match operator {
-        Algebra::Equal(..) => Comparison::Equal,
-        Algebra::Less(..) => Comparison::Less,
-        Algebra::LessOrEqual(..) => Comparison::LessOrEqual,
-        Algebra::Greater(..) => Comparison::Greater,
-        Algebra::GreaterOrEqual(..) => Comparison::GreaterOrEqual,
-        Algebra::Add(..) => return Expression::Arithmetic(Arithmetic::Add, a, b),
-        Algebra::Subtract(..) => return Expression::Arithmetic(Arithmetic::Subtract, a, b),
-        Algebra::Multiply(..) => return Expression::Arithmetic(Arithmetic::Multiply, a, b),
-        Algebra::Divide(..) => return Expression::Arithmetic(Arithmetic::Divide, a, b),
-        _ => return Expression::SameTerm(a, b),
+        Operator::Equal => Comparison::Equal,
+        Operator::Less => Comparison::Less,
+        Operator::LessOrEqual => Comparison::LessOrEqual,
+        Operator::Greater => Comparison::Greater,
+        Operator::GreaterOrEqual => Comparison::GreaterOrEqual,
+        Operator::Add => return Expression::Arithmetic(Arithmetic::Add, a, b),
+        Operator::Subtract => return Expression::Arithmetic(Arithmetic::Subtract, a, b),
+        Operator::Multiply => return Expression::Arithmetic(Arithmetic::Multiply, a, b),
+        Operator::Divide => return Expression::Arithmetic(Arithmetic::Divide, a, b),
+        Operator::SameTerm => return Expression::SameTerm(a, b),
     };
     Expression::Compare(comparison, a, b)
 }

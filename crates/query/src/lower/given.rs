@@ -10,59 +10,54 @@
 //! joined with rows that have the value, so the element is left out of those that would keep the same rows
 //! without it: plans stay as they are. Cost: a pass over the query for each level of nesting.
 
-use super::having::operands;
+use crate::abstract_query::{
+    Aggregate, Constant, Expression, Form, GraphPattern, Name, NamePattern, Query, TermPattern,
+    Terms, TriplePattern,
+};
 use crate::parse::{Given, ParseError, ParseErrorKind};
 use crate::position::Position;
-use hashbrown::HashSet;
-use oxrdf::Variable;
-use spargebra::Query;
-use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
-use spargebra::term::{GroundTerm, NamedNodePattern};
+use oxrdf::Term;
 
 /// Variables that a message lists at most.
 const LISTED_MAX: usize = 12;
 
-/// Adds what is given. `written` are the names of the variables in the text.
+/// Adds what is given.
 pub(super) fn give(
     query: &mut Query,
     given: &Given,
-    written: &HashSet<&str>,
+    terms: &mut Terms<'_>,
 ) -> Result<(), ParseError> {
     let refused = |message: String| ParseError {
         kind: ParseErrorKind::Option,
         position: Position::START,
         message,
     };
-    if given.is_sliced() && !matches!(query, Query::Select { .. }) {
+    if given.is_sliced() && !matches!(query.form, Form::Select { .. }) {
         return Err(refused(
             "a part of the solutions is given by SELECT alone".to_owned(),
         ));
     }
-    let (Query::Select { pattern, .. }
-    | Query::Construct { pattern, .. }
-    | Query::Describe { pattern, .. }
-    | Query::Ask { pattern, .. }) = query;
-    let mut terms: Vec<Term> = Vec::with_capacity(given.terms.len());
+    let pattern = &mut query.pattern;
+    let mut bound: Vec<Bound> = Vec::with_capacity(given.terms.len());
     for (name, term) in &given.terms {
-        if !written.contains(name.as_str()) {
+        let Some(variable) = terms.known(name) else {
             return Err(refused(format!(
                 "the query has no variable ?{name} to be bound{}",
-                listed(written)
+                listed(terms.texts())
             )));
+        };
+        if has_blank_node(term) {
+            return Err(refused(format!("?{name} cannot be bound to a blank node")));
         }
-        let term = GroundTerm::try_from(term.clone());
-        let term =
-            term.map_err(|()| refused(format!("?{name} cannot be bound to a blank node")))?;
-        let variable = Variable::new_unchecked(name);
-        if computes(body(pattern), &variable) {
+        if computes(body(pattern), variable) {
             return Err(refused(format!(
                 "the query computes ?{name}, which cannot be bound then"
             )));
         }
-        terms.push((variable, term));
+        bound.push((variable, terms.constant(term.clone())));
     }
-    if !terms.is_empty() {
-        put_first(body(pattern), &terms.iter().collect::<Vec<_>>());
+    if !bound.is_empty() {
+        put_first(body(pattern), &bound);
     }
     if given.is_sliced() {
         slice(pattern, given);
@@ -70,9 +65,18 @@ pub(super) fn give(
     Ok(())
 }
 
+/// As deep as triple terms are nested.
+fn has_blank_node(term: &Term) -> bool {
+    match term {
+        Term::BlankNode(_) => true,
+        Term::NamedNode(_) | Term::Literal(_) => false,
+        Term::Triple(triple) => triple.subject.is_blank_node() || has_blank_node(&triple.object),
+    }
+}
+
 /// Some of the variables that there are, for a message.
-fn listed(written: &HashSet<&str>) -> String {
-    let mut names: Vec<&str> = written.iter().copied().collect();
+fn listed(written: &[&str]) -> String {
+    let mut names: Vec<&str> = written.to_vec();
     names.sort_unstable();
     let more = if names.len() > LISTED_MAX {
         ", ..."
@@ -87,7 +91,7 @@ fn listed(written: &HashSet<&str>) -> String {
 }
 
 /// A variable and the term that it has.
-type Term = (Variable, GroundTerm);
+type Bound = (Name, Constant);
 
 /// The outermost `WHERE`, below the modifiers and the one projection that the query itself has.
 fn body(pattern: &mut GraphPattern) -> &mut GraphPattern {
@@ -106,7 +110,7 @@ fn body(pattern: &mut GraphPattern) -> &mut GraphPattern {
 
 /// Makes a row of these terms the first element of a group, and gives them to the groups in it that are
 /// evaluated by themselves.
-fn put_first(pattern: &mut GraphPattern, terms: &[&Term]) {
+fn put_first(pattern: &mut GraphPattern, terms: &[Bound]) {
     match pattern {
         GraphPattern::OrderBy { inner, .. }
         | GraphPattern::Extend { inner, .. }
@@ -124,8 +128,8 @@ fn put_first(pattern: &mut GraphPattern, terms: &[&Term]) {
             settle(first, terms);
             let rest = std::mem::take(first);
             let values = GraphPattern::Values {
-                variables: terms.iter().map(|(name, _)| name.clone()).collect(),
-                bindings: vec![terms.iter().map(|(_, term)| Some(term.clone())).collect()],
+                variables: terms.iter().map(|(name, _)| *name).collect(),
+                rows: vec![terms.iter().map(|(_, term)| Some(*term)).collect()],
             };
             *first = GraphPattern::Join {
                 left: Box::new(values),
@@ -137,16 +141,16 @@ fn put_first(pattern: &mut GraphPattern, terms: &[&Term]) {
 
 /// Gives terms to a pattern that is evaluated by itself and joined with rows that have them. Nothing is put into
 /// one of which the join keeps the same rows anyway: triples, paths, and unions and joins of such.
-fn settle(pattern: &mut GraphPattern, terms: &[&Term]) {
-    let is_seen = |term: &&&Term| occurs(pattern, &term.0) && !is_computed(pattern, &term.0);
-    let terms: Vec<&Term> = terms.iter().filter(is_seen).copied().collect();
-    let reads = |expression: &Expression| terms.iter().any(|term| reads(expression, &term.0));
-    let is_in = |pattern: &GraphPattern| terms.iter().any(|term| occurs(pattern, &term.0));
+fn settle(pattern: &mut GraphPattern, terms: &[Bound]) {
+    let is_seen = |term: &&Bound| occurs(pattern, term.0) && !is_computed(pattern, term.0);
+    let terms: Vec<Bound> = terms.iter().filter(is_seen).copied().collect();
+    let reads = |expression: &Expression| terms.iter().any(|term| reads(expression, term.0));
+    let is_in = |pattern: &GraphPattern| terms.iter().any(|term| occurs(pattern, term.0));
     if terms.is_empty() {
         return;
     }
     match pattern {
-        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+        GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
         GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
             settle(left, &terms);
             settle(right, &terms);
@@ -156,15 +160,15 @@ fn settle(pattern: &mut GraphPattern, terms: &[&Term]) {
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
         | GraphPattern::Project { inner, .. } => settle(inner, &terms),
-        GraphPattern::Filter { expr, inner } if !reads(expr) => settle(inner, &terms),
+        GraphPattern::Filter { condition, inner } if !reads(condition) => settle(inner, &terms),
         GraphPattern::Extend {
             expression, inner, ..
         } if !reads(expression) => settle(inner, &terms),
         GraphPattern::LeftJoin {
             left,
             right,
-            expression,
-        } if !expression.as_ref().is_some_and(reads) && !is_in(right) => settle(left, &terms),
+            condition,
+        } if !condition.as_ref().is_some_and(reads) && !is_in(right) => settle(left, &terms),
         GraphPattern::Minus { left, right } if !is_in(right) => settle(left, &terms),
         // Which rows a part of the solutions has depends on those that there are.
         GraphPattern::Slice { inner, .. } => put_first(body(inner), &terms),
@@ -179,9 +183,9 @@ fn settle(pattern: &mut GraphPattern, terms: &[&Term]) {
 }
 
 /// The patterns that a pattern is made of and that have its variables: of a sub-query, if it projects this one.
-fn operands_with<'p>(pattern: &'p GraphPattern, name: &Variable) -> Vec<&'p GraphPattern> {
+fn operands_with<'p>(pattern: &'p GraphPattern, name: Name) -> Vec<&'p GraphPattern> {
     match pattern {
-        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
+        GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
             Vec::new()
         }
         GraphPattern::Join { left, right }
@@ -189,7 +193,7 @@ fn operands_with<'p>(pattern: &'p GraphPattern, name: &Variable) -> Vec<&'p Grap
         | GraphPattern::LeftJoin { left, right, .. }
         | GraphPattern::Minus { left, right }
         | GraphPattern::Lateral { left, right } => vec![left, right],
-        GraphPattern::Project { variables, .. } if !variables.contains(name) => Vec::new(),
+        GraphPattern::Project { variables, .. } if !variables.contains(&name) => Vec::new(),
         GraphPattern::Graph { inner, .. }
         | GraphPattern::Service { inner, .. }
         | GraphPattern::Distinct { inner }
@@ -205,34 +209,34 @@ fn operands_with<'p>(pattern: &'p GraphPattern, name: &Variable) -> Vec<&'p Grap
 
 /// Whether a pattern has this variable, in a triple or an expression. What a sub-query does not project is
 /// another one of the same name.
-fn occurs(pattern: &GraphPattern, name: &Variable) -> bool {
-    let is_name =
-        |term: &NamedNodePattern| matches!(term, NamedNodePattern::Variable(v) if v == name);
+fn occurs(pattern: &GraphPattern, name: Name) -> bool {
+    let is_name = |term: &NamePattern| *term == NamePattern::Variable(name);
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         let is_here = match next {
-            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
-                let mut is_here = false;
-                next.on_in_scope_variable(|variable| is_here |= variable == name);
-                is_here
-            }
+            GraphPattern::Bgp(triples) => triples.iter().any(|triple| is_in_triple(triple, name)),
+            GraphPattern::Path {
+                subject, object, ..
+            } => is_in_term(subject, name) || is_in_term(object, name),
+            GraphPattern::Values { variables, .. } => variables.contains(&name),
             GraphPattern::Graph { name, .. } | GraphPattern::Service { name, .. } => is_name(name),
-            GraphPattern::Filter { expr, .. } => reads(expr, name),
+            GraphPattern::Filter { condition, .. } => reads(condition, name),
             GraphPattern::Extend {
                 expression,
                 variable,
                 ..
-            } => variable == name || reads(expression, name),
-            GraphPattern::LeftJoin { expression, .. } => expression
-                .as_ref()
-                .is_some_and(|filter| reads(filter, name)),
-            GraphPattern::OrderBy { expression, .. } => expression.iter().any(|key| match key {
-                OrderExpression::Asc(key) | OrderExpression::Desc(key) => reads(key, name),
-            }),
+            } => *variable == name || reads(expression, name),
+            GraphPattern::LeftJoin { condition, .. } => {
+                let condition = condition.as_ref();
+                condition.is_some_and(|condition| reads(condition, name))
+            }
+            GraphPattern::OrderBy { keys, .. } => {
+                keys.iter().any(|key| reads(&key.expression, name))
+            }
             GraphPattern::Group { aggregates, .. } => {
                 aggregates.iter().any(|(_, aggregate)| match aggregate {
-                    AggregateExpression::FunctionCall { expr, .. } => reads(expr, name),
-                    AggregateExpression::CountSolutions { .. } => false,
+                    Aggregate::Call { argument, .. } => reads(argument, name),
+                    Aggregate::CountSolutions { .. } => false,
                 })
             }
             _ => false,
@@ -246,25 +250,40 @@ fn occurs(pattern: &GraphPattern, name: &Variable) -> bool {
 }
 
 /// Whether an expression has this variable, or a pattern in it.
-fn reads(expression: &Expression, name: &Variable) -> bool {
+fn reads(expression: &Expression, name: Name) -> bool {
     let mut pending = vec![expression];
     while let Some(next) = pending.pop() {
         match next {
-            Expression::Variable(variable) | Expression::Bound(variable) if variable == name => {
+            Expression::Variable(variable) | Expression::Bound(variable) if *variable == name => {
                 return true;
             }
             Expression::Exists(pattern) if occurs(pattern, name) => return true,
-            next => operands(next, &mut pending),
+            next => next.operands(&mut pending),
         }
     }
     false
 }
 
+fn is_in_triple(triple: &TriplePattern, name: Name) -> bool {
+    triple.predicate == NamePattern::Variable(name)
+        || is_in_term(&triple.subject, name)
+        || is_in_term(&triple.object, name)
+}
+
+/// As deep as triple terms are nested.
+fn is_in_term(term: &TermPattern, name: Name) -> bool {
+    match term {
+        TermPattern::Variable(variable) => *variable == name,
+        TermPattern::Triple(triple) => is_in_triple(triple, name),
+        TermPattern::Constant(_) | TermPattern::Blank(_) => false,
+    }
+}
+
 /// Whether a pattern computes this variable, by `BIND` or `AS`: then it has no other value in it.
-fn is_computed(pattern: &GraphPattern, name: &Variable) -> bool {
+fn is_computed(pattern: &GraphPattern, name: Name) -> bool {
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
-        if matches!(next, GraphPattern::Extend { variable, .. } if variable == name) {
+        if matches!(next, GraphPattern::Extend { variable, .. } if *variable == name) {
             return true;
         }
         pending.extend(operands_with(next, name));
@@ -273,10 +292,10 @@ fn is_computed(pattern: &GraphPattern, name: &Variable) -> bool {
 }
 
 /// Whether the group itself computes this variable, outside of the groups in it.
-fn computes(mut pattern: &GraphPattern, name: &Variable) -> bool {
+fn computes(mut pattern: &GraphPattern, name: Name) -> bool {
     loop {
         pattern = match pattern {
-            GraphPattern::Extend { variable, .. } if variable == name => return true,
+            GraphPattern::Extend { variable, .. } if *variable == name => return true,
             GraphPattern::OrderBy { inner, .. }
             | GraphPattern::Extend { inner, .. }
             | GraphPattern::Group { inner, .. }
@@ -292,8 +311,7 @@ fn computes(mut pattern: &GraphPattern, name: &Variable) -> bool {
 
 /// Of the solutions that there are: those from `offset` on, `limit` at most.
 fn slice(pattern: &mut GraphPattern, given: &Given) {
-    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let (offset, limit) = (count(given.offset), given.limit.map(count));
+    let (offset, limit) = (given.offset, given.limit);
     let whole = std::mem::take(pattern);
     let (inner, start, length) = match whole {
         GraphPattern::Slice {

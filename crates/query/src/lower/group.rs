@@ -14,12 +14,11 @@ use super::expression::View;
 use super::having::after_aliases;
 use super::names::Slots;
 use super::{Context, Lowering};
+use crate::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::expression::{Expression, Function};
 use crate::parse::ParseError;
 use crate::plan::{Node, OrderKey, Slot};
-use oxrdf::Variable;
-use spargebra::algebra::{Expression as Algebra, GraphPattern, OrderExpression};
 
 /// Elements, and what is known of their rows.
 #[derive(Default)]
@@ -116,17 +115,17 @@ impl Lowering<'_> {
         Self::ensure_graph(context, table);
         match link {
             GraphPattern::LeftJoin {
-                right, expression, ..
-            } => self.optional(right, expression.as_ref(), context, table),
+                right, condition, ..
+            } => self.optional(right, condition.as_ref(), context, table),
             GraphPattern::Lateral { right, .. } => self.lateral(right, context, table),
             GraphPattern::Minus { right, .. } => self.minus(right, context, table),
-            GraphPattern::Filter { expr, .. } => self.filter(expr, context, table),
+            GraphPattern::Filter { condition, .. } => self.filter(condition, context, table),
             GraphPattern::Extend {
                 variable,
                 expression,
                 ..
-            } => self.bind(variable, expression, context, table),
-            GraphPattern::OrderBy { expression, .. } => self.order(expression, context, table),
+            } => self.bind(*variable, expression, context, table),
+            GraphPattern::OrderBy { keys, .. } => self.order(keys, context, table),
             GraphPattern::Group {
                 variables,
                 aggregates,
@@ -144,8 +143,8 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         match pattern {
-            GraphPattern::Bgp { patterns } => {
-                for triple in patterns {
+            GraphPattern::Bgp(triples) => {
+                for triple in triples {
                     self.triple(triple, context, table)?;
                 }
                 Ok(())
@@ -155,17 +154,14 @@ impl Lowering<'_> {
                 path,
                 object,
             } => self.path(subject, path, object, context, table),
-            GraphPattern::Values {
-                variables,
-                bindings,
-            } => self.values(variables, bindings, table),
+            GraphPattern::Values { variables, rows } => self.values(variables, rows, table),
             GraphPattern::Union { .. } => self.union(pattern, context, table),
-            GraphPattern::Graph { name, inner } => self.named_graph(name, inner, context, table),
+            GraphPattern::Graph { name, inner } => self.named_graph(*name, inner, context, table),
             GraphPattern::Service {
                 name,
                 inner,
                 silent,
-            } => self.service(name, inner, *silent, table),
+            } => self.service(*name, inner, *silent, table),
             GraphPattern::Slice { .. }
             | GraphPattern::Distinct { .. }
             | GraphPattern::Reduced { .. }
@@ -205,7 +201,7 @@ impl Lowering<'_> {
     /// `BIND`, `AS`.
     fn bind(
         &mut self,
-        variable: &Variable,
+        variable: Name,
         expression: &Algebra,
         context: &Context,
         table: &mut Pipeline,
@@ -220,7 +216,7 @@ impl Lowering<'_> {
         if context.outer.contains(into) && table.elements.iter().any(is_grouped) {
             // Groups have lost what the row outside has: the sub-query gives it what was computed.
             into = self.hidden()?;
-            self.rename(variable.as_str(), into);
+            self.rename(variable, into);
         }
         table.elements.push(Element::Bind { expression, into });
         table.maybe.insert(into);
@@ -265,24 +261,20 @@ impl Lowering<'_> {
 
     fn order(
         &mut self,
-        keys: &[OrderExpression],
+        keys: &[abstract_query::OrderKey],
         context: &Context,
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let mut before = Vec::new();
         let mut order = Vec::with_capacity(keys.len());
         for key in keys {
-            let (expression, descending) = match key {
-                OrderExpression::Asc(expression) => (expression, false),
-                OrderExpression::Desc(expression) => (expression, true),
-            };
             let view = View::of(table, context);
-            let expression = self.expression(expression, &view, &mut before)?;
+            let expression = self.expression(&key.expression, &view, &mut before)?;
             // What is an error in every row orders nothing.
             if expression != super::expression::error() {
                 order.push(OrderKey {
                     expression,
-                    descending,
+                    descending: key.descending,
                 });
             }
         }

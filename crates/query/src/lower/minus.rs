@@ -21,13 +21,12 @@
 use super::group::{Pipeline, is_modifier};
 use super::names::{Passes, Scope, Slots};
 use super::{Context, Lowering};
+use crate::abstract_query::{GraphPattern, Name, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
 use hashbrown::HashMap;
-use spargebra::algebra::GraphPattern;
-use spargebra::term::{TermPattern, TriplePattern};
 use std::rc::Rc;
 
 impl Lowering<'_> {
@@ -91,7 +90,7 @@ impl Lowering<'_> {
             outer: Rc::new(outer.clone()),
             ..context.clone()
         };
-        let own = apart.iter().map(|(name, (_, own))| (name.clone(), *own));
+        let own = apart.iter().map(|(name, (_, own))| (*name, *own));
         let scope = Scope::new(Passes::Visible(outer)).with_apart(own.collect());
         self.scopes.push(scope);
         let group = self.seeing(right, &within);
@@ -100,7 +99,7 @@ impl Lowering<'_> {
         let mut pairs: Vec<(Slot, Slot)> = Vec::new();
         let mut begun: Vec<(Slot, Slot)> = Vec::new();
         for (name, slot) in scope.iter().flat_map(Scope::names) {
-            if let Some((left, own)) = apart.get(name)
+            if let Some((left, own)) = apart.get(&name)
                 && *own == slot
             {
                 begun.push((*left, slot));
@@ -133,7 +132,7 @@ impl Lowering<'_> {
         &mut self,
         context: &Context,
         table: &Pipeline,
-    ) -> Result<HashMap<String, (Slot, Slot)>, ParseError> {
+    ) -> Result<HashMap<Name, (Slot, Slot)>, ParseError> {
         let is_apart = |slot: Slot| {
             context.outer.contains(slot)
                 && !context.outer_sure.contains(slot)
@@ -141,14 +140,11 @@ impl Lowering<'_> {
         };
         let names = self.scopes.iter().next_back().map(Scope::names);
         let names = names.into_iter().flatten();
-        let mut names: Vec<(String, Slot)> = names
-            .filter(|(_, slot)| is_apart(*slot))
-            .map(|(name, slot)| (name.to_owned(), slot))
-            .collect();
-        names.sort_unstable();
+        let mut names: Vec<(Name, Slot)> = names.filter(|(_, slot)| is_apart(*slot)).collect();
+        names.sort_unstable_by_key(|(name, _)| (self.terms.text(*name), *name));
         let mut apart = HashMap::with_capacity(names.len());
         for (name, slot) in names {
-            let own = self.another(&name)?;
+            let own = self.another(name)?;
             apart.insert(name, (slot, own));
         }
         Ok(apart)
@@ -242,7 +238,7 @@ fn compatible(pairs: &[(Slot, Slot)]) -> Vec<Element> {
 }
 
 /// Names of variables that every solution of a pattern binds; not all of them.
-fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
+fn sure_names(pattern: &GraphPattern, names: &mut Vec<Name>) {
     let mut next = Some(pattern);
     while let Some(pattern) = next {
         next = match pattern {
@@ -254,8 +250,8 @@ fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
             | GraphPattern::Lateral { left, .. }
             | GraphPattern::Minus { left, .. } => Some(left),
             GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => Some(inner),
-            GraphPattern::Bgp { patterns } => {
-                names.extend(patterns.iter().flat_map(names_of));
+            GraphPattern::Bgp(triples) => {
+                names.extend(triples.iter().flat_map(names_of));
                 None
             }
             _ => None,
@@ -263,10 +259,10 @@ fn sure_names<'a>(pattern: &'a GraphPattern, names: &mut Vec<&'a str>) {
     }
 }
 
-fn names_of(triple: &TriplePattern) -> impl Iterator<Item = &str> {
+fn names_of(triple: &TriplePattern) -> impl Iterator<Item = Name> {
     let ends = [&triple.subject, &triple.object].into_iter();
     ends.filter_map(|term| match term {
-        TermPattern::Variable(variable) => Some(variable.as_str()),
+        TermPattern::Variable(variable) => Some(*variable),
         _ => None,
     })
 }

@@ -1,4 +1,4 @@
-//! The parser's algebra to [`algebra::Query`](crate::algebra::Query): names to slots, trees to
+//! [`abstract_query`](crate::abstract_query) to [`algebra::Query`](crate::algebra::Query): names to slots, trees to
 //! pipelines, `GRAPH` into patterns, paths to patterns, unions and closures.
 //!
 //! | module | holds |
@@ -13,12 +13,10 @@
 //! | `pattern` | triple patterns, triple terms, `VALUES` |
 //! | `path` | paths |
 //! | `expression` | expressions, and `EXISTS` in them |
-//! | `function` | the builtins and casts |
 //! | `service`, `print` | `SERVICE`: the query that is sent |
 //! | `form` | `SELECT`, `CONSTRUCT`, `DESCRIBE`, `ASK`, the dataset |
 //! | `given` | what is said of a query beside its text |
 //! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
-//! | `refusal` | what is refused although the parser takes it |
 //!
 //! Costs time linear in the algebra times its depth of nested scopes, and stack for each bracket of
 //! the text, which the guard has bounded; chains (`UNION`, `&&`, `/`, the elements of a group), which
@@ -26,7 +24,6 @@
 
 mod expression;
 mod form;
-mod function;
 mod given;
 mod group;
 mod having;
@@ -36,41 +33,34 @@ mod nested;
 mod path;
 mod pattern;
 mod print;
-mod refusal;
 mod row_order;
 mod select;
 mod service;
 mod update;
 
-pub(crate) use refusal::prefixes;
 pub(crate) use update::lower_modification;
 
+use crate::abstract_query::{self, Constant, Terms};
 use crate::algebra::{Group, Query};
-use crate::guard::token::{TokenKind, Tokens};
 use crate::parse::{Given, ParseError, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
-use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
+use crate::translate::Translated;
 use names::{Scope, Slots};
-use oxrdf::Term;
-use std::hash::BuildHasher;
 use std::rc::Rc;
 
 /// What is built while walking the algebra.
 struct Lowering<'t> {
-    tokens: &'t Tokens<'t>,
-    /// The variables of the text; others the parser made up.
-    written: HashSet<&'t str>,
+    terms: Terms<'t>,
     scopes: Vec<Scope>,
     /// For each group around that sees a row: the slots of the row of which it keeps a copy, and the
     /// copies (`MINUS`).
     kept: Vec<Vec<(Slot, Slot)>>,
     variables: Vec<String>,
     is_written: Vec<bool>,
-    prefixes: Vec<(String, String)>,
-    constants: Vec<Term>,
-    /// By the hash of their terms.
-    constant_ids: HashTable<ConstantId>,
-    hashes: DefaultHashBuilder,
+    /// Those that are in use, in the order of their first use: by [`ConstantId`].
+    constants: Vec<Constant>,
+    /// The other way round.
+    constant_ids: Vec<Option<ConstantId>>,
     /// See [`ParseOptions::union_default_graph`].
     union_default: bool,
 }
@@ -88,45 +78,30 @@ struct Context {
     outer_sure: Rc<Slots>,
 }
 
-/// Translates a parsed query. `tokens` are those of the same text.
+/// Translates a query.
 pub(crate) fn lower(
-    mut algebra: spargebra::Query,
-    tokens: &Tokens<'_>,
+    mut read: Translated<'_, abstract_query::Query>,
     options: &ParseOptions,
     given: &Given,
 ) -> Result<Query, ParseError> {
     if !given.is_nothing() {
-        given::give(&mut algebra, given, &written(tokens))?;
+        given::give(&mut read.said, given, &mut read.terms)?;
     }
-    let mut lowering = Lowering::new(tokens, options);
-    let dataset = lowering.dataset(algebra.dataset());
+    let query = read.said;
+    let mut lowering = Lowering::new(read.terms, options);
+    let dataset = lowering.dataset(query.dataset.as_ref());
     let mut body = Group::default();
-    let form = lowering.form(&algebra, &mut body)?;
-    let mut written: Vec<String> = lowering
-        .written
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect();
-    written.sort_unstable();
+    let form = lowering.form(&query, &mut body)?;
     Ok(Query {
-        written,
+        within: lowering.names_within(),
         variables: lowering.variables,
-        constants: lowering.constants,
-        prefixes: lowering.prefixes,
+        constants: lowering.terms.into_terms(&lowering.constants),
+        prefixes: read.prefixes,
         dataset,
-        base: algebra.base_iri().map(ToString::to_string),
+        base: query.base,
         body,
         form,
     })
-}
-
-/// The names of the variables in the text.
-fn written<'t>(tokens: &Tokens<'t>) -> HashSet<&'t str> {
-    let variables = tokens
-        .tokens
-        .iter()
-        .filter(|token| token.kind == TokenKind::Variable);
-    variables.map(|&token| &tokens.slice(token)[1..]).collect()
 }
 
 impl Context {
@@ -156,33 +131,29 @@ impl Context {
 }
 
 impl<'t> Lowering<'t> {
-    fn new(tokens: &'t Tokens<'t>, options: &ParseOptions) -> Lowering<'t> {
+    fn new(terms: Terms<'t>, options: &ParseOptions) -> Lowering<'t> {
         Lowering {
-            tokens,
-            written: written(tokens),
-            scopes: vec![Scope::outermost()],
+            scopes: vec![Scope::outermost(terms.texts().len())],
             kept: Vec::new(),
             variables: Vec::new(),
             is_written: Vec::new(),
-            prefixes: refusal::prefixes(tokens, options),
             constants: Vec::new(),
-            constant_ids: HashTable::new(),
-            hashes: DefaultHashBuilder::default(),
+            constant_ids: Vec::new(),
+            terms,
             union_default: options.union_default_graph,
         }
     }
 
-    fn constant(&mut self, term: Term) -> ConstantId {
-        let hash = self.hashes.hash_one(&term);
-        let constants = &self.constants;
-        let is_it = |id: &ConstantId| constants[id.0 as usize] == term;
-        if let Some(id) = self.constant_ids.find(hash, is_it) {
-            return *id;
+    fn constant(&mut self, constant: Constant) -> ConstantId {
+        let at = constant.index();
+        if self.constant_ids.len() <= at {
+            self.constant_ids.resize(at + 1, None);
         }
-        let id = ConstantId(self.constants.len() as u32);
-        let hash_of = |id: &ConstantId| self.hashes.hash_one(&self.constants[id.0 as usize]);
-        self.constant_ids.insert_unique(hash, id, hash_of);
-        self.constants.push(term);
+        let next = ConstantId(self.constants.len() as u32);
+        let id = *self.constant_ids[at].get_or_insert(next);
+        if id == next {
+            self.constants.push(constant);
+        }
         id
     }
 }

@@ -10,12 +10,12 @@
 //! stands in one basic graph pattern only.
 
 use super::Lowering;
+use crate::abstract_query::{Blank, Name};
 use crate::guard::limits::Limit;
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::Slot;
 use crate::position::Position;
 use hashbrown::{HashMap, HashSet};
-use oxrdf::{BlankNode, Variable};
 
 /// A set of slots.
 #[derive(Clone, Debug, Default)]
@@ -76,28 +76,33 @@ pub(super) enum Passes {
     /// Those that the rows beside it can bind.
     Visible(Slots),
     /// Those that a sub-query projects.
-    Projected(HashSet<String>),
+    Projected(HashSet<Name>),
 }
 
 /// What shares names.
 pub(super) struct Scope {
-    names: HashMap<String, Slot>,
+    names: HashMap<Name, Slot>,
+    blanks: HashMap<Blank, Slot>,
     passes: Passes,
     /// Names that get these slots where they are used, whatever they mean outside.
-    apart: HashMap<String, Slot>,
+    apart: HashMap<Name, Slot>,
     /// Names that for now mean nothing outside: of the graphs around.
-    masked: Vec<String>,
+    masked: Vec<Name>,
 }
 
 impl Scope {
-    /// The query itself.
-    pub(super) fn outermost() -> Scope {
-        Scope::new(Passes::Visible(Slots::default()))
+    /// The query itself, whose text has this many names.
+    pub(super) fn outermost(names: usize) -> Scope {
+        Scope {
+            names: HashMap::with_capacity(names),
+            ..Scope::new(Passes::Visible(Slots::default()))
+        }
     }
 
     pub(super) fn new(passes: Passes) -> Scope {
         Scope {
             names: HashMap::new(),
+            blanks: HashMap::new(),
             passes,
             apart: HashMap::new(),
             masked: Vec::new(),
@@ -105,27 +110,23 @@ impl Scope {
     }
 
     /// With slots of its own for these names, which are in use only where it has learnt them.
-    pub(super) fn with_apart(self, apart: HashMap<String, Slot>) -> Scope {
+    pub(super) fn with_apart(self, apart: HashMap<Name, Slot>) -> Scope {
         Scope { apart, ..self }
     }
 
-    fn masks(&self, name: &str) -> bool {
-        self.masked.iter().any(|masked| masked == name)
+    fn masks(&self, name: Name) -> bool {
+        self.masked.contains(&name)
     }
 
     /// The names used in it, with their slots.
-    pub(super) fn names(&self) -> impl Iterator<Item = (&str, Slot)> {
-        self.names.iter().map(|(name, slot)| (name.as_str(), *slot))
+    pub(super) fn names(&self) -> impl Iterator<Item = (Name, Slot)> {
+        self.names.iter().map(|(name, slot)| (*name, *slot))
     }
 }
 
 impl Lowering<'_> {
     /// The slot of a variable, made at its first use.
-    pub(super) fn variable(&mut self, variable: &Variable) -> Result<Slot, ParseError> {
-        self.named(variable.as_str())
-    }
-
-    pub(super) fn named(&mut self, name: &str) -> Result<Slot, ParseError> {
+    pub(super) fn variable(&mut self, name: Name) -> Result<Slot, ParseError> {
         match self.known(name)? {
             Some(slot) => Ok(slot),
             None => self.new_name(self.scopes.len() - 1, name),
@@ -133,26 +134,26 @@ impl Lowering<'_> {
     }
 
     /// The slot of a name, if it has one.
-    pub(super) fn known(&mut self, name: &str) -> Result<Option<Slot>, ParseError> {
+    pub(super) fn known(&mut self, name: Name) -> Result<Option<Slot>, ParseError> {
         // Outwards as long as the name passes.
         let innermost = self.scopes.len() - 1;
         let mut level = innermost;
         let mut is_projected = vec![false; 0];
         let found = loop {
             let scope = &self.scopes[level];
-            if let Some(slot) = scope.names.get(name) {
+            if let Some(slot) = scope.names.get(&name) {
                 break Some(*slot);
             }
-            if let Some(slot) = scope.apart.get(name).copied()
+            if let Some(slot) = scope.apart.get(&name).copied()
                 && !scope.masks(name)
             {
-                self.scopes[level].names.insert(name.to_owned(), slot);
+                self.scopes[level].names.insert(name, slot);
                 break Some(slot);
             }
             let passes = match &scope.passes {
                 _ if scope.masks(name) => false,
                 Passes::Visible(_) => level > 0,
-                Passes::Projected(names) => names.contains(name),
+                Passes::Projected(names) => names.contains(&name),
             };
             if !passes {
                 break None;
@@ -173,7 +174,7 @@ impl Lowering<'_> {
                 found = None;
             }
             if let Some(slot) = found {
-                self.scopes[inner].names.insert(name.to_owned(), slot);
+                self.scopes[inner].names.insert(name, slot);
             }
             level = inner;
         }
@@ -181,35 +182,36 @@ impl Lowering<'_> {
     }
 
     /// Gives a name of the innermost scope another slot from here on.
-    pub(super) fn rename(&mut self, name: &str, slot: Slot) {
+    pub(super) fn rename(&mut self, name: Name, slot: Slot) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.names.insert(name.to_owned(), slot);
+            scope.names.insert(name, slot);
         }
     }
 
     /// Lets a name mean nothing that it has meant, until [`Lowering::unmask`].
-    pub(super) fn mask(&mut self, name: &str) {
+    pub(super) fn mask(&mut self, name: Name) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.names.remove(name);
-            scope.masked.push(name.to_owned());
+            scope.names.remove(&name);
+            scope.masked.push(name);
         }
     }
 
     /// Gives a masked name the slot back that it had; gives the one that it got meanwhile.
-    pub(super) fn unmask(&mut self, name: &str, slot: Slot) -> Option<Slot> {
+    pub(super) fn unmask(&mut self, name: Name, slot: Slot) -> Option<Slot> {
         let scope = self.scopes.last_mut()?;
         scope.masked.pop();
-        scope.names.insert(name.to_owned(), slot)
+        scope.names.insert(name, slot)
     }
 
-    pub(super) fn blank_node(&mut self, node: &BlankNode) -> Result<Slot, ParseError> {
-        let key = format!("_:{}", node.as_str());
-        let known = self.scopes.last().and_then(|scope| scope.names.get(&key));
+    pub(super) fn blank_node(&mut self, node: Blank) -> Result<Slot, ParseError> {
+        let known = self.scopes.last().and_then(|scope| scope.blanks.get(&node));
         if let Some(slot) = known {
             return Ok(*slot);
         }
         let slot = self.hidden()?;
-        self.rename(&key, slot);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.blanks.insert(node, slot);
+        }
         Ok(slot)
     }
 
@@ -219,9 +221,29 @@ impl Lowering<'_> {
     }
 
     /// Another slot for a name, which is not given to it.
-    pub(super) fn another(&mut self, name: &str) -> Result<Slot, ParseError> {
-        let is_written = self.written.contains(name);
-        self.new_slot(format!(".{name}.{}", self.variables.len()), is_written)
+    pub(super) fn another(&mut self, name: Name) -> Result<Slot, ParseError> {
+        let number = self.variables.len();
+        match self.terms.text(name) {
+            Some(text) => self.new_slot(format!(".{text}.{number}"), true),
+            None => self.hidden(),
+        }
+    }
+
+    /// The names of the text that no slot has, ascending: those that are seen within groups alone.
+    pub(super) fn names_within(&self) -> Vec<String> {
+        let outermost = self.scopes.first().map(|scope| &scope.names);
+        let is_shown = |name: &&str| {
+            let name = self.terms.known(name);
+            let slot = name.and_then(|name| outermost?.get(&name));
+            slot.is_some_and(|slot| !self.variables[usize::from(slot.0)].starts_with('.'))
+        };
+        let texts = self.terms.texts().iter().copied();
+        let mut within: Vec<String> = texts
+            .filter(|name| !is_shown(name))
+            .map(str::to_owned)
+            .collect();
+        within.sort_unstable();
+        within
     }
 
     /// Whether it stands for a variable of the text, whatever its scope.
@@ -229,18 +251,17 @@ impl Lowering<'_> {
         self.is_written[usize::from(slot.0)]
     }
 
-    fn new_name(&mut self, level: usize, name: &str) -> Result<Slot, ParseError> {
-        let is_written = self.written.contains(name);
+    fn new_name(&mut self, level: usize, name: Name) -> Result<Slot, ParseError> {
         let number = self.variables.len();
+        let text = self.terms.text(name);
         let is_masked = self.scopes[level].masks(name);
-        let shown = match (is_written, level) {
-            (true, 0) if !is_masked => name.to_owned(),
-            (true, _) => format!(".{name}.{number}"),
-            // A name that the parser made up.
-            (false, _) => format!(".{number}"),
+        let shown = match text {
+            Some(text) if level == 0 && !is_masked => text.to_owned(),
+            Some(text) => format!(".{text}.{number}"),
+            None => format!(".{number}"),
         };
-        let slot = self.new_slot(shown, is_written)?;
-        self.scopes[level].names.insert(name.to_owned(), slot);
+        let slot = self.new_slot(shown, text.is_some())?;
+        self.scopes[level].names.insert(name, slot);
         Ok(slot)
     }
 

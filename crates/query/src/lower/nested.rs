@@ -4,13 +4,11 @@ use super::expression::View;
 use super::group::{Pipeline, absorb};
 use super::names::Slots;
 use super::{Context, Lowering};
+use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, NamePattern};
 use crate::algebra::Element;
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
-use oxrdf::Variable;
-use spargebra::algebra::{Expression as Algebra, GraphPattern};
-use spargebra::term::NamedNodePattern;
 
 impl Lowering<'_> {
     pub(super) fn optional(
@@ -76,7 +74,7 @@ impl Lowering<'_> {
     /// `GRAPH name { ... }`; the graph around it means nothing inside.
     pub(super) fn named_graph(
         &mut self,
-        name: &NamedNodePattern,
+        name: NamePattern,
         inner: &GraphPattern,
         context: &Context,
         table: &mut Pipeline,
@@ -88,7 +86,7 @@ impl Lowering<'_> {
             ..context.clone()
         };
         let (mut group, own) = match (name, graph) {
-            (NamedNodePattern::Variable(variable), Node::Slot(slot)) if !is_join(inner) => {
+            (NamePattern::Variable(variable), Node::Slot(slot)) if !is_join(inner) => {
                 self.within_graph(variable, slot, inner, &within)?
             }
             _ => (self.group(inner, &within)?, None),
@@ -117,14 +115,14 @@ impl Lowering<'_> {
     /// the group is none.
     fn within_graph(
         &mut self,
-        variable: &Variable,
+        variable: Name,
         graph: Slot,
         inner: &GraphPattern,
         within: &Context,
     ) -> Result<(Pipeline, Option<Slot>), ParseError> {
-        self.mask(variable.as_str());
+        self.mask(variable);
         let group = self.group(inner, within);
-        let own = self.unmask(variable.as_str(), graph);
+        let own = self.unmask(variable, graph);
         let mut group = group?;
         if let Some(own) = own
             && group.maybe.contains(own)
@@ -169,7 +167,7 @@ fn is_join(pattern: &GraphPattern) -> bool {
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         match next {
-            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+            GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
             GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
                 pending.extend([&**left, &**right]);
             }

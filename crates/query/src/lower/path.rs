@@ -8,13 +8,11 @@ use super::group::Pipeline;
 use super::nested::join_union;
 use super::pattern::{edge, take_apart};
 use super::{Context, Lowering};
+use crate::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::algebra::{Element, PathPattern};
 use crate::parse::ParseError;
 use crate::path::Path;
 use crate::plan::{ConstantId, Node};
-use oxrdf::NamedNode;
-use spargebra::algebra::PropertyPathExpression as Algebra;
-use spargebra::term::TermPattern;
 
 impl Lowering<'_> {
     pub(super) fn path(
@@ -43,12 +41,12 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         match path {
-            Algebra::NamedNode(predicate) => {
-                let predicate = Node::Constant(self.predicate(predicate));
+            Algebra::Predicate(predicate) => {
+                let predicate = Node::Constant(self.constant(*predicate));
                 edge([subject, predicate, object], context, table);
                 Ok(())
             }
-            Algebra::Reverse(inner) if !matches!(**inner, Algebra::NegatedPropertySet(_)) => {
+            Algebra::Inverse(inner) if !matches!(**inner, Algebra::Negated(_)) => {
                 self.connect(object, inner, subject, context, table)
             }
             Algebra::Sequence(..) => {
@@ -102,9 +100,9 @@ impl Lowering<'_> {
     /// A path within a closure, or one that is none.
     fn closed(&mut self, path: &Algebra) -> Path {
         match path {
-            Algebra::NamedNode(predicate) => Path::Predicate(self.predicate(predicate)),
-            Algebra::Reverse(inner) => match &**inner {
-                Algebra::NegatedPropertySet(list) => Path::Negated {
+            Algebra::Predicate(predicate) => Path::Predicate(self.constant(*predicate)),
+            Algebra::Inverse(inner) => match &**inner {
+                Algebra::Negated(list) => Path::Negated {
                     forward: None,
                     backward: Some(self.predicates(list)),
                 },
@@ -126,7 +124,7 @@ impl Lowering<'_> {
             Algebra::ZeroOrMore(inner) => Path::ZeroOrMore(Box::new(self.closed(inner))),
             Algebra::OneOrMore(inner) => Path::OneOrMore(Box::new(self.closed(inner))),
             Algebra::ZeroOrOne(inner) => Path::ZeroOrOne(Box::new(self.closed(inner))),
-            Algebra::NegatedPropertySet(list) => Path::Negated {
+            Algebra::Negated(list) => Path::Negated {
                 forward: Some(self.predicates(list)),
                 backward: None,
             },
@@ -135,12 +133,10 @@ impl Lowering<'_> {
 
     /// `!(p|^q)`, which the parser writes `!(p) | ^!(q)`.
     fn negated(&mut self, forward: &Algebra, backward: &Algebra) -> Option<Path> {
-        let (Algebra::NegatedPropertySet(forward), Algebra::Reverse(backward)) =
-            (forward, backward)
-        else {
+        let (Algebra::Negated(forward), Algebra::Inverse(backward)) = (forward, backward) else {
             return None;
         };
-        let Algebra::NegatedPropertySet(backward) = &**backward else {
+        let Algebra::Negated(backward) = &**backward else {
             return None;
         };
         Some(Path::Negated {
@@ -149,13 +145,9 @@ impl Lowering<'_> {
         })
     }
 
-    fn predicates(&mut self, list: &[NamedNode]) -> Vec<ConstantId> {
+    fn predicates(&mut self, list: &[Constant]) -> Vec<ConstantId> {
         let list = list.iter();
-        list.map(|predicate| self.predicate(predicate)).collect()
-    }
-
-    fn predicate(&mut self, predicate: &NamedNode) -> ConstantId {
-        self.constant(predicate.clone().into())
+        list.map(|predicate| self.constant(*predicate)).collect()
     }
 }
 

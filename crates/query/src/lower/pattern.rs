@@ -6,11 +6,11 @@
 
 use super::group::Pipeline;
 use super::{Context, Lowering};
+use crate::abstract_query::{Constant, Name, NamePattern, TermPattern, Terms, TriplePattern};
 use crate::algebra::{Element, Pattern};
 use crate::parse::ParseError;
 use crate::plan::Node;
-use oxrdf::{NamedOrBlankNode, Term, Triple, Variable};
-use spargebra::term::{GroundTerm, GroundTriple, NamedNodePattern, TermPattern, TriplePattern};
+use oxrdf::{Term, Triple};
 
 impl Lowering<'_> {
     pub(super) fn triple(
@@ -21,7 +21,7 @@ impl Lowering<'_> {
     ) -> Result<(), ParseError> {
         let mut parts = Vec::new();
         let subject = self.term(&triple.subject, &mut parts)?;
-        let predicate = self.name(&triple.predicate)?;
+        let predicate = self.name(triple.predicate)?;
         let object = self.term(&triple.object, &mut parts)?;
         edge([subject, predicate, object], context, table);
         take_apart(parts, table);
@@ -35,10 +35,9 @@ impl Lowering<'_> {
         parts: &mut Vec<Element>,
     ) -> Result<Node, ParseError> {
         Ok(match term {
-            TermPattern::NamedNode(node) => Node::Constant(self.constant(node.clone().into())),
-            TermPattern::Literal(literal) => Node::Constant(self.constant(literal.clone().into())),
-            TermPattern::Variable(variable) => Node::Slot(self.variable(variable)?),
-            TermPattern::BlankNode(node) => Node::Slot(self.blank_node(node)?),
+            TermPattern::Constant(constant) => Node::Constant(self.constant(*constant)),
+            TermPattern::Variable(variable) => Node::Slot(self.variable(*variable)?),
+            TermPattern::Blank(blank) => Node::Slot(self.blank_node(*blank)?),
             TermPattern::Triple(triple) => self.triple_term(triple, parts)?,
         })
     }
@@ -48,13 +47,14 @@ impl Lowering<'_> {
         triple: &TriplePattern,
         parts: &mut Vec<Element>,
     ) -> Result<Node, ParseError> {
-        if let Some(triple) = ground(triple) {
-            return Ok(Node::Constant(self.constant(triple.into())));
+        if let Some(triple) = ground(&self.terms, triple) {
+            let constant = self.terms.constant(triple.into());
+            return Ok(Node::Constant(self.constant(constant)));
         }
         let term = self.hidden()?;
         let at = parts.len();
         let subject = self.term(&triple.subject, parts)?;
-        let predicate = self.name(&triple.predicate)?;
+        let predicate = self.name(triple.predicate)?;
         let object = self.term(&triple.object, parts)?;
         let part = Element::TripleTerm {
             term,
@@ -67,22 +67,22 @@ impl Lowering<'_> {
         Ok(Node::Slot(term))
     }
 
-    pub(super) fn name(&mut self, name: &NamedNodePattern) -> Result<Node, ParseError> {
+    pub(super) fn name(&mut self, name: NamePattern) -> Result<Node, ParseError> {
         Ok(match name {
-            NamedNodePattern::NamedNode(node) => Node::Constant(self.constant(node.clone().into())),
-            NamedNodePattern::Variable(variable) => Node::Slot(self.variable(variable)?),
+            NamePattern::Constant(constant) => Node::Constant(self.constant(constant)),
+            NamePattern::Variable(variable) => Node::Slot(self.variable(variable)?),
         })
     }
 
     pub(super) fn values(
         &mut self,
-        variables: &[Variable],
-        bindings: &[Vec<Option<GroundTerm>>],
+        variables: &[Name],
+        bindings: &[Vec<Option<Constant>>],
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let mut columns = Vec::with_capacity(variables.len());
         for variable in variables {
-            columns.push(self.variable(variable)?);
+            columns.push(self.variable(*variable)?);
         }
         let mut is_sure = vec![true; columns.len()];
         let mut rows = Vec::with_capacity(bindings.len());
@@ -90,7 +90,7 @@ impl Lowering<'_> {
             let mut row = Vec::with_capacity(columns.len());
             for (term, is_sure) in binding.iter().zip(&mut is_sure) {
                 *is_sure &= term.is_some();
-                row.push(term.as_ref().map(|term| self.constant(ground_term(term))));
+                row.push(term.map(|term| self.constant(term)));
             }
             rows.push(row);
         }
@@ -138,35 +138,22 @@ pub(super) fn take_apart(parts: Vec<Element>, table: &mut Pipeline) {
 }
 
 /// The triple, where it has neither variables nor what no triple can hold.
-fn ground(triple: &TriplePattern) -> Option<Triple> {
-    let TermPattern::NamedNode(subject) = &triple.subject else {
+fn ground(terms: &Terms<'_>, triple: &TriplePattern) -> Option<Triple> {
+    let TermPattern::Constant(subject) = triple.subject else {
         return None;
     };
-    let NamedNodePattern::NamedNode(predicate) = &triple.predicate else {
+    let NamePattern::Constant(predicate) = triple.predicate else {
+        return None;
+    };
+    let (Term::NamedNode(subject), Term::NamedNode(predicate)) =
+        (terms.term(subject), terms.term(predicate))
+    else {
         return None;
     };
     let object = match &triple.object {
-        TermPattern::NamedNode(node) => Term::from(node.clone()),
-        TermPattern::Literal(literal) => literal.clone().into(),
-        TermPattern::Triple(inner) => ground(inner)?.into(),
-        TermPattern::BlankNode(_) | TermPattern::Variable(_) => return None,
+        TermPattern::Constant(constant) => terms.term(*constant).clone(),
+        TermPattern::Triple(inner) => ground(terms, inner)?.into(),
+        TermPattern::Blank(_) | TermPattern::Variable(_) => return None,
     };
-    let subject = NamedOrBlankNode::from(subject.clone());
-    Some(Triple::new(subject, predicate.clone(), object))
-}
-
-fn ground_term(term: &GroundTerm) -> Term {
-    match term {
-        GroundTerm::NamedNode(node) => node.clone().into(),
-        GroundTerm::Literal(literal) => literal.clone().into(),
-        GroundTerm::Triple(triple) => ground_triple(triple).into(),
-    }
-}
-
-fn ground_triple(triple: &GroundTriple) -> Triple {
-    Triple::new(
-        triple.subject.clone(),
-        triple.predicate.clone(),
-        ground_term(&triple.object),
-    )
+    Some(Triple::new(subject.clone(), predicate.clone(), object))
 }

@@ -5,24 +5,481 @@
 //! whose results are filtered and bound outside of it.
 
 use super::having::after_aliases;
-use crate::plan::Slot;
-use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
+use crate::abstract_query::{
+    Aggregate, AggregateName, Constant, Expression, GraphPattern, Name, NamePattern, Operator,
+    Path, TermPattern, Terms, TriplePattern,
+};
+use crate::parser::builtin;
+use crate::plan::AggregateFunction;
+use oxrdf::Literal;
 use std::fmt::Write;
 
-/// `SELECT` of these variables.
-pub(super) fn select(columns: &[(String, Slot)], pattern: &GraphPattern) -> String {
-    let mut text = "SELECT".to_owned();
-    for (name, _) in columns {
-        text.push_str(" ?");
-        text.push_str(name);
+/// Writes patterns.
+pub(super) struct Printer<'p, 't> {
+    terms: &'p Terms<'t>,
+    /// What the names of variables begin with that the text does not have, and those of no variable that it has.
+    made_up: String,
+}
+
+impl<'p, 't> Printer<'p, 't> {
+    pub(super) fn new(terms: &'p Terms<'t>) -> Printer<'p, 't> {
+        let mut made_up = "made".to_owned();
+        while terms.texts().iter().any(|name| name.starts_with(&made_up)) {
+            made_up.push('_');
+        }
+        Printer { terms, made_up }
     }
-    if columns.is_empty() {
-        text.push_str(" *");
+
+    /// `SELECT` of these variables.
+    pub(super) fn select(&self, columns: &[Name], pattern: &GraphPattern) -> String {
+        let mut text = "SELECT".to_owned();
+        for name in columns {
+            text.push(' ');
+            text.push_str(&self.variable(*name));
+        }
+        if columns.is_empty() {
+            text.push_str(" *");
+        }
+        text.push_str(" WHERE { ");
+        text.push_str(&self.group(pattern).text);
+        text.push('}');
+        text
     }
-    text.push_str(" WHERE { ");
-    text.push_str(&group(pattern).text);
-    text.push('}');
-    text
+
+    fn variable(&self, name: Name) -> String {
+        match self.terms.text(name) {
+            Some(text) => format!("?{text}"),
+            None => format!("?{}{}", self.made_up, name.number()),
+        }
+    }
+
+    fn constant(&self, constant: Constant) -> String {
+        self.terms.term(constant).to_string()
+    }
+
+    fn name(&self, name: NamePattern) -> String {
+        match name {
+            NamePattern::Constant(constant) => self.constant(constant),
+            NamePattern::Variable(variable) => self.variable(variable),
+        }
+    }
+
+    fn term(&self, term: &TermPattern) -> String {
+        match term {
+            TermPattern::Constant(constant) => self.constant(*constant),
+            TermPattern::Variable(variable) => self.variable(*variable),
+            TermPattern::Blank(blank) => format!("_:b{}", blank.number()),
+            TermPattern::Triple(triple) => format!("<<( {} )>>", self.triple(triple)),
+        }
+    }
+
+    fn triple(&self, triple: &TriplePattern) -> String {
+        let TriplePattern {
+            subject,
+            predicate,
+            object,
+        } = triple;
+        let (subject, object) = (self.term(subject), self.term(object));
+        format!("{subject} {} {object}", self.name(*predicate))
+    }
+
+    fn path(&self, path: &Path) -> String {
+        let pair = |left: &Path, operator: char, right: &Path| {
+            format!("({} {operator} {})", self.path(left), self.path(right))
+        };
+        match path {
+            Path::Predicate(predicate) => self.constant(*predicate),
+            Path::Inverse(inner) => format!("^({})", self.path(inner)),
+            Path::Sequence(left, right) => pair(left, '/', right),
+            Path::Alternative(left, right) => pair(left, '|', right),
+            Path::ZeroOrMore(inner) => format!("({})*", self.path(inner)),
+            Path::OneOrMore(inner) => format!("({})+", self.path(inner)),
+            Path::ZeroOrOne(inner) => format!("({})?", self.path(inner)),
+            Path::Negated(list) => {
+                let list: Vec<String> = list.iter().map(|name| self.constant(*name)).collect();
+                format!("!({})", list.join(" | "))
+            }
+        }
+    }
+
+    fn values(&self, variables: &[Name], rows: &[Vec<Option<Constant>>]) -> String {
+        let mut text = "VALUES (".to_owned();
+        for variable in variables {
+            let _ = write!(text, " {}", self.variable(*variable));
+        }
+        text.push_str(" ) {");
+        for row in rows {
+            text.push_str(" (");
+            for cell in row {
+                match cell {
+                    Some(constant) => {
+                        let _ = write!(text, " {}", self.terms.term(*constant));
+                    }
+                    None => text.push_str(" UNDEF"),
+                }
+            }
+            text.push_str(" )");
+        }
+        text + " }"
+    }
+
+    fn group(&self, pattern: &GraphPattern) -> Content {
+        let mut content = Content {
+            text: String::new(),
+            is_filtered: false,
+        };
+        self.add(pattern, &mut content);
+        content
+    }
+
+    /// Adds the elements of a pattern, first to last.
+    fn add(&self, pattern: &GraphPattern, content: &mut Content) {
+        let mut links = Vec::new();
+        let mut first = pattern;
+        loop {
+            let before = match first {
+                GraphPattern::Join { left, .. }
+                | GraphPattern::LeftJoin { left, .. }
+                | GraphPattern::Lateral { left, .. }
+                | GraphPattern::Minus { left, .. } => left,
+                GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => inner,
+                _ => break,
+            };
+            links.push(first);
+            first = before;
+        }
+        after_aliases(&mut links);
+        self.element(first, content);
+        for link in links.into_iter().rev() {
+            match link {
+                GraphPattern::Join { right, .. } => self.joined(right, content),
+                GraphPattern::LeftJoin {
+                    right, condition, ..
+                } => {
+                    let mut right = self.group(right);
+                    right.close();
+                    if let Some(condition) = condition {
+                        let _ = write!(right.text, "FILTER({}) ", self.text_of(condition));
+                    }
+                    content.push(&format!("OPTIONAL {}", right.braced()));
+                }
+                GraphPattern::Lateral { right, .. } => {
+                    content.push(&format!("LATERAL {}", self.group(right).braced()));
+                }
+                GraphPattern::Minus { right, .. } => {
+                    content.push(&format!("MINUS {}", self.group(right).braced()));
+                }
+                GraphPattern::Filter { condition, .. } => {
+                    content.push(&format!("FILTER({})", self.text_of(condition)));
+                    content.is_filtered = true;
+                }
+                GraphPattern::Extend {
+                    variable,
+                    expression,
+                    ..
+                } => {
+                    let (value, name) = (self.text_of(expression), self.variable(*variable));
+                    content.push(&format!("BIND({value} AS {name})"));
+                }
+                _ => unreachable!("the loop above takes no other link"),
+            }
+        }
+    }
+
+    /// The right side of a join: joins are added one by one, so that triples which share a blank node stay
+    /// in one group.
+    fn joined(&self, pattern: &GraphPattern, content: &mut Content) {
+        let mut pending = vec![pattern];
+        while let Some(next) = pending.pop() {
+            match next {
+                GraphPattern::Join { left, right } => pending.extend([&**right, &**left]),
+                GraphPattern::LeftJoin { .. }
+                | GraphPattern::Lateral { .. }
+                | GraphPattern::Minus { .. }
+                | GraphPattern::Filter { .. }
+                | GraphPattern::Extend { .. } => content.push(&self.group(next).braced()),
+                _ => self.element(next, content),
+            }
+        }
+    }
+
+    fn element(&self, pattern: &GraphPattern, content: &mut Content) {
+        match pattern {
+            GraphPattern::Bgp(triples) => {
+                for triple in triples {
+                    content.push(&format!("{} .", self.triple(triple)));
+                }
+            }
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => {
+                let (subject, object) = (self.term(subject), self.term(object));
+                content.push(&format!("{subject} {} {object} .", self.path(path)));
+            }
+            GraphPattern::Union { .. } => {
+                let mut branches = Vec::new();
+                let mut first = pattern;
+                while let GraphPattern::Union { left, right } = first {
+                    branches.push(self.group(right).braced());
+                    first = left;
+                }
+                branches.push(self.group(first).braced());
+                branches.reverse();
+                content.push(&branches.join(" UNION "));
+            }
+            GraphPattern::Graph { name, inner } => {
+                let name = self.name(*name);
+                content.push(&format!("GRAPH {name} {}", self.group(inner).braced()));
+            }
+            GraphPattern::Service {
+                name,
+                inner,
+                silent,
+            } => {
+                let silent = if *silent { "SILENT " } else { "" };
+                let name = self.name(*name);
+                let inner = self.group(inner).braced();
+                content.push(&format!("SERVICE {silent}{name} {inner}"));
+            }
+            GraphPattern::Group {
+                inner,
+                variables,
+                aggregates,
+            } => content.push(&self.grouped(inner, variables, aggregates)),
+            GraphPattern::Values { variables, rows } => {
+                content.push(&self.values(variables, rows));
+            }
+            _ => content.push(&self.sub_select(pattern)),
+        }
+    }
+
+    fn grouped(
+        &self,
+        inner: &GraphPattern,
+        keys: &[Name],
+        aggregates: &[(Name, Aggregate)],
+    ) -> String {
+        let keys: String = keys
+            .iter()
+            .map(|key| format!(" {}", self.variable(*key)))
+            .collect();
+        let mut text = format!("{{ SELECT{keys}");
+        for (name, aggregate) in aggregates {
+            let name = self.variable(*name);
+            let _ = write!(text, " ({} AS {name})", self.aggregate(aggregate));
+        }
+        let _ = write!(text, " WHERE {}", self.group(inner).braced());
+        if !keys.is_empty() {
+            let _ = write!(text, " GROUP BY{keys}");
+        }
+        text + " }"
+    }
+
+    fn aggregate(&self, aggregate: &Aggregate) -> String {
+        let option = |distinct: &bool| if *distinct { "DISTINCT " } else { "" };
+        let (function, argument, distinct) = match aggregate {
+            Aggregate::CountSolutions { distinct } => {
+                return format!("COUNT({}*)", option(distinct));
+            }
+            Aggregate::Call {
+                function,
+                argument,
+                distinct,
+            } => (function, self.text_of(argument), option(distinct)),
+        };
+        let name = match function {
+            AggregateName::Other(name) => &self.constant(*name),
+            AggregateName::Known(AggregateFunction::GroupConcat(separator)) if separator != " " => {
+                let separator = Literal::new_simple_literal(separator);
+                return format!("GROUP_CONCAT({distinct}{argument}; SEPARATOR = {separator})");
+            }
+            AggregateName::Known(function) => match function {
+                AggregateFunction::Count => "COUNT",
+                AggregateFunction::Sum => "SUM",
+                AggregateFunction::Avg => "AVG",
+                AggregateFunction::Min => "MIN",
+                AggregateFunction::Max => "MAX",
+                AggregateFunction::Sample => "SAMPLE",
+                AggregateFunction::GroupConcat(_) => "GROUP_CONCAT",
+            },
+        };
+        format!("{name}({distinct}{argument})")
+    }
+
+    /// A sub-query: the parser's order of modifiers, outermost first.
+    fn sub_select(&self, pattern: &GraphPattern) -> String {
+        let mut option = "";
+        let mut names = String::new();
+        let (mut order, mut slice) = (String::new(), String::new());
+        let mut next = pattern;
+        loop {
+            next = match next {
+                GraphPattern::Slice {
+                    inner,
+                    start,
+                    length,
+                } => {
+                    slice = format!(" OFFSET {start}");
+                    if let Some(length) = length {
+                        let _ = write!(slice, " LIMIT {length}");
+                    }
+                    inner
+                }
+                GraphPattern::Distinct { inner } => {
+                    option = " DISTINCT";
+                    inner
+                }
+                GraphPattern::Reduced { inner } => {
+                    option = " REDUCED";
+                    inner
+                }
+                GraphPattern::Project { inner, variables } => {
+                    for variable in variables {
+                        let _ = write!(names, " {}", self.variable(*variable));
+                    }
+                    inner
+                }
+                GraphPattern::OrderBy { inner, keys } => {
+                    order.push_str(" ORDER BY");
+                    for key in keys {
+                        let direction = if key.descending { "DESC" } else { "ASC" };
+                        let _ = write!(order, " {direction}({})", self.text_of(&key.expression));
+                    }
+                    inner
+                }
+                _ => break,
+            };
+        }
+        if names.is_empty() {
+            names.push_str(" *");
+        }
+        let content = self.group(next).apart();
+        format!("{{ SELECT{option}{names} WHERE {content}{order}{slice} }}")
+    }
+
+    fn text_of(&self, expression: &Expression) -> String {
+        let mut text = String::new();
+        self.write_expression(expression, &mut text);
+        text
+    }
+
+    fn write_expression(&self, expression: &Expression, text: &mut String) {
+        use Expression as E;
+        let (operator, operands): (&str, &[&Expression]) = match expression {
+            E::And(..) | E::Or(..) => return self.write_chain(expression, text),
+            E::Binary(Operator::SameTerm, a, b) => {
+                text.push_str("sameTerm");
+                return self.write_list([&**a, &**b].into_iter(), text);
+            }
+            E::Binary(operator, a, b) => (infix(*operator), &[a, b]),
+            E::UnaryPlus(a) => ("+ ", &[a]),
+            E::UnaryMinus(a) => ("- ", &[a]),
+            E::Not(a) => ("! ", &[a]),
+            other => return self.write_operand(other, text),
+        };
+        text.push('(');
+        if let [left, right] = operands {
+            self.write_expression(left, text);
+            text.push_str(operator);
+            self.write_expression(right, text);
+        } else if let [operand] = operands {
+            text.push_str(operator);
+            text.push('(');
+            self.write_expression(operand, text);
+            text.push(')');
+        }
+        text.push(')');
+    }
+
+    /// `a && b && ...` and `a || b || ...`, which the parser nests to the left.
+    fn write_chain(&self, expression: &Expression, text: &mut String) {
+        let is_and = matches!(expression, Expression::And(..));
+        let mut pending = vec![expression];
+        let mut is_first = true;
+        text.push('(');
+        while let Some(next) = pending.pop() {
+            match next {
+                Expression::And(left, right) if is_and => pending.extend([&**right, &**left]),
+                Expression::Or(left, right) if !is_and => pending.extend([&**right, &**left]),
+                link => {
+                    if !std::mem::take(&mut is_first) {
+                        text.push_str(if is_and { " && " } else { " || " });
+                    }
+                    self.write_expression(link, text);
+                }
+            }
+        }
+        text.push(')');
+    }
+
+    /// What needs no parentheses.
+    fn write_operand(&self, expression: &Expression, text: &mut String) {
+        match expression {
+            Expression::In(value, list) => {
+                text.push('(');
+                self.write_expression(value, text);
+                text.push_str(" IN ");
+                self.write_list(list.iter(), text);
+                text.push(')');
+            }
+            Expression::If(a, b, c) => {
+                text.push_str("IF");
+                self.write_list([&**a, &**b, &**c].into_iter(), text);
+            }
+            Expression::Coalesce(list) => {
+                text.push_str("COALESCE");
+                self.write_list(list.iter(), text);
+            }
+            Expression::Call(function, list) => {
+                // Casts stand for themselves within SERVICE.
+                text.push_str(builtin::name(*function).unwrap_or_default());
+                self.write_list(list.iter(), text);
+            }
+            Expression::CallOther(name, list) => {
+                text.push_str(&self.constant(*name));
+                self.write_list(list.iter(), text);
+            }
+            Expression::Exists(pattern) => {
+                text.push_str("EXISTS ");
+                text.push_str(&self.group(pattern).braced());
+            }
+            Expression::Constant(constant) => text.push_str(&self.constant(*constant)),
+            Expression::Variable(name) => text.push_str(&self.variable(*name)),
+            Expression::Bound(name) => {
+                let _ = write!(text, "BOUND({})", self.variable(*name));
+            }
+            operator => self.write_expression(operator, text),
+        }
+    }
+
+    fn write_list<'e>(&self, list: impl Iterator<Item = &'e Expression>, text: &mut String) {
+        text.push('(');
+        for (at, item) in list.enumerate() {
+            if at > 0 {
+                text.push_str(", ");
+            }
+            self.write_expression(item, text);
+        }
+        text.push(')');
+    }
+}
+
+/// The operator between its operands.
+fn infix(operator: Operator) -> &'static str {
+    match operator {
+        Operator::SameTerm => ", ",
+        Operator::Equal => " = ",
+        Operator::Less => " < ",
+        Operator::LessOrEqual => " <= ",
+        Operator::Greater => " > ",
+        Operator::GreaterOrEqual => " >= ",
+        Operator::Add => " + ",
+        Operator::Subtract => " - ",
+        Operator::Multiply => " * ",
+        Operator::Divide => " / ",
+    }
 }
 
 /// What stands between the braces of a group.
@@ -57,330 +514,4 @@ impl Content {
         self.close();
         self.braced()
     }
-}
-
-fn group(pattern: &GraphPattern) -> Content {
-    let mut content = Content {
-        text: String::new(),
-        is_filtered: false,
-    };
-    add(pattern, &mut content);
-    content
-}
-
-/// Adds the elements of a pattern, first to last.
-fn add(pattern: &GraphPattern, content: &mut Content) {
-    let mut links = Vec::new();
-    let mut first = pattern;
-    loop {
-        let before = match first {
-            GraphPattern::Join { left, .. }
-            | GraphPattern::LeftJoin { left, .. }
-            | GraphPattern::Lateral { left, .. }
-            | GraphPattern::Minus { left, .. } => left,
-            GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => inner,
-            _ => break,
-        };
-        links.push(first);
-        first = before;
-    }
-    after_aliases(&mut links);
-    element(first, content);
-    for link in links.into_iter().rev() {
-        match link {
-            GraphPattern::Join { right, .. } => joined(right, content),
-            GraphPattern::LeftJoin {
-                right, expression, ..
-            } => {
-                let mut right = group(right);
-                right.close();
-                if let Some(condition) = expression {
-                    let _ = write!(right.text, "FILTER({}) ", text_of(condition));
-                }
-                content.push(&format!("OPTIONAL {}", right.braced()));
-            }
-            GraphPattern::Lateral { right, .. } => {
-                content.push(&format!("LATERAL {}", group(right).braced()));
-            }
-            GraphPattern::Minus { right, .. } => {
-                content.push(&format!("MINUS {}", group(right).braced()));
-            }
-            GraphPattern::Filter { expr, .. } => {
-                content.push(&format!("FILTER({})", text_of(expr)));
-                content.is_filtered = true;
-            }
-            GraphPattern::Extend {
-                variable,
-                expression,
-                ..
-            } => content.push(&format!("BIND({} AS {variable})", text_of(expression))),
-            _ => unreachable!("the loop above takes no other link"),
-        }
-    }
-}
-
-/// The right side of a join: joins are added one by one, so that triples which share a blank node stay
-/// in one group.
-fn joined(pattern: &GraphPattern, content: &mut Content) {
-    let mut pending = vec![pattern];
-    while let Some(next) = pending.pop() {
-        match next {
-            GraphPattern::Join { left, right } => pending.extend([&**right, &**left]),
-            GraphPattern::LeftJoin { .. }
-            | GraphPattern::Lateral { .. }
-            | GraphPattern::Minus { .. }
-            | GraphPattern::Filter { .. }
-            | GraphPattern::Extend { .. } => content.push(&group(next).braced()),
-            _ => element(next, content),
-        }
-    }
-}
-
-fn element(pattern: &GraphPattern, content: &mut Content) {
-    match pattern {
-        GraphPattern::Bgp { patterns } => {
-            for triple in patterns {
-                content.push(&format!("{triple} ."));
-            }
-        }
-        GraphPattern::Path {
-            subject,
-            path,
-            object,
-        } => content.push(&format!("{subject} {path} {object} .")),
-        GraphPattern::Union { .. } => {
-            let mut branches = Vec::new();
-            let mut first = pattern;
-            while let GraphPattern::Union { left, right } = first {
-                branches.push(group(right).braced());
-                first = left;
-            }
-            branches.push(group(first).braced());
-            branches.reverse();
-            content.push(&branches.join(" UNION "));
-        }
-        GraphPattern::Graph { name, inner } => {
-            content.push(&format!("GRAPH {name} {}", group(inner).braced()));
-        }
-        GraphPattern::Service {
-            name,
-            inner,
-            silent,
-        } => {
-            let silent = if *silent { "SILENT " } else { "" };
-            content.push(&format!("SERVICE {silent}{name} {}", group(inner).braced()));
-        }
-        GraphPattern::Group {
-            inner,
-            variables,
-            aggregates,
-        } => content.push(&grouped(inner, variables, aggregates)),
-        GraphPattern::Values { .. } => content.push(&pattern.to_string()),
-        _ => content.push(&sub_select(pattern)),
-    }
-}
-
-fn grouped(
-    inner: &GraphPattern,
-    keys: &[oxrdf::Variable],
-    aggregates: &[(oxrdf::Variable, AggregateExpression)],
-) -> String {
-    let mut text = "{ SELECT".to_owned();
-    for key in keys {
-        let _ = write!(text, " {key}");
-    }
-    for (variable, aggregate) in aggregates {
-        let _ = write!(text, " ({} AS {variable})", aggregate_text(aggregate));
-    }
-    let _ = write!(text, " WHERE {}", group(inner).braced());
-    if !keys.is_empty() {
-        text.push_str(" GROUP BY");
-        for key in keys {
-            let _ = write!(text, " {key}");
-        }
-    }
-    text + " }"
-}
-
-fn aggregate_text(aggregate: &AggregateExpression) -> String {
-    use spargebra::algebra::AggregateFunction::GroupConcat;
-    let AggregateExpression::FunctionCall {
-        name,
-        expr,
-        distinct,
-    } = aggregate
-    else {
-        return aggregate.to_string();
-    };
-    let distinct = if *distinct { "DISTINCT " } else { "" };
-    match name {
-        GroupConcat {
-            separator: Some(separator),
-        } => {
-            let separator = oxrdf::Literal::new_simple_literal(separator);
-            let argument = text_of(expr);
-            format!("GROUP_CONCAT({distinct}{argument}; SEPARATOR = {separator})")
-        }
-        name => format!("{name}({distinct}{})", text_of(expr)),
-    }
-}
-
-/// A sub-query: the parser's order of modifiers, outermost first.
-fn sub_select(pattern: &GraphPattern) -> String {
-    let mut option = "";
-    let mut names = String::new();
-    let (mut order, mut slice) = (String::new(), String::new());
-    let mut next = pattern;
-    loop {
-        next = match next {
-            GraphPattern::Slice {
-                inner,
-                start,
-                length,
-            } => {
-                slice = format!(" OFFSET {start}");
-                if let Some(length) = length {
-                    let _ = write!(slice, " LIMIT {length}");
-                }
-                inner
-            }
-            GraphPattern::Distinct { inner } => {
-                option = " DISTINCT";
-                inner
-            }
-            GraphPattern::Reduced { inner } => {
-                option = " REDUCED";
-                inner
-            }
-            GraphPattern::Project { inner, variables } => {
-                for variable in variables {
-                    let _ = write!(names, " {variable}");
-                }
-                inner
-            }
-            GraphPattern::OrderBy { inner, expression } => {
-                order.push_str(" ORDER BY");
-                for key in expression {
-                    let _ = match key {
-                        OrderExpression::Asc(key) => write!(order, " ASC({})", text_of(key)),
-                        OrderExpression::Desc(key) => write!(order, " DESC({})", text_of(key)),
-                    };
-                }
-                inner
-            }
-            _ => break,
-        };
-    }
-    if names.is_empty() {
-        names.push_str(" *");
-    }
-    let content = group(next).apart();
-    format!("{{ SELECT{option}{names} WHERE {content}{order}{slice} }}")
-}
-
-fn text_of(expression: &Expression) -> String {
-    let mut text = String::new();
-    write_expression(expression, &mut text);
-    text
-}
-
-fn write_expression(expression: &Expression, text: &mut String) {
-    use Expression as E;
-    let (operator, operands): (&str, &[&Expression]) = match expression {
-        E::And(..) | E::Or(..) => return write_chain(expression, text),
-        E::Equal(a, b) => (" = ", &[a, b]),
-        E::Greater(a, b) => (" > ", &[a, b]),
-        E::GreaterOrEqual(a, b) => (" >= ", &[a, b]),
-        E::Less(a, b) => (" < ", &[a, b]),
-        E::LessOrEqual(a, b) => (" <= ", &[a, b]),
-        E::Add(a, b) => (" + ", &[a, b]),
-        E::Subtract(a, b) => (" - ", &[a, b]),
-        E::Multiply(a, b) => (" * ", &[a, b]),
-        E::Divide(a, b) => (" / ", &[a, b]),
-        E::UnaryPlus(a) => ("+ ", &[a]),
-        E::UnaryMinus(a) => ("- ", &[a]),
-        E::Not(a) => ("! ", &[a]),
-        other => return write_operand(other, text),
-    };
-    text.push('(');
-    if let [left, right] = operands {
-        write_expression(left, text);
-        text.push_str(operator);
-        write_expression(right, text);
-    } else if let [operand] = operands {
-        text.push_str(operator);
-        text.push('(');
-        write_expression(operand, text);
-        text.push(')');
-    }
-    text.push(')');
-}
-
-/// `a && b && ...` and `a || b || ...`, which the parser nests to the left.
-fn write_chain(expression: &Expression, text: &mut String) {
-    let is_and = matches!(expression, Expression::And(..));
-    let mut pending = vec![expression];
-    let mut is_first = true;
-    text.push('(');
-    while let Some(next) = pending.pop() {
-        match next {
-            Expression::And(left, right) if is_and => pending.extend([&**right, &**left]),
-            Expression::Or(left, right) if !is_and => pending.extend([&**right, &**left]),
-            link => {
-                if !std::mem::take(&mut is_first) {
-                    text.push_str(if is_and { " && " } else { " || " });
-                }
-                write_expression(link, text);
-            }
-        }
-    }
-    text.push(')');
-}
-
-/// What needs no parentheses.
-fn write_operand(expression: &Expression, text: &mut String) {
-    match expression {
-        Expression::In(value, list) => {
-            text.push('(');
-            write_expression(value, text);
-            text.push_str(" IN ");
-            write_list(list.iter(), text);
-            text.push(')');
-        }
-        Expression::SameTerm(a, b) => {
-            text.push_str("sameTerm");
-            write_list([&**a, &**b].into_iter(), text);
-        }
-        Expression::If(a, b, c) => {
-            text.push_str("IF");
-            write_list([&**a, &**b, &**c].into_iter(), text);
-        }
-        Expression::Coalesce(list) => {
-            text.push_str("COALESCE");
-            write_list(list.iter(), text);
-        }
-        Expression::FunctionCall(function, list) => {
-            let _ = write!(text, "{function}");
-            write_list(list.iter(), text);
-        }
-        Expression::Exists(pattern) => {
-            text.push_str("EXISTS ");
-            text.push_str(&group(pattern).braced());
-        }
-        // Names, literals, variables, BOUND.
-        plain => {
-            let _ = write!(text, "{plain}");
-        }
-    }
-}
-
-fn write_list<'e>(list: impl Iterator<Item = &'e Expression>, text: &mut String) {
-    text.push('(');
-    for (at, item) in list.enumerate() {
-        if at > 0 {
-            text.push_str(", ");
-        }
-        write_expression(item, text);
-    }
-    text.push(')');
 }

@@ -12,19 +12,18 @@ use super::expression::View;
 use super::group::Pipeline;
 use super::names::{Passes, Scope, Slots};
 use super::{Context, Lowering, row_order};
+use crate::abstract_query::{self, AggregateName, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
-use oxrdf::Variable;
-use spargebra::algebra::{AggregateExpression, AggregateFunction as Algebra, GraphPattern};
 
 /// The modifiers around the pattern of a query, and what they stand around.
 pub(super) struct Modifiers<'a> {
     pub(super) offset: u64,
     pub(super) limit: Option<u64>,
     pub(super) distinct: bool,
-    pub(super) projected: &'a [Variable],
+    pub(super) projected: &'a [Name],
     pub(super) inner: &'a GraphPattern,
 }
 
@@ -45,8 +44,8 @@ impl<'a> Modifiers<'a> {
             length,
         } = modifiers.inner
         {
-            modifiers.offset = *start as u64;
-            modifiers.limit = length.map(|length| length as u64);
+            modifiers.offset = *start;
+            modifiers.limit = *length;
             modifiers.inner = inner;
         }
         match modifiers.inner {
@@ -115,8 +114,7 @@ impl Lowering<'_> {
             graph_is_given: context.graph_is_given || by_graph,
             ..context.clone()
         };
-        let names = modifiers.projected.iter();
-        let names = names.map(|variable| variable.as_str().to_owned()).collect();
+        let names = modifiers.projected.iter().copied().collect();
         self.scopes.push(Scope::new(Passes::Projected(names)));
         let group = self.select(&modifiers, &within);
         self.scopes.pop();
@@ -158,7 +156,7 @@ impl Lowering<'_> {
         table.sure.retain(&kept);
         let mut given = Vec::new();
         for (column, name) in columns.iter_mut().zip(modifiers.projected) {
-            let computed = self.variable(name)?;
+            let computed = self.variable(*name)?;
             if computed != *column {
                 table.maybe.insert(*column);
                 given.push((computed, *column));
@@ -185,16 +183,16 @@ impl Lowering<'_> {
         Ok(table)
     }
 
-    pub(super) fn slots(&mut self, variables: &[Variable]) -> Result<Vec<Slot>, ParseError> {
+    pub(super) fn slots(&mut self, variables: &[Name]) -> Result<Vec<Slot>, ParseError> {
         let variables = variables.iter();
-        variables.map(|variable| self.variable(variable)).collect()
+        variables.map(|variable| self.variable(*variable)).collect()
     }
 
     /// `GROUP BY`, or aggregates without one.
     pub(super) fn aggregate(
         &mut self,
-        variables: &[Variable],
-        aggregates: &[(Variable, AggregateExpression)],
+        variables: &[Name],
+        aggregates: &[(Name, abstract_query::Aggregate)],
         context: &Context,
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
@@ -210,7 +208,7 @@ impl Lowering<'_> {
         let mut computed = Vec::with_capacity(aggregates.len());
         for (variable, aggregate) in aggregates {
             let aggregate = self.one_aggregate(aggregate, context, table, &mut before)?;
-            computed.push((aggregate, self.variable(variable)?));
+            computed.push((aggregate, self.variable(*variable)?));
         }
         table.elements.append(&mut before);
         row_order::keep(&mut table.elements, &computed);
@@ -233,13 +231,13 @@ impl Lowering<'_> {
 
     fn one_aggregate(
         &mut self,
-        aggregate: &AggregateExpression,
+        aggregate: &abstract_query::Aggregate,
         context: &Context,
         table: &Pipeline,
         before: &mut Vec<Element>,
     ) -> Result<Aggregate, ParseError> {
-        let (name, argument, distinct) = match aggregate {
-            AggregateExpression::CountSolutions { distinct } => {
+        let (function, argument, distinct) = match aggregate {
+            abstract_query::Aggregate::CountSolutions { distinct } => {
                 let columns = table.maybe.iter().filter(|slot| self.is_written(*slot));
                 return Ok(Aggregate {
                     function: AggregateFunction::Count,
@@ -247,23 +245,16 @@ impl Lowering<'_> {
                     distinct: distinct.then(|| columns.collect()),
                 });
             }
-            AggregateExpression::FunctionCall {
-                name,
-                expr,
+            abstract_query::Aggregate::Call {
+                function,
+                argument,
                 distinct,
-            } => (name, expr, *distinct),
+            } => (function, argument, *distinct),
         };
-        let function = match name {
-            Algebra::Count => AggregateFunction::Count,
-            Algebra::Sum => AggregateFunction::Sum,
-            Algebra::Avg => AggregateFunction::Avg,
-            Algebra::Min => AggregateFunction::Min,
-            Algebra::Max => AggregateFunction::Max,
-            Algebra::Sample => AggregateFunction::Sample,
-            Algebra::GroupConcat { separator } => {
-                AggregateFunction::GroupConcat(separator.as_deref().unwrap_or(" ").to_owned())
-            }
-            Algebra::Custom(name) => return Err(self.unknown_aggregate(name)),
+        let function = match function {
+            AggregateName::Known(function) => function.clone(),
+            // It stands within SERVICE alone, which is not translated.
+            AggregateName::Other(_) => AggregateFunction::Sample,
         };
         let argument = self.expression(argument, &View::of(table, context), before)?;
         Ok(Aggregate {

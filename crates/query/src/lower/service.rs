@@ -3,34 +3,36 @@
 //! The pattern is another endpoint's business: it is printed as it was parsed (SPARQL 1.1 Federated
 //! Query section 4), not translated, and a graph around it means nothing to it.
 
+use super::Lowering;
 use super::group::Pipeline;
-use super::{Lowering, print};
+use super::print::Printer;
+use crate::abstract_query::{GraphPattern, NamePattern};
 use crate::algebra::{Element, Service};
 use crate::guard::limits::Limits;
 use crate::guard::{self, token::TokenKind};
 use crate::parse::ParseError;
 use crate::plan::Node;
 use crate::translate::in_scope;
-use oxrdf::Variable;
-use spargebra::algebra::GraphPattern;
-use spargebra::term::NamedNodePattern;
 use std::collections::HashMap;
 use std::fmt::Write;
 
 impl Lowering<'_> {
     pub(super) fn service(
         &mut self,
-        endpoint: &NamedNodePattern,
+        endpoint: NamePattern,
         inner: &GraphPattern,
         silent: bool,
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
-        let names = in_scope(inner).into_iter().map(Variable::as_str);
+        let names = in_scope(inner);
+        let printer = Printer::new(&self.terms);
+        let text = self.settled(&printer.select(&names, inner));
         let mut columns = Vec::new();
         for name in names {
-            let slot = self.named(name)?;
+            let slot = self.variable(name)?;
             table.maybe.insert(slot);
-            columns.push((name.to_owned(), slot));
+            // What the endpoint calls it does not matter where the text has no name for it.
+            columns.extend(self.terms.text(name).map(|text| (text.to_owned(), slot)));
         }
         let endpoint = self.name(endpoint)?;
         if let Node::Slot(slot) = endpoint {
@@ -39,7 +41,7 @@ impl Lowering<'_> {
         let service = Service {
             endpoint,
             silent,
-            text: self.settled(&print::select(&columns, inner)),
+            text,
             columns,
         };
         table.elements.push(Element::Service(service));
@@ -59,7 +61,7 @@ impl Lowering<'_> {
         for &token in &tokens.tokens {
             let slice = tokens.slice(token);
             let is_made_up = match token.kind {
-                TokenKind::Variable => !self.written.contains(&slice[1..]),
+                TokenKind::Variable => self.terms.known(&slice[1..]).is_none(),
                 TokenKind::BlankNode => true,
                 _ => false,
             };
@@ -72,7 +74,7 @@ impl Lowering<'_> {
                 } else {
                     "_:"
                 };
-                while self.written.contains(format!("v{number}").as_str()) {
+                while self.terms.known(&format!("v{number}")).is_some() {
                     number += 1;
                 }
                 number += 1;

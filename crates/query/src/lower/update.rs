@@ -13,16 +13,12 @@
 
 use super::names::Slots;
 use super::{Context, Lowering};
+use crate::abstract_query::{Blank, Name, NamePattern, QuadPattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group, Query};
-use crate::guard::token::Tokens;
 use crate::parse::{ParseError, ParseOptions};
-use crate::plan::{ConstantId, Form, Node, Slot, TemplateTerm};
-use crate::translate::Modification;
+use crate::plan::{Form, Node, Slot, TemplateTerm};
+use crate::translate::{Modification, Translated};
 use crate::update::QuadTemplate;
-use oxrdf::{NamedNode, Term};
-use spargebra::term::{
-    GraphNamePattern, NamedNodePattern, QuadPattern, TermPattern, TriplePattern,
-};
 use std::collections::HashMap;
 
 /// A query, and what is deleted and inserted for each of its rows.
@@ -32,18 +28,18 @@ pub(crate) struct Lowered {
     pub(crate) insert: Vec<QuadTemplate>,
 }
 
-/// Translates a parsed operation. `tokens` are its own.
+/// Translates an operation.
 pub(crate) fn lower_modification(
-    modification: &Modification,
-    tokens: &Tokens<'_>,
+    read: Translated<'_, Modification>,
     options: &ParseOptions,
 ) -> Result<Lowered, ParseError> {
-    let mut lowering = Lowering::new(tokens, options);
+    let modification = read.said;
+    let mut lowering = Lowering::new(read.terms, options);
     let dataset = lowering.dataset(modification.using.as_ref());
     // USING overrides WITH for the pattern (section 3.1.3).
     let with = modification.with.as_ref();
     let with = with.filter(|_| modification.using.is_none());
-    let graph = with.map(|graph| Node::Constant(lowering.constant(graph.clone().into())));
+    let graph = with.map(|graph| Node::Constant(lowering.constant(*graph)));
     let context = Context {
         graph,
         ..Context::top()
@@ -76,12 +72,12 @@ pub(crate) fn lower_modification(
         });
     }
     let query = Query {
-        written: Vec::new(),
+        within: Vec::new(),
         variables: lowering.variables,
-        constants: lowering.constants,
-        prefixes: lowering.prefixes,
+        constants: lowering.terms.into_terms(&lowering.constants),
+        prefixes: read.prefixes,
         dataset,
-        base: modification.base.clone(),
+        base: modification.base,
         body,
         form: Form::Select(columns),
     };
@@ -96,7 +92,7 @@ pub(crate) fn lower_modification(
 struct Templates<'a> {
     /// What the pattern may bind.
     bound: &'a Slots,
-    labels: HashMap<String, u32>,
+    labels: HashMap<Blank, u32>,
     /// The columns used, in the order of their first use.
     columns: Vec<Slot>,
     is_column: Slots,
@@ -109,17 +105,15 @@ impl Templates<'_> {
         lowering: &mut Lowering<'_>,
         quad: &QuadPattern,
     ) -> Result<Option<QuadTemplate>, ParseError> {
-        let graph = match &quad.graph_name {
-            GraphNamePattern::DefaultGraph => None,
-            GraphNamePattern::NamedNode(graph) => Some(Node::Constant(named(lowering, graph))),
-            GraphNamePattern::Variable(variable) => {
-                match self.slot(lowering, variable.as_str())? {
-                    Some(slot) => Some(Node::Slot(slot)),
-                    None => return Ok(None),
-                }
-            }
+        let graph = match quad.graph {
+            None => None,
+            Some(NamePattern::Constant(graph)) => Some(Node::Constant(lowering.constant(graph))),
+            Some(NamePattern::Variable(variable)) => match self.slot(lowering, variable)? {
+                Some(slot) => Some(Node::Slot(slot)),
+                None => return Ok(None),
+            },
         };
-        let triple = self.triple(lowering, (&quad.subject, &quad.predicate, &quad.object))?;
+        let triple = self.triple(lowering, &quad.triple)?;
         let Some(triple) = triple else {
             return Ok(None);
         };
@@ -147,18 +141,18 @@ impl Templates<'_> {
     fn triple(
         &mut self,
         lowering: &mut Lowering<'_>,
-        (subject, predicate, object): (&TermPattern, &NamedNodePattern, &TermPattern),
+        triple: &TriplePattern,
     ) -> Result<Option<[TemplateTerm; 3]>, ParseError> {
-        let predicate = match predicate {
-            NamedNodePattern::NamedNode(node) => {
-                Some(TemplateTerm::Constant(named(lowering, node)))
+        let predicate = match triple.predicate {
+            NamePattern::Constant(constant) => {
+                Some(TemplateTerm::Constant(lowering.constant(constant)))
             }
-            NamedNodePattern::Variable(variable) => self
-                .slot(lowering, variable.as_str())?
-                .map(TemplateTerm::Slot),
+            NamePattern::Variable(variable) => {
+                self.slot(lowering, variable)?.map(TemplateTerm::Slot)
+            }
         };
-        let subject = self.term(lowering, subject)?;
-        let object = self.term(lowering, object)?;
+        let subject = self.term(lowering, &triple.subject)?;
+        let object = self.term(lowering, &triple.object)?;
         Ok(match (subject, predicate, object) {
             (Some(subject), Some(predicate), Some(object)) => Some([subject, predicate, object]),
             _ => None,
@@ -171,37 +165,27 @@ impl Templates<'_> {
         term: &TermPattern,
     ) -> Result<Option<TemplateTerm>, ParseError> {
         Ok(match term {
-            TermPattern::NamedNode(node) => Some(TemplateTerm::Constant(named(lowering, node))),
-            TermPattern::Literal(literal) => Some(TemplateTerm::Constant(
-                lowering.constant(literal.clone().into()),
-            )),
-            TermPattern::Variable(variable) => self
-                .slot(lowering, variable.as_str())?
-                .map(TemplateTerm::Slot),
-            TermPattern::BlankNode(node) => {
+            TermPattern::Constant(constant) => {
+                Some(TemplateTerm::Constant(lowering.constant(*constant)))
+            }
+            TermPattern::Variable(variable) => {
+                self.slot(lowering, *variable)?.map(TemplateTerm::Slot)
+            }
+            TermPattern::Blank(blank) => {
                 let next = self.labels.len() as u32;
-                let number = self.labels.entry(node.as_str().to_owned()).or_insert(next);
+                let number = self.labels.entry(*blank).or_insert(next);
                 Some(TemplateTerm::Blank(*number))
             }
             TermPattern::Triple(triple) => {
-                let TriplePattern {
-                    subject,
-                    predicate,
-                    object,
-                } = &**triple;
-                self.triple(lowering, (subject, predicate, object))?
-                    .map(|triple| TemplateTerm::Triple(Box::new(triple)))
+                let triple = self.triple(lowering, triple)?;
+                triple.map(|triple| TemplateTerm::Triple(Box::new(triple)))
             }
         })
     }
 
     /// The column of a variable that the pattern may bind.
-    fn slot(&self, lowering: &mut Lowering<'_>, name: &str) -> Result<Option<Slot>, ParseError> {
+    fn slot(&self, lowering: &mut Lowering<'_>, name: Name) -> Result<Option<Slot>, ParseError> {
         let known = lowering.known(name)?;
         Ok(known.filter(|slot| self.bound.contains(*slot)))
     }
-}
-
-fn named(lowering: &mut Lowering<'_>, node: &NamedNode) -> ConstantId {
-    lowering.constant(Term::from(node.clone()))
 }

@@ -1,7 +1,7 @@
 //! The functions that have names of their own (SPARQL 1.2 section 19.8, rules BuiltInCall and Aggregate;
 //! SEP-0002 for `ADJUST`), and how many arguments they take.
 
-use spargebra::algebra::Function;
+use crate::expression::Function;
 use std::fmt;
 
 /// A function and its arguments.
@@ -261,6 +261,15 @@ const NAMES: [&str; 67] = [
     "SAMPLE",
     "GROUP_CONCAT",
 ];
+
+/// What a builtin is called.
+pub(crate) fn name(function: Function) -> Option<&'static str> {
+    let is_it = |name: &&&str| {
+        let builtin = builtin(name).map(|builtin| builtin.meaning);
+        matches!(builtin, Some(Meaning::Function(named)) if named == function)
+    };
+    NAMES.iter().find(is_it).copied()
+}
 
 /// The function whose name is nearest to a word, if one is near.
 pub(super) fn nearest(word: &str) -> Option<&'static str> {

@@ -42,6 +42,7 @@ pub(crate) struct Fault(Box<Said>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
+    kind: ParseErrorKind,
     /// The token, by number; that after the last one for the end of the text.
     token: usize,
     /// What is wrong.
@@ -81,7 +82,7 @@ fn tree<'t>(
         at: 0,
         depth: 0,
         what,
-        tree: Builder::with_capacity(tokens.tokens.len()),
+        tree: Builder::with_capacity(tokens.tokens.len() * 3 / 2 + 8),
     };
     match rule(&mut parser) {
         Ok(()) => Ok(parser.tree.finish(tokens)),
@@ -91,16 +92,28 @@ fn tree<'t>(
 
 impl Fault {
     pub(crate) fn at(token: usize, message: String) -> Fault {
-        Fault(Box::new(Said { token, message }))
+        Fault::of(ParseErrorKind::Syntax, token, message)
+    }
+
+    pub(crate) fn of(kind: ParseErrorKind, token: usize, message: String) -> Fault {
+        Fault(Box::new(Said {
+            kind,
+            token,
+            message,
+        }))
     }
 
     /// The error of the text.
     pub(crate) fn placed(self, tokens: &Tokens<'_>) -> ParseError {
-        let Said { token, message } = *self.0;
+        let Said {
+            kind,
+            token,
+            message,
+        } = *self.0;
         let place = tokens.tokens.get(token);
         let offset = place.map_or(tokens.text.len(), |token| token.start as usize);
         ParseError {
-            kind: ParseErrorKind::Syntax,
+            kind,
             position: Position::of_offset(tokens.text, offset),
             message,
         }

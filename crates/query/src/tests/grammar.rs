@@ -164,7 +164,11 @@ enum Verdict {
 }
 
 fn compare(text: &str) -> Verdict {
-    let ours = parse(text, &options());
+    let mut ours = parse(text, &options());
+    // The library does not tell them.
+    if let Ok(query) = &mut ours {
+        query.prefixes.clear();
+    }
     let theirs = library::query(text, &options());
     judged(text, &ours, &theirs, |query| format!("{:?}", query.body()))
 }
@@ -178,7 +182,12 @@ fn compare_update(text: &str) -> Option<Verdict> {
         _ => None,
     });
     let ours = match ours {
-        Ok(Some(operation)) => Ok(operation),
+        Ok(Some(mut operation)) => {
+            if let Operation::Modify(modify) = &mut operation {
+                modify.query.prefixes.clear();
+            }
+            Ok(operation)
+        }
         Ok(None) => return None,
         Err(error) => Err(error),
     };

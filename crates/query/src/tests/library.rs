@@ -1,11 +1,14 @@
 //! Texts as `spargebra` reads them: the grammar that ours is compared with.
 
+mod conversion;
+
 use crate::guard::token::{TokenKind, Tokens};
 use crate::lower::{lower, lower_modification};
 use crate::parse::{self, Given, ParseError, ParseErrorKind, ParseOptions};
 use crate::translate::Modification;
 use crate::update::{Modify, Operation, Target};
 use crate::{Position, Query};
+use conversion::Conversion;
 use oxrdf::NamedNode;
 use spargebra::algebra::{GraphTarget, QueryDataset};
 use spargebra::term::{GraphName, QuadPattern};
@@ -48,9 +51,9 @@ pub(super) fn query(text: &str, options: &ParseOptions) -> Result<Query, ParseEr
     let tokens = &parse::scan(text, options)?.tokens;
     parse::expansion(tokens, options)?;
     let parsed = parser(options).parse_query(&with_plain_booleans(tokens));
+    let parsed = parsed.map_err(|error| refused(&error))?;
     lower(
-        parsed.map_err(|error| refused(&error))?,
-        tokens,
+        conversion::query(&parsed, tokens)?,
         options,
         &Given::default(),
     )
@@ -80,7 +83,7 @@ pub(super) fn operation(
     };
     let base = parsed.base_iri.as_ref().map(ToString::to_string);
     match <[GraphUpdateOperation; 1]>::try_from(parsed.operations) {
-        Ok([operation]) => Some(Ok(converted(operation, base, &tokens, options)?)),
+        Ok([operation]) => converted(operation, base, &tokens, options),
         Err(_) => None,
     }
 }
@@ -90,8 +93,8 @@ fn converted(
     base: Option<String>,
     tokens: &Tokens<'_>,
     options: &ParseOptions,
-) -> Option<Operation> {
-    Some(match operation {
+) -> Option<Result<Operation, ParseError>> {
+    Some(Ok(match operation {
         GraphUpdateOperation::DeleteInsert {
             delete,
             insert,
@@ -99,26 +102,38 @@ fn converted(
             pattern,
         } => {
             let (with, using) = split(using);
-            let delete = delete.into_iter().map(|quad| QuadPattern {
-                subject: quad.subject.into(),
-                predicate: quad.predicate,
-                object: quad.object.into(),
-                graph_name: quad.graph_name,
+            let names_dataset = using.is_some() || with.is_some();
+            let mut conversion = Conversion::new(tokens);
+            let delete = delete.into_iter().map(|quad| {
+                conversion.quad(&QuadPattern {
+                    subject: quad.subject.into(),
+                    predicate: quad.predicate,
+                    object: quad.object.into(),
+                    graph_name: quad.graph_name,
+                })
             });
+            let delete = delete.collect();
+            let pattern = match conversion.pattern(&pattern) {
+                Ok(pattern) => pattern,
+                Err(error) => return Some(Err(error)),
+            };
             let modification = Modification {
-                delete: delete.collect(),
-                insert,
-                using,
-                with,
-                pattern: *pattern,
+                delete,
+                insert: insert.iter().map(|quad| conversion.quad(quad)).collect(),
+                using: using.map(|using| conversion.dataset(&using)),
+                with: with.map(|with| conversion.constant(with)),
+                pattern,
                 base,
             };
-            let lowered = lower_modification(&modification, tokens, options).ok()?;
+            let lowered = match lower_modification(conversion.finish(modification), options) {
+                Ok(lowered) => lowered,
+                Err(error) => return Some(Err(error)),
+            };
             Operation::Modify(Box::new(Modify {
                 query: lowered.query,
                 delete: lowered.delete,
                 insert: lowered.insert,
-                names_dataset: modification.using.is_some() || modification.with.is_some(),
+                names_dataset,
             }))
         }
         GraphUpdateOperation::Load {
@@ -145,7 +160,7 @@ fn converted(
         GraphUpdateOperation::InsertData { .. } | GraphUpdateOperation::DeleteData { .. } => {
             return None;
         }
-    })
+    }))
 }
 
 /// The graph of `WITH`, for which the library writes a dataset that says nothing of named graphs. Where there

@@ -1,31 +1,29 @@
 //! Expressions.
-//!
-//! An aggregate becomes a variable that the grouping binds; equal ones share it.
 
 use super::Translation;
+use crate::abstract_query::{Expression, Operator};
+use crate::expression::Function;
 use crate::parser::Parsed;
-use crate::parser::builtin::{self, Aggregate, Meaning};
 use crate::parser::tree::{Id, Kind};
-use oxrdf::Variable;
-use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function};
+use oxrdf::vocab::rdf;
 
 impl Translation<'_> {
     pub(super) fn expression(&mut self, id: Id) -> Parsed<Expression> {
         let kind = self.kind(id);
         Ok(match kind {
-            Kind::Variable => self.variable(id).into(),
-            Kind::Iri => self.iri(id)?.into(),
-            Kind::String | Kind::Number | Kind::Boolean => self.literal(id)?.into(),
+            Kind::Variable => Expression::Variable(self.variable(id)),
+            Kind::Iri => Expression::Constant(self.name(id)?),
+            Kind::String | Kind::Number | Kind::Boolean => Expression::Constant(self.value(id)?),
             Kind::Parenthesised => self.expression(id.only())?,
             Kind::Or => self.fold(id, |_, left, right| Expression::Or(left, right))?,
             Kind::And => self.fold(id, |_, left, right| Expression::And(left, right))?,
             Kind::Sum => self.fold(id, |operator, left, right| match operator {
-                "+" => Expression::Add(left, right),
-                _ => Expression::Subtract(left, right),
+                "+" => Expression::Binary(Operator::Add, left, right),
+                _ => Expression::Binary(Operator::Subtract, left, right),
             })?,
             Kind::Product => self.fold(id, |operator, left, right| match operator {
-                "*" => Expression::Multiply(left, right),
-                _ => Expression::Divide(left, right),
+                "*" => Expression::Binary(Operator::Multiply, left, right),
+                _ => Expression::Binary(Operator::Divide, left, right),
             })?,
             Kind::Not => Expression::Not(self.inner(id)?),
             Kind::Negative => Expression::UnaryMinus(self.inner(id)?),
@@ -40,7 +38,7 @@ impl Translation<'_> {
             Kind::TripleTerm => self.triple_term(id)?,
             Kind::Call => self.call(id)?,
             Kind::FunctionCall => self.function_call(id)?,
-            Kind::Aggregate => self.aggregate(id)?.into(),
+            Kind::Aggregate => Expression::Variable(self.aggregate(id)?),
             _ => self.comparison(id, kind)?,
         })
     }
@@ -75,14 +73,18 @@ impl Translation<'_> {
         };
         let left = Box::new(self.expression(left)?);
         let right = Box::new(self.expression(right)?);
-        Ok(match kind {
-            Kind::Equal => Expression::Equal(left, right),
-            Kind::NotEqual => Expression::Not(Box::new(Expression::Equal(left, right))),
-            Kind::Less => Expression::Less(left, right),
-            Kind::LessOrEqual => Expression::LessOrEqual(left, right),
-            Kind::Greater => Expression::Greater(left, right),
-            Kind::GreaterOrEqual => Expression::GreaterOrEqual(left, right),
+        let operator = match kind {
+            Kind::Equal | Kind::NotEqual => Operator::Equal,
+            Kind::Less => Operator::Less,
+            Kind::LessOrEqual => Operator::LessOrEqual,
+            Kind::Greater => Operator::Greater,
+            Kind::GreaterOrEqual => Operator::GreaterOrEqual,
             _ => return self.fault(id, "expected an expression"),
+        };
+        let compared = Expression::Binary(operator, left, right);
+        Ok(match kind {
+            Kind::NotEqual => Expression::Not(Box::new(compared)),
+            _ => compared,
         })
     }
 
@@ -95,7 +97,7 @@ impl Translation<'_> {
     }
 
     /// The children, as expressions.
-    fn list(&mut self, id: Id) -> Parsed<Vec<Expression>> {
+    pub(super) fn list(&mut self, id: Id) -> Parsed<Vec<Expression>> {
         let children = self.tree.children(id);
         children.map(|child| self.expression(child)).collect()
     }
@@ -105,7 +107,7 @@ impl Translation<'_> {
         let mut arguments = Vec::with_capacity(3);
         for (at, part) in self.tree.children(id).enumerate() {
             arguments.push(match self.kind(part) {
-                Kind::Type => Expression::NamedNode(oxrdf::vocab::rdf::TYPE.into_owned()),
+                Kind::Type => Expression::Constant(self.constant(rdf::TYPE)),
                 Kind::Label | Kind::Anonymous => {
                     return self.fault(part, "a blank node is no part of an expression");
                 }
@@ -119,134 +121,6 @@ impl Translation<'_> {
                 _ => self.expression(part)?,
             });
         }
-        Ok(Expression::FunctionCall(Function::Triple, arguments))
-    }
-
-    fn call(&mut self, id: Id) -> Parsed<Expression> {
-        let name = self.tree.slice(id);
-        let Some(builtin) = builtin::builtin(name) else {
-            return self.fault(id, format!("no function is called {name}"));
-        };
-        if matches!(builtin.meaning, Meaning::Bound) {
-            return Ok(Expression::Bound(self.variable(id.only())));
-        }
-        let arguments = self.list(id)?;
-        Ok(match builtin.meaning {
-            Meaning::Function(function) => Expression::FunctionCall(function, arguments),
-            Meaning::Coalesce => Expression::Coalesce(arguments),
-            Meaning::If => {
-                let [condition, then, otherwise] = self.exactly(id, arguments)?;
-                Expression::If(condition, then, otherwise)
-            }
-            Meaning::SameTerm | Meaning::Bound => {
-                let [left, right] = self.exactly(id, arguments)?;
-                Expression::SameTerm(left, right)
-            }
-        })
-    }
-
-    fn exactly<const N: usize>(
-        &self,
-        id: Id,
-        arguments: Vec<Expression>,
-    ) -> Parsed<[Box<Expression>; N]> {
-        match <[Expression; N]>::try_from(arguments) {
-            Ok(arguments) => Ok(arguments.map(Box::new)),
-            Err(_) => self.fault(id, format!("expected {N} arguments")),
-        }
-    }
-
-    fn function_call(&mut self, id: Id) -> Parsed<Expression> {
-        let mut children = self.tree.children(id);
-        let Some(name) = children.next() else {
-            return self.fault(id, "expected the IRI of a function");
-        };
-        let name = self.iri(name)?;
-        let arguments = |this: &mut Self, children: &mut dyn Iterator<Item = Id>| {
-            let arguments: Parsed<Vec<Expression>> =
-                children.map(|child| this.expression(child)).collect();
-            arguments
-        };
-        if self.tree.child(id, Kind::Distinct).is_none() {
-            let arguments = arguments(self, &mut children)?;
-            return Ok(Expression::FunctionCall(Function::Custom(name), arguments));
-        }
-        // With DISTINCT it is an aggregate.
-        self.aggregated(id, |this| {
-            let [expr] = <[Expression; 1]>::try_from(arguments(this, &mut children.skip(1))?)
-                .or_else(|_| this.fault(id, "an aggregate takes one argument"))?;
-            Ok(AggregateExpression::FunctionCall {
-                name: AggregateFunction::Custom(name),
-                expr,
-                distinct: true,
-            })
-        })
-        .map(Expression::from)
-    }
-
-    /// The variable that stands for an aggregate.
-    fn aggregate(&mut self, id: Id) -> Parsed<Variable> {
-        self.aggregated(id, |this| this.aggregate_itself(id))
-    }
-
-    /// The same of one that is translated so.
-    fn aggregated(
-        &mut self,
-        id: Id,
-        translate: impl FnOnce(&mut Self) -> Parsed<AggregateExpression>,
-    ) -> Parsed<Variable> {
-        // Within its brackets there is no other.
-        let Some(mut aggregates) = self.aggregates.take() else {
-            let name = self.tree.slice(id).to_ascii_uppercase();
-            return self.fault(
-                id,
-                format!(
-                    "{name} cannot stand here: aggregates belong into SELECT, HAVING and ORDER BY, and not \
-                     into one another"
-                ),
-            );
-        };
-        let aggregate = translate(self)?;
-        let known = aggregates.iter().find(|(_, known)| *known == aggregate);
-        let variable = if let Some((variable, _)) = known {
-            variable.clone()
-        } else {
-            let variable = self.new_variable();
-            aggregates.push((variable.clone(), aggregate));
-            variable
-        };
-        self.aggregates = Some(aggregates);
-        Ok(variable)
-    }
-
-    fn aggregate_itself(&mut self, id: Id) -> Parsed<AggregateExpression> {
-        let distinct = self.tree.child(id, Kind::Distinct).is_some();
-        let argument = self.tree.children(id).nth(usize::from(distinct));
-        let (Some(argument), Some(aggregate)) = (argument, builtin::aggregate(self.tree.slice(id)))
-        else {
-            return self.fault(id, "expected an aggregate");
-        };
-        if self.kind(argument) == Kind::Star {
-            return Ok(AggregateExpression::CountSolutions { distinct });
-        }
-        let expr = self.expression(argument)?;
-        let separator = match self.tree.child(id, Kind::Separator) {
-            Some(separator) => Some(self.quoted(self.tree.range(separator).start)?),
-            None => None,
-        };
-        let name = match aggregate {
-            Aggregate::Count => AggregateFunction::Count,
-            Aggregate::Sum => AggregateFunction::Sum,
-            Aggregate::Min => AggregateFunction::Min,
-            Aggregate::Max => AggregateFunction::Max,
-            Aggregate::Avg => AggregateFunction::Avg,
-            Aggregate::Sample => AggregateFunction::Sample,
-            Aggregate::GroupConcat => AggregateFunction::GroupConcat { separator },
-        };
-        Ok(AggregateExpression::FunctionCall {
-            name,
-            expr,
-            distinct,
-        })
+        Ok(Expression::Call(Function::Triple, arguments))
     }
 }

@@ -1,12 +1,11 @@
 //! Groups and what stands in them (SPARQL 1.1 Query section 18.2.2); inline data.
 
 use super::Translation;
-use super::scope::{assigned, in_scope};
+use super::scope::{assigned, in_scope, is_in_scope};
 use super::triples::{Piece, joined, pattern};
+use crate::abstract_query::{Constant, Expression, GraphPattern};
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind};
-use spargebra::algebra::{Expression, GraphPattern};
-use spargebra::term::GroundTerm;
 
 impl Translation<'_> {
     /// A group. Aggregates cannot stand in one.
@@ -59,11 +58,11 @@ impl Translation<'_> {
         let left = |table| Box::new(table);
         Ok(match kind {
             Kind::Optional => {
-                let (right, expression) = self.group_and_filters(id.only())?;
+                let (right, condition) = self.group_and_filters(id.only())?;
                 GraphPattern::LeftJoin {
                     left: left(table),
                     right: Box::new(right),
-                    expression,
+                    condition,
                 }
             }
             Kind::Minus => GraphPattern::Minus {
@@ -90,11 +89,10 @@ impl Translation<'_> {
 
     fn lateral(&mut self, id: Id, table: GraphPattern) -> Parsed<GraphPattern> {
         let right = self.group(id.only())?;
+        let given = assigned(&right);
         let seen = in_scope(&table);
-        let mut names = assigned(&right).into_iter();
-        let twice = names.find(|name| seen.contains(name)).cloned();
-        drop((seen, names));
-        if let Some(name) = twice {
+        if let Some(twice) = seen.into_iter().find(|name| given.contains(name)) {
+            let name = self.terms.shown(twice);
             return self.fault(
                 id,
                 format!("LATERAL gives {name} a value, which it has outside already"),
@@ -111,17 +109,19 @@ impl Translation<'_> {
         let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
             return self.fault(id, "expected BIND(... AS ?name)");
         };
+        let expression = self.expression(value)?;
         let variable = self.variable(name);
-        if in_scope(&table).contains(&&variable) {
+        if is_in_scope(&table, variable) {
+            let shown = self.terms.shown(variable);
             return self.fault(
                 name,
-                format!("{variable} has a value here already: BIND needs a new name"),
+                format!("{shown} has a value here already: BIND needs a new name"),
             );
         }
         Ok(GraphPattern::Extend {
             inner: Box::new(table),
             variable,
-            expression: self.expression(value)?,
+            expression,
         })
     }
 
@@ -131,9 +131,13 @@ impl Translation<'_> {
         let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
             return self.fault(id, "expected SERVICE name { ... }");
         };
+        let name = self.verb(name)?;
+        let around = std::mem::replace(&mut self.is_elsewhere, true);
+        let inner = self.group(group);
+        self.is_elsewhere = around;
         Ok(GraphPattern::Service {
-            name: self.verb(name)?,
-            inner: Box::new(self.group(group)?),
+            name,
+            inner: Box::new(inner?),
             silent,
         })
     }
@@ -156,12 +160,13 @@ impl Translation<'_> {
     /// `VALUES`.
     pub(super) fn values(&mut self, id: Id) -> Parsed<GraphPattern> {
         let mut variables = Vec::new();
-        let mut bindings = Vec::new();
+        let mut rows = Vec::new();
         for part in self.tree.children(id) {
             if self.kind(part) == Kind::Variable {
                 let variable = self.variable(part);
                 if variables.contains(&variable) {
-                    return self.fault(part, format!("{variable} stands twice in VALUES"));
+                    let shown = self.terms.shown(variable);
+                    return self.fault(part, format!("{shown} stands twice in VALUES"));
                 }
                 variables.push(variable);
                 continue;
@@ -180,15 +185,12 @@ impl Translation<'_> {
                     ),
                 );
             }
-            bindings.push(row);
+            rows.push(row);
         }
-        Ok(GraphPattern::Values {
-            variables,
-            bindings,
-        })
+        Ok(GraphPattern::Values { variables, rows })
     }
 
-    fn cell(&mut self, id: Id) -> Parsed<Option<GroundTerm>> {
+    fn cell(&mut self, id: Id) -> Parsed<Option<Constant>> {
         match self.kind(id) {
             Kind::Undef => Ok(None),
             _ => self.ground(id).map(Some),
@@ -199,8 +201,8 @@ impl Translation<'_> {
 /// A pattern under its filters.
 pub(super) fn filtered(inner: GraphPattern, condition: Option<Expression>) -> GraphPattern {
     match condition {
-        Some(expr) => GraphPattern::Filter {
-            expr,
+        Some(condition) => GraphPattern::Filter {
+            condition,
             inner: Box::new(inner),
         },
         None => inner,

@@ -1,4 +1,5 @@
-//! The syntax tree to the algebra (SPARQL 1.1 Query section 18.2, SPARQL 1.2 where it says more).
+//! The syntax tree to [`abstract_query`](crate::abstract_query) (SPARQL 1.1 Query section 18.2, SPARQL 1.2 where
+//! it says more).
 //!
 //! What the grammar does not say is decided here: what prefixes and relative IRIs stand for, which names may
 //! stand where, what a group is joined of, what is grouped. Each error has the token that it is about.
@@ -6,6 +7,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `term` | IRIs, literals, labels |
+//! | `prefixes` | what prefixes stand for |
+//! | `function` | functions and aggregates, those that are named by an IRI too; constant patterns |
 //! | `triples` | triples, triple terms, reifiers, paths |
 //! | `group` | groups and what stands in them, inline data |
 //! | `scope` | which variables a pattern binds |
@@ -17,53 +20,82 @@
 //! a group) are nodes of many children, and walked without recursion.
 
 mod expression;
+mod function;
 mod group;
+mod prefixes;
 mod scope;
 mod select;
 mod term;
 mod triples;
 mod update;
 
+#[cfg(test)]
+pub(crate) use function::{cast, usable};
 pub(crate) use scope::in_scope;
 pub(crate) use update::{Declared, Modification, Parts, update};
 
+use crate::abstract_query::{Aggregate, Constant, Name, Query, Terms};
 use crate::parse::{ParseError, ParseOptions};
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use oxiri::Iri;
-use oxrdf::{BlankNode, Term, Variable};
-use spargebra::Query;
-use spargebra::algebra::AggregateExpression;
+use oxrdf::Term;
+use prefixes::Prefixes;
+use triples::Property;
+
+/// What a text says, and what its numbers stand for.
+pub(crate) struct Translated<'t, T> {
+    pub(crate) said: T,
+    pub(crate) terms: Terms<'t>,
+    /// Prefixes of the options and of the text, without colons.
+    pub(crate) prefixes: Vec<(String, String)>,
+}
 
 /// The query of a tree.
-pub(crate) fn query(tree: &Tree<'_>, options: &ParseOptions) -> Result<Query, ParseError> {
-    let mut translation = Translation::new(tree, options)?;
-    translation
-        .unit()
-        .map_err(|fault| fault.placed(tree.tokens))
+pub(crate) fn query<'t>(
+    tree: &'t Tree<'t>,
+    options: &'t ParseOptions,
+) -> Result<Translated<'t, Query>, ParseError> {
+    translated(tree, options, Translation::unit)
 }
 
 /// The term of a tree of one.
 pub(crate) fn term(tree: &Tree<'_>, options: &ParseOptions) -> Result<Term, ParseError> {
+    let ground = |this: &mut Translation<'_>| this.ground(Tree::ROOT.only());
+    let translated = translated(tree, options, ground)?;
+    Ok(translated.terms.term(translated.said).clone())
+}
+
+fn translated<'t, T>(
+    tree: &'t Tree<'t>,
+    options: &'t ParseOptions,
+    rule: impl FnOnce(&mut Translation<'t>) -> Parsed<T>,
+) -> Result<Translated<'t, T>, ParseError> {
     let mut translation = Translation::new(tree, options)?;
-    let term = translation.ground(Tree::ROOT.only());
-    term.map(Term::from)
-        .map_err(|fault| fault.placed(tree.tokens))
+    match rule(&mut translation) {
+        Ok(said) => Ok(Translated {
+            said,
+            terms: translation.terms,
+            prefixes: translation.prefixes.into_pairs(),
+        }),
+        Err(fault) => Err(fault.placed(tree.tokens)),
+    }
 }
 
 struct Translation<'t> {
     tree: &'t Tree<'t>,
     base: Option<Iri<String>>,
-    prefixes: HashMap<&'t str, String>,
+    prefixes: Prefixes<'t>,
+    terms: Terms<'t>,
     /// The aggregates of the select around, each with the variable that stands for it; `None` where none may
     /// stand.
-    aggregates: Option<Vec<(Variable, AggregateExpression)>>,
+    aggregates: Option<Vec<(Name, Aggregate)>>,
     labels: Labels<'t>,
-    /// What names begin with that are made up, and no name of the text: for variables, and for labels.
-    made_up: [Option<String>; 2],
-    /// How many have been made up.
-    count: usize,
+    /// Room for those of a subject, empty between two subjects.
+    properties: Vec<Property>,
+    /// Within `SERVICE`, whose functions are another's.
+    is_elsewhere: bool,
 }
 
 /// The labels of blank nodes: one must not stand in two basic graph patterns (SPARQL 1.1 Query section 5.1.1).
@@ -83,19 +115,15 @@ impl Labels<'_> {
 impl<'t> Translation<'t> {
     fn new(tree: &'t Tree<'t>, options: &'t ParseOptions) -> Result<Translation<'t>, ParseError> {
         crate::parse::check_options(options)?;
-        let base = options.base.clone().map(Iri::parse_unchecked);
-        let prefixes = options.prefixes.iter();
-        let prefixes = prefixes
-            .map(|(prefix, iri)| (prefix.as_str(), iri.clone()))
-            .collect();
         Ok(Translation {
             tree,
-            base,
-            prefixes,
+            base: options.base.clone().map(Iri::parse_unchecked),
+            prefixes: Prefixes::of(options),
+            terms: Terms::default(),
             aggregates: None,
             labels: Labels::default(),
-            made_up: [None, None],
-            count: 0,
+            properties: Vec::new(),
+            is_elsewhere: false,
         })
     }
 
@@ -107,29 +135,7 @@ impl<'t> Translation<'t> {
         Err(Fault::at(self.tree.range(id).start, message.into()))
     }
 
-    /// A variable that the text does not have.
-    fn new_variable(&mut self) -> Variable {
-        Variable::new_unchecked(self.new_name(0, &["?", "$"]))
-    }
-
-    /// A blank node that the text does not have.
-    fn new_blank(&mut self) -> BlankNode {
-        BlankNode::new_unchecked(self.new_name(1, &["_:"]))
-    }
-
-    fn new_name(&mut self, which: usize, sigils: &[&str]) -> String {
-        let text = self.tree.tokens.text;
-        let start = self.made_up[which].get_or_insert_with(|| {
-            let mut start = "made".to_owned();
-            while sigils
-                .iter()
-                .any(|sigil| text.contains(&format!("{sigil}{start}")))
-            {
-                start.push('_');
-            }
-            start
-        });
-        self.count += 1;
-        format!("{start}{}", self.count)
+    fn constant(&mut self, term: impl Into<Term>) -> Constant {
+        self.terms.constant(term.into())
     }
 }

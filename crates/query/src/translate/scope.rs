@@ -5,65 +5,98 @@
 //! | in scope | what a solution may bind (SPARQL 1.1 Query section 18.2.1); the endpoint of a `SERVICE`, too | `SELECT *`, `BIND`, `AS` |
 //! | assigned | what `AS` and `VALUES` give a value | `LATERAL`, on whose left side none of it may be in scope (SEP-0006) |
 
+use crate::abstract_query::{GraphPattern, Name, NamePattern, TermPattern, TriplePattern};
 use hashbrown::HashSet;
-use oxrdf::Variable;
-use spargebra::algebra::GraphPattern;
-use spargebra::term::NamedNodePattern;
 
-/// The variables in scope, each once.
-pub(crate) fn in_scope(pattern: &GraphPattern) -> Vec<&Variable> {
-    let mut seen = HashSet::new();
+/// The variables in scope, each once, in the order in which the pattern is evaluated.
+pub(crate) fn in_scope(pattern: &GraphPattern) -> Vec<Name> {
     let mut found = Vec::new();
-    let mut add = |variable| {
-        if seen.insert(variable) {
-            found.push(variable);
-        }
-    };
-    pattern.on_in_scope_variable(&mut add);
-    endpoints(pattern, &mut add);
+    visit(pattern, &mut |variable| found.push(variable));
+    let mut seen = HashSet::with_capacity(found.len());
+    found.retain(|variable| seen.insert(*variable));
     found
 }
 
-/// The variables in the place of endpoints, which the library leaves out.
-fn endpoints<'p>(pattern: &'p GraphPattern, add: &mut impl FnMut(&'p Variable)) {
+/// Whether a variable is in scope.
+pub(crate) fn is_in_scope(pattern: &GraphPattern, name: Name) -> bool {
+    let mut is_there = false;
+    visit(pattern, &mut |variable| is_there |= variable == name);
+    is_there
+}
+
+/// Each place in which a variable in scope stands.
+fn visit(pattern: &GraphPattern, add: &mut impl FnMut(Name)) {
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         match next {
-            GraphPattern::Service { name, inner, .. } => {
-                if let NamedNodePattern::Variable(variable) = name {
-                    add(variable);
-                }
-                pending.push(inner);
+            GraphPattern::Bgp(triples) => triples.iter().for_each(|triple| of_triple(triple, add)),
+            GraphPattern::Path {
+                subject, object, ..
+            } => {
+                of_term(subject, add);
+                of_term(object, add);
             }
             GraphPattern::Join { left, right }
             | GraphPattern::LeftJoin { left, right, .. }
             | GraphPattern::Lateral { left, right }
-            | GraphPattern::Union { left, right } => pending.extend([&**left, &**right]),
+            | GraphPattern::Union { left, right } => pending.extend([&**right, &**left]),
+            GraphPattern::Graph { name, inner } | GraphPattern::Service { name, inner, .. } => {
+                if let NamePattern::Variable(variable) = name {
+                    add(*variable);
+                }
+                pending.push(inner);
+            }
+            GraphPattern::Extend {
+                inner, variable, ..
+            } => {
+                add(*variable);
+                pending.push(inner);
+            }
+            GraphPattern::Values { variables, .. } | GraphPattern::Project { variables, .. } => {
+                variables.iter().for_each(|variable| add(*variable));
+            }
+            GraphPattern::Group {
+                variables,
+                aggregates,
+                ..
+            } => {
+                variables.iter().for_each(|variable| add(*variable));
+                aggregates.iter().for_each(|(variable, _)| add(*variable));
+            }
             GraphPattern::Minus { left: inner, .. }
             | GraphPattern::Filter { inner, .. }
-            | GraphPattern::Extend { inner, .. }
-            | GraphPattern::Graph { inner, .. }
             | GraphPattern::OrderBy { inner, .. }
             | GraphPattern::Distinct { inner }
             | GraphPattern::Reduced { inner }
             | GraphPattern::Slice { inner, .. } => pending.push(inner),
-            // What a sub-query projects is listed there.
-            GraphPattern::Project { .. }
-            | GraphPattern::Group { .. }
-            | GraphPattern::Bgp { .. }
-            | GraphPattern::Path { .. }
-            | GraphPattern::Values { .. } => {}
         }
     }
 }
 
+fn of_triple(triple: &TriplePattern, add: &mut impl FnMut(Name)) {
+    of_term(&triple.subject, add);
+    if let NamePattern::Variable(variable) = triple.predicate {
+        add(variable);
+    }
+    of_term(&triple.object, add);
+}
+
+/// As deep as triple terms are nested.
+fn of_term(term: &TermPattern, add: &mut impl FnMut(Name)) {
+    match term {
+        TermPattern::Variable(variable) => add(*variable),
+        TermPattern::Triple(triple) => of_triple(triple, add),
+        TermPattern::Constant(_) | TermPattern::Blank(_) => {}
+    }
+}
+
 /// The variables that `AS` and `VALUES` give a value, as far as they are seen outside.
-pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<&Variable> {
+pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<Name> {
     let mut found = HashSet::new();
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         match next {
-            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => {}
+            GraphPattern::Bgp(_) | GraphPattern::Path { .. } => {}
             GraphPattern::Values { variables, .. } => found.extend(variables),
             GraphPattern::Join { left, right }
             | GraphPattern::LeftJoin { left, right, .. }
@@ -73,7 +106,7 @@ pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<&Variable> {
             GraphPattern::Extend {
                 inner, variable, ..
             } => {
-                found.insert(variable);
+                found.insert(*variable);
                 pending.push(inner);
             }
             GraphPattern::Project { variables, inner } => {
@@ -84,7 +117,7 @@ pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<&Variable> {
                 aggregates,
                 inner,
             } => {
-                found.extend(aggregates.iter().map(|(variable, _)| variable));
+                found.extend(aggregates.iter().map(|(variable, _)| *variable));
                 found.extend(kept(inner, variables));
             }
             GraphPattern::Graph { inner, .. }
@@ -100,12 +133,8 @@ pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<&Variable> {
 }
 
 /// Those that are among these.
-fn kept<'p>(
-    inner: &'p GraphPattern,
-    variables: &'p [Variable],
-) -> impl Iterator<Item = &'p Variable> {
+fn kept(inner: &GraphPattern, variables: &[Name]) -> impl Iterator<Item = Name> {
     let inner = assigned(inner);
-    inner
-        .into_iter()
-        .filter(|variable| variables.contains(variable))
+    let variables = variables.iter().copied();
+    variables.filter(move |variable| inner.contains(variable))
 }

@@ -10,30 +10,28 @@ use super::Translation;
 use super::group::filtered;
 use super::scope::in_scope;
 use super::triples::joined;
+use crate::abstract_query::{
+    Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
+};
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind, Tree};
 use hashbrown::HashSet;
-use oxrdf::{NamedNode, Variable};
-use spargebra::Query;
-use spargebra::algebra::{
-    AggregateExpression, Expression, GraphPattern, OrderExpression, QueryDataset,
-};
 
 /// What is selected.
 enum Selection {
     /// All that is in scope.
     Star,
     /// Variables, and what others are computed of; with their places.
-    Listed(Vec<(Id, Variable, Option<Expression>)>),
+    Listed(Vec<(Id, Name, Option<Expression>)>),
 }
 
 /// What stands after the pattern, translated.
 struct Modifiers {
     /// The keys, and what they are computed of; `None` without a `GROUP BY`.
-    keys: Option<Vec<(Variable, Option<Expression>)>>,
-    aggregates: Vec<(Variable, AggregateExpression)>,
+    keys: Option<Vec<(Name, Option<Expression>)>>,
+    aggregates: Vec<(Name, Aggregate)>,
     having: Option<Expression>,
-    order: Vec<OrderExpression>,
+    order: Vec<OrderKey>,
     values: Option<GraphPattern>,
 }
 
@@ -48,71 +46,57 @@ impl Translation<'_> {
             }
         }
         let dataset = self.dataset(form)?;
-        match self.kind(form) {
-            Kind::Select => {
-                let pattern = self.select(form)?;
-                Ok(Query::Select {
-                    dataset,
-                    pattern,
-                    base_iri: self.base.clone(),
-                })
-            }
-            Kind::Ask => {
-                let pattern = self.pattern_and_modifiers(form)?;
-                Ok(Query::Ask {
-                    dataset,
-                    pattern,
-                    base_iri: self.base.clone(),
-                })
-            }
-            Kind::Construct => {
-                let template = match self.tree.child(form, Kind::Template) {
-                    Some(template) => self.template(template)?,
-                    None => Vec::new(),
-                };
-                let pattern = if self.tree.child(form, Kind::Group).is_some() {
-                    self.labels.here.clear();
-                    self.pattern_and_modifiers(form)?
-                } else {
-                    let patterns = template.clone();
-                    self.modified(form, GraphPattern::Bgp { patterns }, &mut |_| {
-                        Ok(Selection::Star)
-                    })?
-                };
-                Ok(Query::Construct {
-                    template,
-                    dataset,
-                    pattern,
-                    base_iri: self.base.clone(),
-                })
-            }
+        let star = self.is_star(form);
+        let (said, pattern) = match self.kind(form) {
+            Kind::Select => (Form::Select { star }, self.select(form)?),
+            Kind::Ask => (Form::Ask, self.pattern_and_modifiers(form)?),
+            Kind::Construct => self.construct(form)?,
             _ => {
                 let pattern = self.where_of(form)?;
                 let pattern = self.modified(form, pattern, &mut |this| this.described(form))?;
-                Ok(Query::Describe {
-                    dataset,
-                    pattern,
-                    base_iri: self.base.clone(),
-                })
+                (Form::Describe { star }, pattern)
             }
-        }
+        };
+        Ok(Query {
+            form: said,
+            dataset,
+            pattern,
+            base: self.base.as_ref().map(ToString::to_string),
+        })
+    }
+
+    fn construct(&mut self, form: Id) -> Parsed<(Form, GraphPattern)> {
+        let template = match self.tree.child(form, Kind::Template) {
+            Some(template) => self.template(template)?,
+            None => Vec::new(),
+        };
+        let pattern = if self.tree.child(form, Kind::Group).is_some() {
+            self.labels.here.clear();
+            self.pattern_and_modifiers(form)?
+        } else {
+            let pattern = GraphPattern::Bgp(template.clone());
+            self.modified(form, pattern, &mut |_| Ok(Selection::Star))?
+        };
+        Ok((Form::Construct(template), pattern))
+    }
+
+    fn is_star(&self, form: Id) -> bool {
+        let items = self.tree.child(form, Kind::Items);
+        items.is_some_and(|items| self.tree.child(items, Kind::Star).is_some())
     }
 
     /// `FROM` and `FROM NAMED`, or `USING` and `USING NAMED`.
-    pub(super) fn dataset(&mut self, form: Id) -> Parsed<Option<QueryDataset>> {
-        let (mut default, mut named): (Vec<NamedNode>, Vec<NamedNode>) = Default::default();
+    pub(super) fn dataset(&mut self, form: Id) -> Parsed<Option<Dataset>> {
+        let mut dataset = Dataset::default();
         for child in self.tree.children(form) {
             match self.kind(child) {
-                Kind::From => default.push(self.iri(child.only())?),
-                Kind::FromNamed => named.push(self.iri(child.only())?),
+                Kind::From => dataset.default.push(self.name(child.only())?),
+                Kind::FromNamed => dataset.named.push(self.name(child.only())?),
                 _ => {}
             }
         }
-        let is_none = default.is_empty() && named.is_empty();
-        Ok((!is_none).then_some(QueryDataset {
-            default,
-            named: Some(named),
-        }))
+        let is_none = dataset.default.is_empty() && dataset.named.is_empty();
+        Ok((!is_none).then_some(dataset))
     }
 
     fn where_of(&mut self, form: Id) -> Parsed<GraphPattern> {
@@ -169,8 +153,8 @@ impl Translation<'_> {
                 Kind::Star => return Ok(Selection::Star),
                 Kind::Variable => listed.push((item, self.variable(item), None)),
                 _ => {
-                    let iri = self.iri(item)?;
-                    listed.push((item, self.new_variable(), Some(iri.into())));
+                    let iri = Expression::Constant(self.name(item)?);
+                    listed.push((item, self.terms.new_name(), Some(iri)));
                 }
             }
         }
@@ -194,7 +178,7 @@ impl Translation<'_> {
             let mut variables = Vec::new();
             for (variable, value) in modifiers.keys.into_iter().flatten() {
                 if let Some(expression) = value {
-                    table = extended(table, variable.clone(), expression);
+                    table = extended(table, variable, expression);
                 }
                 variables.push(variable);
             }
@@ -212,7 +196,7 @@ impl Translation<'_> {
         if !modifiers.order.is_empty() {
             table = GraphPattern::OrderBy {
                 inner: Box::new(table),
-                expression: modifiers.order,
+                keys: modifiers.order,
             };
         }
         table = GraphPattern::Project {
@@ -254,10 +238,11 @@ impl Translation<'_> {
                 }
                 Kind::OrderBy => {
                     for key in self.tree.children(child) {
-                        modifiers.order.push(match self.kind(key) {
-                            Kind::Descending => OrderExpression::Desc(self.expression(key.only())?),
-                            Kind::Ascending => OrderExpression::Asc(self.expression(key.only())?),
-                            _ => OrderExpression::Asc(self.expression(key)?),
+                        let kind = self.kind(key);
+                        let is_named = matches!(kind, Kind::Ascending | Kind::Descending);
+                        modifiers.order.push(OrderKey {
+                            expression: self.expression(if is_named { key.only() } else { key })?,
+                            descending: kind == Kind::Descending,
                         });
                     }
                 }
@@ -270,7 +255,7 @@ impl Translation<'_> {
     }
 
     /// The keys of `GROUP BY`, which have no aggregates.
-    fn keys(&mut self, id: Id) -> Parsed<Vec<(Variable, Option<Expression>)>> {
+    fn keys(&mut self, id: Id) -> Parsed<Vec<(Name, Option<Expression>)>> {
         let aggregates = self.aggregates.take();
         let mut keys = Vec::new();
         for key in self.tree.children(id) {
@@ -281,11 +266,12 @@ impl Translation<'_> {
                     let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
                         return self.fault(key, "expected (... AS ?name)");
                     };
-                    (self.variable(name), Some(self.expression(value)?))
+                    let value = self.expression(value)?;
+                    (self.variable(name), Some(value))
                 }
                 _ => match self.expression(key)? {
                     Expression::Variable(variable) => (variable, None),
-                    value => (self.new_variable(), Some(value)),
+                    value => (self.terms.new_name(), Some(value)),
                 },
             });
         }
@@ -300,7 +286,7 @@ impl Translation<'_> {
         mut table: GraphPattern,
         selection: Selection,
         is_grouped: bool,
-    ) -> Parsed<(GraphPattern, Vec<Variable>)> {
+    ) -> Parsed<(GraphPattern, Vec<Name>)> {
         let listed = match selection {
             Selection::Star => {
                 let is_select = self.kind(form) == Kind::Select;
@@ -311,42 +297,42 @@ impl Translation<'_> {
                         "SELECT * cannot stand beside GROUP BY and aggregates: list the variables",
                     );
                 }
-                let mut variables: Vec<Variable> = in_scope(&table).into_iter().cloned().collect();
-                variables.sort_unstable();
+                let mut variables = in_scope(&table);
+                variables.sort_unstable_by_key(|name| (self.terms.text(*name), *name));
                 return Ok((table, variables));
             }
             Selection::Listed(listed) => listed,
         };
         // Plain variables are selected whatever is in scope.
         let is_looked_at = is_grouped || listed.iter().any(|(_, _, value)| value.is_some());
-        let mut visible: HashSet<Variable> = if is_looked_at {
-            in_scope(&table).into_iter().cloned().collect()
-        } else {
-            HashSet::new()
-        };
-        let mut variables: Vec<Variable> = Vec::with_capacity(listed.len());
+        let mut visible: HashSet<Name> = HashSet::new();
+        if is_looked_at {
+            visible.extend(in_scope(&table));
+        }
+        let mut variables: Vec<Name> = Vec::with_capacity(listed.len());
         for (at, variable, value) in listed {
             if variables.contains(&variable) {
-                return self.fault(at, format!("{variable} is selected twice"));
+                let shown = self.terms.shown(variable);
+                return self.fault(at, format!("{shown} is selected twice"));
             }
             match value {
                 None if is_grouped && !visible.contains(&variable) => {
-                    return self.not_grouped(at, &variable);
+                    return self.not_grouped(at, variable);
                 }
                 None => {}
                 Some(expression) => {
                     if visible.contains(&variable) {
+                        let shown = self.terms.shown(variable);
                         return self.fault(
                             at,
-                            format!("{variable} has a value already: AS needs a new name"),
+                            format!("{shown} has a value already: AS needs a new name"),
                         );
                     }
                     if is_grouped && let Some(unseen) = not_among(&expression, &visible) {
-                        let unseen = unseen.clone();
-                        return self.not_grouped(at, &unseen);
+                        return self.not_grouped(at, unseen);
                     }
-                    table = extended(table, variable.clone(), expression);
-                    visible.insert(variable.clone());
+                    table = extended(table, variable, expression);
+                    visible.insert(variable);
                 }
             }
             variables.push(variable);
@@ -355,17 +341,19 @@ impl Translation<'_> {
     }
 
     /// At the variable itself, where it stands in what is selected.
-    fn not_grouped<T>(&self, at: Id, variable: &Variable) -> Parsed<T> {
+    fn not_grouped<T>(&self, at: Id, variable: Name) -> Parsed<T> {
         let range = self.tree.range(at);
         let tokens = &self.tree.tokens.tokens[range.clone()];
         let is_it = |token: &crate::guard::token::Token| {
             let slice = self.tree.tokens.slice(*token);
-            slice.strip_prefix(['?', '$']) == Some(variable.as_str())
+            let name = slice.strip_prefix(['?', '$']);
+            name.is_some() && name == self.terms.text(variable)
         };
         let place = tokens.iter().position(is_it).unwrap_or(0);
+        let shown = self.terms.shown(variable);
         Err(crate::parser::Fault::at(
             range.start + place,
-            format!("{variable} is neither grouped nor aggregated: add GROUP BY {variable}"),
+            format!("{shown} is neither grouped nor aggregated: add GROUP BY {shown}"),
         ))
     }
 
@@ -375,8 +363,7 @@ impl Translation<'_> {
             let number = self.tree.tokens.tokens[self.tree.range(id).end - 1];
             self.tree.tokens.slice(number).parse().ok()
         };
-        let (limit, offset): (Option<usize>, Option<usize>) =
-            (count(Kind::Limit), count(Kind::Offset));
+        let (limit, offset): (Option<u64>, Option<u64>) = (count(Kind::Limit), count(Kind::Offset));
         if limit.is_none() && offset.is_none() {
             return table;
         }
@@ -388,7 +375,7 @@ impl Translation<'_> {
     }
 }
 
-fn extended(inner: GraphPattern, variable: Variable, expression: Expression) -> GraphPattern {
+fn extended(inner: GraphPattern, variable: Name, expression: Expression) -> GraphPattern {
     GraphPattern::Extend {
         inner: Box::new(inner),
         variable,
@@ -396,39 +383,19 @@ fn extended(inner: GraphPattern, variable: Variable, expression: Expression) -> 
     }
 }
 
-/// A variable that an expression reads and that is not among these. What may read unbound ones (`BOUND`,
-/// `COALESCE`, `EXISTS`) is not looked into.
-fn not_among<'e>(expression: &'e Expression, among: &HashSet<Variable>) -> Option<&'e Variable> {
-    use Expression as E;
+/// The first variable that an expression reads and that is not among these. What may read unbound ones
+/// (`BOUND`, `COALESCE`, `EXISTS`) is not looked into.
+fn not_among(expression: &Expression, among: &HashSet<Name>) -> Option<Name> {
     let mut pending = vec![expression];
+    let mut operands = Vec::new();
     while let Some(next) = pending.pop() {
         match next {
-            E::Variable(variable) if !among.contains(variable) => return Some(variable),
-            E::Variable(_)
-            | E::NamedNode(_)
-            | E::Literal(_)
-            | E::Bound(_)
-            | E::Coalesce(_)
-            | E::Exists(_) => {}
-            E::Or(a, b)
-            | E::And(a, b)
-            | E::Equal(a, b)
-            | E::SameTerm(a, b)
-            | E::Greater(a, b)
-            | E::GreaterOrEqual(a, b)
-            | E::Less(a, b)
-            | E::LessOrEqual(a, b)
-            | E::Add(a, b)
-            | E::Subtract(a, b)
-            | E::Multiply(a, b)
-            | E::Divide(a, b) => pending.extend([&**b, &**a]),
-            E::UnaryPlus(a) | E::UnaryMinus(a) | E::Not(a) => pending.push(a),
-            E::If(a, b, c) => pending.extend([&**c, &**b, &**a]),
-            E::In(value, list) => {
-                pending.extend(list.iter().rev());
-                pending.push(value);
+            Expression::Variable(variable) if !among.contains(variable) => return Some(*variable),
+            Expression::Coalesce(_) => {}
+            next => {
+                next.operands(&mut operands);
+                pending.extend(operands.drain(..).rev());
             }
-            E::FunctionCall(_, list) => pending.extend(list.iter().rev()),
         }
     }
     None

@@ -1,17 +1,30 @@
 //! IRIs, literals, labels.
 
 use super::Translation;
+use crate::abstract_query::{Blank, Constant, Name};
 use crate::guard::token::TokenKind;
 use crate::parser::tree::{Id, Kind};
 use crate::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;
 use oxrdf::vocab::xsd;
-use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Variable};
+use oxrdf::{BaseDirection, Literal, NamedNode};
 use rdf::nt::is_plain_iri;
 
 impl<'t> Translation<'t> {
-    pub(super) fn variable(&self, id: Id) -> Variable {
-        Variable::new_unchecked(&self.tree.slice(id)[1..])
+    pub(super) fn variable(&mut self, id: Id) -> Name {
+        self.terms.name(&self.tree.slice(id)[1..])
+    }
+
+    /// An IRI of a pattern or an expression.
+    pub(super) fn name(&mut self, id: Id) -> Parsed<Constant> {
+        let iri = self.iri(id)?;
+        Ok(self.constant(iri))
+    }
+
+    /// A literal of a pattern or an expression.
+    pub(super) fn value(&mut self, id: Id) -> Parsed<Constant> {
+        let literal = self.literal(id)?;
+        Ok(self.constant(literal))
     }
 
     /// The prologue's declaration.
@@ -20,8 +33,8 @@ impl<'t> Translation<'t> {
         match self.kind(id) {
             Kind::Prefix => {
                 let iri = self.iri(value)?;
-                self.prefixes
-                    .insert(self.declared_name(id), iri.into_string());
+                let name = self.declared_name(id);
+                self.prefixes.declare(name, iri.into_string());
             }
             Kind::Base => {
                 let iri = self.iri(value)?;
@@ -122,7 +135,7 @@ impl<'t> Translation<'t> {
             return format!("{message}: add `PREFIX {prefix}: <{iri}>`");
         }
         let is_near = |known: &&&str| strsim::osa_distance(known, prefix) == 1 && !known.is_empty();
-        match self.prefixes.keys().filter(is_near).min() {
+        match self.prefixes.names().iter().filter(is_near).min() {
             Some(near) => format!("{message}; did you mean `{near}:`?"),
             None => message,
         }
@@ -211,7 +224,7 @@ impl<'t> Translation<'t> {
     }
 
     /// A blank node, whose label stands in this basic graph pattern alone.
-    pub(super) fn label(&mut self, id: Id) -> Parsed<BlankNode> {
+    pub(super) fn label(&mut self, id: Id) -> Parsed<Blank> {
         let label = self.tree.slice(id);
         if self.labels.elsewhere.contains(label) {
             return self.fault(
@@ -223,7 +236,7 @@ impl<'t> Translation<'t> {
             );
         }
         self.labels.here.insert(label);
-        Ok(BlankNode::new_unchecked(&label[2..]))
+        Ok(self.terms.blank(&label[2..]))
     }
 }
 

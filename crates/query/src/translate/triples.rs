@@ -3,25 +3,26 @@
 //! Within a subject's triples those of what stands inside (lists, `[ ]`, annotations) come first.
 
 use super::Translation;
+use crate::abstract_query::{
+    Constant, GraphPattern, Name, NamePattern, Path, TermPattern, TriplePattern,
+};
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind};
 use oxrdf::vocab::rdf;
-use oxrdf::{NamedNode, Variable};
-use spargebra::algebra::{GraphPattern, PropertyPathExpression};
-use spargebra::term::{GroundTerm, GroundTriple, NamedNodePattern, TermPattern, TriplePattern};
+use oxrdf::{Term, Triple};
 
 /// A triple, or two ends of a path.
 pub(super) enum Piece {
     Triple(TriplePattern),
     Path {
         subject: TermPattern,
-        path: PropertyPathExpression,
+        path: Path,
         object: TermPattern,
     },
 }
 
 /// A predicate, and an object with what reifies the triple.
-struct Property {
+pub(super) struct Property {
     at: Id,
     verb: Verb,
     object: TermPattern,
@@ -30,8 +31,8 @@ struct Property {
 
 #[derive(Clone)]
 enum Verb {
-    Variable(Variable),
-    Path(PropertyPathExpression),
+    Variable(Name),
+    Path(Path),
 }
 
 impl Translation<'_> {
@@ -48,9 +49,12 @@ impl Translation<'_> {
         if !is_after {
             into.append(&mut own);
         }
-        let properties = self.properties(children, into)?;
+        let mut properties = std::mem::take(&mut self.properties);
+        self.properties(children, &mut properties, into)?;
         into.append(&mut own);
-        self.edges(&subject, properties, into)
+        self.edges(&subject, &mut properties, into)?;
+        self.properties = properties;
+        Ok(())
     }
 
     /// The triples of a template, which has no paths.
@@ -70,9 +74,9 @@ impl Translation<'_> {
     fn properties(
         &mut self,
         list: impl Iterator<Item = Id>,
+        properties: &mut Vec<Property>,
         into: &mut Vec<Piece>,
-    ) -> Parsed<Vec<Property>> {
-        let mut properties = Vec::new();
+    ) -> Parsed {
         for property in list {
             let mut children = self.tree.children(property);
             let Some(verb) = children.next() else {
@@ -99,7 +103,7 @@ impl Translation<'_> {
                 }));
             }
         }
-        Ok(properties)
+        Ok(())
     }
 
     /// An object, and what reifies its triple.
@@ -115,16 +119,17 @@ impl Translation<'_> {
         let mut reifiers = Vec::new();
         while let Some(next) = children.next() {
             let (reifier, annotation) = if self.kind(next) == Kind::Annotation {
-                (self.new_blank().into(), Some(next))
+                (self.new_blank(), Some(next))
             } else {
                 let is_annotation = |id: &Id| self.tree.kind(*id) == Kind::Annotation;
                 let annotation = children.next_if(is_annotation);
                 (self.reifier(next)?, annotation)
             };
             if let Some(annotation) = annotation {
-                let mut inner = Vec::new();
-                let properties = self.properties(self.tree.children(annotation), &mut inner)?;
-                self.edges(&reifier, properties, into)?;
+                let (mut properties, mut inner) = (Vec::new(), Vec::new());
+                let children = self.tree.children(annotation);
+                self.properties(children, &mut properties, &mut inner)?;
+                self.edges(&reifier, &mut properties, into)?;
                 into.append(&mut inner);
             }
             reifiers.push(reifier);
@@ -135,7 +140,7 @@ impl Translation<'_> {
     fn reifier(&mut self, id: Id) -> Parsed<TermPattern> {
         match self.tree.children(id).next() {
             Some(named) => self.term(named),
-            None => Ok(self.new_blank().into()),
+            None => Ok(self.new_blank()),
         }
     }
 
@@ -144,9 +149,10 @@ impl Translation<'_> {
         match self.kind(id) {
             Kind::Collection => self.collection(id, into),
             Kind::BlankList => {
-                let properties = self.properties(self.tree.children(id), into)?;
-                let node = TermPattern::from(self.new_blank());
-                self.edges(&node, properties, into)?;
+                let mut properties = Vec::new();
+                self.properties(self.tree.children(id), &mut properties, into)?;
+                let node = self.new_blank();
+                self.edges(&node, &mut properties, into)?;
                 Ok(node)
             }
             Kind::Reified => self.reified(id, into),
@@ -162,11 +168,13 @@ impl Translation<'_> {
             let term = self.node(item, &mut own)?;
             items.push((term, own));
         }
-        let mut rest = TermPattern::from(rdf::NIL.into_owned());
+        let mut rest = TermPattern::Constant(self.constant(rdf::NIL));
         for (item, mut own) in items.into_iter().rev() {
-            let node = TermPattern::from(self.new_blank());
-            let first = triple(node.clone(), rdf::FIRST.into_owned(), item);
-            let next = triple(node.clone(), rdf::REST.into_owned(), rest);
+            let node = self.new_blank();
+            let first = NamePattern::Constant(self.constant(rdf::FIRST));
+            let first = triple(node.clone(), first, item);
+            let next = NamePattern::Constant(self.constant(rdf::REST));
+            let next = triple(node.clone(), next, rest);
             into.extend([first, next].map(Piece::Triple));
             into.append(&mut own);
             rest = node;
@@ -186,14 +194,14 @@ impl Translation<'_> {
         let object = self.node(object, &mut inner)?;
         let reifier = match parts.next() {
             Some(reifier) => self.reifier(reifier)?,
-            None => self.new_blank().into(),
+            None => self.new_blank(),
         };
         let reified = TriplePattern {
             subject,
             predicate,
             object,
         };
-        into.push(Piece::Triple(reifies(reifier.clone(), reified)));
+        into.push(Piece::Triple(self.reifies(reifier.clone(), reified)));
         into.append(&mut inner);
         Ok(reifier)
     }
@@ -201,11 +209,11 @@ impl Translation<'_> {
     /// A term that stands for no triples.
     pub(super) fn term(&mut self, id: Id) -> Parsed<TermPattern> {
         Ok(match self.kind(id) {
-            Kind::Variable => self.variable(id).into(),
-            Kind::Iri => self.iri(id)?.into(),
-            Kind::Label => self.label(id)?.into(),
-            Kind::Anonymous => self.new_blank().into(),
-            Kind::Nil => rdf::NIL.into_owned().into(),
+            Kind::Variable => TermPattern::Variable(self.variable(id)),
+            Kind::Iri => TermPattern::Constant(self.name(id)?),
+            Kind::Label => TermPattern::Blank(self.label(id)?),
+            Kind::Anonymous => self.new_blank(),
+            Kind::Nil => TermPattern::Constant(self.constant(rdf::NIL)),
             Kind::TripleTerm => {
                 let mut parts = self.tree.children(id);
                 let (Some(subject), Some(verb), Some(object)) =
@@ -223,21 +231,29 @@ impl Translation<'_> {
                 };
                 TermPattern::Triple(Box::new(triple))
             }
-            _ => self.literal(id)?.into(),
+            _ => TermPattern::Constant(self.value(id)?),
         })
     }
 
     /// A verb that is no path.
-    pub(super) fn verb(&mut self, id: Id) -> Parsed<NamedNodePattern> {
+    pub(super) fn verb(&mut self, id: Id) -> Parsed<NamePattern> {
         Ok(match self.kind(id) {
-            Kind::Variable => self.variable(id).into(),
-            Kind::Type => rdf::TYPE.into_owned().into(),
-            _ => self.iri(id)?.into(),
+            Kind::Variable => NamePattern::Variable(self.variable(id)),
+            _ => NamePattern::Constant(self.predicate(id)?),
         })
     }
 
+    fn new_blank(&mut self) -> TermPattern {
+        TermPattern::Blank(self.terms.new_blank())
+    }
+
     /// A term without variables and blank nodes.
-    pub(super) fn ground(&mut self, id: Id) -> Parsed<GroundTerm> {
+    pub(super) fn ground(&mut self, id: Id) -> Parsed<Constant> {
+        let term = self.ground_term(id)?;
+        Ok(self.constant(term))
+    }
+
+    fn ground_term(&mut self, id: Id) -> Parsed<Term> {
         Ok(match self.kind(id) {
             Kind::Iri => self.iri(id)?.into(),
             Kind::TripleTerm => self.ground_triple(id)?.into(),
@@ -248,36 +264,34 @@ impl Translation<'_> {
         })
     }
 
-    fn ground_triple(&mut self, id: Id) -> Parsed<GroundTriple> {
+    fn ground_triple(&mut self, id: Id) -> Parsed<Triple> {
         let mut parts = self.tree.children(id);
         let (Some(subject), Some(verb), Some(object)) = (parts.next(), parts.next(), parts.next())
         else {
             return self.fault(id, "expected a triple");
         };
-        let GroundTerm::NamedNode(named) = self.ground(subject)? else {
+        let Term::NamedNode(named) = self.ground_term(subject)? else {
             return self.fault(
                 subject,
                 "a literal or a triple term is no subject of a triple term",
             );
         };
-        let NamedNodePattern::NamedNode(predicate) = self.verb(verb)? else {
-            return self.fault(verb, "data have no variables");
+        let predicate = match self.kind(verb) {
+            Kind::Variable => return self.fault(verb, "data have no variables"),
+            Kind::Type => rdf::TYPE.into_owned(),
+            _ => self.iri(verb)?,
         };
-        Ok(GroundTriple {
-            subject: named,
-            predicate,
-            object: self.ground(object)?,
-        })
+        Ok(Triple::new(named, predicate, self.ground_term(object)?))
     }
 
     /// The triples of a subject and its properties.
     fn edges(
         &mut self,
         subject: &TermPattern,
-        properties: Vec<Property>,
+        properties: &mut Vec<Property>,
         into: &mut Vec<Piece>,
     ) -> Parsed {
-        for property in properties {
+        for property in properties.drain(..) {
             let Property {
                 at,
                 verb,
@@ -286,14 +300,16 @@ impl Translation<'_> {
             } = property;
             match verb {
                 Verb::Variable(variable) => {
-                    annotated(triple(subject.clone(), variable, object), reifiers, into);
+                    let verb = NamePattern::Variable(variable);
+                    self.annotated(triple(subject.clone(), verb, object), reifiers, into);
                 }
-                Verb::Path(PropertyPathExpression::NamedNode(predicate)) => {
-                    annotated(triple(subject.clone(), predicate, object), reifiers, into);
+                Verb::Path(Path::Predicate(predicate)) => {
+                    let verb = NamePattern::Constant(predicate);
+                    self.annotated(triple(subject.clone(), verb, object), reifiers, into);
                 }
                 Verb::Path(path) => {
-                    let is_edge = matches!(&path, PropertyPathExpression::Reverse(inner)
-                        if matches!(**inner, PropertyPathExpression::NamedNode(_)));
+                    let is_edge = matches!(&path, Path::Inverse(inner)
+                        if matches!(**inner, Path::Predicate(_)));
                     if !reifiers.is_empty() && !is_edge {
                         return self.fault(
                             at,
@@ -311,20 +327,21 @@ impl Translation<'_> {
     fn connect(
         &mut self,
         subject: TermPattern,
-        path: PropertyPathExpression,
+        path: Path,
         object: TermPattern,
         reifiers: Vec<TermPattern>,
         into: &mut Vec<Piece>,
     ) {
         match path {
-            PropertyPathExpression::NamedNode(predicate) => {
-                annotated(triple(subject, predicate, object), reifiers, into);
+            Path::Predicate(predicate) => {
+                let verb = NamePattern::Constant(predicate);
+                self.annotated(triple(subject, verb, object), reifiers, into);
             }
-            PropertyPathExpression::Reverse(inner) => {
+            Path::Inverse(inner) => {
                 self.connect(object, *inner, subject, reifiers, into);
             }
-            PropertyPathExpression::Sequence(first, second) => {
-                let middle = TermPattern::from(self.new_blank());
+            Path::Sequence(first, second) => {
+                let middle = self.new_blank();
                 self.connect(subject, *first, middle.clone(), Vec::new(), into);
                 self.connect(middle, *second, object, Vec::new(), into);
             }
@@ -336,46 +353,39 @@ impl Translation<'_> {
         }
     }
 
-    fn path(&mut self, id: Id) -> Parsed<PropertyPathExpression> {
-        use PropertyPathExpression as Path;
-        let boxed = |path: Path| Box::new(path);
+    fn path(&mut self, id: Id) -> Parsed<Path> {
         Ok(match self.kind(id) {
-            Kind::Type => Path::NamedNode(rdf::TYPE.into_owned()),
-            Kind::PathAlternative => self.chain(id, |left, right| {
-                Path::Alternative(Box::new(left), Box::new(right))
-            })?,
-            Kind::PathSequence => self.chain(id, |left, right| {
-                Path::Sequence(Box::new(left), Box::new(right))
-            })?,
-            Kind::PathInverse => Path::Reverse(boxed(self.path(id.only())?)),
-            Kind::PathZeroOrMore => Path::ZeroOrMore(boxed(self.path(id.only())?)),
-            Kind::PathOneOrMore => Path::OneOrMore(boxed(self.path(id.only())?)),
-            Kind::PathZeroOrOne => Path::ZeroOrOne(boxed(self.path(id.only())?)),
+            Kind::PathAlternative => self.chain(id, Path::Alternative)?,
+            Kind::PathSequence => self.chain(id, Path::Sequence)?,
+            Kind::PathInverse => Path::Inverse(self.repeated(id)?),
+            Kind::PathZeroOrMore => Path::ZeroOrMore(self.repeated(id)?),
+            Kind::PathOneOrMore => Path::OneOrMore(self.repeated(id)?),
+            Kind::PathZeroOrOne => Path::ZeroOrOne(self.repeated(id)?),
             Kind::PathNegated => self.negated(id)?,
-            _ => Path::NamedNode(self.iri(id)?),
+            _ => Path::Predicate(self.predicate(id)?),
         })
     }
 
+    /// The path that an operator stands at.
+    fn repeated(&mut self, id: Id) -> Parsed<Box<Path>> {
+        self.path(id.only()).map(Box::new)
+    }
+
     /// A chain of one operator, to the left.
-    fn chain(
-        &mut self,
-        id: Id,
-        join: impl Fn(PropertyPathExpression, PropertyPathExpression) -> PropertyPathExpression,
-    ) -> Parsed<PropertyPathExpression> {
+    fn chain(&mut self, id: Id, join: fn(Box<Path>, Box<Path>) -> Path) -> Parsed<Path> {
         let mut links = self.tree.children(id);
         let Some(first) = links.next() else {
             return self.fault(id, "expected a path");
         };
         let mut chain = self.path(first)?;
         for link in links {
-            chain = join(chain, self.path(link)?);
+            chain = join(Box::new(chain), Box::new(self.path(link)?));
         }
         Ok(chain)
     }
 
     /// `!(p|^q)`: `!(p) | ^!(q)`.
-    fn negated(&mut self, id: Id) -> Parsed<PropertyPathExpression> {
-        use PropertyPathExpression as Path;
+    fn negated(&mut self, id: Id) -> Parsed<Path> {
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         for one in self.tree.children(id) {
             let is_inverse = self.kind(one) == Kind::PathInverse;
@@ -387,22 +397,40 @@ impl Translation<'_> {
                 forward.push(name);
             }
         }
-        let reverse = |list| Path::Reverse(Box::new(Path::NegatedPropertySet(list)));
+        let inverse = |list| Path::Inverse(Box::new(Path::Negated(list)));
         Ok(match (forward.is_empty(), backward.is_empty()) {
-            (_, true) => Path::NegatedPropertySet(forward),
-            (true, false) => reverse(backward),
+            (_, true) => Path::Negated(forward),
+            (true, false) => inverse(backward),
             (false, false) => Path::Alternative(
-                Box::new(Path::NegatedPropertySet(forward)),
-                Box::new(reverse(backward)),
+                Box::new(Path::Negated(forward)),
+                Box::new(inverse(backward)),
             ),
         })
     }
 
-    fn predicate(&mut self, id: Id) -> Parsed<NamedNode> {
+    fn predicate(&mut self, id: Id) -> Parsed<Constant> {
         match self.kind(id) {
-            Kind::Type => Ok(rdf::TYPE.into_owned()),
-            _ => self.iri(id),
+            Kind::Type => Ok(self.constant(rdf::TYPE)),
+            _ => self.name(id),
         }
+    }
+
+    /// A triple, and what reifies it.
+    fn annotated(
+        &mut self,
+        edge: TriplePattern,
+        reifiers: Vec<TermPattern>,
+        into: &mut Vec<Piece>,
+    ) {
+        for reifier in reifiers {
+            into.push(Piece::Triple(self.reifies(reifier, edge.clone())));
+        }
+        into.push(Piece::Triple(edge));
+    }
+
+    fn reifies(&mut self, reifier: TermPattern, reified: TriplePattern) -> TriplePattern {
+        let predicate = NamePattern::Constant(self.constant(rdf::REIFIES));
+        triple(reifier, predicate, TermPattern::Triple(Box::new(reified)))
     }
 }
 
@@ -419,7 +447,7 @@ pub(super) fn pattern(pieces: Vec<Piece>) -> GraphPattern {
                 object,
             } => {
                 let patterns = std::mem::take(&mut triples);
-                pattern = joined(pattern, GraphPattern::Bgp { patterns });
+                pattern = joined(pattern, GraphPattern::Bgp(patterns));
                 pattern = joined(
                     pattern,
                     GraphPattern::Path {
@@ -431,20 +459,20 @@ pub(super) fn pattern(pieces: Vec<Piece>) -> GraphPattern {
             }
         }
     }
-    joined(pattern, GraphPattern::Bgp { patterns: triples })
+    joined(pattern, GraphPattern::Bgp(triples))
 }
 
 /// The join of two patterns. The empty one changes nothing, and triples side by side are one pattern.
 pub(super) fn joined(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     match (left, right) {
-        (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns })
+        (GraphPattern::Bgp(patterns), other) | (other, GraphPattern::Bgp(patterns))
             if patterns.is_empty() =>
         {
             other
         }
-        (GraphPattern::Bgp { mut patterns }, GraphPattern::Bgp { patterns: more }) => {
+        (GraphPattern::Bgp(mut patterns), GraphPattern::Bgp(more)) => {
             patterns.extend(more);
-            GraphPattern::Bgp { patterns }
+            GraphPattern::Bgp(patterns)
         }
         (left, right) => GraphPattern::Join {
             left: Box::new(left),
@@ -453,27 +481,10 @@ pub(super) fn joined(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     }
 }
 
-fn triple(
-    subject: TermPattern,
-    predicate: impl Into<NamedNodePattern>,
-    object: TermPattern,
-) -> TriplePattern {
+fn triple(subject: TermPattern, predicate: NamePattern, object: TermPattern) -> TriplePattern {
     TriplePattern {
         subject,
-        predicate: predicate.into(),
+        predicate,
         object,
     }
-}
-
-fn reifies(reifier: TermPattern, reified: TriplePattern) -> TriplePattern {
-    let object = TermPattern::Triple(Box::new(reified));
-    triple(reifier, rdf::REIFIES.into_owned(), object)
-}
-
-/// A triple, and what reifies it.
-fn annotated(edge: TriplePattern, reifiers: Vec<TermPattern>, into: &mut Vec<Piece>) {
-    for reifier in reifiers {
-        into.push(Piece::Triple(reifies(reifier, edge.clone())));
-    }
-    into.push(Piece::Triple(edge));
 }

@@ -1,16 +1,16 @@
 //! Operations of an update (SPARQL 1.1 Update section 3.1 and 4.3).
 
-use super::Translation;
 use super::triples::{Piece, joined};
+use super::{Translated, Translation, translated};
+use crate::abstract_query::{
+    Blank, Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern, Terms,
+    TriplePattern,
+};
 use crate::parse::{ParseError, ParseOptions};
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::update::{Operation, Target, Transfer};
 use oxrdf::{BlankNode, GraphName, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
-use spargebra::algebra::{GraphPattern, QueryDataset};
-use spargebra::term::{
-    GraphNamePattern, NamedNodePattern, QuadPattern, TermPattern, TriplePattern,
-};
 use std::collections::HashMap;
 
 /// What a text with one operation at most says.
@@ -47,18 +47,18 @@ pub(crate) struct Modification {
     /// Without blank nodes.
     pub(crate) delete: Vec<QuadPattern>,
     pub(crate) insert: Vec<QuadPattern>,
-    pub(crate) using: Option<QueryDataset>,
-    pub(crate) with: Option<NamedNode>,
+    pub(crate) using: Option<Dataset>,
+    pub(crate) with: Option<Constant>,
     pub(crate) pattern: GraphPattern,
     pub(crate) base: Option<String>,
 }
 
 /// The operation of a tree.
-pub(crate) fn update(tree: &Tree<'_>, options: &ParseOptions) -> Result<Read, ParseError> {
-    let mut translation = Translation::new(tree, options)?;
-    translation
-        .update_unit()
-        .map_err(|fault| fault.placed(tree.tokens))
+pub(crate) fn update<'t>(
+    tree: &'t Tree<'t>,
+    options: &'t ParseOptions,
+) -> Result<Translated<'t, Read>, ParseError> {
+    translated(tree, options, Translation::update_unit)
 }
 
 impl Translation<'_> {
@@ -70,8 +70,8 @@ impl Translation<'_> {
                 Kind::Prefix => {
                     self.declare(child)?;
                     let name = self.declared_name(child);
-                    let iri = self.prefixes.get(name).cloned().unwrap_or_default();
-                    prefixes.push((name.to_owned(), iri));
+                    let iri = self.prefixes.get(name).unwrap_or_default();
+                    prefixes.push((name.to_owned(), iri.to_owned()));
                 }
                 Kind::Base | Kind::Version => self.declare(child)?,
                 _ => operation = Some((self.tree.range(child).start, self.operation(child)?)),
@@ -150,7 +150,7 @@ impl Translation<'_> {
     }
 
     /// The quads of a clause; those without a graph of their own are in this one.
-    fn quads(&mut self, clause: Id, graph: &GraphNamePattern) -> Parsed<Vec<QuadPattern>> {
+    fn quads(&mut self, clause: Id, graph: Option<NamePattern>) -> Parsed<Vec<QuadPattern>> {
         let mut quads = Vec::new();
         for part in self.tree.children(clause) {
             if self.kind(part) == Kind::Triples {
@@ -161,9 +161,9 @@ impl Translation<'_> {
             let (Some(name), Some(triples)) = (children.next(), children.next()) else {
                 return self.fault(part, "expected GRAPH name { ... }");
             };
-            let name = GraphNamePattern::from(self.verb(name)?);
+            let name = Some(self.verb(name)?);
             for triples in self.tree.children(triples) {
-                self.quads_of(triples, &name, &mut quads)?;
+                self.quads_of(triples, name, &mut quads)?;
             }
         }
         Ok(quads)
@@ -172,18 +172,13 @@ impl Translation<'_> {
     fn quads_of(
         &mut self,
         triples: Id,
-        graph: &GraphNamePattern,
+        graph: Option<NamePattern>,
         into: &mut Vec<QuadPattern>,
     ) -> Parsed {
         let mut pieces = Vec::new();
         self.triples(triples, &mut pieces)?;
         into.extend(pieces.into_iter().filter_map(|piece| match piece {
-            Piece::Triple(triple) => Some(QuadPattern {
-                subject: triple.subject,
-                predicate: triple.predicate,
-                object: triple.object,
-                graph_name: graph.clone(),
-            }),
+            Piece::Triple(triple) => Some(QuadPattern { triple, graph }),
             Piece::Path { .. } => None,
         }));
         Ok(())
@@ -199,14 +194,14 @@ impl Translation<'_> {
         if let Some(variable) = self.tree.within(clause, Kind::Variable) {
             return self.fault(variable, format!("{what} has no variables"));
         }
-        let patterns = self.quads(clause, &GraphNamePattern::DefaultGraph)?;
+        let patterns = self.quads(clause, None)?;
         if !inserts {
             self.without_blanks(clause, what, &patterns)?;
         }
         let mut labels = Numbers::default();
         let mut quads = Vec::with_capacity(patterns.len());
-        for pattern in patterns {
-            let Some(quad) = labels.quad(pattern) else {
+        for pattern in &patterns {
+            let Some(quad) = labels.quad(&self.terms, pattern) else {
                 return self.fault(
                     clause,
                     "a literal or a triple term is no subject of a triple, nor of a triple term",
@@ -226,14 +221,15 @@ impl Translation<'_> {
     fn without_blanks(&self, clause: Id, what: &str, quads: &[QuadPattern]) -> Parsed {
         fn has_blank(term: &TermPattern) -> bool {
             match term {
-                TermPattern::BlankNode(_) => true,
+                TermPattern::Blank(_) => true,
                 TermPattern::Triple(triple) => {
                     has_blank(&triple.subject) || has_blank(&triple.object)
                 }
                 _ => false,
             }
         }
-        let is_blank = |quad: &QuadPattern| has_blank(&quad.subject) || has_blank(&quad.object);
+        let is_blank =
+            |quad: &QuadPattern| has_blank(&quad.triple.subject) || has_blank(&quad.triple.object);
         if !quads.iter().any(is_blank) {
             return Ok(());
         }
@@ -258,24 +254,12 @@ impl Translation<'_> {
     /// `DELETE WHERE`: the quads are pattern and template.
     fn delete_where(&mut self, id: Id) -> Parsed<Parts> {
         let clause = id.only();
-        let delete = self.quads(clause, &GraphNamePattern::DefaultGraph)?;
+        let delete = self.quads(clause, None)?;
         self.without_blanks(clause, "DELETE WHERE", &delete)?;
         let mut pattern = GraphPattern::default();
         for quad in &delete {
-            let triple = TriplePattern {
-                subject: quad.subject.clone(),
-                predicate: quad.predicate.clone(),
-                object: quad.object.clone(),
-            };
-            let edge = GraphPattern::Bgp {
-                patterns: vec![triple],
-            };
-            let name = match &quad.graph_name {
-                GraphNamePattern::DefaultGraph => None,
-                GraphNamePattern::NamedNode(name) => Some(NamedNodePattern::from(name.clone())),
-                GraphNamePattern::Variable(name) => Some(NamedNodePattern::from(name.clone())),
-            };
-            let edge = match name {
+            let edge = GraphPattern::Bgp(vec![quad.triple.clone()]);
+            let edge = match quad.graph {
                 None => edge,
                 Some(name) => GraphPattern::Graph {
                     name,
@@ -296,22 +280,19 @@ impl Translation<'_> {
 
     fn modify(&mut self, id: Id) -> Parsed<Parts> {
         let with = match self.tree.child(id, Kind::With) {
-            Some(with) => Some(self.iri(with.only())?),
+            Some(with) => Some(self.name(with.only())?),
             None => None,
         };
-        let graph = match &with {
-            Some(with) => GraphNamePattern::NamedNode(with.clone()),
-            None => GraphNamePattern::DefaultGraph,
-        };
+        let graph = with.map(NamePattern::Constant);
         let (mut delete, mut insert, mut pattern) = (Vec::new(), Vec::new(), None);
         for part in self.tree.children(id) {
             match self.kind(part) {
                 Kind::DeleteClause => {
                     let clause = part.only();
-                    delete = self.quads(clause, &graph)?;
+                    delete = self.quads(clause, graph)?;
                     self.without_blanks(clause, "DELETE", &delete)?;
                 }
-                Kind::InsertClause => insert = self.quads(part.only(), &graph)?,
+                Kind::InsertClause => insert = self.quads(part.only(), graph)?,
                 Kind::Group => {
                     // Labels of templates are not those of the pattern.
                     self.labels.here.clear();
@@ -331,53 +312,54 @@ impl Translation<'_> {
     }
 }
 
-/// The blank nodes of data: each label and the number that it gets, in the order of the text.
+/// The blank nodes of data, each with the number that it gets in the order of the text.
 #[derive(Default)]
-struct Numbers(HashMap<String, usize>);
+struct Numbers(HashMap<Blank, usize>);
 
 impl Numbers {
     /// The quad; `None` where a literal or a triple term is a subject.
-    fn quad(&mut self, pattern: QuadPattern) -> Option<Quad> {
-        let graph = match pattern.graph_name {
-            GraphNamePattern::NamedNode(graph) => graph.into(),
-            GraphNamePattern::DefaultGraph => GraphName::DefaultGraph,
-            GraphNamePattern::Variable(_) => return None,
+    fn quad(&mut self, terms: &Terms<'_>, pattern: &QuadPattern) -> Option<Quad> {
+        let graph = match pattern.graph {
+            None => GraphName::DefaultGraph,
+            Some(name) => named(terms, name)?.into(),
         };
-        let triple = self.triple(TriplePattern {
-            subject: pattern.subject,
-            predicate: pattern.predicate,
-            object: pattern.object,
-        })?;
-        Some(triple.in_graph(graph))
+        Some(self.triple(terms, &pattern.triple)?.in_graph(graph))
     }
 
     /// As deep as triple terms are nested.
-    fn triple(&mut self, pattern: TriplePattern) -> Option<Triple> {
-        let subject: NamedOrBlankNode = match pattern.subject {
-            TermPattern::NamedNode(node) => node.into(),
-            TermPattern::BlankNode(node) => self.blank(node).into(),
-            _ => return None,
-        };
-        let NamedNodePattern::NamedNode(predicate) = pattern.predicate else {
-            return None;
-        };
-        let object: Term = match pattern.object {
-            TermPattern::NamedNode(node) => node.into(),
-            TermPattern::BlankNode(node) => self.blank(node).into(),
-            TermPattern::Literal(literal) => literal.into(),
-            TermPattern::Triple(inner) => self.triple(*inner)?.into(),
-            TermPattern::Variable(_) => return None,
+    fn triple(&mut self, terms: &Terms<'_>, pattern: &TriplePattern) -> Option<Triple> {
+        let subject = match self.term(terms, &pattern.subject)? {
+            Term::NamedNode(node) => NamedOrBlankNode::from(node),
+            Term::BlankNode(node) => node.into(),
+            Term::Literal(_) | Term::Triple(_) => return None,
         };
         Some(Triple {
             subject,
-            predicate,
-            object,
+            predicate: named(terms, pattern.predicate)?,
+            object: self.term(terms, &pattern.object)?,
         })
     }
 
-    fn blank(&mut self, node: BlankNode) -> BlankNode {
-        let next = self.0.len();
-        let number = *self.0.entry(node.into_string()).or_insert(next);
-        BlankNode::new_unchecked(format!("b{number}"))
+    fn term(&mut self, terms: &Terms<'_>, pattern: &TermPattern) -> Option<Term> {
+        Some(match pattern {
+            TermPattern::Constant(constant) => terms.term(*constant).clone(),
+            TermPattern::Blank(blank) => {
+                let next = self.0.len();
+                let number = *self.0.entry(*blank).or_insert(next);
+                BlankNode::new_unchecked(format!("b{number}")).into()
+            }
+            TermPattern::Triple(inner) => self.triple(terms, inner)?.into(),
+            TermPattern::Variable(_) => return None,
+        })
+    }
+}
+
+fn named(terms: &Terms<'_>, name: NamePattern) -> Option<NamedNode> {
+    match name {
+        NamePattern::Constant(constant) => match terms.term(constant) {
+            Term::NamedNode(node) => Some(node.clone()),
+            _ => None,
+        },
+        NamePattern::Variable(_) => None,
     }
 }

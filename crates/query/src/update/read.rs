@@ -10,12 +10,13 @@ use super::data::Data;
 use super::{Modify, Operation, Update, plain};
 use crate::guard::token::{Token, TokenKind, Tokens};
 use crate::guard::{self, limits::Limits};
-use crate::lower::{self, lower_modification};
+use crate::lower::lower_modification;
 use crate::parse::{self, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one};
 use crate::position::Position;
-use crate::translate::{Declared, Parts};
+use crate::translate::{Declared, Modification, Parts, Translated};
 use crate::{parser, translate};
 use oxiri::Iri;
+use oxrdf::Quad;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -45,7 +46,7 @@ pub(super) fn parse(
         parse::check_options(options)?;
         let cuts = cuts(&tokens);
         let count = cuts.len();
-        let mut reader = Reader::new(&tokens, options);
+        let mut reader = Reader::new(options);
         let mut first = 0;
         for (number, end) in cuts.into_iter().enumerate() {
             let piece = piece(&tokens, first..end);
@@ -185,7 +186,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(tokens: &Tokens<'_>, options: &ParseOptions) -> Reader {
+    fn new(options: &ParseOptions) -> Reader {
         Reader {
             base: options.base.clone(),
             prefixes: options.prefixes.iter().cloned().collect(),
@@ -196,7 +197,7 @@ impl Reader {
             update: Update {
                 operations: Vec::new(),
                 positions: Vec::new(),
-                prefixes: lower::prefixes(tokens, options),
+                prefixes: options.prefixes.clone(),
             },
         }
     }
@@ -210,15 +211,34 @@ impl Reader {
     ) -> Result<(), ParseError> {
         let options = self.options(&tokens.tokens, tokens);
         let tree = parser::update(tokens)?;
-        let read = translate::update(&tree, &options)?;
-        self.declare(read.declared);
-        let Some((verb, parts)) = read.operation else {
+        let Translated {
+            said,
+            terms,
+            prefixes,
+        } = translate::update(&tree, &options)?;
+        self.declare(said.declared);
+        let Some((verb, parts)) = said.operation else {
             return Ok(());
         };
         if matches!(parts, Parts::Data { inserts: true, .. }) {
             self.note_labels(tokens, number)?;
         }
-        let operation = operation(parts, tokens, &options)?;
+        let operation = match parts {
+            Parts::Whole(operation) => operation,
+            Parts::Data {
+                inserts,
+                quads,
+                blanks,
+            } => data_operation(inserts, &quads, blanks),
+            Parts::Modify(said) => modification(
+                Translated {
+                    said: *said,
+                    terms,
+                    prefixes,
+                },
+                &options,
+            )?,
+        };
         let verb = tokens.tokens[verb];
         self.push(text, start + verb.start as usize, operation);
         Ok(())
@@ -289,6 +309,9 @@ impl Reader {
 
     fn declare(&mut self, declared: Declared) {
         self.base = declared.base;
+        self.update
+            .prefixes
+            .extend(declared.prefixes.iter().cloned());
         self.prefixes.extend(declared.prefixes);
     }
 
@@ -332,7 +355,7 @@ impl Reader {
         };
         let tree = parser::prologue(&tokens).ok()?;
         let read = translate::update(&tree, &options).ok()?;
-        Some(read.declared)
+        Some(read.said.declared)
     }
 
     /// Refuses labels of `INSERT DATA` that another one has.
@@ -367,38 +390,29 @@ fn at(tokens: &Tokens<'_>, token: Token, message: String) -> ParseError {
     }
 }
 
-/// The operation that its parts make. `tokens` are its piece's.
-fn operation(
-    parts: Parts,
-    tokens: &Tokens<'_>,
+fn data_operation(inserts: bool, quads: &[Quad], blanks: usize) -> Operation {
+    let mut data = Data::default();
+    for quad in quads {
+        data.push_quad(quad);
+    }
+    data.set_blanks(blanks);
+    if inserts {
+        Operation::InsertData { data }
+    } else {
+        Operation::DeleteData { data }
+    }
+}
+
+fn modification(
+    read: Translated<'_, Modification>,
     options: &ParseOptions,
 ) -> Result<Operation, ParseError> {
-    Ok(match parts {
-        Parts::Whole(operation) => operation,
-        Parts::Data {
-            inserts,
-            quads,
-            blanks,
-        } => {
-            let mut data = Data::default();
-            for quad in &quads {
-                data.push_quad(quad);
-            }
-            data.set_blanks(blanks);
-            if inserts {
-                Operation::InsertData { data }
-            } else {
-                Operation::DeleteData { data }
-            }
-        }
-        Parts::Modify(modification) => {
-            let lowered = lower_modification(&modification, tokens, options)?;
-            Operation::Modify(Box::new(Modify {
-                query: lowered.query,
-                delete: lowered.delete,
-                insert: lowered.insert,
-                names_dataset: modification.using.is_some() || modification.with.is_some(),
-            }))
-        }
-    })
+    let names_dataset = read.said.using.is_some() || read.said.with.is_some();
+    let lowered = lower_modification(read, options)?;
+    Ok(Operation::Modify(Box::new(Modify {
+        query: lowered.query,
+        delete: lowered.delete,
+        insert: lowered.insert,
+        names_dataset,
+    })))
 }
