@@ -87,14 +87,20 @@ pub enum ParseErrorKind {
 
 impl From<GuardError> for ParseError {
     fn from(error: GuardError) -> ParseError {
-        let kind = match error.problem {
-            Problem::Limit { limit, used, max } => ParseErrorKind::Limit { limit, used, max },
-            Problem::NotClosed(_) | Problem::Unexpected { .. } => ParseErrorKind::Syntax,
-        };
         ParseError {
-            kind,
+            kind: error.problem.kind(),
             position: error.position,
             message: error.problem.to_string(),
+        }
+    }
+}
+
+impl Problem {
+    /// What kind of failure it is.
+    pub(crate) fn kind(&self) -> ParseErrorKind {
+        match *self {
+            Problem::Limit { limit, used, max } => ParseErrorKind::Limit { limit, used, max },
+            Problem::NotClosed(_) | Problem::Unexpected { .. } => ParseErrorKind::Syntax,
         }
     }
 }
@@ -127,7 +133,6 @@ impl Scanned<'_> {
     pub fn parse_with(&self, options: &ParseOptions, given: &Given) -> Result<Query, ParseError> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
-        expansion(tokens, options)?;
         let tree = crate::parser::query(tokens)?;
         let parsed = translate::query(&tree, options)?;
         lower::lower(parsed, options, given)
@@ -138,16 +143,8 @@ impl Scanned<'_> {
 /// triple term of these; an IRI may be relative to the options' base and have their prefixes.
 pub fn term(text: &str, options: &ParseOptions) -> Result<Term, ParseError> {
     let tokens = guard::scan(text, &options.limits)?;
-    expansion(&tokens, options)?;
     let tree = crate::parser::term(&tokens)?;
     translate::term(&tree, options)
-}
-
-/// Refuses a text whose terms are too long once they are written out.
-pub(crate) fn expansion(tokens: &Tokens<'_>, options: &ParseOptions) -> Result<(), ParseError> {
-    let base = options.base.as_deref();
-    let checked = guard::expansion::check(tokens, &options.limits, base, &options.prefixes);
-    Ok(checked?)
 }
 
 /// Refuses a base or a prefix of the options that is no IRI.

@@ -229,7 +229,12 @@ impl<'t> Lexer<'t> {
     /// From the colon: the local name with its escapes.
     fn local_name(&mut self) -> TokenKind {
         self.at += 1;
-        loop {
+        // What may stand within a name, and begins none.
+        let begins = match self.byte(0) {
+            Some(first @ 0..128) => !matches!(first, b'-' | b'.'),
+            _ => self.rest().chars().next().is_some_and(name::is_base),
+        };
+        while begins {
             let run = self.run(0, &LOCAL);
             self.at += run;
             if self.byte(0) == Some(b'\\') && self.byte(1).is_some_and(is_local_escape) {

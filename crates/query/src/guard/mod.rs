@@ -15,7 +15,6 @@
 //! Why limits of shape at all (interface page, "No input ends the process"): 5,000 parentheses,
 //! groups, OPTIONALs or `!` overflow the stack of a thread and end the process. The figures stand in [`limits`].
 
-pub(crate) mod expansion;
 mod frames;
 mod lexer;
 pub mod limits;

@@ -8,6 +8,7 @@ use super::lubm;
 use crate::guard::limits::{Limit, Limits, STACK_BYTES_MIN};
 use crate::{ParseError, ParseErrorKind, ParseOptions, guard, parse};
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 /// A text of a shape, of a size.
 type Shape = (&'static str, fn(usize) -> String);
@@ -463,6 +464,30 @@ fn nesting_of_two_kinds_with_long_chains_fits_the_stack() {
             }
         }
     }
+}
+
+/// Of 10 KB to 10 MB, on a stack that no recursion as deep as these texts would fit. Prints the slowest.
+#[test]
+fn long_texts_of_each_shape_are_refused_on_a_stack_of_256_kib() {
+    let mut options = ParseOptions::default();
+    options.limits.text_bytes = 1 << 26;
+    let mut slowest = (Duration::ZERO, "");
+    for (_, (name, shape)) in SHAPES {
+        for bytes in [10 << 10, 100 << 10, 1 << 20, 10 << 20] {
+            let text = shape(bytes * 1000 / shape(1000).len());
+            let options = options.clone();
+            let thread = std::thread::Builder::new().stack_size(256 << 10);
+            let read = thread.spawn(move || {
+                let begin = Instant::now();
+                let is_refused = parse(&text, &options).is_err();
+                (is_refused, begin.elapsed())
+            });
+            let (is_refused, took) = read.unwrap().join().unwrap();
+            assert!(is_refused || bytes < 1 << 20, "{name}, {bytes} bytes");
+            slowest = slowest.max((took, name));
+        }
+    }
+    eprintln!("abuse: the slowest of {} shapes: {slowest:?}", SHAPES.len());
 }
 
 #[test]

@@ -49,7 +49,6 @@ fn refused(error: &impl ToString) -> ParseError {
 /// A query.
 pub(super) fn query(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     let tokens = &parse::scan(text, options)?.tokens;
-    parse::expansion(tokens, options)?;
     let parsed = parser(options).parse_query(&with_plain_booleans(tokens));
     let parsed = parsed.map_err(|error| refused(&error))?;
     lower(
@@ -69,9 +68,6 @@ pub(super) fn operation(
         Ok(scanned) => scanned.tokens,
         Err(error) => return Some(Err(error)),
     };
-    if let Err(error) = parse::expansion(&tokens, options) {
-        return Some(Err(error));
-    }
     let verb = parse::first_keyword(&tokens).map(|token| tokens.slice(token));
     if verb.is_some_and(|verb| parse::is_one(verb, &["ADD", "COPY", "MOVE"])) {
         return None;

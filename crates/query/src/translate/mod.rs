@@ -15,10 +15,12 @@
 //! | `expression` | expressions |
 //! | `select` | forms, grouping, selection, modifiers |
 //! | `update` | operations of an update |
+//! | `data` | the quads of `INSERT DATA` and `DELETE DATA` |
 //!
 //! Recurs as deep as brackets are nested, which the parser has counted; chains (`UNION`, `&&`, the elements of
 //! a group) are nodes of many children, and walked without recursion.
 
+mod data;
 mod expression;
 mod function;
 mod group;
@@ -32,9 +34,12 @@ mod update;
 #[cfg(test)]
 pub(crate) use function::{cast, usable};
 pub(crate) use scope::in_scope;
+pub(crate) use term::is_relative;
 pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::abstract_query::{Aggregate, Constant, Name, Query, Terms};
+use crate::guard::Problem;
+use crate::guard::limits::{Limit, Limits};
 use crate::parse::{ParseError, ParseOptions};
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
@@ -45,11 +50,14 @@ use prefixes::Prefixes;
 use triples::Property;
 
 /// What a text says, and what its numbers stand for.
+#[derive(Debug)]
 pub(crate) struct Translated<'t, T> {
     pub(crate) said: T,
     pub(crate) terms: Terms<'t>,
     /// Prefixes of the options and of the text, without colons.
     pub(crate) prefixes: Vec<(String, String)>,
+    /// As [`Made::bytes`].
+    pub(crate) made: u64,
 }
 
 /// The query of a tree.
@@ -57,27 +65,30 @@ pub(crate) fn query<'t>(
     tree: &'t Tree<'t>,
     options: &'t ParseOptions,
 ) -> Result<Translated<'t, Query>, ParseError> {
-    translated(tree, options, Translation::unit)
+    translated(tree, options, 0, Translation::unit)
 }
 
 /// The term of a tree of one.
 pub(crate) fn term(tree: &Tree<'_>, options: &ParseOptions) -> Result<Term, ParseError> {
     let ground = |this: &mut Translation<'_>| this.ground(Tree::ROOT.only());
-    let translated = translated(tree, options, ground)?;
+    let translated = translated(tree, options, 0, ground)?;
     Ok(translated.terms.term(translated.said).clone())
 }
 
 fn translated<'t, T>(
     tree: &'t Tree<'t>,
     options: &'t ParseOptions,
+    made: u64,
     rule: impl FnOnce(&mut Translation<'t>) -> Parsed<T>,
 ) -> Result<Translated<'t, T>, ParseError> {
     let mut translation = Translation::new(tree, options)?;
+    translation.made.bytes = made;
     match rule(&mut translation) {
         Ok(said) => Ok(Translated {
             said,
             terms: translation.terms,
             prefixes: translation.prefixes.into_pairs(),
+            made: translation.made.bytes,
         }),
         Err(fault) => Err(fault.placed(tree.tokens)),
     }
@@ -96,6 +107,44 @@ struct Translation<'t> {
     properties: Vec<Property>,
     /// Within `SERVICE`, whose functions are another's.
     is_elsewhere: bool,
+    made: Made,
+}
+
+/// What a text abbreviates, written out: a prefixed name takes the IRI of its prefix along, a relative IRI its base,
+/// a triple term its parts. So a megabyte of text can mean gigabytes, one IRI of 500 kB and 100,000 short names,
+/// and each is counted before it is made.
+pub(crate) struct Made {
+    /// So far.
+    pub(crate) bytes: u64,
+    max: u64,
+}
+
+impl Made {
+    pub(crate) fn new(limits: &Limits) -> Made {
+        Made {
+            bytes: 0,
+            max: limits.expanded_bytes,
+        }
+    }
+
+    /// Counts what is about to be made.
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        if self.bytes <= self.max {
+            return Ok(());
+        }
+        Err(Problem::Limit {
+            limit: Limit::ExpandedBytes,
+            used: self.bytes,
+            max: self.max,
+        })
+    }
+
+    /// The same of a token's term.
+    fn count_at(&mut self, token: usize, bytes: usize) -> Parsed {
+        self.count(bytes)
+            .map_err(|problem| Fault::of(problem.kind(), token, problem.to_string()))
+    }
 }
 
 /// The labels of blank nodes: one must not stand in two basic graph patterns (SPARQL 1.1 Query section 5.1.1).
@@ -124,6 +173,7 @@ impl<'t> Translation<'t> {
             labels: Labels::default(),
             properties: Vec::new(),
             is_elsewhere: false,
+            made: Made::new(&options.limits),
         })
     }
 

@@ -53,11 +53,11 @@ impl<'t> Translation<'t> {
     }
 
     /// An IRI in angle brackets, or as a prefixed name.
-    pub(super) fn iri(&self, id: Id) -> Parsed<NamedNode> {
+    pub(super) fn iri(&mut self, id: Id) -> Parsed<NamedNode> {
         self.iri_of(self.tree.range(id).start)
     }
 
-    fn iri_of(&self, token: usize) -> Parsed<NamedNode> {
+    fn iri_of(&mut self, token: usize) -> Parsed<NamedNode> {
         let slice = self.tree.tokens.slice(self.tree.tokens.tokens[token]);
         if self.tree.tokens.tokens[token].kind == TokenKind::PrefixedName {
             return self.prefixed(token, slice);
@@ -79,6 +79,8 @@ impl<'t> Translation<'t> {
         match &self.base {
             // Resolving takes segments of dots away, of absolute IRIs too (RFC 3986 section 5.2.2).
             Some(base) if !is_plain_iri(text) || text.contains("/.") || text.contains(":.") => {
+                let taken = if is_relative(text) { base.len() } else { 0 };
+                self.made.count_at(token, text.len() + taken)?;
                 let iri = base.resolve(text).map_err(|_| invalid())?;
                 Ok(NamedNode::new_unchecked(iri.into_inner()))
             }
@@ -97,11 +99,12 @@ impl<'t> Translation<'t> {
         }
     }
 
-    fn prefixed(&self, token: usize, slice: &'t str) -> Parsed<NamedNode> {
+    fn prefixed(&mut self, token: usize, slice: &'t str) -> Parsed<NamedNode> {
         let (prefix, local) = slice.split_once(':').unwrap_or((slice, ""));
         let Some(start) = self.prefixes.get(prefix) else {
             return Err(Fault::at(token, self.undeclared(prefix)));
         };
+        self.made.count_at(token, start.len() + local.len())?;
         let mut iri = String::with_capacity(start.len() + local.len());
         iri.push_str(start);
         // Whatever is escaped stands for itself.
@@ -142,7 +145,7 @@ impl<'t> Translation<'t> {
     }
 
     /// A string, a number or a boolean.
-    pub(super) fn literal(&self, id: Id) -> Parsed<Literal> {
+    pub(super) fn literal(&mut self, id: Id) -> Parsed<Literal> {
         let slice = self.tree.slice(id);
         match self.kind(id) {
             Kind::Boolean => Ok(Literal::from(slice.eq_ignore_ascii_case("true"))),
@@ -166,7 +169,7 @@ impl<'t> Translation<'t> {
         Literal::new_typed_literal(digits, datatype)
     }
 
-    fn string(&self, id: Id) -> Parsed<Literal> {
+    fn string(&mut self, id: Id) -> Parsed<Literal> {
         let range = self.tree.range(id);
         let value = self.quoted(range.start)?;
         let Some(&next) = self.tree.tokens.tokens[range.clone()].get(1) else {
@@ -238,6 +241,13 @@ impl<'t> Translation<'t> {
         self.labels.here.insert(label);
         Ok(self.terms.blank(&label[2..]))
     }
+}
+
+/// Whether an IRI has no scheme.
+pub(crate) fn is_relative(iri: &str) -> bool {
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let end = iri.bytes().position(|byte| !is_scheme(byte));
+    end.is_none_or(|end| end == 0 || iri.as_bytes()[end] != b':')
 }
 
 /// Whether a percent sign has not two digits behind it, or is escaped.

@@ -9,7 +9,7 @@ use crate::abstract_query::{
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind};
 use oxrdf::vocab::rdf;
-use oxrdf::{Term, Triple};
+use oxrdf::{NamedOrBlankNode, Term, Triple};
 
 /// A triple, or two ends of a path.
 pub(super) enum Piece {
@@ -196,11 +196,7 @@ impl Translation<'_> {
             Some(reifier) => self.reifier(reifier)?,
             None => self.new_blank(),
         };
-        let reified = TriplePattern {
-            subject,
-            predicate,
-            object,
-        };
+        let reified = self.reified_term(id, triple(subject, predicate, object))?;
         into.push(Piece::Triple(self.reifies(reifier.clone(), reified)));
         into.append(&mut inner);
         Ok(reifier)
@@ -224,12 +220,11 @@ impl Translation<'_> {
                 let subject = self.term(subject)?;
                 let predicate = self.verb(verb)?;
                 let object = self.term(object)?;
-                let triple = TriplePattern {
-                    subject,
-                    predicate,
-                    object,
-                };
-                TermPattern::Triple(Box::new(triple))
+                let triple = triple(subject, predicate, object);
+                match self.ground_pattern(id, &triple)? {
+                    Some(constant) => TermPattern::Constant(constant),
+                    None => TermPattern::Triple(Box::new(triple)),
+                }
             }
             _ => TermPattern::Constant(self.value(id)?),
         })
@@ -241,6 +236,26 @@ impl Translation<'_> {
             Kind::Variable => NamePattern::Variable(self.variable(id)),
             _ => NamePattern::Constant(self.predicate(id)?),
         })
+    }
+
+    /// The triple term, where it has neither variables and blank nodes nor what no triple can hold.
+    fn ground_pattern(&mut self, id: Id, triple: &TriplePattern) -> Parsed<Option<Constant>> {
+        let (
+            TermPattern::Constant(subject),
+            NamePattern::Constant(predicate),
+            TermPattern::Constant(object),
+        ) = (&triple.subject, triple.predicate, &triple.object)
+        else {
+            return Ok(None);
+        };
+        let parts = [*subject, predicate, *object].map(|part| self.terms.term(part));
+        let [Term::NamedNode(subject), Term::NamedNode(predicate), object] = parts else {
+            return Ok(None);
+        };
+        let bytes = parts.iter().map(|part| bytes_of(part)).sum();
+        self.made.count_at(self.tree.range(id).start, bytes)?;
+        let triple = Triple::new(subject.clone(), predicate.clone(), object.clone());
+        Ok(Some(self.constant(triple)))
     }
 
     fn new_blank(&mut self) -> TermPattern {
@@ -281,7 +296,10 @@ impl Translation<'_> {
             Kind::Type => rdf::TYPE.into_owned(),
             _ => self.iri(verb)?,
         };
-        Ok(Triple::new(named, predicate, self.ground_term(object)?))
+        let object = self.ground_term(object)?;
+        let bytes = named.as_str().len() + predicate.as_str().len() + bytes_of(&object);
+        self.made.count_at(self.tree.range(id).start, bytes)?;
+        Ok(Triple::new(named, predicate, object))
     }
 
     /// The triples of a subject and its properties.
@@ -301,11 +319,11 @@ impl Translation<'_> {
             match verb {
                 Verb::Variable(variable) => {
                     let verb = NamePattern::Variable(variable);
-                    self.annotated(triple(subject.clone(), verb, object), reifiers, into);
+                    self.annotated(at, triple(subject.clone(), verb, object), reifiers, into)?;
                 }
                 Verb::Path(Path::Predicate(predicate)) => {
                     let verb = NamePattern::Constant(predicate);
-                    self.annotated(triple(subject.clone(), verb, object), reifiers, into);
+                    self.annotated(at, triple(subject.clone(), verb, object), reifiers, into)?;
                 }
                 Verb::Path(path) => {
                     let is_edge = matches!(&path, Path::Inverse(inner)
@@ -316,7 +334,8 @@ impl Translation<'_> {
                             "what a path connects is no triple that could be annotated",
                         );
                     }
-                    self.connect(subject.clone(), path, object, reifiers, into);
+                    let ends = (subject.clone(), object);
+                    self.connect(at, ends, path, reifiers, into)?;
                 }
             }
         }
@@ -326,30 +345,31 @@ impl Translation<'_> {
     /// The two ends of a path; sequences and inverses at its top become steps (section 18.2.2.4).
     fn connect(
         &mut self,
-        subject: TermPattern,
+        at: Id,
+        (subject, object): (TermPattern, TermPattern),
         path: Path,
-        object: TermPattern,
         reifiers: Vec<TermPattern>,
         into: &mut Vec<Piece>,
-    ) {
+    ) -> Parsed {
         match path {
             Path::Predicate(predicate) => {
                 let verb = NamePattern::Constant(predicate);
-                self.annotated(triple(subject, verb, object), reifiers, into);
+                self.annotated(at, triple(subject, verb, object), reifiers, into)
             }
-            Path::Inverse(inner) => {
-                self.connect(object, *inner, subject, reifiers, into);
-            }
+            Path::Inverse(inner) => self.connect(at, (object, subject), *inner, reifiers, into),
             Path::Sequence(first, second) => {
                 let middle = self.new_blank();
-                self.connect(subject, *first, middle.clone(), Vec::new(), into);
-                self.connect(middle, *second, object, Vec::new(), into);
+                self.connect(at, (subject, middle.clone()), *first, Vec::new(), into)?;
+                self.connect(at, (middle, object), *second, Vec::new(), into)
             }
-            path => into.push(Piece::Path {
-                subject,
-                path,
-                object,
-            }),
+            path => {
+                into.push(Piece::Path {
+                    subject,
+                    path,
+                    object,
+                });
+                Ok(())
+            }
         }
     }
 
@@ -418,19 +438,48 @@ impl Translation<'_> {
     /// A triple, and what reifies it.
     fn annotated(
         &mut self,
+        at: Id,
         edge: TriplePattern,
         reifiers: Vec<TermPattern>,
         into: &mut Vec<Piece>,
-    ) {
-        for reifier in reifiers {
-            into.push(Piece::Triple(self.reifies(reifier, edge.clone())));
+    ) -> Parsed {
+        if !reifiers.is_empty() {
+            let reified = self.reified_term(at, edge.clone())?;
+            for reifier in reifiers {
+                into.push(Piece::Triple(self.reifies(reifier, reified.clone())));
+            }
         }
         into.push(Piece::Triple(edge));
+        Ok(())
     }
 
-    fn reifies(&mut self, reifier: TermPattern, reified: TriplePattern) -> TriplePattern {
+    /// A triple as a term.
+    fn reified_term(&mut self, at: Id, triple: TriplePattern) -> Parsed<TermPattern> {
+        Ok(match self.ground_pattern(at, &triple)? {
+            Some(constant) => TermPattern::Constant(constant),
+            None => TermPattern::Triple(Box::new(triple)),
+        })
+    }
+
+    fn reifies(&mut self, reifier: TermPattern, reified: TermPattern) -> TriplePattern {
         let predicate = NamePattern::Constant(self.constant(rdf::REIFIES));
-        triple(reifier, predicate, TermPattern::Triple(Box::new(reified)))
+        triple(reifier, predicate, reified)
+    }
+}
+
+/// The bytes of a term's text. As deep as triple terms are nested.
+pub(super) fn bytes_of(term: &Term) -> usize {
+    match term {
+        Term::NamedNode(node) => node.as_str().len(),
+        Term::BlankNode(node) => node.as_str().len(),
+        Term::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        Term::Triple(triple) => {
+            let subject = match &triple.subject {
+                NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+                NamedOrBlankNode::BlankNode(node) => node.as_str().len(),
+            };
+            subject + triple.predicate.as_str().len() + bytes_of(&triple.object)
+        }
     }
 }
 

@@ -1,17 +1,16 @@
 //! Operations of an update (SPARQL 1.1 Update section 3.1 and 4.3).
 
+use super::data::Filling;
 use super::triples::{Piece, joined};
 use super::{Translated, Translation, translated};
 use crate::abstract_query::{
-    Blank, Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern, Terms,
-    TriplePattern,
+    Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern,
 };
 use crate::parse::{ParseError, ParseOptions};
-use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind, Tree};
-use crate::update::{Operation, Target, Transfer};
-use oxrdf::{BlankNode, GraphName, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
-use std::collections::HashMap;
+use crate::parser::{Fault, Parsed};
+use crate::update::{Data, Operation, Target, Transfer};
+use oxrdf::NamedNode;
 
 /// What a text with one operation at most says.
 pub(crate) struct Read {
@@ -31,13 +30,8 @@ pub(crate) struct Declared {
 pub(crate) enum Parts {
     /// What needs no pattern.
     Whole(Operation),
-    /// `INSERT DATA` or `DELETE DATA`: the quads, whose blank nodes are labelled `b0`, `b1`, ... in the order of
-    /// the text, and how many these are.
-    Data {
-        inserts: bool,
-        quads: Vec<Quad>,
-        blanks: usize,
-    },
+    /// `INSERT DATA` or `DELETE DATA`.
+    Data { inserts: bool, data: Data },
     /// `DELETE`, `INSERT`, `WHERE`.
     Modify(Box<Modification>),
 }
@@ -53,12 +47,13 @@ pub(crate) struct Modification {
     pub(crate) base: Option<String>,
 }
 
-/// The operation of a tree.
+/// The operation of a tree. `made`: what the operations before it have made.
 pub(crate) fn update<'t>(
     tree: &'t Tree<'t>,
     options: &'t ParseOptions,
+    made: u64,
 ) -> Result<Translated<'t, Read>, ParseError> {
-    translated(tree, options, Translation::update_unit)
+    translated(tree, options, made, Translation::update_unit)
 }
 
 impl Translation<'_> {
@@ -198,23 +193,20 @@ impl Translation<'_> {
         if !inserts {
             self.without_blanks(clause, what, &patterns)?;
         }
-        let mut labels = Numbers::default();
-        let mut quads = Vec::with_capacity(patterns.len());
+        let mut filling = Filling::new(&self.terms, &mut self.made);
         for pattern in &patterns {
-            let Some(quad) = labels.quad(&self.terms, pattern) else {
+            if !filling.push(pattern).map_err(|problem| {
+                let at = self.tree.range(clause).start;
+                Fault::of(problem.kind(), at, problem.to_string())
+            })? {
                 return self.fault(
                     clause,
                     "a literal or a triple term is no subject of a triple, nor of a triple term",
                 );
-            };
-            quads.push(quad);
+            }
         }
-        let blanks = labels.0.len();
-        Ok(Parts::Data {
-            inserts,
-            quads,
-            blanks,
-        })
+        let data = filling.finish();
+        Ok(Parts::Data { inserts, data })
     }
 
     /// Refuses blank nodes, which stand for new nodes: nothing that is there could be meant.
@@ -309,57 +301,5 @@ impl Translation<'_> {
             pattern: pattern.unwrap_or_default(),
             base: self.base.as_ref().map(ToString::to_string),
         })))
-    }
-}
-
-/// The blank nodes of data, each with the number that it gets in the order of the text.
-#[derive(Default)]
-struct Numbers(HashMap<Blank, usize>);
-
-impl Numbers {
-    /// The quad; `None` where a literal or a triple term is a subject.
-    fn quad(&mut self, terms: &Terms<'_>, pattern: &QuadPattern) -> Option<Quad> {
-        let graph = match pattern.graph {
-            None => GraphName::DefaultGraph,
-            Some(name) => named(terms, name)?.into(),
-        };
-        Some(self.triple(terms, &pattern.triple)?.in_graph(graph))
-    }
-
-    /// As deep as triple terms are nested.
-    fn triple(&mut self, terms: &Terms<'_>, pattern: &TriplePattern) -> Option<Triple> {
-        let subject = match self.term(terms, &pattern.subject)? {
-            Term::NamedNode(node) => NamedOrBlankNode::from(node),
-            Term::BlankNode(node) => node.into(),
-            Term::Literal(_) | Term::Triple(_) => return None,
-        };
-        Some(Triple {
-            subject,
-            predicate: named(terms, pattern.predicate)?,
-            object: self.term(terms, &pattern.object)?,
-        })
-    }
-
-    fn term(&mut self, terms: &Terms<'_>, pattern: &TermPattern) -> Option<Term> {
-        Some(match pattern {
-            TermPattern::Constant(constant) => terms.term(*constant).clone(),
-            TermPattern::Blank(blank) => {
-                let next = self.0.len();
-                let number = *self.0.entry(*blank).or_insert(next);
-                BlankNode::new_unchecked(format!("b{number}")).into()
-            }
-            TermPattern::Triple(inner) => self.triple(terms, inner)?.into(),
-            TermPattern::Variable(_) => return None,
-        })
-    }
-}
-
-fn named(terms: &Terms<'_>, name: NamePattern) -> Option<NamedNode> {
-    match name {
-        NamePattern::Constant(constant) => match terms.term(constant) {
-            Term::NamedNode(node) => Some(node.clone()),
-            _ => None,
-        },
-        NamePattern::Variable(_) => None,
     }
 }

@@ -22,20 +22,28 @@ pub struct Data {
 
 /// Where a term of a quad stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(u32);
+pub(crate) struct Place(u32);
 
 /// The bit of a blank node's number.
 const BLANK: u32 = 1 << 31;
 
 impl Place {
     /// No term: the default graph.
-    pub(super) const NONE: Place = Place(u32::MAX);
+    pub(crate) const NONE: Place = Place(u32::MAX);
 
     fn new(number: usize, kind: u32) -> Place {
         let number = u32::try_from(number)
             .ok()
             .filter(|number| number < &(BLANK - 1));
         Place(number.expect("a text has fewer terms than bytes") | kind)
+    }
+
+    /// The number of a blank node.
+    pub(crate) fn blank(self) -> Option<u32> {
+        match self.part() {
+            Some(DataTerm::Blank(number)) => Some(number),
+            _ => None,
+        }
     }
 
     fn part(self) -> Option<DataTerm> {
@@ -126,18 +134,18 @@ impl Data {
     }
 
     /// Appends a quad of places in this list.
-    pub(super) fn push(&mut self, quad: [Place; 4]) {
+    pub(crate) fn push(&mut self, quad: [Place; 4]) {
         self.quads.push(quad);
     }
 
     /// A further blank node.
-    pub(super) fn push_blank(&mut self) -> Place {
+    pub(crate) fn push_blank(&mut self) -> Place {
         self.blanks += 1;
         Place::new(self.blanks as usize - 1, BLANK)
     }
 
     /// The term that `push` appends to the list.
-    pub(super) fn push_term(&mut self, push: impl FnOnce(&mut TermBuffer)) -> Place {
+    pub(crate) fn push_term(&mut self, push: impl FnOnce(&mut TermBuffer)) -> Place {
         push(&mut self.terms);
         Place::new(self.terms.len() - 1, 0)
     }
@@ -157,36 +165,6 @@ impl Data {
         let has_language =
             iri == rdf_vocabulary::LANG_STRING || iri == rdf_vocabulary::DIR_LANG_STRING;
         (!has_language).then(|| self.push_term(|terms| terms.push_typed_by(lexical, cell)))
-    }
-
-    /// A quad of owned terms, whose blank nodes are labelled by their numbers.
-    pub(super) fn push_quad(&mut self, quad: &Quad) {
-        let graph = match &quad.graph_name {
-            GraphName::DefaultGraph => Place::NONE,
-            GraphName::NamedNode(iri) => self.place(iri.as_ref().into()),
-            GraphName::BlankNode(blank) => self.place(blank.as_ref().into()),
-        };
-        let triple: [TermRef<'_>; 3] = [
-            quad.subject.as_ref().into(),
-            quad.predicate.as_ref().into(),
-            quad.object.as_ref(),
-        ];
-        let [subject, predicate, object] = triple.map(|term| self.place(term));
-        self.push([subject, predicate, object, graph]);
-    }
-
-    fn place(&mut self, term: TermRef<'_>) -> Place {
-        if let TermRef::BlankNode(blank) = term {
-            let number = blank.as_str().strip_prefix('b');
-            let number = number.and_then(|number| number.parse().ok());
-            return Place::new(number.expect("a label that is a number"), BLANK);
-        }
-        self.push_term(|terms| terms.push(term))
-    }
-
-    /// How many blank nodes there are, once all quads of owned terms are there.
-    pub(super) fn set_blanks(&mut self, blanks: usize) {
-        self.blanks = u32::try_from(blanks).expect("a text has fewer terms than bytes");
     }
 }
 

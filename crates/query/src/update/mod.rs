@@ -1,11 +1,11 @@
 //! Updates (SPARQL 1.1 Update): operations as data, whose patterns are ordinary queries.
 //!
 //! ```text
-//!  text --guard--> tokens --at each `;`--> pieces --parser--> operation --lower--> Operation
+//!  text --guard--> tokens --at each `;`--> pieces --parser, translate--> operation --lower--> Operation
 //! ```
 //!
 //! Plain data, which are nearly all of bulk insertion, go another way: the guard's tokens become quads
-//! without the library (`plain`).
+//! without the grammar (`plain`).
 //!
 //! What decides rows is planned and run as any `SELECT` ([`Operation::Modify`] holds a [`Query`]), so
 //! nothing here knows how solutions are found; and what is made of the rows are templates over its
@@ -28,6 +28,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use data::Place;
 pub use data::{Data, DataTerm};
 pub use estimate::reading_bytes;
 pub use read::{parse_update, parse_update_by_grammar};

@@ -1,17 +1,16 @@
 //! The quads of plain data, straight from the guard's tokens.
 //!
-//! Bulk insertion is `INSERT DATA` whose quads are IRIs, names, labels and literals; the grammar's
-//! library reads it at some 2 microseconds a quad, most of them for copies and for alternatives that
-//! data never take. The guard has cut the text into tokens already, so what is left is a walk:
+//! Bulk insertion is `INSERT DATA` whose quads are IRIs, names, labels and literals; the grammar
+//! reads it through a tree and patterns, which data do not need. The guard has cut the text into tokens already, so what is left is a walk:
 //!
 //! ```text
 //! block    := ( triples ('.' triples)* '.'? | GRAPH iri '{' block '}' '.'? )*
 //! triples  := subject verb objects ( ';' ( verb objects )? )*
 //! ```
 //!
-//! **Nothing is decided here that the library would decide otherwise.** Whatever is not read exactly
-//! as the library does (brackets, triple terms, reifiers, `\u`, odd names, every error) gives `None`,
-//! and the library reads the whole piece: so it alone refuses. The tests compare the two on every
+//! **Nothing is decided here that the grammar would decide otherwise.** Whatever is not read exactly
+//! as the grammar does (brackets, triple terms, reifiers, `\u`, odd names, every error) gives `None`,
+//! and the grammar reads the whole piece: so it alone refuses. The tests compare the two on every
 //! text of the suites, on hand-written edges and on random mutations.
 //!
 //! A name that was read lately is found again in a small table by its text, which saves validating and
@@ -20,6 +19,7 @@
 
 use super::data::{Data, Place};
 use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::translate::{Made, is_relative};
 use oxiri::Iri;
 use oxrdf::vocab::{rdf as rdf_vocabulary, xsd};
 use oxrdf::{Literal, NamedNodeRef};
@@ -29,19 +29,20 @@ use std::collections::HashMap;
 /// Names in the table of those that were read lately, at most.
 const RECENT_MAX: usize = 4096;
 
-/// What names mean: the base as the library has it, and the IRIs of prefixes.
+/// What names mean: the base, and the IRIs of prefixes.
 pub(super) struct Names<'n> {
     pub(super) base: Option<Iri<String>>,
     pub(super) prefix: &'n dyn Fn(&str) -> Option<&'n str>,
 }
 
 /// The quads of a block of data. `body`: the tokens from behind its `{` to the end of the piece;
-/// `has_blanks`: whether labels may stand in it. `None` leaves all to the library.
+/// `has_blanks`: whether labels may stand in it. `None` leaves all to the grammar.
 pub(super) fn data<'t>(
     tokens: &'t Tokens<'t>,
     body: &'t [Token],
     names: &'t Names<'t>,
     has_blanks: bool,
+    made: &'t mut Made,
 ) -> Option<Data> {
     let mut walk = Walk {
         tokens,
@@ -53,6 +54,7 @@ pub(super) fn data<'t>(
         labels: HashMap::new(),
         recent: vec![Recent::default(); body.len().next_power_of_two().min(RECENT_MAX)],
         scratch: String::new(),
+        made,
     };
     walk.block(Place::NONE)?;
     if walk.is_operator(";") {
@@ -89,6 +91,7 @@ struct Walk<'t> {
     labels: HashMap<&'t str, Place>,
     recent: Vec<Recent>,
     scratch: String,
+    made: &'t mut Made,
 }
 
 impl<'t> Walk<'t> {
@@ -270,6 +273,8 @@ impl<'t> Walk<'t> {
         match &self.names.base {
             // Resolving takes segments of dots away, of absolute IRIs too (RFC 3986 section 5.2.2).
             Some(base) if !is_plain_iri(text) || text.contains("/.") || text.contains(":.") => {
+                let taken = if is_relative(text) { base.len() } else { 0 };
+                self.made.count(text.len() + taken).ok()?;
                 let iri = base.resolve(text).ok()?;
                 Some(self.push_iri(iri.as_str()))
             }
@@ -283,12 +288,14 @@ impl<'t> Walk<'t> {
 
     fn prefixed(&mut self, slice: &str) -> Option<Place> {
         let (prefix, local) = slice.split_once(':')?;
-        if prefix.contains('.') || !is_plain_local(local) {
+        if local.contains(['%', '\\']) {
             return None;
         }
+        let start = (self.names.prefix)(prefix)?;
+        self.made.count(start.len() + local.len()).ok()?;
         let mut iri = std::mem::take(&mut self.scratch);
         iri.clear();
-        iri.push_str((self.names.prefix)(prefix)?);
+        iri.push_str(start);
         iri.push_str(local);
         let place =
             (is_plain_iri(&iri) || Iri::parse(iri.as_str()).is_ok()).then(|| self.push_iri(&iri));
@@ -320,7 +327,7 @@ impl<'t> Walk<'t> {
             let tag = &self.tokens.slice(tag)[1..];
             let is_plain =
                 (2..=8).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphabetic());
-            // Of the others the check of the library's family decides, but for directions.
+            // Of the others RDF's check decides, but for directions.
             let is_other = || {
                 tag.starts_with(|first: char| first.is_ascii_alphabetic())
                     && !tag.contains("--")
@@ -355,29 +362,6 @@ impl<'t> Walk<'t> {
         self.data
             .push_term(|terms| terms.push_typed(lexical, datatype.as_str()))
     }
-}
-
-/// Whether a local name is one that the library reads to its end and takes as it stands: its rule
-/// allows one run of dots, and a name may be followed by more. Of the guard's characters it does not
-/// know those above U+FFFF.
-fn is_plain_local(local: &str) -> bool {
-    let Some(first) = local.chars().next() else {
-        return true;
-    };
-    if !(first.is_ascii_alphanumeric() || matches!(first, '_' | ':') || rdf::name::is_base(first)) {
-        return false;
-    }
-    let mut dots = 0;
-    let mut before = 0;
-    for byte in local.bytes() {
-        match byte {
-            b'%' | b'\\' | 0xF0.. => return false,
-            b'.' if before != b'.' => dots += 1,
-            _ => {}
-        }
-        before = byte;
-    }
-    dots <= 1
 }
 
 /// Takes escapes of one character back; `None` where there are others.

@@ -13,10 +13,9 @@ use crate::guard::{self, limits::Limits};
 use crate::lower::lower_modification;
 use crate::parse::{self, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one};
 use crate::position::Position;
-use crate::translate::{Declared, Modification, Parts, Translated};
+use crate::translate::{Declared, Made, Modification, Parts, Translated};
 use crate::{parser, translate};
 use oxiri::Iri;
-use oxrdf::Quad;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -42,7 +41,6 @@ pub(super) fn parse(
     let mut read = || {
         let tokens = guard::scan(text, &options.limits)?;
         refuse_query(&tokens)?;
-        parse::expansion(&tokens, options)?;
         parse::check_options(options)?;
         let cuts = cuts(&tokens);
         let count = cuts.len();
@@ -51,15 +49,17 @@ pub(super) fn parse(
         for (number, end) in cuts.into_iter().enumerate() {
             let piece = piece(&tokens, first..end);
             first = end;
-            let data = takes_plain.then(|| reader.plain_data(&piece.tokens));
             let at = (number, piece.start);
-            let read = if let Some(data) = data.flatten() {
-                plain_pieces += 1;
-                reader.take_plain(text, &piece.tokens, data, at)
-            } else {
-                reader.piece(text, &piece.tokens, at)
+            let mut read = || {
+                let inherited = reader.inherited(&piece.tokens)?;
+                let data = takes_plain.then(|| reader.plain_data(&piece.tokens, &inherited));
+                if let Some(data) = data.flatten() {
+                    plain_pieces += 1;
+                    return reader.take_plain(text, &piece.tokens, data, at);
+                }
+                reader.piece(text, &piece.tokens, &inherited, at)
             };
-            read.map_err(|error| placed(error, text, piece.start, (number, count)))?;
+            read().map_err(|error| placed(error, text, piece.start, (number, count)))?;
         }
         Ok(reader.update)
     };
@@ -180,6 +180,8 @@ struct Reader {
     union_default_graph: bool,
     /// The labels of `INSERT DATA`, each with the number of its piece.
     labels: HashMap<String, usize>,
+    /// What the pieces have made; a piece that inherits makes copies, too.
+    made: Made,
     /// Of the operation read last.
     position: Position,
     update: Update,
@@ -193,6 +195,7 @@ impl Reader {
             limits: options.limits,
             union_default_graph: options.union_default_graph,
             labels: HashMap::new(),
+            made: Made::new(&options.limits),
             position: Position::START,
             update: Update {
                 operations: Vec::new(),
@@ -207,15 +210,17 @@ impl Reader {
         &mut self,
         text: &str,
         tokens: &Tokens<'_>,
+        options: &ParseOptions,
         (number, start): (usize, usize),
     ) -> Result<(), ParseError> {
-        let options = self.options(&tokens.tokens, tokens);
         let tree = parser::update(tokens)?;
         let Translated {
             said,
             terms,
             prefixes,
-        } = translate::update(&tree, &options)?;
+            made,
+        } = translate::update(&tree, options, self.made.bytes)?;
+        self.made.bytes = made;
         self.declare(said.declared);
         let Some((verb, parts)) = said.operation else {
             return Ok(());
@@ -225,18 +230,15 @@ impl Reader {
         }
         let operation = match parts {
             Parts::Whole(operation) => operation,
-            Parts::Data {
-                inserts,
-                quads,
-                blanks,
-            } => data_operation(inserts, &quads, blanks),
+            Parts::Data { inserts, data } => data_operation(inserts, data),
             Parts::Modify(said) => modification(
                 Translated {
                     said: *said,
                     terms,
                     prefixes,
+                    made,
                 },
-                &options,
+                options,
             )?,
         };
         let verb = tokens.tokens[verb];
@@ -252,7 +254,7 @@ impl Reader {
     }
 
     /// A piece that is plain data; `None` for all others, and where the grammar has to decide.
-    fn plain_data(&self, tokens: &Tokens<'_>) -> Option<Plain> {
+    fn plain_data(&mut self, tokens: &Tokens<'_>, options: &ParseOptions) -> Option<Plain> {
         let list = &tokens.tokens;
         let is = |token: &Token, words: &[&str]| {
             token.kind == TokenKind::Word && is_one(tokens.slice(*token), words)
@@ -266,7 +268,7 @@ impl Reader {
         if !(is(word, &["DATA"]) && tokens.slice(*open) == "{") {
             return None;
         }
-        let declared = self.prologue(tokens, start)?;
+        let declared = self.prologue(tokens, options, start)?;
         let base = declared.base.as_deref();
         let base = base.map(|base| Iri::parse(base.to_owned()));
         let prefix = |name: &str| {
@@ -279,13 +281,14 @@ impl Reader {
             prefix: &|name| prefix(name).map(String::as_str),
         };
         let inserts = is(verb, &["INSERT"]);
-        let data = plain::data(tokens, body, &names, inserts)?;
+        let before = self.made.bytes;
+        let data = plain::data(tokens, body, &names, inserts, &mut self.made);
+        if data.is_none() {
+            // The grammar reads it from its beginning.
+            self.made.bytes = before;
+        }
         Some(Plain {
-            operation: if inserts {
-                Operation::InsertData { data }
-            } else {
-                Operation::DeleteData { data }
-            },
+            operation: data_operation(inserts, data?),
             start: verb.start as usize,
             declared,
         })
@@ -315,10 +318,10 @@ impl Reader {
         self.prefixes.extend(declared.prefixes);
     }
 
-    /// What tokens of a piece inherit: the base, and the prefixes that they name.
-    fn options(&self, list: &[Token], tokens: &Tokens<'_>) -> ParseOptions {
+    /// What a piece inherits: the base, and the prefixes that its tokens name.
+    fn inherited(&mut self, tokens: &Tokens<'_>) -> Result<ParseOptions, ParseError> {
         let mut used: HashMap<&str, &str> = HashMap::new();
-        for &token in list {
+        for &token in &tokens.tokens {
             if token.kind == TokenKind::PrefixedName
                 && let Some((prefix, _)) = tokens.slice(token).split_once(':')
                 && let Some((prefix, iri)) = self.prefixes.get_key_value(prefix)
@@ -326,35 +329,46 @@ impl Reader {
                 used.insert(prefix, iri);
             }
         }
+        let base = self.base.as_ref().map_or(0, String::len);
+        let copied = used.values().map(|iri| iri.len()).sum::<usize>() + base;
+        // One for the options, one to resolve with, one that the operation keeps, one that is handed on.
+        self.made.count(4 * copied).map_err(|problem| ParseError {
+            kind: problem.kind(),
+            position: Position::START,
+            message: problem.to_string(),
+        })?;
         let mut prefixes: Vec<(String, String)> = used
             .into_iter()
             .map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned()))
             .collect();
         prefixes.sort_unstable();
-        ParseOptions {
+        Ok(ParseOptions {
             base: self.base.clone(),
             prefixes,
             union_default_graph: self.union_default_graph,
             limits: self.limits,
-        }
+        })
     }
 
     /// What the first tokens of a piece declare, if they are a prologue.
-    fn prologue(&self, tokens: &Tokens<'_>, end: usize) -> Option<Declared> {
+    fn prologue(
+        &self,
+        tokens: &Tokens<'_>,
+        options: &ParseOptions,
+        end: usize,
+    ) -> Option<Declared> {
         if end == 0 {
             return Some(Declared {
                 base: self.base.clone(),
                 prefixes: Vec::new(),
             });
         }
-        let list = tokens.tokens[..end].to_vec();
-        let options = self.options(&list, tokens);
         let tokens = Tokens {
             text: tokens.text,
-            tokens: list,
+            tokens: tokens.tokens[..end].to_vec(),
         };
         let tree = parser::prologue(&tokens).ok()?;
-        let read = translate::update(&tree, &options).ok()?;
+        let read = translate::update(&tree, options, self.made.bytes).ok()?;
         Some(read.said.declared)
     }
 
@@ -390,12 +404,7 @@ fn at(tokens: &Tokens<'_>, token: Token, message: String) -> ParseError {
     }
 }
 
-fn data_operation(inserts: bool, quads: &[Quad], blanks: usize) -> Operation {
-    let mut data = Data::default();
-    for quad in quads {
-        data.push_quad(quad);
-    }
-    data.set_blanks(blanks);
+fn data_operation(inserts: bool, data: Data) -> Operation {
     if inserts {
         Operation::InsertData { data }
     } else {

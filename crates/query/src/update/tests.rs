@@ -370,7 +370,6 @@ fn transfers_are_kept_apart() {
         transfer("move <http://e/a> to graph :b"),
         (Transfer::Move, false, Some(iri("a")), Some(iri("b")))
     );
-    // The library has no operation at all for these.
     assert_eq!(
         transfer("COPY :g TO GRAPH <http://e/g>"),
         (Transfer::Copy, false, Some(iri("g")), Some(iri("g")))

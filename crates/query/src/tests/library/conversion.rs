@@ -95,6 +95,7 @@ impl<'t> Conversion<'t> {
             said,
             terms: self.terms,
             prefixes: Vec::new(),
+            made: 0,
         }
     }
 
@@ -153,8 +154,30 @@ impl<'t> Conversion<'t> {
                 TermPattern::Blank(*blank.or_insert_with(|| terms.new_blank()))
             }
             their::TermPattern::Triple(triple) => {
-                TermPattern::Triple(Box::new(self.triple(triple)))
+                let triple = self.triple(triple);
+                match self.ground(&triple) {
+                    Some(triple) => TermPattern::Constant(self.constant(triple)),
+                    None => TermPattern::Triple(Box::new(triple)),
+                }
             }
+        }
+    }
+
+    fn ground(&self, triple: &TriplePattern) -> Option<Triple> {
+        let TermPattern::Constant(subject) = triple.subject else {
+            return None;
+        };
+        let NamePattern::Constant(predicate) = triple.predicate else {
+            return None;
+        };
+        let TermPattern::Constant(object) = triple.object else {
+            return None;
+        };
+        match [subject, predicate, object].map(|part| self.terms.term(part).clone()) {
+            [Term::NamedNode(subject), Term::NamedNode(predicate), object] => {
+                Some(Triple::new(subject, predicate, object))
+            }
+            _ => None,
         }
     }
 

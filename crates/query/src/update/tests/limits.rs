@@ -215,7 +215,7 @@ fn at_the_limits() {
     }
 }
 
-/// Short texts that mean gigabytes.
+/// Short texts that mean gigabytes, and have to be written out.
 #[test]
 fn copies_are_counted_before_they_are_made() {
     let long = "x".repeat(300_000);
@@ -226,10 +226,50 @@ fn copies_are_counted_before_they_are_made() {
             names("p:")
         ),
         format!(
+            "PREFIX p: <a:{long}> INSERT DATA {{ <a:s> <a:p> 0{} }}",
+            many("", |n| format!(", p:{n}"), "", 10_000)
+        ),
+        format!(
             "BASE <a:{long}/> INSERT DATA {{ <a:s> <a:p> ({}) }}",
             names("<>")
         ),
         format!("BASE <a:{long}/> {}", "CREATE GRAPH <a:b> ;".repeat(30_000)),
+        format!(
+            "INSERT DATA {{ <a:s> <a:p> {} }}",
+            names(&format!(", <<( _:b <a:p> '{}' )>>", "x".repeat(3_000))).replacen(',', "", 1)
+        ),
+        "BASE <a/> ".repeat(90_000),
+    ];
+    let mut options = ParseOptions {
+        base: Some("http://e/".to_owned()),
+        ..ParseOptions::default()
+    };
+    options.limits.text_bytes = 1 << 29;
+    for text in texts {
+        let Err(error) = parse_update(&text, &options) else {
+            panic!("{}", &text[..60]);
+        };
+        let limit = Limit::ExpandedBytes;
+        assert!(
+            matches!(error.kind, ParseErrorKind::Limit { limit: found, .. } if found == limit),
+            "{}: {error}",
+            &text[..60]
+        );
+    }
+    let query = format!(
+        "PREFIX p: <a:{long}> SELECT * {{ VALUES ?x {{ {} }} }}",
+        names("p:")
+    );
+    let error = parse(&query, &options).unwrap_err();
+    assert!(error.message.contains("written out"), "{error}");
+}
+
+/// What a text repeats is made once.
+#[test]
+fn repetitions_are_no_copies() {
+    let long = "x".repeat(300_000);
+    let names = |name: &str| format!("{name} ").repeat(100_000);
+    let texts = [
         format!("INSERT DATA {{ <a:{long}> <a:p> 0{} }}", names(", 1")),
         format!("INSERT DATA {{ <a:s> <a:{long}> 0{} }}", names(", 1")),
         format!("INSERT DATA {{ <a:{long}> <a:p> 0{} }}", names("; <a:q> 1")),
@@ -254,31 +294,21 @@ fn copies_are_counted_before_they_are_made() {
             "INSERT DATA {{ <a:s> <a:p> <<( <a:s> <a:p> '{long}' )>> {} }}",
             names("~")
         ),
-        "BASE <a/> ".repeat(90_000),
     ];
-    let mut options = ParseOptions {
-        base: Some("http://e/".to_owned()),
-        ..ParseOptions::default()
-    };
+    let mut options = ParseOptions::default();
     options.limits.text_bytes = 1 << 22;
     for text in texts {
-        let error = parse_update(&text, &options).expect_err(&text[..60]);
-        let limit = Limit::ExpandedBytes;
-        assert!(
-            matches!(error.kind, ParseErrorKind::Limit { limit: found, .. } if found == limit),
-            "{}: {error}",
-            &text[..60]
-        );
+        let update = match parse_update(&text, &options) {
+            Ok(update) => update,
+            Err(error) => panic!("{}: {error}", &text[..60]),
+        };
+        if let [Operation::InsertData { data }] = &update.operations[..] {
+            assert!(data.len() >= 100_000, "{}", &text[..60]);
+            assert!(data.bytes() < 64 << 20, "{}: {}", &text[..60], data.bytes());
+        }
     }
-    let query = format!(
-        "PREFIX p: <a:{long}> SELECT * {{ VALUES ?x {{ {} }} }}",
-        names("p:")
-    );
-    let error = parse(&query, &options).unwrap_err();
-    assert!(error.message.contains("written out"), "{error}");
     let query = format!("SELECT * {{ <a:{long}> <a:p> ?a{} }}", ", ?a".repeat(990));
-    let error = parse(&query, &options).unwrap_err();
-    assert!(error.message.contains("written out"), "{error}");
+    assert_eq!(parse(&query, &options).unwrap().patterns().len(), 991);
 }
 
 #[test]
