@@ -1,8 +1,7 @@
 //! Text to [`Query`]: guard, parser, translation; and the one error type of all three, which
 //! [`crate::update`] shares.
 //!
-//! Every error has a place; a refused feature, of which the algebra does not tell where it stands, is looked
-//! up among the guard's tokens.
+//! Every error has the place of the token that it is about.
 
 use crate::algebra::Query;
 use crate::guard::token::{Token, TokenKind, Tokens};

@@ -3,7 +3,7 @@
 
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load_in_memory};
 use somersault::results::{Rows, Sink};
-use somersault::{Database, Kind, Options, Request};
+use somersault::{Database, Kind, Options, Request, UpdateRequest};
 use std::fmt::Write;
 use std::io;
 use std::time::{Duration, Instant};
@@ -163,4 +163,36 @@ fn a_wide_star_keeps_its_chunks_small() {
         .expect("one row of 600 cells is little");
     assert_eq!(sink.rows, 1);
     assert!(finished.peak_bytes > 0, "chunks are drawn on the budget");
+}
+
+#[test]
+fn terms_of_a_change_that_failed_are_not_there_for_queries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store");
+    let database = Database::open_writable(&store, &Options::default()).expect("a store");
+    let pool = database.pool();
+    let before = pool.limit_bytes();
+    let mut text = "INSERT DATA {".to_owned();
+    for number in 0..200_000 {
+        write!(text, " <http://e/{number}> <http://e/p> 1 .").expect("a string grows");
+    }
+    let pairs = "SELECT DISTINCT ?s ?t { ?s ?p ?o . ?t ?q ?u }";
+    write!(
+        text,
+        "}} ; INSERT {{ ?s <http://e/q> ?t }} WHERE {{ {pairs} }}"
+    )
+    .expect("a string grows");
+    let request = UpdateRequest {
+        text: &text,
+        memory_bytes: Some(192 << 20),
+        ..UpdateRequest::default()
+    };
+    let failed = database
+        .update(&request)
+        .map(|committed| committed.inserted);
+    let failed = failed.expect_err("there are too many pairs");
+    assert_eq!(failed.kind, Kind::Memory, "{failed}");
+    let terms = database.change_figures().expect("it can be changed");
+    assert!(terms.term_bytes > 1 << 20, "{}", terms.term_bytes);
+    assert_eq!(pool.limit_bytes(), before - terms.term_bytes);
 }

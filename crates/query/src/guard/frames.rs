@@ -178,10 +178,9 @@ impl<'t> Scanner<'t> {
     /// What may stand at the next token.
     fn place(&self) -> Place {
         let frame = self.top();
-        let in_expression = frame.kind == Kind::Expression;
+        let is_expression = frame.kind == Kind::Expression;
         Place {
-            after_operand: in_expression && self.tokens.last().is_some_and(|t| self.is_operand(*t)),
-            in_expression,
+            after_operand: is_expression && self.tokens.last().is_some_and(|t| self.is_operand(*t)),
             innermost: frame.opened,
         }
     }

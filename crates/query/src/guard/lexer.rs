@@ -19,8 +19,6 @@ use rdf::name;
 pub(super) struct Place {
     /// Within an expression and after an operand: `<` compares.
     pub after_operand: bool,
-    /// Within an expression.
-    pub in_expression: bool,
     /// The innermost open bracket, as it was written; empty outside of all.
     pub innermost: &'static str,
 }
@@ -73,7 +71,6 @@ impl<'t> Lexer<'t> {
         debug_assert!(self.at > start, "a token has at least one byte");
         Ok(Some(Token {
             kind,
-            in_expression: place.in_expression,
             start: start as u32,
             end: self.at as u32,
         }))

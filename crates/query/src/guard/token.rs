@@ -1,8 +1,7 @@
 //! The tokens of SPARQL as the guard sees them: a kind and a range of bytes.
 //!
-//! They are kept after the check, for two readers: the translator, which looks up where a refused
-//! feature stands (the algebra has no positions), and later the plan cache, for which a text is its
-//! *shape* (the tokens with [`TokenKind::is_constant`] left out) and its constants.
+//! They are kept after the check, for two readers: the parser, whose nodes are ranges of them, and the
+//! plan cache, for which a text is its [`shape`](crate::shape) and its constants.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,27 +26,11 @@ pub enum TokenKind {
     Operator,
 }
 
-impl TokenKind {
-    /// Whether the token stands for a term, so that texts that differ in it only have one shape.
-    pub const fn is_constant(self) -> bool {
-        matches!(
-            self,
-            TokenKind::Iri
-                | TokenKind::PrefixedName
-                | TokenKind::String
-                | TokenKind::Number
-                | TokenKind::Language
-        )
-    }
-}
-
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Whether it stands within an expression, where `/` divides and `<` compares.
-    pub in_expression: bool,
     /// Its first byte.
     pub start: u32,
     /// The byte after it.

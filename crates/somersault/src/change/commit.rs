@@ -73,6 +73,19 @@ impl Writer {
         job: &Job<'_>,
         work: &mut Work<'_>,
     ) -> Result<Committed, QueryError> {
+        let committed = self.evaluated_and_staged(job, work);
+        if committed.is_err() {
+            // The terms that it made stay, and its budget has let go of them.
+            self.note_held(&self.published());
+        }
+        committed
+    }
+
+    fn evaluated_and_staged(
+        &self,
+        job: &Job<'_>,
+        work: &mut Work<'_>,
+    ) -> Result<Committed, QueryError> {
         if !job.slice.is_zero()
             && let Some(committed) = self.in_turn(job, Some(job.slice), work)?
         {

@@ -303,11 +303,16 @@ impl Writer {
         }
     }
 
-    fn set_published(&self, graph: Arc<Graph>) {
+    /// Tells the pool what is in no file yet.
+    pub(super) fn note_held(&self, graph: &Graph) {
         let layers = graph.snapshot.layers().iter();
         let layers: u64 = layers.map(|layer| layer.bytes()).sum();
-        self.pool
-            .set_changes(layers + graph.dictionary.live().bytes());
+        let terms = graph.dictionary.live().bytes();
+        self.pool.set_changes(layers + terms);
+    }
+
+    fn set_published(&self, graph: Arc<Graph>) {
+        self.note_held(&graph);
         let mut published = self
             .published
             .write()
