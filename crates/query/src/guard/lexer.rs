@@ -231,13 +231,11 @@ impl<'t> Lexer<'t> {
             Some(first @ 0..128) => !matches!(first, b'-' | b'.'),
             _ => self.rest().chars().next().is_some_and(name::is_base),
         };
-        while begins {
-            let run = self.run(0, &LOCAL);
-            self.at += run;
-            if self.byte(0) == Some(b'\\') && self.byte(1).is_some_and(is_local_escape) {
+        if begins {
+            self.at += self.run(0, &LOCAL);
+            while self.byte(0) == Some(b'\\') && self.byte(1).is_some_and(is_local_escape) {
                 self.at += 2;
-            } else {
-                break;
+                self.at += self.run(0, &LOCAL);
             }
         }
         self.give_back_dots();

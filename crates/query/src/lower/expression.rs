@@ -111,13 +111,10 @@ impl Lowering<'_> {
                 let slot = self.visible(*variable, view)?;
                 Ok(slot.map_or_else(error, Expression::Slot))
             }
-            Algebra::Bound(variable) => match self.visible(*variable, view)? {
-                Some(slot) => Ok(Expression::Bound(slot)),
-                None => {
-                    let no = self.terms.constant(Literal::from(false).into());
-                    Ok(Expression::Constant(self.constant(no)))
-                }
-            },
+            Algebra::Bound(variable) => {
+                let slot = self.visible(*variable, view)?;
+                Ok(slot.map_or_else(|| self.no(), Expression::Bound))
+            }
             Algebra::And(..) | Algebra::Or(..) => self.chain(expression, view, before),
             Algebra::Not(inner) => {
                 let inner = self.expression(inner, view, before)?;
@@ -148,6 +145,11 @@ impl Lowering<'_> {
                 Ok(binary(*operator, left, right))
             }
         }
+    }
+
+    fn no(&mut self) -> Expression {
+        let no = self.terms.constant(Literal::from(false).into());
+        Expression::Constant(self.constant(no))
     }
 
     fn mark(

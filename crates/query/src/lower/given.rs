@@ -183,7 +183,7 @@ fn settle(pattern: &mut GraphPattern, terms: &[Bound]) {
 }
 
 /// The patterns that a pattern is made of and that have its variables: of a sub-query, if it projects this one.
-fn operands_with<'p>(pattern: &'p GraphPattern, name: Name) -> Vec<&'p GraphPattern> {
+fn operands_with(pattern: &GraphPattern, name: Name) -> Vec<&GraphPattern> {
     match pattern {
         GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
             Vec::new()

@@ -32,11 +32,7 @@ impl<'p, 't> Printer<'p, 't> {
 
     /// `SELECT` of these variables.
     pub(super) fn select(&self, columns: &[Name], pattern: &GraphPattern) -> String {
-        let mut text = "SELECT".to_owned();
-        for name in columns {
-            text.push(' ');
-            text.push_str(&self.variable(*name));
-        }
+        let mut text = "SELECT".to_owned() + &self.listed(columns);
         if columns.is_empty() {
             text.push_str(" *");
         }
@@ -103,11 +99,7 @@ impl<'p, 't> Printer<'p, 't> {
     }
 
     fn values(&self, variables: &[Name], rows: &[Vec<Option<Constant>>]) -> String {
-        let mut text = "VALUES (".to_owned();
-        for variable in variables {
-            let _ = write!(text, " {}", self.variable(*variable));
-        }
-        text.push_str(" ) {");
+        let mut text = format!("VALUES ({} ) {{", self.listed(variables));
         for row in rows {
             text.push_str(" (");
             for cell in row {
@@ -255,16 +247,23 @@ impl<'p, 't> Printer<'p, 't> {
         }
     }
 
+    /// Variables, with a blank before each.
+    fn listed(&self, names: &[Name]) -> String {
+        let mut text = String::new();
+        for name in names {
+            text.push(' ');
+            text.push_str(&self.variable(*name));
+        }
+        text
+    }
+
     fn grouped(
         &self,
         inner: &GraphPattern,
         keys: &[Name],
         aggregates: &[(Name, Aggregate)],
     ) -> String {
-        let keys: String = keys
-            .iter()
-            .map(|key| format!(" {}", self.variable(*key)))
-            .collect();
+        let keys = self.listed(keys);
         let mut text = format!("{{ SELECT{keys}");
         for (name, aggregate) in aggregates {
             let name = self.variable(*name);
@@ -336,9 +335,7 @@ impl<'p, 't> Printer<'p, 't> {
                     inner
                 }
                 GraphPattern::Project { inner, variables } => {
-                    for variable in variables {
-                        let _ = write!(names, " {}", self.variable(*variable));
-                    }
+                    names.push_str(&self.listed(variables));
                     inner
                 }
                 GraphPattern::OrderBy { inner, keys } => {

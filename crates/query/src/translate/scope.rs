@@ -29,7 +29,11 @@ fn visit(pattern: &GraphPattern, add: &mut impl FnMut(Name)) {
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         match next {
-            GraphPattern::Bgp(triples) => triples.iter().for_each(|triple| of_triple(triple, add)),
+            GraphPattern::Bgp(triples) => {
+                for triple in triples {
+                    of_triple(triple, add);
+                }
+            }
             GraphPattern::Path {
                 subject, object, ..
             } => {
@@ -53,15 +57,19 @@ fn visit(pattern: &GraphPattern, add: &mut impl FnMut(Name)) {
                 pending.push(inner);
             }
             GraphPattern::Values { variables, .. } | GraphPattern::Project { variables, .. } => {
-                variables.iter().for_each(|variable| add(*variable));
+                variables.iter().copied().for_each(&mut *add);
             }
             GraphPattern::Group {
                 variables,
                 aggregates,
                 ..
             } => {
-                variables.iter().for_each(|variable| add(*variable));
-                aggregates.iter().for_each(|(variable, _)| add(*variable));
+                let computed = aggregates.iter().map(|(variable, _)| *variable);
+                variables
+                    .iter()
+                    .copied()
+                    .chain(computed)
+                    .for_each(&mut *add);
             }
             GraphPattern::Minus { left: inner, .. }
             | GraphPattern::Filter { inner, .. }

@@ -295,6 +295,14 @@ impl<'t> Conversion<'t> {
                 left: self.boxed(left)?,
                 right: self.boxed(right)?,
             },
+            other => self.element(other)?,
+        })
+    }
+
+    /// What is asked elsewhere, tables, modifiers.
+    fn element(&mut self, pattern: &theirs::GraphPattern) -> Converted<GraphPattern> {
+        use theirs::GraphPattern as Theirs;
+        Ok(match pattern {
             Theirs::Service {
                 name,
                 inner,
