@@ -20,6 +20,7 @@ impl Translation<'_> {
         self.labels.end();
         let group = match self.tree.children(id).next() {
             Some(select) if self.kind(select) == Kind::Select => {
+                self.note_listed(select);
                 self.select(select).map(|select| (select, None))
             }
             _ => self.elements(id),

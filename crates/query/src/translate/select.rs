@@ -13,6 +13,7 @@ use super::triples::joined;
 use crate::abstract_query::{
     Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
 };
+use crate::guard::token::TokenKind;
 use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind, Tree};
 use hashbrown::HashSet;
@@ -116,6 +117,20 @@ impl Translation<'_> {
     pub(super) fn select(&mut self, id: Id) -> Parsed<GraphPattern> {
         let pattern = self.where_of(id)?;
         self.modified(id, pattern, &mut |this| this.selection(id))
+    }
+
+    /// Meets the variables that a select lists, which is translated after its pattern: a `*` around it has names
+    /// in the order in which they were met, and that is to be the order of the text.
+    pub(super) fn note_listed(&mut self, id: Id) {
+        let Some(items) = self.tree.child(id, Kind::Items) else {
+            return;
+        };
+        let tokens = self.tree.tokens;
+        for token in &tokens.tokens[self.tree.range(items)] {
+            if token.kind == TokenKind::Variable {
+                self.terms.name(&tokens.slice(*token)[1..]);
+            }
+        }
     }
 
     fn selection(&mut self, id: Id) -> Parsed<Selection> {
