@@ -70,7 +70,8 @@ impl Pattern {
 pub struct Query {
     /// Name of each slot; hidden ones begin with a dot.
     pub(crate) variables: Vec<String>,
-    /// Names of the text that no slot has, ascending; of an update's operations none.
+    /// Names of the text that no slot shows, ascending: they are seen within groups alone, or in what is sent to an
+    /// endpoint. Of an update's operations none.
     pub(crate) within: Vec<String>,
     /// The constant terms, each once.
     pub(crate) constants: Vec<Term>,

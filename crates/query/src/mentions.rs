@@ -49,7 +49,7 @@ impl Query {
         let mut within: HashSet<&str> = HashSet::new();
         for (slot, name) in self.variables.iter().enumerate() {
             match name.strip_prefix('.') {
-                None if is_bound(slot) => push(&mut found.bound, name),
+                None if is_bound(slot) => found.bound.push(name),
                 Some(hidden) if is_bound(slot) => {
                     within.extend(hidden.rsplit_once('.').map(|(name, _)| name));
                 }
@@ -59,13 +59,14 @@ impl Query {
         let outermost = self.variables.iter().filter(|name| !name.starts_with('.'));
         // A variable within an expression that nothing binds has no slot. What other endpoints are asked
         // has variables of its own.
+        let bound: HashSet<&str> = found.bound.iter().copied().collect();
         let nowhere = self
             .within
             .iter()
             .filter(|name| !walk.asks_others && !within.contains(name.as_str()));
         for name in outermost.chain(nowhere) {
-            if !found.bound.contains(&name.as_str()) {
-                push(&mut found.unbound, name);
+            if !bound.contains(name.as_str()) {
+                found.unbound.push(name);
             }
         }
         found

@@ -29,8 +29,8 @@ pub struct Limits {
     /// Variables listed after SELECT and VALUES; each sub-SELECT counts as
     /// [`Limits::NAMES_PER_SELECT`] more.
     pub listed_names: u64,
-    /// Bytes of all terms once they are written out: with the IRIs of their prefixes and bases, and
-    /// once for each quad that repeats them.
+    /// Bytes of what the text abbreviates, once it is written out: prefixed names, relative IRIs, triple terms and
+    /// their copies, and what is sent to other endpoints.
     pub expanded_bytes: u64,
 }
 
@@ -98,9 +98,7 @@ impl Limit {
             Limit::TriplePatterns => "triple patterns",
             Limit::Aggregates => "aggregates",
             Limit::ListedNames => "variables listed by SELECT and VALUES",
-            Limit::ExpandedBytes => {
-                "bytes of terms with their prefixes and repetitions written out"
-            }
+            Limit::ExpandedBytes => "bytes of terms with what they abbreviate written out",
         }
     }
 }

@@ -5,7 +5,7 @@
 //! the variable, in a branch of `UNION`, within `OPTIONAL`, `MINUS` or other braces. So a filter finds it bound
 //! wherever it stands. A sub-query that does not project the variable has another one of the same name.
 //!
-//! The element is put into the parser's algebra, whose trees are left-deep: the first element of a group
+//! The element is put into the algebra, whose trees are left-deep: the first element of a group
 //! is the last one on the way down the left side. Groups to the right of that way are evaluated by themselves and
 //! joined with rows that have the value, so the element is left out of those that would keep the same rows
 //! without it: plans stay as they are. Cost: a pass over the query for each level of nesting.

@@ -229,7 +229,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The names of the text that no slot has, ascending: those that are seen within groups alone.
+    /// The names of the text that no slot shows, ascending: those that are seen within groups alone.
     pub(super) fn names_within(&self) -> Vec<String> {
         let outermost = self.scopes.first().map(|scope| &scope.names);
         let is_shown = |name: &&str| {

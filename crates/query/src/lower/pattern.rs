@@ -1,16 +1,15 @@
 //! Triple patterns, triple terms, `VALUES`.
 //!
 //! A triple term with a variable in it (SPARQL 1.2 Query section 4.1) is matched like a variable, and
-//! then taken apart; one without is a constant. A "triple term" that no graph can hold, as one with a
+//! then taken apart; one without is a constant already. A "triple term" that no graph can hold, as one with a
 //! literal subject, is taken apart too, and so matches nothing.
 
 use super::group::Pipeline;
 use super::{Context, Lowering};
-use crate::abstract_query::{Constant, Name, NamePattern, TermPattern, Terms, TriplePattern};
+use crate::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Pattern};
 use crate::parse::ParseError;
 use crate::plan::Node;
-use oxrdf::{Term, Triple};
 
 impl Lowering<'_> {
     pub(super) fn triple(
@@ -47,10 +46,6 @@ impl Lowering<'_> {
         triple: &TriplePattern,
         parts: &mut Vec<Element>,
     ) -> Result<Node, ParseError> {
-        if let Some(triple) = ground(&self.terms, triple) {
-            let constant = self.terms.constant(triple.into());
-            return Ok(Node::Constant(self.constant(constant)));
-        }
         let term = self.hidden()?;
         let at = parts.len();
         let subject = self.term(&triple.subject, parts)?;
@@ -135,25 +130,4 @@ pub(super) fn take_apart(parts: Vec<Element>, table: &mut Pipeline) {
         };
         table.join(part, &nodes);
     }
-}
-
-/// The triple, where it has neither variables nor what no triple can hold.
-fn ground(terms: &Terms<'_>, triple: &TriplePattern) -> Option<Triple> {
-    let TermPattern::Constant(subject) = triple.subject else {
-        return None;
-    };
-    let NamePattern::Constant(predicate) = triple.predicate else {
-        return None;
-    };
-    let (Term::NamedNode(subject), Term::NamedNode(predicate)) =
-        (terms.term(subject), terms.term(predicate))
-    else {
-        return None;
-    };
-    let object = match &triple.object {
-        TermPattern::Constant(constant) => terms.term(*constant).clone(),
-        TermPattern::Triple(inner) => ground(terms, inner)?.into(),
-        TermPattern::Blank(_) | TermPattern::Variable(_) => return None,
-    };
-    Some(Triple::new(subject.clone(), predicate.clone(), object))
 }

@@ -23,10 +23,11 @@ pub(super) struct Printer<'p, 't> {
 
 impl<'p, 't> Printer<'p, 't> {
     pub(super) fn new(terms: &'p Terms<'t>) -> Printer<'p, 't> {
-        let mut made_up = "made".to_owned();
-        while terms.texts().iter().any(|name| name.starts_with(&made_up)) {
-            made_up.push('_');
-        }
+        let alike = terms.texts().iter();
+        let alike = alike.filter_map(|name| name.strip_prefix("made"));
+        let underscores = alike.map(|rest| rest.len() - rest.trim_start_matches('_').len());
+        let more = underscores.max().map_or(0, |longest| longest + 1);
+        let made_up = format!("made{}", "_".repeat(more));
         Printer { terms, made_up }
     }
 
@@ -263,7 +264,13 @@ impl<'p, 't> Printer<'p, 't> {
         keys: &[Name],
         aggregates: &[(Name, Aggregate)],
     ) -> String {
-        let keys = self.listed(keys);
+        let mut once = Vec::with_capacity(keys.len());
+        for key in keys {
+            if !once.contains(key) {
+                once.push(*key);
+            }
+        }
+        let keys = self.listed(&once);
         let mut text = format!("{{ SELECT{keys}");
         for (name, aggregate) in aggregates {
             let name = self.variable(*name);
@@ -466,6 +473,7 @@ impl<'p, 't> Printer<'p, 't> {
 /// The operator between its operands.
 fn infix(operator: Operator) -> &'static str {
     match operator {
+        // Written as a call.
         Operator::SameTerm => ", ",
         Operator::Equal => " = ",
         Operator::Less => " < ",

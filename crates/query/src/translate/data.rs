@@ -114,7 +114,7 @@ impl<'a, 't> Filling<'a, 't> {
             _ => return Ok(None),
         };
         let (Some(predicate), Some(object)) =
-            (self.named(pattern.predicate), self.term(&pattern.object)?)
+            (self.named(pattern.predicate)?, self.term(&pattern.object)?)
         else {
             return Ok(None);
         };
@@ -125,14 +125,15 @@ impl<'a, 't> Filling<'a, 't> {
         }))
     }
 
-    fn named(&self, name: NamePattern) -> Option<NamedNode> {
-        match name {
-            NamePattern::Constant(constant) => match self.terms.term(constant) {
-                Term::NamedNode(node) => Some(node.clone()),
-                _ => None,
-            },
-            NamePattern::Variable(_) => None,
-        }
+    fn named(&mut self, name: NamePattern) -> Result<Option<NamedNode>, Problem> {
+        let NamePattern::Constant(constant) = name else {
+            return Ok(None);
+        };
+        let Term::NamedNode(node) = self.terms.term(constant) else {
+            return Ok(None);
+        };
+        self.made.count(node.as_str().len())?;
+        Ok(Some(node.clone()))
     }
 
     fn term(&mut self, pattern: &TermPattern) -> Result<Option<Term>, Problem> {

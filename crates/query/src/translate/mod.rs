@@ -108,11 +108,14 @@ struct Translation<'t> {
     /// Within `SERVICE`, whose functions are another's.
     is_elsewhere: bool,
     made: Made,
+    /// See [`Limits::listed_names`].
+    listed_max: u64,
 }
 
 /// What a text abbreviates, written out: a prefixed name takes the IRI of its prefix along, a relative IRI its base,
-/// a triple term its parts. So a megabyte of text can mean gigabytes, one IRI of 500 kB and 100,000 short names,
-/// and each is counted before it is made.
+/// a triple term its parts, what repeats a triple term a copy of it, and what is sent to another endpoint everything. So a
+/// megabyte of text can mean gigabytes, one IRI of 500 kB and 100,000 short names; each is counted before it is
+/// made. Upper bounds: nested triple terms count their parts at each level.
 pub(crate) struct Made {
     /// So far.
     pub(crate) bytes: u64,
@@ -174,6 +177,7 @@ impl<'t> Translation<'t> {
             properties: Vec::new(),
             is_elsewhere: false,
             made: Made::new(&options.limits),
+            listed_max: options.limits.listed_names,
         })
     }
 

@@ -8,7 +8,7 @@
 use crate::abstract_query::{GraphPattern, Name, NamePattern, TermPattern, TriplePattern};
 use hashbrown::HashSet;
 
-/// The variables in scope, each once, in the order in which the pattern is evaluated.
+/// The variables in scope, each once.
 pub(crate) fn in_scope(pattern: &GraphPattern) -> Vec<Name> {
     let mut found = Vec::new();
     visit(pattern, &mut |variable| found.push(variable));

@@ -13,9 +13,11 @@ use super::triples::joined;
 use crate::abstract_query::{
     Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
 };
+use crate::guard::Problem;
+use crate::guard::limits::Limit;
 use crate::guard::token::TokenKind;
-use crate::parser::Parsed;
 use crate::parser::tree::{Id, Kind, Tree};
+use crate::parser::{Fault, Parsed};
 use hashbrown::HashSet;
 
 /// What is selected.
@@ -169,11 +171,24 @@ impl Translation<'_> {
                 Kind::Variable => listed.push((item, self.variable(item), None)),
                 _ => {
                     let iri = Expression::Constant(self.name(item)?);
+                    if listed.len() as u64 >= self.listed_max {
+                        return self.too_many_listed(item, listed.len() as u64 + 1);
+                    }
                     listed.push((item, self.terms.new_name(), Some(iri)));
                 }
             }
         }
         Ok(Selection::Listed(listed))
+    }
+
+    fn too_many_listed<T>(&self, at: Id, used: u64) -> Parsed<T> {
+        let problem = Problem::Limit {
+            limit: Limit::ListedNames,
+            used,
+            max: self.listed_max,
+        };
+        let at = self.tree.range(at).start;
+        Err(Fault::of(problem.kind(), at, problem.to_string()))
     }
 
     /// A pattern with the modifiers of its form.
@@ -366,7 +381,7 @@ impl Translation<'_> {
         };
         let place = tokens.iter().position(is_it).unwrap_or(0);
         let shown = self.terms.shown(variable);
-        Err(crate::parser::Fault::at(
+        Err(Fault::at(
             range.start + place,
             format!("{shown} is neither grouped nor aggregated: add GROUP BY {shown}"),
         ))

@@ -92,7 +92,10 @@ impl Translation<'_> {
                 let (term, reifiers) = self.object(object, into)?;
                 // The last one keeps it.
                 let verb = match objects.peek() {
-                    Some(_) => verb.clone(),
+                    Some(_) => {
+                        self.count_verb(object, verb.as_ref())?;
+                        verb.clone()
+                    }
                     None => verb.take(),
                 };
                 properties.extend(verb.map(|verb| Property {
@@ -319,11 +322,13 @@ impl Translation<'_> {
             match verb {
                 Verb::Variable(variable) => {
                     let verb = NamePattern::Variable(variable);
-                    self.annotated(at, triple(subject.clone(), verb, object), reifiers, into)?;
+                    let edge = triple(self.copy(at, subject)?, verb, object);
+                    self.annotated(at, edge, reifiers, into)?;
                 }
                 Verb::Path(Path::Predicate(predicate)) => {
                     let verb = NamePattern::Constant(predicate);
-                    self.annotated(at, triple(subject.clone(), verb, object), reifiers, into)?;
+                    let edge = triple(self.copy(at, subject)?, verb, object);
+                    self.annotated(at, edge, reifiers, into)?;
                 }
                 Verb::Path(path) => {
                     let is_edge = matches!(&path, Path::Inverse(inner)
@@ -334,7 +339,7 @@ impl Translation<'_> {
                             "what a path connects is no triple that could be annotated",
                         );
                     }
-                    let ends = (subject.clone(), object);
+                    let ends = (self.copy(at, subject)?, object);
                     self.connect(at, ends, path, reifiers, into)?;
                 }
             }
@@ -444,13 +449,70 @@ impl Translation<'_> {
         into: &mut Vec<Piece>,
     ) -> Parsed {
         if !reifiers.is_empty() {
-            let reified = self.reified_term(at, edge.clone())?;
+            let copy = triple(
+                self.copy(at, &edge.subject)?,
+                edge.predicate,
+                self.copy(at, &edge.object)?,
+            );
+            let reified = self.reified_term(at, copy)?;
             for reifier in reifiers {
-                into.push(Piece::Triple(self.reifies(reifier, reified.clone())));
+                let reified = self.copy(at, &reified)?;
+                into.push(Piece::Triple(self.reifies(reifier, reified)));
             }
         }
         into.push(Piece::Triple(edge));
         Ok(())
+    }
+
+    /// A term for another place. A triple term is copied, and copied again where it becomes part of a template or of
+    /// data; within `SERVICE` everything is written out as text.
+    fn copy(&mut self, at: Id, term: &TermPattern) -> Parsed<TermPattern> {
+        let bytes = match term {
+            TermPattern::Triple(triple) => self.bytes_of_copy(triple),
+            term if self.is_elsewhere => self.bytes_of_text(term),
+            _ => 0,
+        };
+        self.made.count_at(self.tree.range(at).start, bytes)?;
+        Ok(term.clone())
+    }
+
+    /// The same of a verb, which has no triple terms.
+    fn count_verb(&mut self, at: Id, verb: Option<&Verb>) -> Parsed {
+        let bytes = match verb {
+            Some(Verb::Path(Path::Predicate(name))) if self.is_elsewhere => {
+                self.bytes_of_text(&TermPattern::Constant(*name))
+            }
+            Some(Verb::Variable(name)) if self.is_elsewhere => {
+                self.bytes_of_text(&TermPattern::Variable(*name))
+            }
+            // The names of a path are few; each operator is a node.
+            Some(Verb::Path(_)) if self.is_elsewhere => self.tree.tokens.text.len(),
+            _ => 0,
+        };
+        self.made.count_at(self.tree.range(at).start, bytes)
+    }
+
+    /// As deep as triple terms are nested.
+    fn bytes_of_copy(&self, triple: &TriplePattern) -> usize {
+        /// Of a pattern, of the template that it becomes, and of what the allocator adds.
+        const NODE_BYTES: usize = 256;
+        let part = |term: &TermPattern| match term {
+            TermPattern::Triple(triple) => self.bytes_of_copy(triple),
+            term if self.is_elsewhere => self.bytes_of_text(term),
+            _ => 0,
+        };
+        NODE_BYTES + part(&triple.subject) + part(&triple.object)
+    }
+
+    /// Bytes of a term in the text for an endpoint, and in the copies that are made while it is put together.
+    fn bytes_of_text(&self, term: &TermPattern) -> usize {
+        const COPIES: usize = 4;
+        COPIES
+            * match term {
+                TermPattern::Constant(constant) => bytes_of(self.terms.term(*constant)),
+                TermPattern::Variable(name) => self.terms.text(*name).map_or(0, str::len),
+                TermPattern::Blank(_) | TermPattern::Triple(_) => 0,
+            }
     }
 
     /// A triple as a term.

@@ -255,6 +255,16 @@ impl Reader {
 
     /// A piece that is plain data; `None` for all others, and where the grammar has to decide.
     fn plain_data(&mut self, tokens: &Tokens<'_>, options: &ParseOptions) -> Option<Plain> {
+        let before = self.made.bytes;
+        let plain = self.plain_data_counted(tokens, options);
+        if plain.is_none() {
+            // The grammar reads it from its beginning.
+            self.made.bytes = before;
+        }
+        plain
+    }
+
+    fn plain_data_counted(&mut self, tokens: &Tokens<'_>, options: &ParseOptions) -> Option<Plain> {
         let list = &tokens.tokens;
         let is = |token: &Token, words: &[&str]| {
             token.kind == TokenKind::Word && is_one(tokens.slice(*token), words)
@@ -271,24 +281,23 @@ impl Reader {
         let declared = self.prologue(tokens, options, start)?;
         let base = declared.base.as_deref();
         let base = base.map(|base| Iri::parse(base.to_owned()));
+        let own = declared.prefixes.iter();
+        let own: HashMap<&str, &str> = own
+            .map(|(name, iri)| (name.as_str(), iri.as_str()))
+            .collect();
+        let inherited = &self.prefixes;
         let prefix = |name: &str| {
-            let mut own = declared.prefixes.iter().rev();
-            let own = own.find(|(known, _)| known == name).map(|(_, iri)| iri);
-            own.or_else(|| self.prefixes.get(name))
+            let own = own.get(name).copied();
+            own.or_else(|| inherited.get(name).map(String::as_str))
         };
         let names = plain::Names {
             base: base.transpose().ok()?,
-            prefix: &|name| prefix(name).map(String::as_str),
+            prefix: &prefix,
         };
         let inserts = is(verb, &["INSERT"]);
-        let before = self.made.bytes;
-        let data = plain::data(tokens, body, &names, inserts, &mut self.made);
-        if data.is_none() {
-            // The grammar reads it from its beginning.
-            self.made.bytes = before;
-        }
+        let data = plain::data(tokens, body, &names, inserts, &mut self.made)?;
         Some(Plain {
-            operation: data_operation(inserts, data?),
+            operation: data_operation(inserts, data),
             start: verb.start as usize,
             declared,
         })
@@ -352,7 +361,7 @@ impl Reader {
 
     /// What the first tokens of a piece declare, if they are a prologue.
     fn prologue(
-        &self,
+        &mut self,
         tokens: &Tokens<'_>,
         options: &ParseOptions,
         end: usize,
@@ -369,6 +378,7 @@ impl Reader {
         };
         let tree = parser::prologue(&tokens).ok()?;
         let read = translate::update(&tree, options, self.made.bytes).ok()?;
+        self.made.bytes = read.made;
         Some(read.said.declared)
     }
 

@@ -76,7 +76,7 @@ impl Writer {
         let committed = self.evaluated_and_staged(job, work);
         if committed.is_err() {
             // The terms that it made stay, and its budget has let go of them.
-            self.note_held(&self.published());
+            self.note_left();
         }
         committed
     }

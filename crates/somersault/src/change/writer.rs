@@ -304,11 +304,18 @@ impl Writer {
     }
 
     /// Tells the pool what is in no file yet.
-    pub(super) fn note_held(&self, graph: &Graph) {
+    fn note_held(&self, graph: &Graph) {
         let layers = graph.snapshot.layers().iter();
         let layers: u64 = layers.map(|layer| layer.bytes()).sum();
         let terms = graph.dictionary.live().bytes();
         self.pool.set_changes(layers + terms);
+    }
+
+    /// The same after a change that left terms behind; nothing is published meanwhile.
+    pub(super) fn note_left(&self) {
+        let publishing = self.lock_pending();
+        self.note_held(&self.published());
+        drop(publishing);
     }
 
     fn set_published(&self, graph: Arc<Graph>) {

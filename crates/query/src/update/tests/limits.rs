@@ -239,6 +239,30 @@ fn copies_are_counted_before_they_are_made() {
             names(&format!(", <<( _:b <a:p> '{}' )>>", "x".repeat(3_000))).replacen(',', "", 1)
         ),
         "BASE <a/> ".repeat(90_000),
+        format!("INSERT DATA {{ _:a <a:{long}> _:b {} }}", names("~")),
+        format!(
+            "INSERT {{ ?s ?p {}?x{} {} }} WHERE {{}}",
+            "<<( <a:s> <a:p> ".repeat(250),
+            " )>>".repeat(250),
+            names("~")
+        ),
+        format!(
+            "BASE <http://e/{long}/> {}",
+            many(
+                "",
+                |n| format!("PREFIX p{n}: <{n}> INSERT DATA {{}} ;"),
+                "",
+                2_000
+            )
+        ),
+        format!(
+            "INSERT {{ ?s ?p ?o }} WHERE {{ SERVICE <a:e> {{ <a:{long}> <a:p> ?a{} }} }}",
+            ", ?a".repeat(990)
+        ),
+        format!(
+            "INSERT {{ ?s ?p ?o }} WHERE {{ SERVICE <a:e> {{ ?s <a:{long}> ?a{} }} }}",
+            ", ?a".repeat(990)
+        ),
     ];
     let mut options = ParseOptions {
         base: Some("http://e/".to_owned()),
@@ -262,6 +286,23 @@ fn copies_are_counted_before_they_are_made() {
     );
     let error = parse(&query, &options).unwrap_err();
     assert!(error.message.contains("written out"), "{error}");
+}
+
+/// IRIs that `DESCRIBE` lists are nested one in another.
+#[test]
+fn a_list_of_described_terms_is_bounded() {
+    let text = format!("PREFIX a: <b:> DESCRIBE {}", "a:x ".repeat(100_000));
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES_MIN);
+    let read = thread.spawn(move || parse(&text, &ParseOptions::default()).map(drop));
+    let error = read.unwrap().join().unwrap().unwrap_err();
+    let is_listed = matches!(
+        error.kind,
+        ParseErrorKind::Limit {
+            limit: Limit::ListedNames,
+            ..
+        }
+    );
+    assert!(is_listed, "{error}");
 }
 
 /// What a text repeats is made once.
