@@ -53,7 +53,11 @@ async function run(at, query, format = "") {
 async function answers(at) {
   assert.match(await at.$eval("#contents", (found) => found.textContent), /4,001 statements/);
   // Of an answer that was begun before the query had ended, as on a busy machine, nobody says how long it ran.
-  assert.match(await run(at, "SELECT ?a ?n { ?a <http://e/name> ?n } ORDER BY ?a LIMIT 10"), /^10 rows .*(ran|planned) .* ms\.$/s);
+  let said = "";
+  for (let tries = 0; tries < 5 && !/ ran /.test(said); tries += 1) {
+    said = await run(at, "SELECT ?a ?n { ?a <http://e/name> ?n } ORDER BY ?a LIMIT 10");
+  }
+  assert.match(said, /^10 rows .*ran .* ms\.$/s);
   assert.strictEqual(await count(at, "#result tbody tr"), 10);
   assert.strictEqual(await text(at, "#result tbody tr td"), "<http://e/p0>");
   assert.match(await text(at, "#result tbody tr td:nth-child(2)"), /^Person 0@en$/);
