@@ -1,9 +1,8 @@
 //! The log as its users see it: order, rotation, trimming, large records, what is refused and how it
-//! is mended, the writers' lock, groups on the real disk.
+//! is mended, the writers' lock.
 
 #![allow(clippy::unwrap_used)]
 
-use memory::Region;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use std::sync::Arc;
 use std::sync::Barrier;
 use std::time::Duration;
 use store::directory::{BeginError, OpenError, begin, begin_locked, lock_writer};
-use store::disk::{AppendFile, Disk, DiskLock, RealDisk, SimDisk, SimFaults};
-use store::log::{FileLog, Log, LogError, OpenOptions, Recovery, examine, pending};
+use store::disk::{Disk, RealDisk, SimDisk, SimFaults};
+use store::log::{FileLog, Log, LogError, OpenOptions, Recovery, pending};
 
 const STORE: &str = "/data";
 const LOG: &str = "/data/log";
@@ -431,103 +430,6 @@ fn a_failed_sync_is_told_to_everybody_who_waits() {
     for error in &failed {
         assert!(error.to_string().contains("quota exceeded"), "{error}");
     }
-}
-
-/// A real disk whose syncs of appended files take a while, whatever the machine has.
-struct SlowDisk;
-
-struct SlowFile(Box<dyn AppendFile>);
-
-impl AppendFile for SlowFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        std::thread::sleep(Duration::from_millis(20));
-        self.0.sync()
-    }
-}
-
-impl Disk for SlowDisk {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
-        Ok(Box::new(SlowFile(RealDisk.create(path)?)))
-    }
-
-    fn create_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.create_dir(path)
-    }
-
-    fn map(&self, path: &Path) -> io::Result<Region> {
-        RealDisk.map(path)
-    }
-
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        RealDisk.read(path)
-    }
-    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn store::disk::SectorFile>> {
-        RealDisk.open_sectors(path)
-    }
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        RealDisk.sync_file(path)
-    }
-
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        RealDisk.list(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
-    }
-
-    fn remove_file(&self, path: &Path) -> io::Result<()> {
-        RealDisk.remove_file(path)
-    }
-
-    fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.remove_dir(path)
-    }
-
-    fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.sync_dir(path)
-    }
-
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>> {
-        RealDisk.lock(path)
-    }
-}
-
-#[test]
-fn sixteen_writers_share_syncs() {
-    let directory = tempfile::tempdir().unwrap();
-    let options = OpenOptions {
-        gather: Duration::from_millis(100),
-        ..OpenOptions::default()
-    };
-    let opened = FileLog::open_with(Arc::new(SlowDisk), directory.path(), 1, options);
-    let (log, _) = opened.unwrap();
-    std::thread::scope(|scope| {
-        for _ in 0..16 {
-            scope.spawn(|| {
-                for _ in 0..25 {
-                    let position = log.append(&[b"text"]).unwrap();
-                    log.sync(position).unwrap();
-                    assert!(log.durable() >= position);
-                }
-            });
-        }
-    });
-    let figures = log.figures();
-    assert_eq!((figures.records, figures.payload_bytes), (400, 1600));
-    // As many as wait come together: 25 to 50 syncs. On a fast disk nobody has to wait.
-    assert!(
-        figures.syncs <= 100,
-        "{figures:?}: fewer than 4 records a sync"
-    );
-    assert_eq!(
-        examine(&RealDisk, directory.path(), 1).unwrap().records,
-        400
-    );
 }
 
 #[test]

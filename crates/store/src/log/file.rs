@@ -44,6 +44,8 @@
 //! descriptor even so. Another thread may be faster; then that append fails, and the next one tries again.
 
 mod begin;
+#[cfg(test)]
+mod tests;
 
 use super::durable::{Count, CountFile, DURABLE};
 use super::format::{Frame, SECTOR_BYTES};
