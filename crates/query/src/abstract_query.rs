@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  text --> tokens --> Tree --> abstract_query --> algebra::Query
-//!             guard    parser   translate          lower
+//!             lexer    parser   translate          lower
 //! ```
 //!
 //! Chains (joins, `UNION`, `&&`, `||`) are nested to the left, so whoever walks one goes down its left side in

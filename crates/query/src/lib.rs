@@ -1,14 +1,15 @@
 //! SPARQL: text to algebra to plan. Pure functions over values.
 //!
 //! ```text
-//!  text --guard--> tokens --parser--> Tree --translate--> abstract_query --lower--> Query --Planner--> Plan
+//!  text --lexer--> tokens --parser--> Tree --translate--> abstract_query --lower--> Query --Planner--> Plan
 //!                                                                                         |        ^
 //!                                                         constants, degree questions (the facade answers)
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`guard`] | limits of size and shape, checked without recursion before the recursive parser |
+//! | `lexer` | text to tokens |
+//! | [`limits`] | what a text may hold |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
 //! | `parser` | the grammar: tokens to a syntax tree |
 //! | `abstract_query` | what a text says: the algebra of the specification |
@@ -30,7 +31,8 @@ mod abstract_query;
 pub mod algebra;
 pub mod explain;
 pub mod expression;
-pub mod guard;
+mod lexer;
+pub mod limits;
 mod lower;
 pub mod mentions;
 pub mod parse;
@@ -51,7 +53,7 @@ pub mod xpath_pattern;
 mod tests;
 
 pub use algebra::Query;
-pub use guard::limits::{Limit, Limits, STACK_BYTES_MIN};
+pub use limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use parse::{Given, ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan, term};
 
 pub use planner::{PlanError, PlanOptions, Planner, plan};

@@ -1,11 +1,12 @@
-//! Text to [`Query`]: guard, parser, translation; and the one error type of all three, which
+//! Text to [`Query`]: lexer, parser, translation; and the one error type of all three, which
 //! [`crate::update`] shares.
 //!
 //! Every error has the place of the token that it is about.
 
 use crate::algebra::Query;
-use crate::guard::token::{Token, TokenKind, Tokens};
-use crate::guard::{self, GuardError, Problem, limits::Limit, limits::Limits};
+use crate::lexer;
+use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::limits::{Limit, Limits};
 use crate::position::Position;
 use crate::{lower, translate};
 use oxiri::Iri;
@@ -84,40 +85,20 @@ pub enum ParseErrorKind {
     },
 }
 
-impl From<GuardError> for ParseError {
-    fn from(error: GuardError) -> ParseError {
-        ParseError {
-            kind: error.problem.kind(),
-            position: error.position,
-            message: error.problem.to_string(),
-        }
-    }
-}
-
-impl Problem {
-    /// What kind of failure it is.
-    pub(crate) fn kind(&self) -> ParseErrorKind {
-        match *self {
-            Problem::Limit { limit, used, max } => ParseErrorKind::Limit { limit, used, max },
-            Problem::NotClosed(_) | Problem::Unexpected { .. } => ParseErrorKind::Syntax,
-        }
-    }
-}
-
-/// A text that the guard let pass, as its tokens.
+/// A text as its tokens.
 #[derive(Clone, Debug)]
 pub struct Scanned<'t> {
     pub(crate) tokens: Tokens<'t>,
 }
 
-/// The guard alone: what [`Scanned::parse`] and [`crate::shape`] begin with. Costs time linear in the
+/// The lexer alone: what [`Scanned::parse`] and [`crate::shape`] begin with. Costs time linear in the
 /// text.
 pub fn scan<'t>(text: &'t str, options: &ParseOptions) -> Result<Scanned<'t>, ParseError> {
-    let tokens = guard::scan(text, &options.limits)?;
+    let tokens = lexer::scan(text, &options.limits)?;
     Ok(Scanned { tokens })
 }
 
-/// Reads a query. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
+/// Reads a query. Costs time linear in the text; needs [`crate::STACK_BYTES_MIN`] of stack.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     scan(text, options)?.parse(options)
 }
@@ -132,7 +113,7 @@ impl Scanned<'_> {
     pub fn parse_with(&self, options: &ParseOptions, given: &Given) -> Result<Query, ParseError> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
-        let tree = crate::parser::query(tokens)?;
+        let tree = crate::parser::query(tokens, &options.limits)?;
         let parsed = translate::query(&tree, options)?;
         lower::lower(parsed, options, given)
     }
@@ -141,8 +122,8 @@ impl Scanned<'_> {
 /// Reads one term in the syntax that `VALUES` has for it: an IRI, a literal, a number, a boolean or a
 /// triple term of these; an IRI may be relative to the options' base and have their prefixes.
 pub fn term(text: &str, options: &ParseOptions) -> Result<Term, ParseError> {
-    let tokens = guard::scan(text, &options.limits)?;
-    let tree = crate::parser::term(&tokens)?;
+    let tokens = lexer::scan(text, &options.limits)?;
+    let tree = crate::parser::term(&tokens, &options.limits)?;
     translate::term(&tree, options)
 }
 

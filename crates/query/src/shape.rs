@@ -8,7 +8,7 @@
 //! A service is asked the same few questions about ever other things. Texts of one shape have one
 //! algebra but for these constants, so whoever keeps the algebra of a shape and its plan needs neither
 //! the grammar nor the planner for the next text (the engine page, "The planner"): a pass of the
-//! guard's lexer, which is made anyway, and a comparison of bytes.
+//! lexer, which is made anyway, and a comparison of bytes.
 //!
 //! **What is a parameter.** An IRI or a plain string that is the subject or the object of a triple
 //! pattern whose predicate is one token, and that is no class (the object of `rdf:type`, by which plans
@@ -25,7 +25,7 @@
 //! not found nothing is known, and the text has to be parsed.
 
 use crate::algebra::Query;
-use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseOptions, Scanned, is_one};
 use crate::plan::{ConstantId, Node};
 use oxrdf::{Literal, NamedNode, Term, TermRef};
@@ -62,7 +62,7 @@ pub struct Template {
 }
 
 impl Shape {
-    /// The shape of a text; `None` for one that is too long, or that the guard refuses.
+    /// The shape of a text; `None` for one that is too long, or that the lexer refuses.
     pub fn of_text(text: &str, options: &ParseOptions) -> Option<Shape> {
         if text.len() > TEXT_BYTES_MAX {
             return None;

@@ -10,7 +10,7 @@
 //! their parameters. Cutting a light query into tokens and comparing these took a third of its time
 //! (LUBM q4, 24,000 of 72,000 instructions, 2026-11-22); comparing bytes takes a twentieth of that.
 //!
-//! **Why that is right.** The guard's lexer reads from left to right, and what it makes of a byte depends
+//! **Why that is right.** The lexer reads from left to right, and what it makes of a byte depends
 //! on the kinds of the tokens before it, not on what IRIs and strings hold. So let a text agree with one
 //! that was read up to a parameter, and let an IRI or a string stand there that the lexer's own rules end
 //! within the text: then both texts have the same tokens up to there, and if the bytes from there on agree
@@ -20,8 +20,8 @@
 //! is another spelling; a text without a known spelling is read as ever. Tests hold both ways against each
 //! other.
 
-use crate::guard::iri_length;
-use crate::guard::token::TokenKind;
+use crate::lexer::iri_length;
+use crate::lexer::token::TokenKind;
 use crate::parse::ParseOptions;
 use crate::shape::{Shape, TEXT_BYTES_MAX, between, is_absolute};
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
@@ -49,7 +49,7 @@ impl Spelling {
     /// That of a text of this shape; `None` where a parameter is written with a prefix, which does not
     /// say where it ends.
     pub fn new(text: &str, shape: &Shape, options: &ParseOptions) -> Option<Spelling> {
-        let place = |(token, number): &(crate::guard::token::Token, usize)| {
+        let place = |(token, number): &(crate::lexer::token::Token, usize)| {
             let is_delimited = matches!(token.kind, TokenKind::Iri | TokenKind::String);
             is_delimited.then_some(Place {
                 start: token.start,

@@ -1,6 +1,6 @@
 //! Query text: to a plan with nothing known of the graph, and through the whole engine.
 //!
-//! [`plan`] is the guard, the parser, the translation and the planner. It is fast, so it sees most
+//! [`plan`] is the lexer, the parser, the translation and the planner. It is fast, so it sees most
 //! texts. [`run`] also walks a graph of a dozen triples, within limits so small that they are
 //! reached; what is then asked is that a failure is never an internal error, which is what the
 //! engine makes of a panic. Its `SERVICE` is answered by an endpoint that knows one row.

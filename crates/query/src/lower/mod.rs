@@ -19,7 +19,7 @@
 //! | `update` | `DELETE`, `INSERT`, `WHERE`: a query and templates |
 //!
 //! Costs time linear in the algebra times its depth of nested scopes, and stack for each bracket of
-//! the text, which the guard has bounded; chains (`UNION`, `&&`, `/`, the elements of a group), which
+//! the text, which the limits bound; chains (`UNION`, `&&`, `/`, the elements of a group), which
 //! the parser makes left-deep trees, are walked without recursion. Arithmetic alone keeps its tree.
 
 mod expression;

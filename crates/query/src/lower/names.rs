@@ -11,7 +11,7 @@
 
 use super::Lowering;
 use crate::abstract_query::{Blank, Name};
-use crate::guard::limits::Limit;
+use crate::limits::Limit;
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::Slot;
 use crate::position::Position;

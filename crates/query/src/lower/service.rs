@@ -8,8 +8,8 @@ use super::group::Pipeline;
 use super::print::Printer;
 use crate::abstract_query::{GraphPattern, NamePattern};
 use crate::algebra::{Element, Service};
-use crate::guard::limits::Limits;
-use crate::guard::{self, token::TokenKind};
+use crate::lexer::{self, token::TokenKind};
+use crate::limits::Limits;
 use crate::parse::ParseError;
 use crate::plan::Node;
 use crate::translate::in_scope;
@@ -51,7 +51,7 @@ impl Lowering<'_> {
     /// The text with short names in the place of those that the parser makes up by chance: the same
     /// query gives the same text.
     fn settled(&self, text: &str) -> String {
-        let Ok(tokens) = guard::scan(text, &Limits::NONE) else {
+        let Ok(tokens) = lexer::scan(text, &Limits::NONE) else {
             return text.to_owned();
         };
         let mut names: HashMap<&str, String> = HashMap::new();

@@ -126,7 +126,7 @@ impl Templates<'_> {
         Ok(Some(QuadTemplate { triple, graph }))
     }
 
-    /// Notes the columns. As deep as triple terms are nested, which the guard bounds.
+    /// Notes the columns. As deep as triple terms are nested, which the limits bound.
     fn note(&mut self, part: &TemplateTerm) {
         match part {
             TemplateTerm::Slot(slot) if !self.is_column.contains(*slot) => {

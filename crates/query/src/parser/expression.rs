@@ -3,8 +3,7 @@
 use super::builtin::{self, Arguments};
 use super::tree::Kind;
 use super::{Fault, Parsed, Parser, quoted};
-use crate::guard::iri_length;
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
 
 impl Parser<'_> {
     /// Expression: a chain of `||`.
@@ -13,6 +12,7 @@ impl Parser<'_> {
         self.conjunction()?;
         if self.is("||") {
             while self.eat("||") {
+                self.link(1)?;
                 self.conjunction()?;
             }
             self.close(mark, Kind::Or);
@@ -26,6 +26,7 @@ impl Parser<'_> {
         self.relation()?;
         if self.is("&&") {
             while self.eat("&&") {
+                self.link(1)?;
                 self.relation()?;
             }
             self.close(mark, Kind::And);
@@ -41,15 +42,13 @@ impl Parser<'_> {
             Some(TokenKind::Operator) => match self.slice() {
                 "=" => Kind::Equal,
                 "!=" => Kind::NotEqual,
-                "<" => {
-                    self.less_than()?;
-                    Kind::Less
-                }
+                "<" => Kind::Less,
                 "<=" => Kind::LessOrEqual,
                 ">" => Kind::Greater,
                 ">=" => Kind::GreaterOrEqual,
                 _ => return Ok(()),
             },
+            Some(TokenKind::Iri) => return Err(self.iri_behind_operand()),
             Some(TokenKind::Word) if self.is_word("IN") => Kind::In,
             Some(TokenKind::Word) if self.is_word("NOT") && self.is_word_ahead(1, "IN") => {
                 self.bump();
@@ -58,6 +57,7 @@ impl Parser<'_> {
             _ => return Ok(()),
         };
         self.bump();
+        self.link(1)?;
         if matches!(kind, Kind::In | Kind::NotIn) {
             self.arguments()?;
         } else {
@@ -67,20 +67,16 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The longest token counts (SPARQL 1.1 Query section 19.8).
-    fn less_than(&self) -> Parsed {
-        let start = self.token(0).map_or(0, |token| token.start as usize);
-        let rest = &self.tokens.text[start..];
-        match iri_length(rest) {
-            Some(length) => Err(Fault::at(
-                self.at,
-                format!(
-                    "{} is read as an IRI: put a blank after `<`",
-                    quoted(&rest[..length])
-                ),
-            )),
-            None => Ok(()),
-        }
+    /// What was meant as a comparison: the longest token counts (SPARQL 1.1 Query section 19.8).
+    #[cold]
+    fn iri_behind_operand(&self) -> Fault {
+        let iri = self.slice();
+        let operator = if iri.starts_with("<=") { "<=" } else { "<" };
+        let iri = quoted(iri);
+        Fault::at(
+            self.at,
+            format!("{iri} is read as an IRI: put a blank after `{operator}`"),
+        )
     }
 
     /// AdditiveExpression.
@@ -89,6 +85,7 @@ impl Parser<'_> {
         self.product()?;
         if self.is("+") || self.is("-") {
             while self.eat("+") || self.eat("-") {
+                self.link(1)?;
                 self.product()?;
             }
             self.close(mark, Kind::Sum);
@@ -102,6 +99,7 @@ impl Parser<'_> {
         self.unary()?;
         if self.is("*") || self.is("/") {
             while self.eat("*") || self.eat("/") {
+                self.link(1)?;
                 self.unary()?;
             }
             self.close(mark, Kind::Product);
@@ -172,6 +170,7 @@ impl Parser<'_> {
 
     /// Constraint.
     pub(super) fn constraint(&mut self) -> Parsed {
+        self.link(1)?;
         if self.is("(") {
             return self.parenthesised();
         }
@@ -245,6 +244,8 @@ impl Parser<'_> {
         }
         let word = self.slice();
         if let Some(aggregate) = builtin::aggregate(word) {
+            let counted = self.counts.aggregate();
+            counted.map_err(|exceeded| self.exceeds(exceeded))?;
             self.bump();
             self.deeper(|parser| parser.aggregate(aggregate))?;
             self.close(mark, Kind::Aggregate);

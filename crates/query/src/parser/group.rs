@@ -2,11 +2,12 @@
 
 use super::tree::Kind;
 use super::{Parsed, Parser};
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
 
 impl Parser<'_> {
     /// GroupGraphPattern.
     pub(super) fn group(&mut self) -> Parsed {
+        self.link(2)?;
         self.deeper(Self::group_within)
     }
 
@@ -60,6 +61,7 @@ impl Parser<'_> {
             self.inner_group()?;
             Kind::Optional
         } else if self.eat_word("FILTER") {
+            self.link(1)?;
             self.constraint()?;
             Kind::Filter
         } else if self.eat_word("GRAPH") {
@@ -67,13 +69,8 @@ impl Parser<'_> {
             self.inner_group()?;
             Kind::Graph
         } else if self.eat_word("BIND") {
-            self.expect("(")?;
-            self.expression()?;
-            if !self.eat_word("AS") {
-                return Err(self.unexpected("AS and a variable: BIND(... AS ?name)"));
-            }
-            self.variable()?;
-            self.expect(")")?;
+            self.link(1)?;
+            self.expression_as("AS and a variable: BIND(... AS ?name)")?;
             Kind::Bind
         } else if self.is_word("VALUES") {
             self.values()?;
@@ -122,10 +119,11 @@ impl Parser<'_> {
     pub(super) fn values(&mut self) -> Parsed {
         let mark = self.mark();
         self.expect_word("VALUES")?;
+        self.link(2)?;
         let is_list = self.eat("(");
         if is_list {
             while self.is_variable() {
-                self.variable()?;
+                self.listed_variable()?;
             }
             self.expect(")")?;
         } else {

@@ -3,7 +3,8 @@
 //! Recursive descent: a function for each rule, which looks at the next token or two and never goes back, so
 //! a text costs time linear in its length. A function takes nothing and gives nothing but an error; what it has
 //! read is written into the tree. So its frame of stack is small, and brackets and operators that stand before
-//! their operand, which alone recur, are counted.
+//! their operand, which alone recur, are counted: the lexer has done so, and [`Parser::deeper`] relies on it. What else
+//! [`Limits`] bounds is counted here as it is read ([`counts`]).
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,12 +15,14 @@
 //! | `expression` | expressions |
 //! | `update` | operations of an update |
 //! | `builtin` | the names of functions, and how many arguments they take |
+//! | `counts` | what a text has of what the limits bound |
 //! | `hint` | what was perhaps meant |
 //!
 //! Whatever a text means (prefixes, scopes, grouping) is not looked at here: that is
 //! [`translate`](crate::translate).
 
 pub(crate) mod builtin;
+mod counts;
 mod expression;
 mod group;
 mod hint;
@@ -28,12 +31,14 @@ pub(crate) mod tree;
 mod triples;
 mod update;
 
-use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::limits::{Exceeded, Limits};
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
+use counts::Counts;
 use tree::{Builder, Kind, Mark, Tree};
 
-/// Brackets and operators before operands, at once: more than the guard lets pass.
+/// Brackets and operators before operands, at once, in a text without [`Limits::nesting`].
 const DEPTH_MAX: u32 = 600;
 
 /// Why a text is not in the grammar, or means nothing. Rare, so all of it lies aside.
@@ -53,27 +58,31 @@ struct Said {
 pub(crate) type Parsed<T = ()> = Result<T, Fault>;
 
 /// The tree of a query.
-pub(crate) fn query<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, "query", Parser::query_unit)
+pub(crate) fn query<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, limits, "query", Parser::query_unit)
 }
 
 /// The tree of a text that is one operation of an update at most, and its prologue.
-pub(crate) fn update<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, "update", Parser::update_unit)
+pub(crate) fn update<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, limits, "update", Parser::update_unit)
 }
 
 /// The tree of a prologue without an operation.
-pub(crate) fn prologue<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, "update", Parser::prologue_alone)
+pub(crate) fn prologue<'t>(
+    tokens: &'t Tokens<'t>,
+    limits: &Limits,
+) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, limits, "update", Parser::prologue_alone)
 }
 
 /// The tree of one term as `VALUES` has it.
-pub(crate) fn term<'t>(tokens: &'t Tokens<'t>) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, "term", Parser::one_term)
+pub(crate) fn term<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, limits, "term", Parser::one_term)
 }
 
 fn tree<'t>(
     tokens: &'t Tokens<'t>,
+    limits: &Limits,
     what: &'static str,
     rule: impl FnOnce(&mut Parser<'t>) -> Parsed,
 ) -> Result<Tree<'t>, ParseError> {
@@ -81,6 +90,7 @@ fn tree<'t>(
         tokens,
         at: 0,
         depth: 0,
+        counts: Counts::new(limits),
         what,
         tree: Builder::with_capacity(tokens.tokens.len() * 3 / 2 + 8),
     };
@@ -134,6 +144,7 @@ struct Parser<'t> {
     tokens: &'t Tokens<'t>,
     at: usize,
     depth: u32,
+    counts: Counts,
     /// What the text is to be.
     what: &'static str,
     tree: Builder,
@@ -268,9 +279,24 @@ impl<'t> Parser<'t> {
             ));
         }
         self.depth += 1;
-        let parsed = rule(self);
+        let around = self.counts.begin();
+        rule(self)?;
         self.depth -= 1;
-        parsed
+        self.counts
+            .end(around)
+            .map_err(|exceeded| self.exceeds(exceeded))
+    }
+
+    /// What recurs over what is read here, so many links deeper.
+    fn link(&mut self, links: u64) -> Parsed {
+        let linked = self.counts.link(links);
+        linked.map_err(|exceeded| self.exceeds(exceeded))
+    }
+
+    /// That the text has more than a limit allows, up to the next token.
+    #[cold]
+    fn exceeds(&self, exceeded: Exceeded) -> Fault {
+        Fault::of(exceeded.kind(), self.at, exceeded.to_string())
     }
 
     /// That the next token is another than expected, and what it may have been meant for.
@@ -303,9 +329,33 @@ impl<'t> Parser<'t> {
         }
         let found = match self.token(0) {
             Some(token) => format!("unexpected {}", quoted(self.tokens.slice(token))),
-            None => format!("unexpected end of the {}", self.what),
+            None => {
+                if let Some(open) = self.innermost_open() {
+                    let bracket = self.tokens.slice(self.tokens.tokens[open]);
+                    return Fault::at(open, format!("`{bracket}` is not closed"));
+                }
+                format!("unexpected end of the {}", self.what)
+            }
         };
         Fault::at(self.at, format!("{found}: {reason}"))
+    }
+
+    /// The last bracket that is not closed where the text ends.
+    #[cold]
+    fn innermost_open(&self) -> Option<usize> {
+        let mut closed = 0_usize;
+        for (at, &token) in self.tokens.tokens.iter().enumerate().rev() {
+            if token.kind != TokenKind::Operator {
+                continue;
+            }
+            match self.tokens.slice(token) {
+                ")" | "}" | "]" | "|}" | ">>" | ")>>" => closed += 1,
+                "(" | "{" | "[" | "{|" | "<<" | "<<(" if closed == 0 => return Some(at),
+                "(" | "{" | "[" | "{|" | "<<" | "<<(" => closed -= 1,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// What begins at a `<` and ends with its line's next `>`: meant as an IRI, with a character that no IRI has.

@@ -3,7 +3,8 @@
 use super::builtin::is_function;
 use super::tree::Kind;
 use super::{Fault, Parsed, Parser};
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
+use crate::limits::Limits;
 
 impl Parser<'_> {
     /// QueryUnit.
@@ -99,6 +100,9 @@ impl Parser<'_> {
     pub(super) fn select(&mut self, is_query: bool) -> Parsed {
         let mark = self.mark();
         self.expect_word("SELECT")?;
+        if !is_query {
+            self.list_names(Limits::NAMES_PER_SELECT)?;
+        }
         if self.is_word("DISTINCT") {
             self.leaf(Kind::Distinct);
         } else if self.is_word("REDUCED") {
@@ -128,9 +132,12 @@ impl Parser<'_> {
     /// One that is selected; false where there is none.
     fn item(&mut self) -> Parsed<bool> {
         if self.is_variable() {
-            self.variable()?;
+            self.listed_variable()?;
         } else if self.is("(") {
+            self.list_names(1)?;
+            let mark = self.mark();
             self.expression_as("AS and a variable: (... AS ?name)")?;
+            self.close(mark, Kind::As);
         } else if self.kind() == Some(TokenKind::Word) && is_function(self.slice()) {
             let name = self.slice().to_ascii_uppercase();
             return Err(self.refused(&format!(
@@ -153,17 +160,28 @@ impl Parser<'_> {
     }
 
     /// `( Expression AS Var )`.
-    fn expression_as(&mut self, otherwise: &str) -> Parsed {
-        let mark = self.mark();
-        self.expect("(")?;
-        self.expression()?;
-        if !self.eat_word("AS") {
-            return Err(self.unexpected(otherwise));
-        }
-        self.variable()?;
-        self.expect(")")?;
-        self.close(mark, Kind::As);
-        Ok(())
+    pub(super) fn expression_as(&mut self, otherwise: &str) -> Parsed {
+        self.link(1)?;
+        self.deeper(|parser| {
+            parser.expect("(")?;
+            parser.expression()?;
+            if !parser.eat_word("AS") {
+                return Err(parser.unexpected(otherwise));
+            }
+            parser.variable()?;
+            parser.expect(")")
+        })
+    }
+
+    /// A variable of a list.
+    pub(super) fn listed_variable(&mut self) -> Parsed {
+        self.list_names(1)?;
+        self.variable()
+    }
+
+    fn list_names(&mut self, more: u64) -> Parsed {
+        let counted = self.counts.names(more);
+        counted.map_err(|exceeded| self.exceeds(exceeded))
     }
 
     fn ask(&mut self) -> Parsed {
@@ -217,6 +235,7 @@ impl Parser<'_> {
         } else {
             self.variable_or_iri()?;
             while self.is_variable() || self.is_iri() {
+                self.list_names(1)?;
                 self.variable_or_iri()?;
             }
         }
@@ -313,13 +332,17 @@ impl Parser<'_> {
             return self.constraint_if_any();
         }
         let mark = self.mark();
-        self.bump();
-        self.expression()?;
-        let is_named = self.eat_word("AS");
-        if is_named {
-            self.variable()?;
-        }
-        self.expect(")")?;
+        let mut is_named = false;
+        self.link(1)?;
+        self.deeper(|parser| {
+            parser.bump();
+            parser.expression()?;
+            is_named = parser.eat_word("AS");
+            if is_named {
+                parser.variable()?;
+            }
+            parser.expect(")")
+        })?;
         self.close(
             mark,
             if is_named {
@@ -341,6 +364,7 @@ impl Parser<'_> {
                 let word = if is_descending { "DESC" } else { "ASC" };
                 return Err(self.unexpected(&format!("an expression in brackets: {word}(?x)")));
             }
+            self.link(1)?;
             self.parenthesised()?;
             self.close(
                 mark,

@@ -2,7 +2,7 @@
 
 use super::tree::Kind;
 use super::{Parsed, Parser, hint};
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
 
 impl Parser<'_> {
     /// TriplesSameSubject, or TriplesSameSubjectPath.
@@ -34,6 +34,7 @@ impl Parser<'_> {
     fn properties(&mut self, has_paths: bool) -> Parsed {
         loop {
             let mark = self.mark();
+            self.counts.begin_path();
             if self.is_variable() {
                 self.variable()?;
             } else if has_paths {
@@ -48,9 +49,10 @@ impl Parser<'_> {
                     "there are no paths here, only in patterns"
                 }));
             }
-            self.object(has_paths)?;
+            let patterns = self.counts.path_patterns();
+            self.object(has_paths, patterns)?;
             while self.eat(",") {
-                self.object(has_paths)?;
+                self.object(has_paths, patterns)?;
             }
             self.close(mark, Kind::Property);
             if !self.is(";") {
@@ -79,9 +81,10 @@ impl Parser<'_> {
         self.kind() == Some(TokenKind::Word) && self.slice() == "a"
     }
 
-    /// Object with its Annotation.
-    fn object(&mut self, has_paths: bool) -> Parsed {
+    /// Object with its Annotation; with its verb it is so many patterns.
+    fn object(&mut self, has_paths: bool, patterns: u64) -> Parsed {
         let mark = self.mark();
+        self.patterns(patterns)?;
         self.node(
             has_paths,
             "an object: a variable, an IRI, a literal or a blank node",
@@ -94,6 +97,7 @@ impl Parser<'_> {
                 self.reifier()?;
             } else if self.is("{|") {
                 let annotation = self.mark();
+                self.patterns(1)?;
                 self.deeper(|parser| {
                     parser.bump();
                     parser.properties(has_paths)
@@ -108,9 +112,15 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn patterns(&mut self, more: u64) -> Parsed {
+        let counted = self.counts.patterns(more);
+        counted.map_err(|exceeded| self.exceeds(exceeded))
+    }
+
     /// Reifier.
     fn reifier(&mut self) -> Parsed {
         let mark = self.mark();
+        self.patterns(1)?;
         self.expect("~")?;
         if self.is_variable() || self.is_iri() {
             self.variable_or_iri()?;
@@ -159,6 +169,7 @@ impl Parser<'_> {
                 self.deeper(|parser| {
                     parser.bump();
                     while !parser.is(")") {
+                        parser.patterns(2)?;
                         parser.node(has_paths, "an item of the list, or `)`")?;
                     }
                     parser.bump();
@@ -244,6 +255,7 @@ impl Parser<'_> {
     /// TripleTerm, TripleTermData; what may not stand in one is found when it is translated.
     pub(super) fn triple_term(&mut self) -> Parsed {
         let mark = self.mark();
+        self.patterns(1)?;
         self.deeper(|parser| {
             parser.expect("<<(")?;
             parser.part_of_triple_term()?;
@@ -271,6 +283,7 @@ impl Parser<'_> {
     /// ReifiedTriple.
     fn reified(&mut self) -> Parsed {
         let mark = self.mark();
+        self.patterns(1)?;
         self.expect("<<")?;
         self.part_of_reified()?;
         self.verb()?;
@@ -296,6 +309,7 @@ impl Parser<'_> {
         self.path_sequence()?;
         if self.is("|") {
             while self.eat("|") {
+                self.path_operator(false)?;
                 self.path_sequence()?;
             }
             self.close(mark, Kind::PathAlternative);
@@ -308,6 +322,7 @@ impl Parser<'_> {
         self.path_step()?;
         if self.is("/") {
             while self.eat("/") {
+                self.path_operator(true)?;
                 self.path_step()?;
             }
             self.close(mark, Kind::PathSequence);
@@ -315,10 +330,18 @@ impl Parser<'_> {
         Ok(())
     }
 
+    fn path_operator(&mut self, is_step: bool) -> Parsed {
+        let counted = self.counts.path_operator(is_step);
+        counted.map_err(|exceeded| self.exceeds(exceeded))
+    }
+
     /// PathEltOrInverse.
     fn path_step(&mut self) -> Parsed {
         let mark = self.mark();
         let is_inverse = self.eat("^");
+        if is_inverse {
+            self.path_operator(false)?;
+        }
         let inner = self.mark();
         self.path_primary()?;
         let kind = match self.slice() {
@@ -328,6 +351,7 @@ impl Parser<'_> {
             _ => None,
         };
         if let Some(kind) = kind {
+            self.path_operator(false)?;
             self.bump();
             self.close(inner, kind);
         }
@@ -364,6 +388,7 @@ impl Parser<'_> {
             if !self.is(")") {
                 self.path_negated()?;
                 while self.eat("|") {
+                    self.path_operator(false)?;
                     self.path_negated()?;
                 }
             }

@@ -44,7 +44,7 @@ impl Parser<'_> {
                 self.quads()?;
                 Kind::DeleteData
             } else if self.eat_word("WHERE") {
-                self.quads()?;
+                self.quads_of(false)?;
                 Kind::DeleteWhere
             } else {
                 return self.modify_from(mark, true);
@@ -171,13 +171,19 @@ impl Parser<'_> {
         self.iri()
     }
 
-    /// QuadPattern, QuadData.
+    /// QuadData, and the QuadPattern of templates.
     fn quads(&mut self) -> Parsed {
+        self.quads_of(true)
+    }
+
+    /// The same, or the QuadPattern of a `DELETE WHERE`.
+    fn quads_of(&mut self, is_data: bool) -> Parsed {
         let mark = self.mark();
         if !self.is("{") {
             return Err(self.unexpected("`{`"));
         }
         self.bump();
+        self.counts.is_data = is_data;
         // Triples need a dot before others, and none before or after a graph.
         let mut may_be_triples = true;
         while !self.is("}") {
@@ -193,6 +199,7 @@ impl Parser<'_> {
             }
         }
         self.bump();
+        self.counts.is_data = false;
         self.close(mark, Kind::Quads);
         Ok(())
     }
@@ -200,6 +207,9 @@ impl Parser<'_> {
     /// QuadsNotTriples.
     fn graph_of_quads(&mut self) -> Parsed {
         let mark = self.mark();
+        if !self.counts.is_data {
+            self.link(2)?;
+        }
         self.expect_word("GRAPH")?;
         self.variable_or_iri()?;
         self.template()?;

@@ -1,4 +1,4 @@
-//! Nested texts with an error at the end: what the guard lets through is read in a time linear in its length,
+//! Nested texts with an error at the end: what the limits allow is read in a time linear in its length,
 //! whatever brackets are nested in whatever order.
 //!
 //! A parser that goes back may read the inside of a bracket once for each form that the bracket can take;
@@ -102,7 +102,7 @@ proptest! {
         end in prop::sample::select(vec!["", "&", "1", "?x", "?s ?p ?o", "?s <a:p>/<b:q> ?o ,"]),
     ) {
         let open = format!("SELECT * {{ {}{end}", unit.repeat(times));
-        // The guard refuses what is not closed, so close it: the error stands inside.
+        // What is not closed is refused at its end, so close it: the error stands inside.
         let mut closers = Vec::new();
         for (at, byte) in open.bytes().enumerate() {
             match byte {

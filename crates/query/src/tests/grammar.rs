@@ -22,9 +22,9 @@
 //! | a comment between the brackets of `[]` and `()` | refuses it |
 
 use super::library;
-use crate::guard::token::{TokenKind, Tokens};
+use crate::lexer::token::{TokenKind, Tokens};
 use crate::update::{Operation, parse_update};
-use crate::{Limits, ParseErrorKind, ParseOptions, guard, parse};
+use crate::{Limits, ParseErrorKind, ParseOptions, lexer, parse};
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ const REASONS: [&str; 2] = [
 
 /// Whether a text shows one of the library's faults.
 fn shows_fault(text: &str) -> bool {
-    let Ok(tokens) = guard::scan(text, &Limits::default()) else {
+    let Ok(tokens) = lexer::scan(text, &Limits::default()) else {
         return false;
     };
     let list = &tokens.tokens;
@@ -349,7 +349,7 @@ const POOL: [&str; 60] = [
 
 /// A text with some of its tokens dropped, doubled, exchanged, or replaced.
 fn changed(text: &str, random: &mut Random) -> String {
-    let Ok(tokens) = guard::scan(text, &Limits::default()) else {
+    let Ok(tokens) = lexer::scan(text, &Limits::default()) else {
         return text.to_owned();
     };
     let mut words: Vec<String> = tokens

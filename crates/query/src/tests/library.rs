@@ -2,7 +2,7 @@
 
 mod conversion;
 
-use crate::guard::token::{TokenKind, Tokens};
+use crate::lexer::token::{TokenKind, Tokens};
 use crate::lower::{lower, lower_modification};
 use crate::parse::{self, Given, ParseError, ParseErrorKind, ParseOptions};
 use crate::translate::Modification;

@@ -8,7 +8,7 @@ use super::triples::bytes_of;
 use crate::abstract_query::{
     Blank, Constant, NamePattern, QuadPattern, TermPattern, Terms, TriplePattern,
 };
-use crate::guard::Problem;
+use crate::limits::Exceeded;
 use crate::update::{Data, Place};
 use hashbrown::HashMap;
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Triple};
@@ -40,7 +40,7 @@ impl<'a, 't> Filling<'a, 't> {
     }
 
     /// Adds a quad; `false` where a literal or a triple term is a subject.
-    pub(super) fn push(&mut self, quad: &QuadPattern) -> Result<bool, Problem> {
+    pub(super) fn push(&mut self, quad: &QuadPattern) -> Result<bool, Exceeded> {
         let TriplePattern {
             subject,
             predicate,
@@ -107,7 +107,7 @@ impl<'a, 't> Filling<'a, 't> {
     }
 
     /// A triple term; its blank nodes are labelled by their numbers. As deep as triple terms are nested.
-    fn triple(&mut self, pattern: &TriplePattern) -> Result<Option<Triple>, Problem> {
+    fn triple(&mut self, pattern: &TriplePattern) -> Result<Option<Triple>, Exceeded> {
         let subject = match self.term(&pattern.subject)? {
             Some(Term::NamedNode(node)) => NamedOrBlankNode::from(node),
             Some(Term::BlankNode(node)) => node.into(),
@@ -125,7 +125,7 @@ impl<'a, 't> Filling<'a, 't> {
         }))
     }
 
-    fn named(&mut self, name: NamePattern) -> Result<Option<NamedNode>, Problem> {
+    fn named(&mut self, name: NamePattern) -> Result<Option<NamedNode>, Exceeded> {
         let NamePattern::Constant(constant) = name else {
             return Ok(None);
         };
@@ -136,7 +136,7 @@ impl<'a, 't> Filling<'a, 't> {
         Ok(Some(node.clone()))
     }
 
-    fn term(&mut self, pattern: &TermPattern) -> Result<Option<Term>, Problem> {
+    fn term(&mut self, pattern: &TermPattern) -> Result<Option<Term>, Exceeded> {
         Ok(match pattern {
             TermPattern::Constant(constant) => {
                 let term = self.terms.term(*constant);

@@ -38,8 +38,7 @@ pub(crate) use term::is_relative;
 pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::abstract_query::{Aggregate, Constant, Name, Query, Terms};
-use crate::guard::Problem;
-use crate::guard::limits::{Limit, Limits};
+use crate::limits::{Exceeded, Limit, Limits};
 use crate::parse::{ParseError, ParseOptions};
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
@@ -131,12 +130,12 @@ impl Made {
     }
 
     /// Counts what is about to be made.
-    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), Problem> {
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), Exceeded> {
         self.bytes = self.bytes.saturating_add(bytes as u64);
         if self.bytes <= self.max {
             return Ok(());
         }
-        Err(Problem::Limit {
+        Err(Exceeded {
             limit: Limit::ExpandedBytes,
             used: self.bytes,
             max: self.max,
@@ -146,7 +145,7 @@ impl Made {
     /// The same of a token's term.
     fn count_at(&mut self, token: usize, bytes: usize) -> Parsed {
         self.count(bytes)
-            .map_err(|problem| Fault::of(problem.kind(), token, problem.to_string()))
+            .map_err(|exceeded| Fault::of(exceeded.kind(), token, exceeded.to_string()))
     }
 }
 

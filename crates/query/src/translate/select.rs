@@ -13,9 +13,8 @@ use super::triples::joined;
 use crate::abstract_query::{
     Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
 };
-use crate::guard::Problem;
-use crate::guard::limits::Limit;
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
+use crate::limits::{Exceeded, Limit};
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
 use hashbrown::HashSet;
@@ -182,13 +181,13 @@ impl Translation<'_> {
     }
 
     fn too_many_listed<T>(&self, at: Id, used: u64) -> Parsed<T> {
-        let problem = Problem::Limit {
+        let exceeded = Exceeded {
             limit: Limit::ListedNames,
             used,
             max: self.listed_max,
         };
         let at = self.tree.range(at).start;
-        Err(Fault::of(problem.kind(), at, problem.to_string()))
+        Err(Fault::of(exceeded.kind(), at, exceeded.to_string()))
     }
 
     /// A pattern with the modifiers of its form.
@@ -374,7 +373,7 @@ impl Translation<'_> {
     fn not_grouped<T>(&self, at: Id, variable: Name) -> Parsed<T> {
         let range = self.tree.range(at);
         let tokens = &self.tree.tokens.tokens[range.clone()];
-        let is_it = |token: &crate::guard::token::Token| {
+        let is_it = |token: &crate::lexer::token::Token| {
             let slice = self.tree.tokens.slice(*token);
             let name = slice.strip_prefix(['?', '$']);
             name.is_some() && name == self.terms.text(variable)

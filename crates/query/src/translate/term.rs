@@ -2,7 +2,7 @@
 
 use super::Translation;
 use crate::abstract_query::{Blank, Constant, Name};
-use crate::guard::token::TokenKind;
+use crate::lexer::token::TokenKind;
 use crate::parser::tree::{Id, Kind};
 use crate::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;

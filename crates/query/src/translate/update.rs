@@ -195,9 +195,9 @@ impl Translation<'_> {
         }
         let mut filling = Filling::new(&self.terms, &mut self.made);
         for pattern in &patterns {
-            if !filling.push(pattern).map_err(|problem| {
+            if !filling.push(pattern).map_err(|exceeded| {
                 let at = self.tree.range(clause).start;
-                Fault::of(problem.kind(), at, problem.to_string())
+                Fault::of(exceeded.kind(), at, exceeded.to_string())
             })? {
                 return self.fault(
                     clause,

@@ -1,10 +1,10 @@
 //! Updates (SPARQL 1.1 Update): operations as data, whose patterns are ordinary queries.
 //!
 //! ```text
-//!  text --guard--> tokens --at each `;`--> pieces --parser, translate--> operation --lower--> Operation
+//!  text --lexer--> tokens --at each `;`--> pieces --parser, translate--> operation --lower--> Operation
 //! ```
 //!
-//! Plain data, which are nearly all of bulk insertion, go another way: the guard's tokens become quads
+//! Plain data, which are nearly all of bulk insertion, go another way: the lexer's tokens become quads
 //! without the grammar (`plain`).
 //!
 //! What decides rows is planned and run as any `SELECT` ([`Operation::Modify`] holds a [`Query`]), so

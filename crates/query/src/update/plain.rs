@@ -1,7 +1,7 @@
-//! The quads of plain data, straight from the guard's tokens.
+//! The quads of plain data, straight from the lexer's tokens.
 //!
 //! Bulk insertion is `INSERT DATA` whose quads are IRIs, names, labels and literals; the grammar
-//! reads it through a tree and patterns, which data do not need. The guard has cut the text into tokens already, so what is left is a walk:
+//! reads it through a tree and patterns, which data do not need. The lexer has cut the text into tokens already, so what is left is a walk:
 //!
 //! ```text
 //! block    := ( triples ('.' triples)* '.'? | GRAPH iri '{' block '}' '.'? )*
@@ -18,7 +18,7 @@
 //! made to collide cost what they would cost without it.
 
 use super::data::{Data, Place};
-use crate::guard::token::{Token, TokenKind, Tokens};
+use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::translate::{Made, is_relative};
 use oxiri::Iri;
 use oxrdf::vocab::{rdf as rdf_vocabulary, xsd};

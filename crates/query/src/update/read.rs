@@ -8,8 +8,9 @@
 
 use super::data::Data;
 use super::{Modify, Operation, Update, plain};
-use crate::guard::token::{Token, TokenKind, Tokens};
-use crate::guard::{self, limits::Limits};
+use crate::lexer;
+use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::limits::Limits;
 use crate::lower::lower_modification;
 use crate::parse::{self, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one};
 use crate::position::Position;
@@ -20,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Reads an update. Costs time linear in the text; needs [`guard::limits::STACK_BYTES_MIN`] of stack.
+/// Reads an update. Costs time linear in the text; needs [`crate::STACK_BYTES_MIN`] of stack.
 /// Errors have the number of their operation where the text has more than one.
 pub fn parse_update(text: &str, options: &ParseOptions) -> Result<Update, ParseError> {
     parse(text, options, true).0
@@ -39,7 +40,7 @@ pub(super) fn parse(
 ) -> (Result<Update, ParseError>, usize) {
     let mut plain_pieces = 0;
     let mut read = || {
-        let tokens = guard::scan(text, &options.limits)?;
+        let tokens = lexer::scan(text, &options.limits)?;
         refuse_query(&tokens)?;
         parse::check_options(options)?;
         let cuts = cuts(&tokens);
@@ -107,7 +108,7 @@ struct Piece<'p, 't> {
     tokens: Cow<'p, Tokens<'t>>,
 }
 
-/// Behind which tokens the text is cut: after each `;` outside of brackets, which the guard has checked.
+/// Behind which tokens the text is cut: after each `;` outside of brackets.
 fn cuts(tokens: &Tokens<'_>) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut depth = 0_u32;
@@ -213,7 +214,7 @@ impl Reader {
         options: &ParseOptions,
         (number, start): (usize, usize),
     ) -> Result<(), ParseError> {
-        let tree = parser::update(tokens)?;
+        let tree = parser::update(tokens, &self.limits)?;
         let Translated {
             said,
             terms,
@@ -341,11 +342,9 @@ impl Reader {
         let base = self.base.as_ref().map_or(0, String::len);
         let copied = used.values().map(|iri| iri.len()).sum::<usize>() + base;
         // One for the options, one to resolve with, one that the operation keeps, one that is handed on.
-        self.made.count(4 * copied).map_err(|problem| ParseError {
-            kind: problem.kind(),
-            position: Position::START,
-            message: problem.to_string(),
-        })?;
+        self.made
+            .count(4 * copied)
+            .map_err(|exceeded| exceeded.at(Position::START))?;
         let mut prefixes: Vec<(String, String)> = used
             .into_iter()
             .map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned()))
@@ -376,7 +375,7 @@ impl Reader {
             text: tokens.text,
             tokens: tokens.tokens[..end].to_vec(),
         };
-        let tree = parser::prologue(&tokens).ok()?;
+        let tree = parser::prologue(&tokens, &self.limits).ok()?;
         let read = translate::update(&tree, options, self.made.bytes).ok()?;
         self.made.bytes = read.made;
         Some(read.said.declared)

@@ -5,7 +5,7 @@ use crate::abstract_query::{
     NamePattern, Operator, OrderKey, Path, QuadPattern, Query, TermPattern, Terms, TriplePattern,
 };
 use crate::expression::Function;
-use crate::guard::token::{TokenKind, Tokens};
+use crate::lexer::token::{TokenKind, Tokens};
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::parser::builtin::{self, Meaning};
 use crate::plan::AggregateFunction;

@@ -1,6 +1,6 @@
 //! Long and deep updates: what is bounded, by which limit, on the stack that is promised.
 
-use crate::guard::limits::Limit;
+use crate::limits::Limit;
 use crate::update::{Operation, Update};
 use crate::{ParseError, ParseErrorKind, ParseOptions, STACK_BYTES_MIN, parse, parse_update};
 use std::fmt::Write as _;

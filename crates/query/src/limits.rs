@@ -1,4 +1,8 @@
-//! The limits that a query text is held to before it is parsed, with their defaults.
+//! The limits that a query text is held to while it is read, with their defaults.
+//!
+//! Why limits of shape at all: 5,000 parentheses, groups, OPTIONALs or `!` overflow the stack of a thread whose
+//! functions recur over them, and end the process. Each limit is counted where the text is read or written out, before
+//! anything of that size is made; counts are upper bounds of what is made.
 //!
 //! Measured with `spargebra` 0.4.8, the first parser, in the development profile on a thread with a stack of 2 MiB
 //! (2026-11-21; ours needs less), bytes of stack per open bracket: 700 to 3,100 for parentheses of paths, groups and
@@ -6,6 +10,9 @@
 //! dropping a chain of UNION or OPTIONAL 130 a link, of `&&` 33. So 256 brackets, 256 path operators
 //! and 1,024 links fit a stack of [`STACK_BYTES_MIN`] together: the worst texts of the tests pass
 //! with 1.4 MiB and overflow 1.25 MiB, in the development profile; release needs no more.
+
+use crate::parse::{ParseError, ParseErrorKind};
+use crate::position::Position;
 
 /// The stack that [`crate::parse`] and [`crate::Planner::plan`] need of their thread, in bytes, for
 /// any text within the default [`Limits`].
@@ -49,6 +56,56 @@ impl Limits {
         listed_names: u64::MAX,
         expanded_bytes: u64::MAX,
     };
+}
+
+impl Limits {
+    fn of(&self, limit: Limit) -> u64 {
+        match limit {
+            Limit::TextBytes => self.text_bytes,
+            Limit::Nesting => self.nesting,
+            Limit::Depth => self.depth,
+            Limit::PathOperators => self.path_operators,
+            Limit::TriplePatterns => self.triple_patterns,
+            Limit::Aggregates => self.aggregates,
+            Limit::ListedNames => self.listed_names,
+            Limit::ExpandedBytes => self.expanded_bytes,
+        }
+    }
+
+    /// Whether so much is within a limit.
+    #[inline]
+    pub(crate) fn check(&self, limit: Limit, used: u64) -> Result<(), Exceeded> {
+        let max = self.of(limit);
+        if used <= max {
+            return Ok(());
+        }
+        Err(Exceeded { limit, used, max })
+    }
+}
+
+/// A limit, and how much of what it bounds a text has, as far as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{used} {}, {max} allowed", limit.words())]
+pub(crate) struct Exceeded {
+    pub(crate) limit: Limit,
+    pub(crate) used: u64,
+    pub(crate) max: u64,
+}
+
+impl Exceeded {
+    pub(crate) fn kind(self) -> ParseErrorKind {
+        let Exceeded { limit, used, max } = self;
+        ParseErrorKind::Limit { limit, used, max }
+    }
+
+    /// The error of a text.
+    pub(crate) fn at(self, position: Position) -> ParseError {
+        ParseError {
+            kind: self.kind(),
+            position,
+            message: self.to_string(),
+        }
+    }
 }
 
 impl Default for Limits {

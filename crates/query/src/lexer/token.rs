@@ -1,6 +1,6 @@
-//! The tokens of SPARQL as the guard sees them: a kind and a range of bytes.
+//! The tokens of SPARQL: a kind and a range of bytes.
 //!
-//! They are kept after the check, for two readers: the parser, whose nodes are ranges of them, and the
+//! They have two readers: the parser, whose nodes are ranges of them, and the
 //! plan cache, for which a text is its [`shape`](crate::shape) and its constants.
 
 /// What a token is.
@@ -50,16 +50,6 @@ impl<'t> Tokens<'t> {
     /// The text of a token.
     pub fn slice(&self, token: Token) -> &'t str {
         &self.text[token.start as usize..token.end as usize]
-    }
-
-    /// The first word that is one of these keywords, whatever its case.
-    pub fn find_word(&self, keywords: &[&str]) -> Option<Token> {
-        self.find(|kind, slice| {
-            kind == TokenKind::Word
-                && keywords
-                    .iter()
-                    .any(|keyword| keyword.eq_ignore_ascii_case(slice))
-        })
     }
 
     /// The first token for which the test of kind and text holds.

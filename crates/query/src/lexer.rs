@@ -1,34 +1,91 @@
 //! Cuts SPARQL text into tokens: no recursion, one pass, linear time.
 //!
-//! Tokens of SPARQL depend on where they stand: `<` begins an IRI where a term may stand and
-//! compares after an operand; `>>` closes a reified triple or compares. So the caller, who knows the
-//! open brackets, says for each token what may stand there ([`Place`]). The rules are those of
-//! SPARQL 1.2 section 19.8 as the parser after the guard reads them; what is no token at all becomes
-//! an operator of one character, and that parser then refuses it. What matters here is that nothing
-//! which the parser reads as a bracket can hide in a string, an IRI or a comment.
+//! The grammar's tokens are the longest ones (SPARQL 1.2 section 19.8), so what a token is depends on nothing
+//! before it: `<b>` is an IRI wherever it stands, and whoever compares with `?a <b && ?c> ?d` puts a blank behind
+//! the `<`; the parser says so. What is no token at all becomes an operator of one character, which the parser
+//! refuses.
+//!
+//! **Nesting is counted here**, so that of a megabyte of brackets only the first few hundred are read: open brackets,
+//! and `!` before an operand. All other [`Limits`] are counted by whoever makes what they bound.
 //!
 //! **Linear time.** An IRI attempt ends at the next `<`; a run of name characters that is not
 //! followed by a colon is remembered, so that `a-b-c...` is scanned once; a string that does not
 //! end is an error at once.
 
-use super::token::{Token, TokenKind};
-use rdf::name;
+pub mod token;
 
-/// What may stand at the next token.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// Within an expression and after an operand: `<` compares.
-    pub after_operand: bool,
-    /// The innermost open bracket, as it was written; empty outside of all.
-    pub innermost: &'static str,
+use crate::limits::{Exceeded, Limit, Limits};
+use crate::parse::{ParseError, ParseErrorKind};
+use crate::position::Position;
+use rdf::name;
+use token::{Token, TokenKind, Tokens};
+
+/// The tokens of a text within the limits of size and nesting. O(bytes of the text), 12 bytes a token.
+pub(crate) fn scan<'t>(text: &'t str, limits: &Limits) -> Result<Tokens<'t>, ParseError> {
+    let bytes = text.len() as u64;
+    if let Err(exceeded) = limits.check(Limit::TextBytes, bytes) {
+        let at = text.floor_char_boundary(limits.text_bytes as usize);
+        return Err(exceeded.at(Position::of_offset(text, at)));
+    }
+    let mut lexer = Lexer::new(text);
+    let mut nesting = Nesting::default();
+    let mut tokens = Vec::with_capacity(text.len() / 5);
+    while let Some(token) = lexer.next().map_err(|Unclosed(at)| not_closed(text, at))? {
+        if token.kind == TokenKind::Operator {
+            nesting
+                .take(&text[token.start as usize..token.end as usize], limits)
+                .map_err(|exceeded| exceeded.at(Position::of_offset(text, token.start as usize)))?;
+        }
+        tokens.push(token);
+    }
+    Ok(Tokens { text, tokens })
+}
+
+/// Open brackets, and `!` before an operand.
+#[derive(Default)]
+struct Nesting {
+    open: u64,
+    bangs: u64,
+}
+
+impl Nesting {
+    fn take(&mut self, operator: &str, limits: &Limits) -> Result<(), Exceeded> {
+        match operator {
+            "(" | "{" | "[" | "{|" | "<<" | "<<(" => self.open += 1,
+            "!" => self.bangs += 1,
+            ")" | "}" | "]" | "|}" | ">>" | ")>>" => {
+                self.open = self.open.saturating_sub(1);
+                self.bangs = 0;
+            }
+            _ => {
+                self.bangs = 0;
+                return Ok(());
+            }
+        }
+        limits.check(Limit::Nesting, self.open + self.bangs)
+    }
+}
+
+/// That the string which begins here has no end.
+#[cold]
+fn not_closed(text: &str, at: usize) -> ParseError {
+    let quotes = ["\"\"\"", "'''", "\"", "'"];
+    let quotes = quotes
+        .iter()
+        .find(|quotes| text[at..].starts_with(**quotes));
+    ParseError {
+        kind: ParseErrorKind::Syntax,
+        position: Position::of_offset(text, at),
+        message: format!("`{}` is not closed", quotes.unwrap_or(&"\"")),
+    }
 }
 
 /// A string that does not end; its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unclosed(pub usize);
+struct Unclosed(pub usize);
 
 /// The lexer: a text and a place in it.
-pub(super) struct Lexer<'t> {
+struct Lexer<'t> {
     text: &'t str,
     at: usize,
     /// No run of name characters before this byte is followed by a colon.
@@ -36,7 +93,7 @@ pub(super) struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    pub(super) fn new(text: &'t str) -> Lexer<'t> {
+    fn new(text: &'t str) -> Lexer<'t> {
         Lexer {
             text,
             at: 0,
@@ -45,7 +102,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next token, or `None` at the end of the text.
-    pub(super) fn next(&mut self, place: Place) -> Result<Option<Token>, Unclosed> {
+    fn next(&mut self) -> Result<Option<Token>, Unclosed> {
         self.skip_blanks();
         let start = self.at;
         let Some(first) = self.byte(0) else {
@@ -55,16 +112,16 @@ impl<'t> Lexer<'t> {
             b'A'..=b'Z' | b'a'..=b'z' => self.word_or_name(),
             b'"' | b'\'' => self.string(first)?,
             b'?' | b'$' => self.variable(),
-            b'<' => self.angle(place),
+            b'<' => self.angle(),
             b'_' if self.byte(1) == Some(b':') => self.blank_node(),
             b'@' => self.language(),
             b'0'..=b'9' => self.number(),
             b'.' if self.byte(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
             b':' => self.local_name(),
-            0..128 => self.operator(first.into(), place),
+            0..128 => self.operator(first.into()),
             _ => match self.rest().chars().next() {
                 Some(first) if name::is_base(first) => self.word_or_name(),
-                Some(first) => self.operator(first, place),
+                Some(first) => self.operator(first),
                 None => return Ok(None),
             },
         };
@@ -141,22 +198,18 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// `<`: a comparison after an operand, else `<<(`, `<<` or an IRI.
-    fn angle(&mut self, place: Place) -> TokenKind {
+    /// An IRI, `<<(`, `<<`, `<=` or `<`.
+    fn angle(&mut self) -> TokenKind {
         let rest = self.rest();
-        let operator = if place.after_operand {
-            if rest.starts_with("<=") { 2 } else { 1 }
-        } else if rest.starts_with("<<(") {
-            3
-        } else if rest.starts_with("<<") {
-            2
-        } else if let Some(length) = iri_length(rest) {
+        if let Some(length) = iri_length(rest) {
             self.at += length;
             return TokenKind::Iri;
-        } else {
-            1
-        };
-        self.at += operator;
+        }
+        let operators = ["<<(", "<<", "<="];
+        let operator = operators
+            .iter()
+            .find(|operator| rest.starts_with(**operator));
+        self.at += operator.map_or(1, |operator| operator.len());
         TokenKind::Operator
     }
 
@@ -250,25 +303,15 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn operator(&mut self, first: char, place: Place) -> TokenKind {
-        const PAIRS: [&str; 7] = ["||", "&&", "^^", "!=", ">=", "{|", "<="];
+    fn operator(&mut self, first: char) -> TokenKind {
+        const LONG: [&str; 9] = ["||", "&&", "^^", "!=", ">=", "{|", "|}", ">>", ")>>"];
         let rest = self.rest();
-        let closes = match place.innermost {
-            "<<(" => Some(")>>"),
-            "<<" => Some(">>"),
-            "{|" => Some("|}"),
-            _ => None,
-        };
-        self.at += match closes {
-            Some(close) if rest.starts_with(close) => close.len(),
-            // What ends most statements begins no pair.
-            _ if !matches!(first, '.' | ';' | ',')
-                && PAIRS.iter().any(|pair| rest.starts_with(pair)) =>
-            {
-                2
-            }
-            _ => first.len_utf8(),
-        };
+        // What ends most statements begins no longer one.
+        let is_short = matches!(first, '.' | ';' | ',' | '}' | '*' | '/');
+        let long = LONG
+            .iter()
+            .find(|long| !is_short && rest.starts_with(**long));
+        self.at += long.map_or(first.len_utf8(), |long| long.len());
         TokenKind::Operator
     }
 
