@@ -12,6 +12,7 @@
 //! followed by a colon is remembered, so that `a-b-c...` is scanned once; a string that does not
 //! end is an error at once.
 
+pub mod cover;
 pub mod token;
 
 use crate::limits::{Exceeded, Limit, Limits};
@@ -19,6 +20,16 @@ use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use rdf::name;
 use token::{Token, TokenKind, Tokens};
+
+/// How many more brackets are open behind an operator than before it.
+#[inline]
+pub(crate) fn nesting(operator: &str) -> i32 {
+    match operator.as_bytes() {
+        [b'(' | b'{' | b'[', ..] | [b'<', b'<', ..] => 1,
+        [b')' | b'}' | b']', ..] | [b'|', b'}'] | [b'>', b'>'] => -1,
+        _ => 0,
+    }
+}
 
 /// The tokens of a text within the limits of size and nesting. O(bytes of the text), 12 bytes a token.
 pub(crate) fn scan<'t>(text: &'t str, limits: &Limits) -> Result<Tokens<'t>, ParseError> {
@@ -50,13 +61,13 @@ struct Nesting {
 
 impl Nesting {
     fn take(&mut self, operator: &str, limits: &Limits) -> Result<(), Exceeded> {
-        match operator {
-            "(" | "{" | "[" | "{|" | "<<" | "<<(" => self.open += 1,
-            "!" => self.bangs += 1,
-            ")" | "}" | "]" | "|}" | ">>" | ")>>" => {
+        match nesting(operator) {
+            1 => self.open += 1,
+            -1 => {
                 self.open = self.open.saturating_sub(1);
                 self.bangs = 0;
             }
+            _ if operator == "!" => self.bangs += 1,
             _ => {
                 self.bangs = 0;
                 return Ok(());

@@ -8,7 +8,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `lexer` | text to tokens |
+//! | [`lexer`] | text to tokens; and text as pieces, for tools |
 //! | [`limits`] | what a text may hold |
 //! | [`mod@parse`] | text to [`Query`]; errors with line and column |
 //! | `parser` | the grammar: tokens to a syntax tree |
@@ -31,7 +31,7 @@ mod abstract_query;
 pub mod algebra;
 pub mod explain;
 pub mod expression;
-mod lexer;
+pub mod lexer;
 pub mod limits;
 mod lower;
 pub mod mentions;

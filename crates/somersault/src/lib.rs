@@ -37,6 +37,7 @@ mod scan;
 mod scrub;
 mod statistics;
 pub mod stop;
+pub mod text;
 pub mod units;
 pub mod upkeep;
 mod warnings;

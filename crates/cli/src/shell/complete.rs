@@ -7,7 +7,7 @@
 use super::command::{Argument, COMMANDS, formats, split};
 use super::prefixes::Prefixes;
 use super::vocabulary::Vocabulary;
-use crate::text::{Kind, Token, tokens};
+use somersault::text::{Piece, PieceKind, TokenKind, pieces};
 
 /// Candidates shown at most.
 const CANDIDATES_MAX: usize = 200;
@@ -212,13 +212,13 @@ fn complete_query(
             found.into_iter().map(|iri| format!("<{iri}>")).collect(),
         );
     }
-    let Some(last) = tokens(before).last() else {
+    let Some(last) = pieces(before).last() else {
         return (before.len(), Vec::new());
     };
     let found = match last.kind {
-        Kind::Word => words(last.text, prefixes),
-        Kind::PrefixedName => names(last.text, prefixes, vocabulary),
-        Kind::Variable => variables(before, last),
+        PieceKind::Token(TokenKind::Word) => words(last.text, prefixes),
+        PieceKind::Token(TokenKind::PrefixedName) => names(last.text, prefixes, vocabulary),
+        PieceKind::Token(TokenKind::Variable) => variables(before, last),
         _ => return (before.len(), Vec::new()),
     };
     (last.start, found)
@@ -227,10 +227,12 @@ fn complete_query(
 fn open_iri(before: &str) -> Option<(usize, &str)> {
     let start = before.rfind('<')?;
     let iri = &before[start + 1..];
-    let is_inside = tokens(before).any(|token| {
+    let is_inside = pieces(before).any(|token| {
         let is_hiding = matches!(
             token.kind,
-            Kind::String | Kind::Comment | Kind::Iri | Kind::OpenString { .. }
+            PieceKind::Token(TokenKind::String | TokenKind::Iri)
+                | PieceKind::Comment
+                | PieceKind::OpenString { .. }
         );
         is_hiding && token.start <= start && start < token.end()
     });
@@ -288,9 +290,9 @@ fn names(name: &str, prefixes: &Prefixes, vocabulary: &Vocabulary) -> Vec<String
         .collect()
 }
 
-fn variables(before: &str, last: Token<'_>) -> Vec<String> {
-    let others = tokens(before).filter(|token| {
-        token.kind == Kind::Variable && token.start != last.start && token.text != last.text
+fn variables(before: &str, last: Piece<'_>) -> Vec<String> {
+    let others = pieces(before).filter(|token| {
+        token.is(TokenKind::Variable) && token.start != last.start && token.text != last.text
     });
     let mut found: Vec<String> = others
         .filter(|token| token.text.starts_with(last.text))

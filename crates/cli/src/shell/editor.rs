@@ -12,7 +12,7 @@ use super::session::{Flow, Session, lock};
 use super::vocabulary::Vocabulary;
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
-use crate::text::{Kind, Progress, Statements, progress, tokens};
+use crate::text::{Progress, Statements, progress};
 use rustyline::completion::{Completer, FilenameCompleter};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -23,6 +23,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{
     Changeset, ColorMode, CompletionType, Config, Context, Editor, Helper, Result as EditorResult,
 };
+use somersault::text::{PieceKind, TokenKind, pieces};
 use std::borrow::Cow;
 use std::env;
 use std::fs;
@@ -258,16 +259,22 @@ fn colored(text: &str) -> String {
     };
     let is_known = COMMANDS.iter().any(|known| known.name == command);
     let mut colored = paint(command, is_known.then_some("35"));
-    for token in tokens(query) {
+    for token in pieces(query) {
         let color = match token.kind {
-            Kind::Word if KEYWORDS.iter().any(|known| token.is_word(known)) => Some("1;34"),
-            Kind::Variable => Some("36"),
-            Kind::String | Kind::OpenString { .. } | Kind::Language => Some("32"),
-            Kind::Number => Some("33"),
-            Kind::Iri => Some("4"),
-            Kind::PrefixedName => Some("35"),
-            Kind::Comment => Some("90"),
-            _ => None,
+            PieceKind::OpenString { .. } => Some("32"),
+            PieceKind::Comment => Some("90"),
+            PieceKind::Space => None,
+            PieceKind::Token(kind) => match kind {
+                TokenKind::Word if KEYWORDS.iter().any(|known| token.is_word(known)) => {
+                    Some("1;34")
+                }
+                TokenKind::Variable => Some("36"),
+                TokenKind::String | TokenKind::Language => Some("32"),
+                TokenKind::Number => Some("33"),
+                TokenKind::Iri => Some("4"),
+                TokenKind::PrefixedName => Some("35"),
+                TokenKind::Word | TokenKind::BlankNode | TokenKind::Operator => None,
+            },
         };
         colored.push_str(&paint(token.text, color));
     }

@@ -14,12 +14,13 @@ use crate::say::say;
 use crate::source::{Answered, Changed, Source};
 use crate::stop::Stop;
 use crate::table::Style;
-use crate::text::{Form, Kind, Piece, Progress, declared, form, progress, tokens};
+use crate::text::{Form, Piece, Progress, declared, form, progress};
 use crate::trouble::Trouble;
 use crate::verbs::{load, open, stats};
 use somersault::Request;
 use somersault::config::Config;
 use somersault::rdf::prefix::well_known;
+use somersault::text::{TokenKind, pieces};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -269,7 +270,7 @@ impl Session {
     /// The terms of those variables that a text has.
     fn terms_of(&self, text: &str) -> Vec<(String, String)> {
         let has = |name: &str| {
-            let mut variables = tokens(text).filter(|token| token.kind == Kind::Variable);
+            let mut variables = pieces(text).filter(|token| token.is(TokenKind::Variable));
             variables.any(|variable| variable.text[1..] == *name)
         };
         let given = self.terms.iter().filter(|(name, _)| has(name));
@@ -474,12 +475,12 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Whether a text is declarations and nothing else.
 fn is_prologue(text: &str) -> bool {
     progress(text) == Progress::Incomplete && {
-        let tokens = crate::text::tokens(text).filter(crate::text::Token::is_significant);
-        let words = tokens.filter(|token| token.kind == crate::text::Kind::Word);
-        let known = |token: crate::text::Token<'_>| {
-            token.is_word("PREFIX") || token.is_word("BASE") || token.is_word("VERSION")
-        };
-        words.into_iter().all(known)
+        let mut words = pieces(text).filter(|token| token.is(TokenKind::Word));
+        words.all(|word| {
+            ["PREFIX", "BASE", "VERSION"]
+                .iter()
+                .any(|known| word.is_word(known))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! That is all the grammar needs too (`Query ::= Prologue ( SelectQuery | ConstructQuery | ... )`),
 //! so it is exact for every text that parses.
 
-use super::token::{Kind, Token, tokens};
+use somersault::text::{Piece, PieceKind, TokenKind, pieces};
 
 /// The forms of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +44,12 @@ const UPDATES: [&str; 10] = [
 
 /// The form of a statement; `None` where there is only a prologue, or no SPARQL.
 pub fn form(text: &str) -> Option<Form> {
-    let significant = tokens(text).filter(Token::is_significant);
+    let significant = pieces(text).filter(Piece::is_significant);
     significant.take_while(in_prologue).find_map(of_word)
 }
 
 /// The form that a token begins.
-pub(super) fn of_word(token: Token<'_>) -> Option<Form> {
+pub(super) fn of_word(token: Piece<'_>) -> Option<Form> {
     let is = |word| token.is_word(word);
     Some(match () {
         () if is("SELECT") => Form::Select,
@@ -62,10 +62,12 @@ pub(super) fn of_word(token: Token<'_>) -> Option<Form> {
 }
 
 /// Whether a token may stand in a prologue.
-pub(super) fn in_prologue(token: &Token<'_>) -> bool {
+pub(super) fn in_prologue(token: &Piece<'_>) -> bool {
     matches!(
         token.kind,
-        Kind::Word | Kind::PrefixedName | Kind::Iri | Kind::String
+        PieceKind::Token(
+            TokenKind::Word | TokenKind::PrefixedName | TokenKind::Iri | TokenKind::String
+        )
     )
 }
 

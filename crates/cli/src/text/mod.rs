@@ -1,18 +1,14 @@
 //! A query as text: what an editor needs to know of it without parsing it.
 //!
-//! Nesting is not recursion here, and nothing is judged: wrong text gets tokens too, and its error
-//! from the engine, which knows better. So the shell can colour, complete and split what is not
-//! finished yet, and an endpoint can be asked for the right media types before it has seen the
-//! query. Cost: one pass over the text.
-//!
-//! Invariant: tokens lie end to end and cover the text, so offsets into it are always at hand.
+//! Nesting is not recursion here, and nothing is judged: wrong text is made of pieces, too
+//! ([`somersault::text`]), and gets its error from the engine, which knows better. So the shell can colour,
+//! complete and split what is not finished yet, and an endpoint can be asked for the right media types
+//! before it has seen the query. Cost: one pass over the text.
 
 mod form;
 mod prologue;
 mod statement;
-mod token;
 
 pub use form::{Form, form};
 pub use prologue::{declared, used_prefixes};
 pub use statement::{Piece, Progress, Statements, progress};
-pub use token::{Kind, Token, tokens};

@@ -1,20 +1,20 @@
 //! Prefixes: those that a text declares, and those that it uses.
 
 use super::form::of_word;
-use super::token::{Kind, Token, tokens};
+use somersault::text::{Piece, TokenKind, pieces};
 use std::collections::BTreeSet;
 
 /// The prefixes that the prologue of a text declares, in order: name without its colon, and IRI.
 pub fn declared(text: &str) -> Vec<(String, String)> {
-    let prologue: Vec<Token<'_>> = tokens(text)
-        .filter(Token::is_significant)
+    let prologue: Vec<Piece<'_>> = pieces(text)
+        .filter(Piece::is_significant)
         .take_while(|token| of_word(*token).is_none())
         .collect();
-    let declaration = |three: &[Token<'_>]| {
+    let declaration = |three: &[Piece<'_>]| {
         let [word, name, iri] = three else {
             return None;
         };
-        let is_one = word.is_word("PREFIX") && iri.kind == Kind::Iri;
+        let is_one = word.is_word("PREFIX") && iri.is(TokenKind::Iri);
         let name = name.text.strip_suffix(':').filter(|_| is_one)?;
         let iri = iri.text.strip_prefix('<')?.strip_suffix('>')?;
         Some((name.to_owned(), iri.to_owned()))
@@ -24,7 +24,7 @@ pub fn declared(text: &str) -> Vec<(String, String)> {
 
 /// The prefixes of the names in a text, without their colons.
 pub fn used_prefixes(text: &str) -> BTreeSet<&str> {
-    let names = tokens(text).filter(|token| token.kind == Kind::PrefixedName);
+    let names = pieces(text).filter(|token| token.is(TokenKind::PrefixedName));
     names
         .filter_map(|token| token.text.split_once(':'))
         .map(|(prefix, _)| prefix)

@@ -8,7 +8,7 @@
 //! line before them is only a blank line.
 
 use super::form::{Form, in_prologue, of_word};
-use super::token::{Kind, Token, tokens};
+use somersault::text::{Piece as Token, PieceKind, TokenKind, pieces};
 
 /// How far a text has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn progress(text: &str) -> Progress {
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own about what came
 struct Scan {
     scanned_bytes: usize,
-    depth: usize,
+    depth: u32,
     /// Top-level `{ }` after the form.
     groups: u32,
     is_begun: bool,
@@ -54,8 +54,8 @@ impl Scan {
     fn advance(&mut self, text: &str) -> Progress {
         let from = self.scanned_bytes;
         self.is_string_open = false;
-        for token in tokens(&text[from..]) {
-            if token.kind == (Kind::OpenString { is_long: true }) {
+        for token in pieces(&text[from..]) {
+            if token.kind == (PieceKind::OpenString { is_long: true }) {
                 self.is_begun = true;
                 self.is_string_open = true;
                 break;
@@ -65,7 +65,7 @@ impl Scan {
                 continue;
             }
             self.is_begun = true;
-            if token.kind == Kind::Punctuation(';') && self.depth == 0 {
+            if token.is_operator(";") && self.depth == 0 {
                 return Progress::Ended(self.scanned_bytes);
             }
             self.take(token);
@@ -77,7 +77,7 @@ impl Scan {
         if let Some(form) = self.form {
             self.has_template.get_or_insert(token.text == "{");
             self.has_variable |=
-                form == Form::Describe && (token.kind == Kind::Variable || token.text == "*");
+                form == Form::Describe && (token.is(TokenKind::Variable) || token.text == "*");
         } else if !self.is_past_prologue {
             self.form = of_word(token);
             let begins = |word| token.is_word(word);
@@ -86,14 +86,8 @@ impl Scan {
             self.is_past_prologue = self.form.is_none() && !belongs;
             self.has_first = true;
         }
-        match token.kind {
-            Kind::Punctuation('{' | '(' | '[') => self.depth += 1,
-            Kind::Punctuation('}' | ')' | ']') => {
-                self.depth = self.depth.saturating_sub(1);
-                self.groups += u32::from(self.depth == 0 && token.text == "}");
-            }
-            _ => {}
-        }
+        self.depth = self.depth.saturating_add_signed(token.nesting());
+        self.groups += u32::from(self.depth == 0 && token.is_operator("}"));
     }
 
     fn progress(&self) -> Progress {
@@ -186,9 +180,10 @@ fn continues(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "ORDER", "GROUP", "HAVING", "LIMIT", "OFFSET", "VALUES", "WHERE", "FROM",
     ];
-    let first = tokens(line).find(|token| token.kind != Kind::Space);
+    let first = pieces(line).find(|token| token.kind != PieceKind::Space);
     first.is_none_or(|token| {
-        matches!(token.kind, Kind::Comment | Kind::Punctuation(';'))
+        token.kind == PieceKind::Comment
+            || token.is_operator(";")
             || WORDS.iter().any(|word| token.is_word(word))
     })
 }

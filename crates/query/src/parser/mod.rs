@@ -31,6 +31,7 @@ pub(crate) mod tree;
 mod triples;
 mod update;
 
+use crate::lexer::nesting;
 use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::limits::{Exceeded, Limits};
 use crate::parse::{ParseError, ParseErrorKind};
@@ -327,17 +328,15 @@ impl<'t> Parser<'t> {
             let message = format!("{} is not a valid absolute IRI", quoted(iri));
             return Fault::at(self.at, message);
         }
-        let found = match self.token(0) {
-            Some(token) => format!("unexpected {}", quoted(self.tokens.slice(token))),
-            None => {
-                if let Some(open) = self.innermost_open() {
-                    let bracket = self.tokens.slice(self.tokens.tokens[open]);
-                    return Fault::at(open, format!("`{bracket}` is not closed"));
-                }
-                format!("unexpected end of the {}", self.what)
-            }
+        let found = if let Some(token) = self.token(0) {
+            quoted(self.tokens.slice(token))
+        } else if let Some(open) = self.innermost_open() {
+            let bracket = self.tokens.slice(self.tokens.tokens[open]);
+            return Fault::at(open, format!("`{bracket}` is not closed"));
+        } else {
+            format!("end of the {}", self.what)
         };
-        Fault::at(self.at, format!("{found}: {reason}"))
+        Fault::at(self.at, format!("unexpected {found}: {reason}"))
     }
 
     /// The last bracket that is not closed where the text ends.
@@ -348,10 +347,10 @@ impl<'t> Parser<'t> {
             if token.kind != TokenKind::Operator {
                 continue;
             }
-            match self.tokens.slice(token) {
-                ")" | "}" | "]" | "|}" | ">>" | ")>>" => closed += 1,
-                "(" | "{" | "[" | "{|" | "<<" | "<<(" if closed == 0 => return Some(at),
-                "(" | "{" | "[" | "{|" | "<<" | "<<(" => closed -= 1,
+            match nesting(self.tokens.slice(token)) {
+                -1 => closed += 1,
+                1 if closed == 0 => return Some(at),
+                1 => closed -= 1,
                 _ => {}
             }
         }

@@ -8,8 +8,8 @@
 
 use super::data::Data;
 use super::{Modify, Operation, Update, plain};
-use crate::lexer;
 use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::lexer::{self, nesting};
 use crate::limits::Limits;
 use crate::lower::lower_modification;
 use crate::parse::{self, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one};
@@ -117,10 +117,8 @@ fn cuts(tokens: &Tokens<'_>) -> Vec<usize> {
             continue;
         }
         match tokens.slice(token) {
-            "(" | "{" | "[" | "{|" | "<<" | "<<(" => depth += 1,
-            ")" | "}" | "]" | "|}" | ">>" | ")>>" => depth = depth.saturating_sub(1),
             ";" if depth == 0 => cuts.push(place + 1),
-            _ => {}
+            slice => depth = depth.saturating_add_signed(nesting(slice)),
         }
     }
     let all = tokens.tokens.len();

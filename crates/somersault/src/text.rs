@@ -1,0 +1,4 @@
+//! A query as text, for tools that show, complete and split it: the pieces of the grammar's own lexer.
+
+pub use ::query::lexer::cover::{Piece, PieceKind, pieces};
+pub use ::query::lexer::token::TokenKind;
