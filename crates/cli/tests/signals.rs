@@ -1,7 +1,7 @@
 //! Signals: the first cancels what runs and ends the process with 130 or 143, whatever verb it is and
 //! whatever it did before.
 
-mod common;
+use crate::common;
 
 use common::{load, somersault, started, text, write};
 use std::fmt::Write as _;
@@ -65,19 +65,24 @@ fn the_first_signal_cancels_a_query() {
     let store = data.folder.path().join("store");
     load(&store, &[&data.file]);
     for (signal, code) in SIGNALS {
-        for source in [["--data", text(&data.file)], ["-l", text(&store)]] {
-            for more in [&[][..], &["--profile"]] {
-                let mut command = somersault();
-                command.arg("query").args(source).args(more);
-                command.args(["--query", ENDLESS, "--timeout", "1h"]);
-                let child = started(&mut command);
-                assert_eq!(
-                    signalled(child, signal),
-                    Some(code),
-                    "{signal} {source:?} {more:?}"
-                );
+        // Side by side, because most of the time is waiting.
+        std::thread::scope(|scope| {
+            for source in [["--data", text(&data.file)], ["-l", text(&store)]] {
+                for more in [&[][..], &["--profile"]] {
+                    scope.spawn(move || {
+                        let mut command = somersault();
+                        command.arg("query").args(source).args(more);
+                        command.args(["--query", ENDLESS, "--timeout", "1h"]);
+                        let child = started(&mut command);
+                        assert_eq!(
+                            signalled(child, signal),
+                            Some(code),
+                            "{signal} {source:?} {more:?}"
+                        );
+                    });
+                }
             }
-        }
+        });
     }
 }
 

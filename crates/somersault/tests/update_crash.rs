@@ -146,50 +146,68 @@ impl Script {
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_is_half_done() {
     let (mut cases, mut retried) = (0, 0);
-    for seed in seeds::chosen(1, 5) {
-        let script = Script::new(seed);
-        let disk = |faults| SimDisk::new(seed, Path::new("/disk"), faults);
-        let whole = disk(SimFaults::default());
-        assert_eq!(script.run(&whole), (UPDATES, 0));
-        let (calls, syncs) = (whole.calls(), whole.syncs());
-        let mut faults = Vec::new();
-        for call in 1..=calls {
-            faults.push(SimFaults {
-                power_cut_at_call: Some(call),
-                ..SimFaults::default()
-            });
-            for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
-                faults.push(SimFaults {
-                    error_at_call: Some((call, kind)),
-                    ..SimFaults::default()
-                });
-            }
-        }
-        for sync in 1..=syncs {
-            faults.push(SimFaults {
-                power_cut_at_sync: Some(sync),
-                ..SimFaults::default()
-            });
-        }
-        for capacity in (0..60_000).step_by(2_500) {
-            faults.push(SimFaults {
-                capacity_bytes: Some(capacity),
-                ..SimFaults::default()
-            });
-        }
-        for faults in faults {
-            let disk = disk(faults.clone());
-            let (acknowledged, again) = script.run(&disk);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = seeds::chosen(1, 5)
+            .map(|seed| scope.spawn(move || crash_everywhere(seed)))
+            .collect();
+        for thread in threads {
+            let (more, again) = thread.join().unwrap();
+            cases += more;
             retried += again;
-            let after = disk.restart(SimFaults::default());
-            if let Err(complaint) = script.check(&after, acknowledged) {
-                panic!("SOMERSAULT_SEED={seed} {faults:?}: {complaint}");
-            }
-            cases += 1;
         }
-    }
+    });
     eprintln!("crashes under updates: {cases} cases, {retried} updates that were tried again");
     assert!(retried > 20, "{retried}");
+}
+
+/// Runs a script once for each fault; how many those are, and how many updates were tried again.
+fn crash_everywhere(seed: u64) -> (usize, usize) {
+    let script = Script::new(seed);
+    let disk = |faults| SimDisk::new(seed, Path::new("/disk"), faults);
+    let whole = disk(SimFaults::default());
+    assert_eq!(script.run(&whole), (UPDATES, 0));
+    let faults = faults_of(whole.calls(), whole.syncs());
+    let mut retried = 0;
+    for faults in &faults {
+        let disk = disk(faults.clone());
+        let (acknowledged, again) = script.run(&disk);
+        retried += again;
+        let after = disk.restart(SimFaults::default());
+        if let Err(complaint) = script.check(&after, acknowledged) {
+            panic!("SOMERSAULT_SEED={seed} {faults:?}: {complaint}");
+        }
+    }
+    (faults.len(), retried)
+}
+
+/// Power cuts and errors at each call, power cuts at each sync, and disks of all sizes.
+fn faults_of(calls: u64, syncs: u64) -> Vec<SimFaults> {
+    let mut faults = Vec::new();
+    for call in 1..=calls {
+        faults.push(SimFaults {
+            power_cut_at_call: Some(call),
+            ..SimFaults::default()
+        });
+        for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
+            faults.push(SimFaults {
+                error_at_call: Some((call, kind)),
+                ..SimFaults::default()
+            });
+        }
+    }
+    for sync in 1..=syncs {
+        faults.push(SimFaults {
+            power_cut_at_sync: Some(sync),
+            ..SimFaults::default()
+        });
+    }
+    for capacity in (0..60_000).step_by(2_500) {
+        faults.push(SimFaults {
+            capacity_bytes: Some(capacity),
+            ..SimFaults::default()
+        });
+    }
+    faults
 }
 
 /// Opens the store. Changes are evaluated in their turn, or all before it, whatever time they take: the

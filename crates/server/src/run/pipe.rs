@@ -619,14 +619,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_chunk_goes_at_once() {
-        let (writer, reader) = pipe();
-        writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
-        let begun = Instant::now();
-        assert!(matches!(reader.early().await, Early::Flowing));
-        assert!(begun.elapsed() < LINGER);
-        drop(writer);
-        assert!(matches!(reader.next().await, Part::Data(_)));
-        assert!(matches!(reader.next().await, Part::End(Err(_))));
+        // Of a few times one: a busy machine takes a thread away for longer than that.
+        let mut soonest = Duration::MAX;
+        for _ in 0..50 {
+            let (writer, reader) = pipe();
+            writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
+            let begun = Instant::now();
+            assert!(matches!(reader.early().await, Early::Flowing));
+            soonest = soonest.min(begun.elapsed());
+            drop(writer);
+            assert!(matches!(reader.next().await, Part::Data(_)));
+            assert!(matches!(reader.next().await, Part::End(Err(_))));
+        }
+        assert!(soonest < LINGER);
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn rows_arrive_compressed_when_they_would_arrive_plain() {
         // A line `a`, and 400 of a letter.
         let mut rows = [0; 3 + 400 * 3];
         decoder.read_exact(&mut rows).unwrap();
-        assert!(begun.elapsed() < Duration::from_millis(2500), "{coding:?}");
+        assert!(begun.elapsed() < Duration::from_millis(2900), "{coding:?}");
         assert!(rows.ends_with(b"x\r\nx\r\n"));
     }
 }

@@ -207,7 +207,7 @@ fn nobody_waits_for_a_query_that_does_not_come_to_its_end() {
         let begun = Instant::now();
         let path = format!("/sparql?query={}&timeout=0.2", script.replace(' ', "%20"));
         let answer = served.get(&path);
-        assert!(begun.elapsed() < Duration::from_millis(1500), "{script}");
+        assert!(begun.elapsed() < Duration::from_millis(2900), "{script}");
         if is_begun {
             assert!(answer.status == 200 && !answer.whole, "{answer:?}");
         } else {
