@@ -20,12 +20,12 @@ const KEPT: &str = "docs/benchmarks/instructions.txt";
 /// How much a count may grow. Hash seeds and addresses make a hundredth of it.
 const GROWTH_MAX: f64 = 1.03;
 
-/// As releases are built, but for what takes minutes to link.
-const BUILD: &str = "cargo build --profile counted -p somersault --example light_instructions";
-const PROGRAM: &str = "target/counted/examples/light_instructions";
+/// As releases are built.
+const BUILD: &str = "cargo build --release -p somersault --example light_instructions";
+const PROGRAM: &str = "target/release/examples/light_instructions";
 const COUNTER: &str = "valgrind --tool=callgrind --quiet --collect-atstart=no";
 const COUNTED: &str = "light_instructions::measured";
-const OUTPUT: &str = "target/counted/callgrind";
+const OUTPUT: &str = "target/release/callgrind";
 
 /// Instructions of a query, by its name and whether its plan is kept.
 type Counts = BTreeMap<String, u64>;
