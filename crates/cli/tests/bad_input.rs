@@ -1,7 +1,7 @@
 //! Bad input gets a clear error with the promised exit code, and nothing is lost: every row of the
 //! table "no input ends the process" that the command line can meet.
 
-mod common;
+use crate::common;
 
 use common::{count, load, lubm, run, run_with_input, text, write};
 use std::fs;

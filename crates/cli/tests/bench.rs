@@ -1,7 +1,7 @@
 //! `bench` through the binary: figures of every kind come out, with the rows that the data give,
 //! and what cannot be measured is an error.
 
-mod common;
+use crate::common;
 
 use common::{run, started, text};
 use serde_json::Value;

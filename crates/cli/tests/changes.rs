@@ -1,7 +1,7 @@
 //! Changes from the command line: updates, loads into live stores, backup, restore, compaction; in
 //! this process and through a server; and what is said where they are asked for wrongly.
 
-mod common;
+use crate::common;
 
 use common::{Run, count, run, run_with_input, started, text, write};
 use std::fs;

@@ -1,7 +1,7 @@
 //! `query --endpoint`: against our own server, and against a listener that says whatever a test
 //! needs: other formats, problems, redirects, bodies that break off.
 
-mod common;
+use crate::common;
 
 use common::{Run, run, run_with_input, somersault, started, text, write};
 use std::io::{BufRead, BufReader, Read, Write};

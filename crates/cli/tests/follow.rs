@@ -3,7 +3,7 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use common::{run, started, text, write};
 use std::io::{BufRead, BufReader, Read, Write};

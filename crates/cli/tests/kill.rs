@@ -3,7 +3,7 @@
 //! of renames is right; that syncs are where they must be is shown on the simulated disk in
 //! `store`.
 
-mod common;
+use crate::common;
 
 use common::{count, load, lubm, run, started, text};
 use std::path::Path;

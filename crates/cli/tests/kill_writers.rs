@@ -10,7 +10,7 @@
 //! so much that the server evaluates them beside the others, before their turn. After a kill all accounts
 //! hold together what they held at first, and every note is there whose update was acknowledged.
 
-mod common;
+use crate::common;
 
 use common::{run, started, text};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -2,7 +2,7 @@
 //! that a store is for: queries in each format, updates and their log, loads on top, `check`, `compact`, `backup`,
 //! `restore`, and a dump in each format that is loaded again.
 
-mod common;
+use crate::common;
 
 use common::{Run, run, text, write};
 use std::path::{Path, PathBuf};

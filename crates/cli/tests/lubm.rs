@@ -4,7 +4,7 @@
 //!
 //! One university in the ordinary run; 1, 5 and 40 with `SOMERSAULT_LONG=1`.
 
-mod common;
+use crate::common;
 
 use common::{run, somersault, started, text};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,7 +1,7 @@
 //! The shell as a script: what is read from a pipe is done in order, and ends with the exit code of
 //! what failed; and on a terminal of its own, where Python can make one.
 
-mod common;
+use crate::common;
 
 use common::{Run, run_with_input, text, write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `GROUP BY` and the aggregates of SPARQL 1.1 Query section 18.5.1: against maps over random rows,
 //! against `spareval`, and at their edges.
 
-mod support;
+use crate::support;
 
 use explore::limits::Unlimited;
 use explore::{

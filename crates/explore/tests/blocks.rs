@@ -1,7 +1,7 @@
 //! Steps that hold steps, at their edges: mere counts, deep nesting, early ends, other endpoints,
 //! triple terms.
 
-mod support;
+use crate::support;
 
 use explore::environment::EachSolution;
 use explore::limits::Unlimited;

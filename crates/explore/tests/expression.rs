@@ -4,7 +4,7 @@
 //! Every case goes through a plan: rows whose columns hold the terms and what is expected of each
 //! row, a filter that compares. So the cheap forms, the fetch of text and the batches are met too.
 
-mod support;
+use crate::support;
 
 use explore::WalkError;
 use oxrdf::{Literal, NamedNode, Term};

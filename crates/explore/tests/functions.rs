@@ -1,7 +1,7 @@
 //! Every deterministic builtin and cast against `spareval`, function by function, over all combinations
 //! of a pool of terms. Where the specification is followed instead, the case is named with its reason.
 
-mod support;
+use crate::support;
 
 use oxrdf::{BaseDirection, Literal, NamedNode, Term, Triple};
 use query::expression::{Arithmetic, Cast, Comparison, Expression, Function};

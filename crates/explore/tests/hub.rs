@@ -1,6 +1,6 @@
 //! A vertex with very many neighbours costs a row of a check no more than another vertex.
 
-mod support;
+use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare};
 use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Step};

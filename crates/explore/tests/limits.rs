@@ -1,7 +1,7 @@
 //! Memory and time: every operator that holds rows draws on the budget and gives it back, every
 //! walk ends soon after it is told to.
 
-mod support;
+use crate::support;
 
 use explore::limits::Unlimited;
 use explore::{

@@ -1,7 +1,7 @@
 //! Functions that make terms: what no peer gives alike, because it is by chance, by the row, or because
 //! the specification is followed where the peer is not asked.
 
-mod support;
+use crate::support;
 
 use explore::{Limits, MemoryBudget, MemoryExceeded, WalkError};
 use oxrdf::{BlankNode, Literal, Term};

@@ -1,10 +1,9 @@
 //! Property paths on small random graphs: every form, nested, in every scope and direction, against
 //! reachability computed from the definitions, and against `spareval`.
 
-mod support;
+use crate::support;
 
-#[path = "support/stutter.rs"]
-mod stutter;
+use crate::support::stutter;
 
 use explore::limits::Unlimited;
 use explore::{

@@ -1,6 +1,6 @@
 //! Samples of partial walks: exact where all rows fit, within their budget elsewhere, ended by limits.
 
-mod support;
+use crate::support;
 
 use explore::{Limits, MemoryBudget, MemoryExceeded, Samples, Stop, StopReason, WalkError};
 use query::algebra::Pattern;

@@ -1,6 +1,6 @@
 //! SPARQL 1.1 Query sections 17.2 to 17.4 as tables: where `spareval` differs or is not asked.
 
-mod support;
+use crate::support;
 
 use explore::WalkError;
 use oxrdf::{BlankNode, Term};

@@ -1,10 +1,9 @@
 //! Walks of random plans over random graphs against the naive evaluator, in every way of running:
 //! chunks of any size, suspended at every step and every lookup, cut into ranges.
 
-mod support;
+use crate::support;
 
-#[path = "support/stutter.rs"]
-mod stutter;
+use crate::support::stutter;
 
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
 use query::plan::{Action, Form, Plan, Slot};

@@ -1,6 +1,6 @@
 //! The case files of `testdata/cases`, through the façade, with one thread and with two.
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use testkit::graph::{self, Format};

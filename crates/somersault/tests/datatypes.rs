@@ -1,7 +1,7 @@
 //! Derived and partial datatypes against the naive evaluator: every pair compared, every cast tried, every
 //! part asked for; as computed values, and as stored terms, where filters and sorts look at ids first.
 
-mod support;
+use crate::support;
 
 use oxrdf::Dataset;
 use somersault::Database;

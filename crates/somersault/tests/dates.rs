@@ -7,7 +7,7 @@
 //! themselves. 110 x 110 in an ordinary run, 300 x 300 with `SOMERSAULT_LONG=1`; `SOMERSAULT_SEED=N` draws
 //! others.
 
-mod support;
+use crate::support;
 
 use oxrdf::Dataset;
 use somersault::Database;

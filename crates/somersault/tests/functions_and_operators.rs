@@ -3,7 +3,7 @@
 //! A row is asked as a constant, and again with its literals in a column, because the engine computes the
 //! two by different code: constants are known when the plan is made, columns are computed in batches.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, Term};
 use somersault::Database;

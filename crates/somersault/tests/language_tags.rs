@@ -1,7 +1,7 @@
 //! Language tags: one term whatever their case, and written as BCP 47 recommends in every format; what was
 //! written is loaded as the same terms again.
 
-mod support;
+use crate::support;
 
 use somersault::load::{self, Source, Unwatched};
 use somersault::results::{ResultFormat, ResultWriter};

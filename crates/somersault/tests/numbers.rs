@@ -6,7 +6,7 @@
 //! compared is the term, so forms are compared too. 120 x 120 in an ordinary run, 300 x 300 with
 //! `SOMERSAULT_LONG=1`; `SOMERSAULT_SEED=N` draws others.
 
-mod support;
+use crate::support;
 
 use oxrdf::Dataset;
 use somersault::Database;

@@ -7,7 +7,7 @@
 //! million with `SOMERSAULT_LONG=1`; a failure prints its seed, replayed by `SOMERSAULT_SEED=N`, the
 //! query, and the smallest part of the graph on which it still fails.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, GraphName, GraphNameRef, QuadRef};
 use somersault::{Database, Request};

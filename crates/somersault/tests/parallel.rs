@@ -5,7 +5,7 @@
 //! of triples; each answer's checksum over ids has to be the same on one, two and four threads, and
 //! where the naive evaluator can keep up, the answer is compared with its as well.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, Term};
 use somersault::{Database, Folded, Kind, Request};

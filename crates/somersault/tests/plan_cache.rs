@@ -1,7 +1,7 @@
 //! Plans kept by shape: whatever was asked before, and whatever has changed since, a text gives the
 //! answer that the naive evaluator gives.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, GraphName, NamedNode, Quad};
 use somersault::load::{self, Source, Unwatched};

@@ -1,6 +1,6 @@
 //! Plans made by samples: the same answers, better estimates, within the query's limits.
 
-mod support;
+use crate::support;
 
 use somersault::load::{self, Source, Unwatched, load_in_memory};
 use somersault::{Database, Kind, Options, Query, QueryError, Request, UpdateRequest};

@@ -4,7 +4,7 @@
 //! A file is loaded as people load it, by its path, so its name gives the format and its place the base
 //! IRI. What a store has is written out and loaded again, and asked the same.
 
-mod support;
+use crate::support;
 
 use somersault::load::{self, Source, Unwatched};
 use somersault::{Database, Options, dump};

@@ -1,6 +1,6 @@
 //! A planner's statistics as a document, and plans that are forced.
 
-mod support;
+use crate::support;
 
 use somersault::{Database, Kind, Request};
 use testkit::Answer;

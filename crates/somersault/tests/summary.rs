@@ -4,7 +4,7 @@
 //! seeds have none, and some questions, each over one thread and over two. `update_oracle` asks the same
 //! over layers. `SOMERSAULT_LONG=1` asks more, `SOMERSAULT_SEED=N` one seed's.
 
-mod support;
+use crate::support;
 
 use somersault::Database;
 use support::NoAnswer;

@@ -1,6 +1,6 @@
 //! Updates through the façade: what they do, that they last, that readers see one moment.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Literal, NamedNode, Term};
 use somersault::rdf::format::Format;

@@ -8,7 +8,7 @@
 //! least 5,000 requests and queries in an ordinary run, 200,000 with `SOMERSAULT_LONG=1`; a failure
 //! prints its seed, replayed by `SOMERSAULT_SEED=N`.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, QuadRef};
 use somersault::database::Graph;

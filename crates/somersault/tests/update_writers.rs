@@ -5,7 +5,7 @@
 //! of their commits against their definition; and one request that takes as long as the test wants
 //! holds up nobody.
 
-mod support;
+use crate::support;
 
 use oxrdf::{Dataset, QuadRef, Term};
 use somersault::database::Graph;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod common;
+use crate::common;
 
 use common::{Model, Numbers, TYPE, dump, vertex};
 use rdf::{Direction, Tag, VertexId};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod common;
+use crate::common;
 
 use common::{Model, Numbers, Shape, TYPE, quads_of};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod common;
+use crate::common;
 
 use common::{Numbers, Shape, TYPE, dump, quads_of};
 use rdf::Direction;

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-mod texts;
+use crate::texts;
 
 use std::path::Path;
 use store::load::{LoadOptions, Source, Syntax, load_in_memory, load_into};

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-mod texts;
+use crate::common;
+use crate::texts;
 
 use std::io;
 use std::path::Path;

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-mod texts;
+use crate::texts;
 
 use std::fs;
 use std::io::{self, Read};

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod common;
+use crate::common;
 
 use common::{Numbers, TYPE};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
-mod common;
+use crate::common;
 
 use common::{Model, Numbers, Shape, TYPE, key_of, quads_of, vertex};
 use proptest::prelude::*;

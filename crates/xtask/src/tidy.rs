@@ -18,6 +18,7 @@ mod filled;
 mod headers;
 mod length;
 mod links;
+mod named;
 mod places;
 mod readme;
 mod size;
@@ -74,6 +75,7 @@ const CHECKS: &[&Check] = &[
     &places::CHECK,
     &size::CHECK,
     &links::CHECK,
+    &named::CHECK,
     &readme::CHECK,
 ];
 

@@ -1,0 +1,17 @@
+//! The binary as its users see it.
+//!
+//! One program, because each links the engine and makes its own copies of what is generic: as programs of their
+//! own these files took as long to build as the engine.
+
+mod bad_input;
+mod bench;
+mod changes;
+mod common;
+mod endpoint;
+mod follow;
+mod kill;
+mod kill_writers;
+mod lenient;
+mod lubm;
+mod shell;
+mod signals;

@@ -1,0 +1,17 @@
+//! The walk as its users see it.
+//!
+//! One program, because each links the engine and makes its own copies of what is generic: as programs of their
+//! own these files took as long to build as the engine.
+
+mod aggregate;
+mod blocks;
+mod expression;
+mod functions;
+mod hub;
+mod limits;
+mod making;
+mod path;
+mod sample;
+mod specification;
+mod support;
+mod walk;
