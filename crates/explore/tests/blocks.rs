@@ -293,7 +293,7 @@ fn a_block_is_walked_to_its_end_for_each_row() {
     assert_eq!(rows, expected);
 }
 
-/// `{ A OPTIONAL { B OPTIONAL { C ...` as deep as the guard of the text lets through, on the stack
+/// `{ A OPTIONAL { B OPTIONAL { C ...` as deep as the limits of the text allow, on the stack
 /// that it promises.
 #[test]
 fn blocks_within_blocks_need_little_stack_and_time() {

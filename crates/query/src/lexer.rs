@@ -1,12 +1,12 @@
 //! Cuts SPARQL text into tokens: no recursion, one pass, linear time.
 //!
 //! The grammar's tokens are the longest ones (SPARQL 1.2 section 19.8), so what a token is depends on nothing
-//! before it: `<b>` is an IRI wherever it stands, and whoever compares with `?a <b && ?c> ?d` puts a blank behind
+//! before it: `<b>` is an IRI wherever it stands, and whoever compares with `?a<?b&&?c>?d` puts a blank behind
 //! the `<`; the parser says so. What is no token at all becomes an operator of one character, which the parser
 //! refuses.
 //!
-//! **Nesting is counted here**, so that of a megabyte of brackets only the first few hundred are read: open brackets,
-//! and `!` before an operand. All other [`Limits`] are counted by whoever makes what they bound.
+//! **Nesting is bounded here**, so that of a megabyte of brackets only the first few hundred are read: open brackets,
+//! and `!` right after one another. The parser counts exactly, as it counts what the other [`Limits`] bound.
 //!
 //! **Linear time.** An IRI attempt ends at the next `<`; a run of name characters that is not
 //! followed by a colon is remembered, so that `a-b-c...` is scanned once; a string that does not
@@ -46,13 +46,15 @@ pub(crate) fn scan<'t>(text: &'t str, limits: &Limits) -> Result<Tokens<'t>, Par
             nesting
                 .take(&text[token.start as usize..token.end as usize], limits)
                 .map_err(|exceeded| exceeded.at(Position::of_offset(text, token.start as usize)))?;
+        } else {
+            nesting.bangs = 0;
         }
         tokens.push(token);
     }
     Ok(Tokens { text, tokens })
 }
 
-/// Open brackets, and `!` before an operand.
+/// Open brackets, and `!` right after one another.
 #[derive(Default)]
 struct Nesting {
     open: u64,
@@ -61,17 +63,11 @@ struct Nesting {
 
 impl Nesting {
     fn take(&mut self, operator: &str, limits: &Limits) -> Result<(), Exceeded> {
-        match nesting(operator) {
-            1 => self.open += 1,
-            -1 => {
-                self.open = self.open.saturating_sub(1);
-                self.bangs = 0;
-            }
-            _ if operator == "!" => self.bangs += 1,
-            _ => {
-                self.bangs = 0;
-                return Ok(());
-            }
+        if operator == "!" {
+            self.bangs += 1;
+        } else {
+            self.open = self.open.saturating_add_signed(nesting(operator).into());
+            self.bangs = 0;
         }
         limits.check(Limit::Nesting, self.open + self.bangs)
     }
@@ -176,7 +172,7 @@ impl<'t> Lexer<'t> {
         let start = self.at;
         let mut at = start + if long { 3 } else { 1 };
         while let Some(&byte) = bytes.get(at) {
-            if byte == b'\\' {
+            if byte == b'\\' && (long || !matches!(bytes.get(at + 1), Some(b'\n' | b'\r'))) {
                 at += 2;
             } else if byte == quote && !long {
                 self.at = at + 1;

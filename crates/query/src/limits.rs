@@ -33,7 +33,7 @@ pub struct Limits {
     pub triple_patterns: u64,
     /// Calls of aggregates.
     pub aggregates: u64,
-    /// Variables listed after SELECT and VALUES; each sub-SELECT counts as
+    /// Variables listed after SELECT, VALUES, GROUP BY and ORDER BY, and what DESCRIBE lists; each sub-SELECT counts as
     /// [`Limits::NAMES_PER_SELECT`] more.
     pub listed_names: u64,
     /// Bytes of what the text abbreviates, once it is written out: prefixed names, relative IRIs, triple terms and
@@ -154,7 +154,7 @@ impl Limit {
             Limit::PathOperators => "operators in one path",
             Limit::TriplePatterns => "triple patterns",
             Limit::Aggregates => "aggregates",
-            Limit::ListedNames => "variables listed by SELECT and VALUES",
+            Limit::ListedNames => "listed variables",
             Limit::ExpandedBytes => "bytes of terms with what they abbreviate written out",
         }
     }

@@ -11,7 +11,7 @@
 //! (LUBM q4, 24,000 of 72,000 instructions, 2026-11-22); comparing bytes takes a twentieth of that.
 //!
 //! **Why that is right.** The lexer reads from left to right, and what it makes of a byte depends
-//! on the kinds of the tokens before it, not on what IRIs and strings hold. So let a text agree with one
+//! on no token before it. So let a text agree with one
 //! that was read up to a parameter, and let an IRI or a string stand there that the lexer's own rules end
 //! within the text: then both texts have the same tokens up to there, and if the bytes from there on agree
 //! again, so do all further tokens. The limits count tokens, but for the length of the text, which is
@@ -40,8 +40,7 @@ struct Place {
     end: u32,
     /// Which of the shape's parameters.
     number: u32,
-    /// What it begins with: an angle bracket or one of the two quotes. The same in all texts, because
-    /// tokens before it may look ahead.
+    /// What it begins with: an angle bracket or one of the two quotes.
     opening: u8,
 }
 

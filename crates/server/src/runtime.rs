@@ -2,7 +2,7 @@
 //!
 //! One event loop on a few threads serves all connections; queries run on blocking threads beside
 //! it, so none of them ever holds up a socket. Each engine thread has a stack of known size, on
-//! which the recursive parts of the engine (a parser behind its guard) are measured. Why no thread has
+//! which the recursive parts of the engine (the parser above all) are measured. Why no thread has
 //! a listener and connections of its own: docs/decisions/2026-11-22-event-loops.md.
 
 use std::cell::Cell;

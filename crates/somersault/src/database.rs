@@ -470,7 +470,7 @@ impl Database {
         Query::start_light(self, request)
     }
 
-    /// Plans a query: guard, parse, look up, plan. Microseconds; runs nothing yet. Needs
+    /// Plans a query: parse, look up, plan. Microseconds; runs nothing yet. Needs
     /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
     pub fn start(&self, request: &Request<'_>) -> Result<Query, QueryError> {
         Query::start(self, request)

@@ -1,4 +1,4 @@
-//! One query from text to plan: guard, parse, resolve constants, ask for degrees, plan.
+//! One query from text to plan: parse, resolve constants, ask for degrees, plan.
 //!
 //! Everything here takes microseconds and touches a few cache lines of the store; the walk itself
 //! is in `run`. A query is entered in the list of running ones before its text is even read, so

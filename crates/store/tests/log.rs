@@ -1,5 +1,5 @@
 //! The log as its users see it: order, rotation, trimming, large records, what is refused and how it
-//! is mended, the writers' lock.
+//! is mended, the writers' lock, many writers on the real disk.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 use store::directory::{BeginError, OpenError, begin, begin_locked, lock_writer};
 use store::disk::{Disk, RealDisk, SimDisk, SimFaults};
-use store::log::{FileLog, Log, LogError, OpenOptions, Recovery, pending};
+use store::log::{FileLog, Log, LogError, OpenOptions, Recovery, examine, pending};
 
 const STORE: &str = "/data";
 const LOG: &str = "/data/log";
@@ -430,6 +430,29 @@ fn a_failed_sync_is_told_to_everybody_who_waits() {
     for error in &failed {
         assert!(error.to_string().contains("quota exceeded"), "{error}");
     }
+}
+
+/// How many of them share a sync is shown where the file can be held (`log/file/tests.rs`).
+#[test]
+fn sixteen_writers_append_to_a_real_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, _) = FileLog::open(Arc::new(RealDisk), directory.path(), 1).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let position = log.append(&[b"text"]).unwrap();
+                    log.sync(position).unwrap();
+                    assert!(log.durable() >= position);
+                }
+            });
+        }
+    });
+    let figures = log.figures();
+    assert_eq!((figures.records, figures.payload_bytes), (400, 1600));
+    assert!(figures.syncs <= 401, "{figures:?}");
+    let found = examine(&RealDisk, directory.path(), 1).unwrap();
+    assert_eq!(found.records, 400);
 }
 
 #[test]

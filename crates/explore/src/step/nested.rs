@@ -22,7 +22,7 @@
 //! A chunk without columns stands for many equal rows: the branches are walked from one of them and
 //! what comes out is repeated, unless an expression is a matter of chance.
 //!
-//! Blocks within blocks call each other: the guard of the query text bounds their depth.
+//! Blocks within blocks call each other: the limits of query text bound their depth.
 
 use super::{Context, Flow, Turn};
 use crate::chain::Chain;

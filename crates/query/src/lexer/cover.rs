@@ -60,10 +60,13 @@ impl Piece<'_> {
         self.is(TokenKind::Operator) && self.text == operator
     }
 
-    /// How many more brackets are open behind it than before it.
+    /// How many more brackets are open behind it than before it. `<<` and `>>` are none here: in a text that is no
+    /// SPARQL they were meant as something else, and neither `;` nor the end of a statement stands within them.
     pub fn nesting(&self) -> i32 {
         match self.kind {
-            PieceKind::Token(TokenKind::Operator) => super::nesting(self.text),
+            PieceKind::Token(TokenKind::Operator) if !matches!(self.text, "<<" | ">>") => {
+                super::nesting(self.text)
+            }
             _ => 0,
         }
     }
@@ -162,6 +165,7 @@ mod tests {
     #[test]
     fn whatever_a_text_is_pieces_cover_it() {
         for text in [
+            "'\\\n\\'\\\n\\'\\\n",
             "\u{a0}é?\u{2028}x",
             "\\#\\",
             "?a<?b>",

@@ -1,11 +1,12 @@
 //! What a text has of what [`Limits`] bounds, counted while it is read.
 //!
-//! Each count is an upper bound of what becomes of the text: a list of *n* items is written out as 2*n* triples, a
-//! sequence of paths as a triple for each step, and a chain (`a || b || c`, `{} UNION {}`, one element of a group
+//! Lists and sequences are counted as what they are written out as: a list of *n* items as 2*n* triples, a
+//! sequence of paths as a triple for each step, for each object. (Alternatives are not: a path has few operators.) A chain (`a || b || c`, `{} UNION {}`, one element of a group
 //! after the other) nests its links in the algebra, so that whatever recurs over that recurs as deep as the longest chain
 //! with all that hangs below it. The quads of data and of templates of updates become flat lists; what bounds them is the
 //! length of the text.
 
+use super::DEPTH_MAX;
 use crate::limits::{Exceeded, Limit, Limits};
 
 /// Links of the longest chain through what is read, from the last bracket that is open.
@@ -34,7 +35,10 @@ pub(super) struct Counts {
 impl Counts {
     pub(super) fn new(limits: &Limits) -> Counts {
         Counts {
-            limits: *limits,
+            limits: Limits {
+                nesting: limits.nesting.min(DEPTH_MAX),
+                ..*limits
+            },
             chain: Chain::default(),
             patterns: 0,
             aggregates: 0,
@@ -56,6 +60,11 @@ impl Counts {
         self.chain = around;
         self.chain.below = self.chain.below.max(within);
         self.link(0)
+    }
+
+    /// So many brackets and `!` are open.
+    pub(super) fn nested(&self, open: u64) -> Result<(), Exceeded> {
+        self.limits.check(Limit::Nesting, open)
     }
 
     pub(super) fn link(&mut self, links: u64) -> Result<(), Exceeded> {

@@ -46,6 +46,9 @@ impl Parser<'_> {
                 "<=" => Kind::LessOrEqual,
                 ">" => Kind::Greater,
                 ">=" => Kind::GreaterOrEqual,
+                "<<" | "<<(" => {
+                    return Err(self.refused("it begins a triple: put a blank after the first `<`"));
+                }
                 _ => return Ok(()),
             },
             Some(TokenKind::Iri) => return Err(self.iri_behind_operand()),

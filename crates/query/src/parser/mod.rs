@@ -3,8 +3,8 @@
 //! Recursive descent: a function for each rule, which looks at the next token or two and never goes back, so
 //! a text costs time linear in its length. A function takes nothing and gives nothing but an error; what it has
 //! read is written into the tree. So its frame of stack is small, and brackets and operators that stand before
-//! their operand, which alone recur, are counted: the lexer has done so, and [`Parser::deeper`] relies on it. What else
-//! [`Limits`] bounds is counted here as it is read ([`counts`]).
+//! their operand, which alone recur, are counted ([`Parser::deeper`]); so is what else [`Limits`] bounds, as it is
+//! read ([`counts`]).
 //!
 //! | module | holds |
 //! |---|---|
@@ -39,8 +39,8 @@ use crate::position::Position;
 use counts::Counts;
 use tree::{Builder, Kind, Mark, Tree};
 
-/// Brackets and operators before operands, at once, in a text without [`Limits::nesting`].
-const DEPTH_MAX: u32 = 600;
+/// Brackets and `!` that are open at once, whatever [`Limits::nesting`] says: what the stack is measured for.
+const DEPTH_MAX: u64 = 600;
 
 /// Why a text is not in the grammar, or means nothing. Rare, so all of it lies aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ pub(crate) fn quoted(slice: &str) -> String {
 struct Parser<'t> {
     tokens: &'t Tokens<'t>,
     at: usize,
-    depth: u32,
+    depth: u64,
     counts: Counts,
     /// What the text is to be.
     what: &'static str,
@@ -273,14 +273,10 @@ impl<'t> Parser<'t> {
 
     /// What recurs, one level deeper.
     fn deeper(&mut self, rule: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
-        if self.depth == DEPTH_MAX {
-            return Err(Fault::at(
-                self.at,
-                format!("more than {DEPTH_MAX} brackets and operators within one another"),
-            ));
-        }
         self.depth += 1;
         let around = self.counts.begin();
+        let nested = self.counts.nested(self.depth);
+        nested.map_err(|exceeded| self.exceeds(exceeded))?;
         rule(self)?;
         self.depth -= 1;
         self.counts

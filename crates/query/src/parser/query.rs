@@ -233,6 +233,7 @@ impl Parser<'_> {
         if self.is("*") {
             self.leaf(Kind::Star);
         } else {
+            self.list_names(1)?;
             self.variable_or_iri()?;
             while self.is_variable() || self.is_iri() {
                 self.list_names(1)?;
@@ -325,7 +326,7 @@ impl Parser<'_> {
     /// GroupCondition.
     fn group_key(&mut self) -> Parsed<bool> {
         if self.is_variable() {
-            self.variable()?;
+            self.listed_variable()?;
             return Ok(true);
         }
         if !self.is("(") {
@@ -377,7 +378,7 @@ impl Parser<'_> {
             return Ok(true);
         }
         if self.is_variable() {
-            self.variable()?;
+            self.listed_variable()?;
             return Ok(true);
         }
         self.constraint_if_any()

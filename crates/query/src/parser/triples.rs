@@ -346,7 +346,8 @@ impl Parser<'_> {
         self.path_primary()?;
         let kind = match self.slice() {
             "*" => Some(Kind::PathZeroOrMore),
-            "+" => Some(Kind::PathOneOrMore),
+            // The longest token counts: in `<p> +5` the sign belongs to the number.
+            "+" if !self.is_signed_number() => Some(Kind::PathOneOrMore),
             "?" => Some(Kind::PathZeroOrOne),
             _ => None,
         };

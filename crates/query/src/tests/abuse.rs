@@ -34,7 +34,7 @@ fn numbered(start: &str, item: fn(usize) -> String, end: &str, n: usize) -> Stri
 }
 
 /// Shapes that nest, chain or list without bound, and the limit that each runs into.
-const SHAPES: [(Limit, Shape); 64] = [
+const SHAPES: [(Limit, Shape); 67] = [
     (Limit::Nesting, ("parentheses", |n| filter("(", ")", n))),
     (
         Limit::Nesting,
@@ -172,6 +172,12 @@ const SHAPES: [(Limit, Shape); 64] = [
         }),
     ),
     (Limit::Nesting, ("not", |n| filter("!", "", n))),
+    (
+        Limit::Nesting,
+        ("not within operators", |n| {
+            filter("!!!!!!!!!!!!!!!!!!!!(1 = ", ")", n)
+        }),
+    ),
     (
         Limit::Nesting,
         ("minus before parentheses", |n| filter("-(", ")", n)),
@@ -345,6 +351,23 @@ const SHAPES: [(Limit, Shape); 64] = [
         Limit::Aggregates,
         ("aggregates", |n| {
             format!("SELECT (1{} AS ?x) {{}}", " + COUNT(?y)".repeat(n))
+        }),
+    ),
+    (
+        Limit::ListedNames,
+        ("variables in the order", |n| {
+            numbered("SELECT * {} ORDER BY ", |at| format!("?x{at}"), "", n)
+        }),
+    ),
+    (
+        Limit::ListedNames,
+        ("grouped variables", |n| {
+            numbered(
+                "SELECT (1 AS ?n) {} GROUP BY ",
+                |at| format!("?x{at}"),
+                "",
+                n,
+            )
         }),
     ),
     (

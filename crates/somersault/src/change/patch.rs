@@ -442,7 +442,7 @@ fn literal_length(text: &str) -> Result<usize, String> {
     }
 }
 
-/// `<<( s p o )>>`, by a count of what is open: how deep they may be is the update's guard's business.
+/// `<<( s p o )>>`, by a count of what is open: how deep they may be is the business of the update's limits.
 fn triple_term_length(text: &str) -> Result<usize, String> {
     let (mut at, mut depth) = (0, 0);
     loop {

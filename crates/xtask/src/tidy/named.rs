@@ -1,8 +1,8 @@
 //! Rule: no test that nobody runs. Where the manifest of a crate lists its test programs (`autotests = false`), a file
 //! in `tests` is compiled only if a program names it; one that is forgotten would pass for ever.
 //!
-//! Held as: in a crate with a `tests/all.rs`, each `tests/NAME.rs` and `tests/NAME/mod.rs` is declared there, or is the
-//! root of a program of the manifest.
+//! Held as: in a crate with a `tests/all.rs`, that is a program of the manifest, and each `tests/NAME.rs` and
+//! `tests/NAME/mod.rs` is declared there or a program, too; each `tests/NAME/main.rs` is a program.
 
 use super::tree::{File, Tree};
 use super::{Check, Finding};
@@ -33,7 +33,7 @@ fn is_forgotten(file: &File, tree: &Tree) -> bool {
         return false;
     };
     let stem = below.trim_end_matches("/mod.rs").trim_end_matches(".rs");
-    if stem == "all" || stem.contains('/') {
+    if stem.trim_end_matches("/main").contains('/') {
         return false;
     }
     let folder = file.path.strip_suffix(below).unwrap_or_default();
@@ -44,7 +44,7 @@ fn is_forgotten(file: &File, tree: &Tree) -> bool {
     let manifest = tree.text_of(&manifest).unwrap_or_default();
     let declared = format!("mod {stem};");
     let listed = format!("path = \"tests/{below}\"");
-    !all.lines().any(|line| line == declared) && !manifest.contains(&listed)
+    !all.lines().any(|line| line == declared) && !manifest.lines().any(|line| line == listed)
 }
 
 #[cfg(test)]
@@ -54,17 +54,27 @@ mod tests {
     #[test]
     fn finds_a_file_that_no_program_has() {
         let tree = Tree::of_texts(&[
-            ("crates/one/Cargo.toml", "path = \"tests/abuse.rs\""),
+            (
+                "crates/one/Cargo.toml",
+                "path = \"tests/all.rs\"\npath = \"tests/abuse.rs\"\n# path = \"tests/suite/main.rs\"",
+            ),
             ("crates/one/tests/all.rs", "mod named;\nmod support;\n"),
             ("crates/one/tests/named.rs", ""),
             ("crates/one/tests/abuse.rs", ""),
             ("crates/one/tests/support/mod.rs", ""),
             ("crates/one/tests/support/part.rs", ""),
             ("crates/one/tests/forgotten.rs", ""),
+            ("crates/one/tests/suite/main.rs", ""),
             ("crates/many/tests/own.rs", ""),
         ]);
         let found: Vec<_> = run(&tree).into_iter().map(|finding| finding.path).collect();
-        assert_eq!(found, ["crates/one/tests/forgotten.rs"]);
+        assert_eq!(
+            found,
+            [
+                "crates/one/tests/forgotten.rs",
+                "crates/one/tests/suite/main.rs"
+            ]
+        );
     }
 
     #[test]
