@@ -21,6 +21,7 @@ mod lists;
 pub mod load;
 pub mod log;
 pub mod parts;
+mod prefixes;
 pub mod record;
 mod segment;
 mod signature;
@@ -34,6 +35,7 @@ pub mod view;
 
 pub use graph_index::{GraphIndexWriter, GraphKey};
 pub use lists::{ListCursor, Lists, Meeting};
+pub use prefixes::Prefixes;
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 pub use snapshot::{Snapshot, SnapshotError};

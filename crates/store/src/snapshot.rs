@@ -8,6 +8,7 @@ use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flag
 use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
+use crate::prefixes::{Prefixes, PrefixesError};
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
@@ -29,6 +30,15 @@ pub enum SnapshotError {
     View(#[from] ViewError),
 }
 
+impl From<PrefixesError> for SnapshotError {
+    fn from(error: PrefixesError) -> SnapshotError {
+        match error {
+            PrefixesError::Part(error) => error.into(),
+            PrefixesError::View(error) => error.into(),
+        }
+    }
+}
+
 /// An immutable graph. `Send` and `Sync`.
 pub struct Snapshot {
     out: Side,
@@ -40,6 +50,7 @@ pub struct Snapshot {
     by_vertex: HashMap<VertexId, PredicateId>,
     /// Those with an edge, ascending.
     present: Vec<PredicateId>,
+    prefixes: Prefixes,
 }
 
 impl Snapshot {
@@ -55,10 +66,16 @@ impl Snapshot {
             predicates: Vec::new(),
             by_vertex: HashMap::new(),
             present: Vec::new(),
+            prefixes: Prefixes::open(source)?,
         };
         snapshot.check_headers().map_err(|fault| *fault)?;
         snapshot.read_predicates().map_err(|fault| *fault)?;
         Ok(snapshot)
+    }
+
+    /// Prefixes that loaded documents declare.
+    pub fn prefixes(&self) -> &Prefixes {
+        &self.prefixes
     }
 
     /// The parts with their kinds and directions.

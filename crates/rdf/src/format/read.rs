@@ -25,6 +25,9 @@ use std::ops::ControlFlow;
 /// What each quad is given to; breaking ends the reading without an error.
 pub(super) type OnQuad<'f> = dyn FnMut(QuadRef<'_>) -> ControlFlow<()> + 'f;
 
+/// What each prefix of a document is given to: its name without the colon, and its IRI.
+pub type OnPrefix<'f> = dyn FnMut(&str, &str) + 'f;
+
 /// Why a document could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -137,18 +140,34 @@ pub fn read_quads_with(
     base: Option<&str>,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<(), ReadError> {
+    read_quads_noting(strictness, format, input, base, &mut |_, _| {}, on_quad)
+}
+
+/// As [`read_quads_with`], and tells the prefixes of a document that was read to its end, where its format has
+/// them: what each stands for there, in RDF/XML at the first triple.
+pub fn read_quads_noting(
+    strictness: Strictness,
+    format: Format,
+    input: impl Read,
+    base: Option<&str>,
+    on_prefix: &mut OnPrefix<'_>,
+    on_quad: &mut OnQuad<'_>,
+) -> Result<(), ReadError> {
     let input = refuse_ontology(input)?;
     match format {
         Format::NTriples => read_lines(strictness, Dialect::NTriples, input, on_quad),
         Format::NQuads => read_lines(strictness, Dialect::NQuads, input, on_quad),
-        Format::Turtle => {
-            Fed::turtle(base, strictness)?.read(guarded_turtle(input, strictness)?, on_quad)
+        Format::Turtle | Format::TriG => {
+            let mut fed = match format {
+                Format::Turtle => Fed::turtle(base, strictness)?,
+                _ => Fed::trig(base, strictness)?,
+            };
+            fed.read(guarded_turtle(input, strictness)?, on_quad)?;
+            fed.prefixes(on_prefix);
+            Ok(())
         }
-        Format::TriG => {
-            Fed::trig(base, strictness)?.read(guarded_turtle(input, strictness)?, on_quad)
-        }
-        Format::RdfXml => read_rdf_xml(strictness, input, base, on_quad),
-        Format::JsonLd => read_json_ld(strictness, input, base, on_quad),
+        Format::RdfXml => read_rdf_xml((strictness, base), input, on_prefix, on_quad),
+        Format::JsonLd => read_json_ld((strictness, base), input, on_prefix, on_quad),
     }
 }
 
@@ -242,9 +261,9 @@ fn read_after_mark(mut input: impl Read) -> io::Result<impl Read> {
 }
 
 fn read_rdf_xml(
-    strictness: Strictness,
+    (strictness, base): (Strictness, Option<&str>),
     input: impl Read,
-    base: Option<&str>,
+    on_prefix: &mut OnPrefix<'_>,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<(), ReadError> {
     let mut parser = RdfXmlParser::new();
@@ -259,6 +278,7 @@ fn read_rdf_xml(
     let guarded = Guarded::new(input, XmlScan::default());
     let places = guarded.places();
     let mut reading = parser.for_reader(guarded);
+    let mut is_first = true;
     while let Some(triple) = reading.next() {
         let mut triple = triple.map_err(|error| match error {
             RdfXmlParseError::Io(error) => io_error(error),
@@ -276,6 +296,10 @@ fn read_rdf_xml(
             return Err(located(&places, reading.buffer_position(), message));
         }
         check_depth(quad)?;
+        if std::mem::take(&mut is_first) {
+            let prefixes = reading.prefixes();
+            prefixes.for_each(|(name, iri)| on_prefix(name, iri));
+        }
         if on_quad(quad).is_break() {
             break;
         }
@@ -284,9 +308,9 @@ fn read_rdf_xml(
 }
 
 fn read_json_ld(
-    strictness: Strictness,
+    (strictness, base): (Strictness, Option<&str>),
     input: impl Read,
-    base: Option<&str>,
+    on_prefix: &mut OnPrefix<'_>,
     on_quad: &mut OnQuad<'_>,
 ) -> Result<(), ReadError> {
     let mut parser = JsonLdParser::new();
@@ -298,16 +322,19 @@ fn read_json_ld(
     if strictness.is_lenient() {
         parser = parser.lenient();
     }
-    for quad in parser.for_reader(Guarded::new(input, JsonScan::default())) {
+    let mut reading = parser.for_reader(Guarded::new(input, JsonScan::default()));
+    for quad in reading.by_ref() {
         let quad = quad.map_err(|error| json_ld_error(error, strictness))?;
         // A strict parser leaves out by itself what is not well-formed (JSON-LD 1.1 API, section 7).
         if strictness.is_lenient() && strictness::check(quad.as_ref()).is_err() {
             continue;
         }
         if give(quad.as_ref(), Strictness::Strict, on_quad)?.is_break() {
-            break;
+            return Ok(());
         }
     }
+    let prefixes = reading.prefixes();
+    prefixes.for_each(|(name, iri)| on_prefix(name, iri));
     Ok(())
 }
 

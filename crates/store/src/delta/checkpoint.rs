@@ -80,6 +80,7 @@ impl<'v> Checkpoint<'v> {
             .collect();
         let graphs: Arc<[VertexId]> = graphs_of(version)?.into();
         write_tables(files, &predicates, &graphs)?;
+        version.base().prefixes().write(files)?;
         Ok(Checkpoint {
             sources: sources(Some(version.base()), version.layers()),
             predicates,

@@ -19,6 +19,7 @@ use super::parse::{ChunkParser, Scope};
 use super::predicates::{Numbered, Predicates};
 use super::workers::{self, Halt};
 use crate::lists::{ListCursor, Lists};
+use crate::prefixes::Prefixes;
 use crate::view::{GraphScope, GraphView, SegmentKey};
 use oxrdf::TermRef;
 use rdf::dictionary::{Dictionary, TermCounts};
@@ -41,6 +42,8 @@ pub struct Existing<'x> {
     pub view: &'x dyn GraphView,
     /// Its terms.
     pub dictionary: &'x Dictionary,
+    /// Prefixes of what was loaded into it.
+    pub prefixes: &'x Prefixes,
 }
 
 /// How far the terms have been handed out.

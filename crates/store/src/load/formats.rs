@@ -17,14 +17,16 @@
 //!
 //! Cost: writing a line and reading it again is about a fifth of what the library's parsers take.
 
+use crate::prefixes::Prefixes;
 use oxrdf::{GraphNameRef, LiteralRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
 use rdf::Strictness;
-use rdf::format::{Format, ReadError, read_quads_with};
+use rdf::format::{Format, ReadError, read_quads_noting};
 use rdf::nt::Dialect;
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 
 /// Blocks that a transcriber is ahead.
@@ -82,35 +84,51 @@ impl Syntax {
 /// A document that a thread transcribes: blocks of whole lines, then perhaps an error.
 pub(super) type Blocks = Receiver<Result<Vec<u8>, ReadError>>;
 
-/// Transcribes `reader` on a thread of `scope`, in blocks of about `block_bytes`. The thread ends
+/// What is transcribed.
+pub(super) struct Document<'r> {
+    pub(super) reader: Box<dyn Read + Send + 'r>,
+    /// Resolves relative IRIs.
+    pub(super) base: Option<String>,
+    /// Where its prefixes are noted.
+    pub(super) prefixes: Arc<Mutex<Prefixes>>,
+}
+
+/// Transcribes a document on a thread of `scope`, in blocks of about `block_bytes`. The thread ends
 /// with the document, or when nobody takes its blocks any more.
 pub(super) fn transcribe<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    (format, strictness): (Format, Strictness),
-    reader: Box<dyn Read + Send + 'scope>,
-    base: Option<String>,
+    rules: (Format, Strictness),
+    document: Document<'scope>,
     block_bytes: usize,
 ) -> Blocks {
     let (sender, blocks) = sync_channel(BLOCKS_AHEAD);
-    let rules = (format, strictness);
-    scope.spawn(move || send_blocks(rules, reader, base.as_deref(), block_bytes, &sender));
+    scope.spawn(move || send_blocks(rules, document, block_bytes, &sender));
     blocks
 }
 
 fn send_blocks(
     (format, strictness): (Format, Strictness),
-    reader: Box<dyn Read + Send + '_>,
-    base: Option<&str>,
+    document: Document<'_>,
     block_bytes: usize,
     sender: &SyncSender<Result<Vec<u8>, ReadError>>,
 ) {
     let mut block = Vec::new();
     let line_ends = Cell::new(0);
+    let Document {
+        reader,
+        base,
+        prefixes,
+    } = document;
+    let mut note = |name: &str, iri: &str| {
+        let mut prefixes = prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        prefixes.note(name, iri);
+    };
+    let base = base.as_deref();
     let reader = LineCounter {
         reader,
         line_ends: &line_ends,
     };
-    let read = read_quads_with(strictness, format, reader, base, &mut |quad| {
+    let read = read_quads_noting(strictness, format, reader, base, &mut note, &mut |quad| {
         write_line(quad, &mut block);
         if block.len() < block_bytes {
             return ControlFlow::Continue(());

@@ -12,10 +12,11 @@
 //! decompression only, which so runs beside the other workers' parsing without a thread of its own.
 
 use super::error::LoadError;
-use super::formats::{self, Blocks, Syntax};
+use super::formats::{self, Blocks, Document, Syntax};
 use super::parse::Scope;
 use super::report::Rejection;
 use super::source::{self, Origin, Source};
+use crate::prefixes::Prefixes;
 use memchr::{memrchr, memrchr2};
 use rdf::Strictness;
 use rdf::format::{
@@ -25,8 +26,8 @@ use rdf::nt::Dialect;
 use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// The most that a chunk is asked to hold.
@@ -81,6 +82,8 @@ pub struct Input<'scope, 'env> {
     /// Nothing more is read: an error was given, and what follows it is no whole line.
     has_failed: bool,
     read_bytes: Arc<AtomicU64>,
+    /// What the sources declare.
+    prefixes: Arc<Mutex<Prefixes>>,
 }
 
 /// The source that is being read.
@@ -110,11 +113,12 @@ enum Next<'s> {
 
 impl<'scope, 'env> Input<'scope, 'env> {
     /// The chunks of these sources. Documents that are transcribed get a thread of `scope` each, one
-    /// at a time.
+    /// at a time. What they declare is noted in `prefixes` until the scope ends.
     pub fn new(
         scope: &'scope thread::Scope<'scope, 'env>,
         sources: Vec<Source<'scope>>,
         options: InputOptions,
+        prefixes: Arc<Mutex<Prefixes>>,
     ) -> Input<'scope, 'env> {
         let chunk_bytes = options.chunk_bytes.clamp(1, CHUNK_BYTES_MAX);
         Input {
@@ -129,6 +133,7 @@ impl<'scope, 'env> Input<'scope, 'env> {
                 ..options
             },
             read_bytes: Arc::default(),
+            prefixes,
         }
     }
 
@@ -238,6 +243,10 @@ impl<'scope, 'env> Input<'scope, 'env> {
                         dialect,
                     });
                 };
+                let mut noted = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+                let declared = parts.first().into_iter().flat_map(TurtlePart::declared);
+                declared.for_each(|(name, iri)| noted.note(name, iri));
+                drop(noted);
                 return Ok(Open {
                     lines: Lines::Parts(parts.into_iter()),
                     dialect,
@@ -282,7 +291,12 @@ impl<'scope, 'env> Input<'scope, 'env> {
             ..
         } = &self.options;
         let rules = (format, *strictness);
-        let blocks = formats::transcribe(self.scope, rules, reader, base.clone(), *chunk_bytes);
+        let document = Document {
+            reader,
+            base: base.clone(),
+            prefixes: Arc::clone(&self.prefixes),
+        };
+        let blocks = formats::transcribe(self.scope, rules, document, *chunk_bytes);
         Lines::Blocks(blocks)
     }
 }
@@ -462,7 +476,7 @@ mod tests {
                 base: None,
                 strictness: Strictness::Strict,
             };
-            let mut input = Input::new(scope, sources, options);
+            let mut input = Input::new(scope, sources, options, Arc::default());
             let mut chunks = Vec::new();
             while let Some(chunk) = input.next(b"old".to_vec()).unwrap() {
                 let text = String::from_utf8(chunk.text).unwrap();
@@ -502,7 +516,7 @@ mod tests {
                 base: None,
                 strictness: Strictness::Strict,
             };
-            let mut input = Input::new(scope, sources, options);
+            let mut input = Input::new(scope, sources, options, Arc::default());
             assert!(input.next(Vec::new()).unwrap().is_some());
         });
     }
@@ -532,7 +546,7 @@ mod tests {
                 base: None,
                 strictness: Strictness::Strict,
             };
-            let mut input = Input::new(scope, sources, options);
+            let mut input = Input::new(scope, sources, options, Arc::default());
             let error = input.next(Vec::new()).err().unwrap();
             assert!(matches!(error, LoadError::Read { .. }), "{error}");
             assert!(input.next(Vec::new()).unwrap().is_none());
@@ -553,7 +567,7 @@ mod tests {
                     base: None,
                     strictness: Strictness::Strict,
                 };
-                let mut input = Input::new(scope, sources, options);
+                let mut input = Input::new(scope, sources, options, Arc::default());
                 let mut before = Vec::new();
                 let unfinished = loop {
                     let chunk = input.next(Vec::new()).unwrap().unwrap();

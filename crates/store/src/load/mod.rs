@@ -126,9 +126,11 @@ pub fn load_into(
     let job = Job {
         options,
         watch,
-        existing: before
-            .as_ref()
-            .map(|(view, dictionary)| Existing { view, dictionary }),
+        existing: before.as_ref().map(|(view, dictionary)| Existing {
+            view,
+            dictionary,
+            prefixes: view.prefixes(),
+        }),
         files: &generation,
         scratch: &scratch,
     };

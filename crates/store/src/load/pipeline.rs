@@ -25,10 +25,11 @@ use super::scratch::{ScratchSpace, Spill};
 use super::source::Source;
 use super::stage::Stage;
 use crate::parts::PartFiles;
+use crate::prefixes::Prefixes;
 use memory::Region;
 use rdf::PredicateId;
 use std::io::{self, ErrorKind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Partitions of hashes: with a limit each is small, without one each fits a core's cache.
@@ -70,6 +71,8 @@ pub struct Parsed {
     pub existing_predicates: Vec<(PredicateId, u32)>,
     /// Quads of the store before.
     pub quads_before: u64,
+    /// Prefixes of the sources and of the store before.
+    pub prefixes: Prefixes,
     rejected: Listed,
     /// Bytes of the sources.
     pub read_bytes: u64,
@@ -168,9 +171,14 @@ fn parse<'l>(
         base: options.base.clone(),
         strictness: options.strictness,
     };
-    let (mut results, rejected, read_bytes) = read(job, sources, ingest, input_options)?;
+    let (mut results, rejected, noted) = read(job, sources, ingest, input_options)?;
+    let Noted {
+        read_bytes,
+        mut prefixes,
+    } = noted;
     results.ranges.merge(&ranges);
     if let Some(existing) = &job.existing {
+        prefixes.extend(existing.prefixes);
         results.has_graphs |= !existing.view.named_graphs()?.is_empty();
     }
     let numbered = predicates.number()?;
@@ -179,25 +187,34 @@ fn parse<'l>(
         numbered,
         existing_predicates,
         quads_before,
+        prefixes,
         rejected,
         read_bytes,
     })
 }
 
-/// Reads and parses the sources: what their chunks came to, what was rejected, and their bytes.
+/// What is said of the sources as a whole.
+struct Noted {
+    read_bytes: u64,
+    prefixes: Prefixes,
+}
+
+/// Reads and parses the sources: what their chunks came to, what was rejected, and what is said of them.
 fn read(
     job: &Job<'_>,
     mut sources: Vec<Source<'_>>,
     ingest: Ingest<'_, '_>,
     input_options: InputOptions,
-) -> Result<(Results, Listed, u64), LoadError> {
+) -> Result<(Results, Listed, Noted), LoadError> {
     let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     let total_bytes = sources.iter().map(Source::total_bytes).sum();
     let rejected = Rejected::new(&job.options.on_error, input_options.first_number)?;
     let maps = input::turtle_maps(&mut sources);
+    let prefixes = Arc::default();
     let (run, read_bytes) = std::thread::scope(|scope| {
         let sources = input::map_turtle(sources, &maps);
-        let input = Mutex::new(Input::new(scope, sources, input_options));
+        let input = Input::new(scope, sources, input_options, Arc::clone(&prefixes));
+        let input = Mutex::new(input);
         let run = ingest.run(&input, &rejected, total_bytes, job.watch);
         let input = input.into_inner().unwrap_or_else(PoisonError::into_inner);
         (run, input.read_bytes())
@@ -234,6 +251,13 @@ fn read(
     first = first.or(rejected.fatal.as_ref());
     match first {
         Some(first) => Err(LoadError::Malformed(first.clone())),
-        None => run.map(|()| (results, rejected, read_bytes)),
+        None => run.map(|()| {
+            let prefixes = prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+            let noted = Noted {
+                read_bytes,
+                prefixes: prefixes.clone(),
+            };
+            (results, rejected, noted)
+        }),
     }
 }

@@ -79,6 +79,7 @@ impl<'l> Stage<'_, 'l> {
         stopwatch.end(Phase::Encode);
         let graphs: Arc<[VertexId]> = encoded.graphs.into_iter().collect();
         write_tables(self.job.files, &encoded.predicates, &graphs)?;
+        self.parsed.prefixes.write(self.job.files)?;
         let builder = Builder {
             edges: &edges,
             codes: &codes,

@@ -22,8 +22,8 @@ const SUPERSEDED_FREE: usize = 16;
 /// A prefix and the absolute IRI that it stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
-    prefix: Arc<str>,
-    iri: Arc<str>,
+    pub(super) prefix: Arc<str>,
+    pub(super) iri: Arc<str>,
 }
 
 /// What is in force at a place, as part of the list that [`Environments::into_list`] gives.

@@ -39,6 +39,12 @@ impl<'t> TurtlePart<'t> {
         self.bytes
     }
 
+    /// The declarations of its document, names without colons with their IRIs.
+    pub fn declared(&self) -> impl Iterator<Item = (&str, &str)> {
+        let declared = self.declarations.iter();
+        declared.map(|declared| (&*declared.prefix, &*declared.iri))
+    }
+
     /// Gives the part's triples to `on_quad` in order, until it breaks. Lines in errors are those
     /// of the whole document.
     pub fn read(

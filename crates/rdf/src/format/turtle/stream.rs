@@ -9,7 +9,7 @@
 //! comes out, and a token of *n* bytes costs O(*n*) up to 32 MiB and a pass for each 16 MiB beyond.
 //! Memory: a piece, and the line or token that is being read.
 
-use super::super::read::{OnQuad, ReadError, give, io_error, turtle_error};
+use super::super::read::{OnPrefix, OnQuad, ReadError, give, io_error, turtle_error};
 use crate::strictness::Strictness;
 use oxrdf::{GraphName, Quad};
 use oxttl::trig::LowLevelTriGParser;
@@ -77,7 +77,7 @@ impl Fed {
     /// Gives the quads of `input` to `on_quad` in order, until it breaks; those before an error
     /// are given.
     pub(in super::super) fn read(
-        mut self,
+        &mut self,
         mut input: impl Read,
         on_quad: &mut OnQuad<'_>,
     ) -> Result<(), ReadError> {
@@ -109,6 +109,15 @@ impl Fed {
             } else {
                 PIECE_BYTES
             };
+        }
+    }
+
+    /// Tells the prefixes that are declared at the end of what was read.
+    pub(in super::super) fn prefixes(&self, on_prefix: &mut OnPrefix<'_>) {
+        let mut tell = |(name, iri)| on_prefix(name, iri);
+        match &self.parser {
+            Low::Turtle(parser) => parser.prefixes().for_each(&mut tell),
+            Low::TriG(parser) => parser.prefixes().for_each(&mut tell),
         }
     }
 
