@@ -93,6 +93,14 @@ impl Source {
         }
     }
 
+    /// Prefixes that the documents declare from which it was loaded, as far as that is known here (name, IRI).
+    pub fn prefixes(&self) -> Vec<(String, String)> {
+        match self {
+            Source::Local { database, .. } => database.prefixes(),
+            Source::Remote(_) => Vec::new(),
+        }
+    }
+
     /// The same source, asked with these terms for variables (name, term).
     #[must_use]
     pub fn with_terms(self, terms: Vec<(String, String)>) -> Source {

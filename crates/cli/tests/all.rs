@@ -13,5 +13,6 @@ mod kill;
 mod kill_writers;
 mod lenient;
 mod lubm;
+mod prefixes;
 mod shell;
 mod signals;

@@ -73,7 +73,7 @@ pub struct Query {
     /// Names of the text that no slot shows, ascending: they are seen within groups alone, or in what is sent to an
     /// endpoint. Of an update's operations none.
     pub(crate) within: Vec<String>,
-    /// The constant terms, each once.
+    /// The constant terms, each once but for a template's that is filled with one that it has.
     pub(crate) constants: Vec<Term>,
     /// Prefixes of the text and the options, for printing.
     pub(crate) prefixes: Vec<(String, String)>,
@@ -86,7 +86,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// The constant terms, each once; a [`ConstantId`] is an index into them.
+    /// The constant terms, each once but in a filled template; a [`ConstantId`] is an index into them.
     pub fn constants(&self) -> &[Term] {
         &self.constants
     }

@@ -8,6 +8,7 @@ use crate::lexer;
 use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::limits::{Limit, Limits};
 use crate::position::Position;
+use crate::shape::{Shape, Template};
 use crate::{lower, translate};
 use oxiri::Iri;
 use oxrdf::Term;
@@ -68,6 +69,8 @@ pub struct ParseError {
 pub enum ParseErrorKind {
     /// Not SPARQL (400).
     Syntax,
+    /// A prefix that is not declared (400); the position is that of the name which has it.
+    Undeclared,
     /// SPARQL that this release does not evaluate (400).
     Unsupported,
     /// An update where a query is expected, or a query where an update is (400).
@@ -83,6 +86,35 @@ pub enum ParseErrorKind {
         /// What is allowed.
         max: u64,
     },
+}
+
+impl ParseError {
+    /// The same error with the declaration that the text lacks, if this knows the IRI of the prefix.
+    #[must_use]
+    pub fn declared_by<'i>(
+        mut self,
+        text: &str,
+        iri: impl Fn(&str) -> Option<&'i str>,
+    ) -> ParseError {
+        if self.kind == ParseErrorKind::Undeclared
+            && let Some(name) = text.get(self.position.offset as usize..)
+            && let Some((prefix, _)) = name.split_once(':')
+            && let Some(iri) = iri(prefix)
+        {
+            let operation = self.message.rfind(NUMBERED);
+            let operation = operation.map_or("", |at| &self.message[at..]);
+            self.message = format!("{}{operation}", undeclared(prefix, iri));
+        }
+        self
+    }
+}
+
+/// What stands before the number of an operation in an error.
+pub(crate) const NUMBERED: &str = ", in operation ";
+
+/// That a prefix is not declared, and what to declare.
+pub(crate) fn undeclared(prefix: &str, iri: &str) -> String {
+    format!("prefix `{prefix}:` is not declared: add `PREFIX {prefix}: <{iri}>`")
 }
 
 /// A text as its tokens.
@@ -103,7 +135,34 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     scan(text, options)?.parse(options)
 }
 
+/// A text and its tokens, for whoever reads it next.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    text: Box<str>,
+    tokens: Vec<Token>,
+}
+
+impl Cut {
+    /// The tokens of this text; `None` of any other than the one that was cut.
+    pub fn of(self, text: &str) -> Option<Scanned<'_>> {
+        (*self.text == *text).then_some(Scanned {
+            tokens: Tokens {
+                text,
+                tokens: self.tokens,
+            },
+        })
+    }
+}
+
 impl Scanned<'_> {
+    /// What was cut, to be kept.
+    pub fn into_cut(self) -> Cut {
+        Cut {
+            text: self.tokens.text.into(),
+            tokens: self.tokens.tokens,
+        }
+    }
+
     /// As [`parse`], with the options that the text was scanned with.
     pub fn parse(&self, options: &ParseOptions) -> Result<Query, ParseError> {
         self.parse_with(options, &Given::default())
@@ -116,6 +175,26 @@ impl Scanned<'_> {
         let tree = crate::parser::query(tokens, &options.limits)?;
         let parsed = translate::query(&tree, options)?;
         lower::lower(parsed, options, given)
+    }
+
+    /// The template of the text's shape, which is that of [`Shape::of`] with these options, from one reading of the
+    /// text; `None` where a parameter stands in what is sent elsewhere (`SERVICE`), becomes part of a triple term,
+    /// or is not what [`Shape::of`] took it for. The text's own query is [`Template::filled`] with the shape's
+    /// parameters.
+    pub fn template(
+        &self,
+        shape: &Shape,
+        options: &ParseOptions,
+    ) -> Result<Option<Template>, ParseError> {
+        let tokens = &self.tokens;
+        refuse_update(tokens)?;
+        let tree = crate::parser::query(tokens, &options.limits)?;
+        let (parsed, holes) = translate::query_with_holes(&tree, options, shape.holes())?;
+        if !holes.are_all_met() {
+            return Ok(None);
+        }
+        let query = lower::lower(parsed, options, &Given::default())?;
+        Ok(shape.template(query))
     }
 }
 

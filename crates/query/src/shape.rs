@@ -18,8 +18,8 @@
 //!
 //! **Why that is right.** To the grammar and the translation one absolute IRI in such a place is like
 //! another. This module finds the places by following the tokens, which is not a proof; so a
-//! [`Template`] is only made where the text with its parameters replaced by placeholders gives the
-//! algebra of the text itself, but for these constants. A parameter that is not written out plainly (with
+//! [`Template`] is only made where the translation met each of them as that term of a triple pattern, and put a
+//! placeholder there (a hole, `translate/hole.rs`) that became part of no triple term. A parameter that is not written out plainly (with
 //! an escape, or relative to a base) belongs to the shape. What its text says is not checked here: it is
 //! looked up in the dictionary, and what is found there is a term; of a shape with a parameter that is
 //! not found nothing is known, and the text has to be parsed.
@@ -28,11 +28,12 @@ use crate::algebra::Query;
 use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::parse::{ParseOptions, Scanned, is_one};
 use crate::plan::{ConstantId, Node};
+use crate::translate::{Holes, Parameter};
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use rdf::{Direction, VertexId};
 
-/// What placeholders begin with; a text that holds it has no template.
-const PLACEHOLDER: &str = "urn:x-somersault:parameter:";
+/// What placeholders begin with: no IRI of a text has a blank.
+const PLACEHOLDER: &str = "a parameter: ";
 
 /// Longer texts have no shape: they are rarely asked twice, and keeping them takes memory.
 pub const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -62,14 +63,6 @@ pub struct Template {
 }
 
 impl Shape {
-    /// The shape of a text; `None` for one that is too long, or that the lexer refuses.
-    pub fn of_text(text: &str, options: &ParseOptions) -> Option<Shape> {
-        if text.len() > TEXT_BYTES_MAX {
-            return None;
-        }
-        Shape::of(&crate::scan(text, options).ok()?, options)
-    }
-
     /// The shape of a text; `None` for a text that is too long. O(tokens).
     pub fn of(scanned: &Scanned<'_>, options: &ParseOptions) -> Option<Shape> {
         let tokens = &scanned.tokens;
@@ -121,15 +114,55 @@ impl Shape {
         &self.places
     }
 
+    /// The term that stands for a parameter in a template: no text has it.
     fn placeholder(&self, number: usize) -> Term {
-        let name = format!("{PLACEHOLDER}{number}");
+        let name = NamedNode::new_unchecked(format!("{PLACEHOLDER}{number}"));
         match self.parameters[number] {
-            Term::Literal(_) => Literal::new_simple_literal(name).into(),
-            _ => NamedNode::new_unchecked(name).into(),
+            Term::Literal(_) => Literal::new_typed_literal("", name).into(),
+            _ => name.into(),
         }
     }
 
+    /// Its parameters, for the translation.
+    pub(crate) fn holes(&self) -> Holes {
+        let parameters = self.parameters.iter().enumerate();
+        let parameters = parameters.map(|(number, term)| Parameter {
+            term: term.clone(),
+            placeholder: self.placeholder(number),
+        });
+        let places = self.places.iter();
+        let places = places.map(|(token, number)| (token.start, *number));
+        Holes::new(places, parameters.collect())
+    }
+
+    /// The template that this query with a placeholder for each parameter is; `None` where a placeholder is part
+    /// of another term.
+    pub(crate) fn template(&self, query: Query) -> Option<Template> {
+        let placeholders: Vec<Term> = (0..self.parameters.len())
+            .map(|number| self.placeholder(number))
+            .collect();
+        let is_part = |term: &Term| {
+            placeholders
+                .iter()
+                .any(|placeholder| is_in(placeholder, term))
+        };
+        if query.constants.iter().any(is_part) {
+            return None;
+        }
+        let constant = |placeholder: &Term| {
+            let found = query
+                .constants
+                .iter()
+                .position(|known| known == placeholder)?;
+            Some(ConstantId(u32::try_from(found).ok()?))
+        };
+        let parameters = placeholders.iter().map(constant);
+        let parameters = parameters.collect::<Option<Vec<_>>>()?;
+        Some(Template { query, parameters })
+    }
+
     /// The text with other words in the places of its parameters.
+    #[cfg(test)]
     pub(crate) fn with(&self, text: &str, word: impl Fn(usize) -> String) -> String {
         let mut replaced = String::with_capacity(text.len());
         let mut from = 0;
@@ -141,31 +174,15 @@ impl Shape {
         replaced.push_str(&text[from..]);
         replaced
     }
+}
 
-    /// The template of the shape of a text that was parsed as `parsed`; `None` where the parameters are
-    /// not as independent of each other and of the rest as the shape takes them to be.
-    pub fn template(&self, text: &str, parsed: &Query, options: &ParseOptions) -> Option<Template> {
-        if self.parameters.is_empty() {
-            return Some(Template {
-                query: parsed.clone(),
-                parameters: Vec::new(),
-            });
-        }
-        if text.contains(PLACEHOLDER) {
-            return None;
-        }
-        let replaced = self.with(text, |number| self.placeholder(number).to_string());
-        let query = crate::parse(&replaced, options).ok()?;
-        let constant = |number: usize| {
-            let term = self.placeholder(number);
-            let found = query.constants.iter().position(|known| *known == term)?;
-            Some(ConstantId(u32::try_from(found).ok()?))
-        };
-        let parameters = 0..self.parameters.len();
-        let parameters = parameters.map(constant).collect::<Option<Vec<_>>>()?;
-        let template = Template { query, parameters };
-        (template.filled(&self.parameters) == *parsed).then_some(template)
-    }
+/// Whether a triple term has this part, however deep.
+fn is_in(part: &Term, term: &Term) -> bool {
+    let Term::Triple(triple) = term else {
+        return false;
+    };
+    let subject = Term::from(triple.subject.clone());
+    subject == *part || triple.object == *part || is_in(part, &triple.object)
 }
 
 /// How many neighbours a parameter has decides which plan is good for it: one question for each pattern

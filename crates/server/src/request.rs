@@ -25,7 +25,7 @@ use crate::run::account::BodyAccount;
 use access::Client;
 use document::Content;
 use negotiate::Accepted;
-use somersault::{GraphTarget, Precondition, WriteMode};
+use somersault::{GraphTarget, Learnt, Precondition, WriteMode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ use std::time::Duration;
 pub(crate) struct QueryRequest {
     /// What is read.
     pub what: Read,
+    /// What the attempt to answer it in place learnt of its text.
+    pub learnt: Learnt,
     /// What relative IRIs of a query are resolved against: the endpoint's own address.
     pub base: Option<String>,
     /// IRIs that make up the default graph.

@@ -476,6 +476,15 @@ impl Database {
         Query::start(self, request)
     }
 
+    /// Prefixes that the documents declare which were loaded, names without colons with their IRIs, by name.
+    pub fn prefixes(&self) -> Vec<(String, String)> {
+        let graph = self.graph();
+        let prefixes = graph.snapshot.base().prefixes().iter();
+        prefixes
+            .map(|(name, iri)| (name.to_owned(), iri.to_owned()))
+            .collect()
+    }
+
     /// The graph as it is now. Whoever holds it sees it unchanged for as long as they like.
     pub fn graph(&self) -> Arc<Graph> {
         let published = self.inner.published.read();

@@ -12,7 +12,7 @@
 //!
 //! * after its first text: that it was seen. So a flood of texts that never come back costs a few bytes
 //!   each, and no second parse;
-//! * from its second text on: the algebra with placeholders, checked against the text's own, and plans.
+//! * from its second text on: the algebra with placeholders, and plans.
 //!
 //! * from its third text on: its spelling ([`query::spelling`]), so that texts from one template are not
 //!   even cut into tokens. Spellings are found by a hash of the text without what stands in angle brackets
@@ -92,7 +92,7 @@ pub(crate) struct PlanCache {
 pub(crate) enum Known {
     /// It was asked once.
     Seen,
-    /// Its parameters are not independent: it is never kept.
+    /// It has no template ([`query::Scanned::template`]): it is never kept.
     Refused,
     /// It was asked again.
     Planned(Arc<Shaped>),

@@ -7,6 +7,7 @@
 use crate::budget::Budget;
 use crate::database::{Database, Graph};
 use crate::error::{Kind, Position, QueryError, Unit};
+use crate::learnt::Learnt;
 use crate::plan_cache::{Known, Shaped};
 use crate::run::{Answered, explained};
 use crate::running::{Entry, QueryId};
@@ -17,7 +18,7 @@ use crate::warnings::Asked;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
 use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanError, PlanOptions};
-use ::query::shape::Shape;
+use ::query::shape::{Shape, TEXT_BYTES_MAX};
 use ::query::statistics::DegreeQuestion;
 use ::query::{Given, Scanned};
 use explore::{Limits, MemoryBudget, Samples, WalkError};
@@ -41,6 +42,8 @@ const PARSED_FACTOR: u64 = 24;
 pub struct Request<'a> {
     /// The query's text.
     pub text: &'a str,
+    /// What one who was asked before learnt of the text.
+    pub learnt: Option<&'a Learnt>,
     /// What relative IRIs of the text are resolved against.
     pub base: Option<&'a str>,
     /// The protocol's `default-graph-uri`; with `named_graphs` it replaces the text's dataset
@@ -169,7 +172,9 @@ impl Query {
         let context = Context::enter(database, request);
         let options = request.parse_options(database);
         let cache = database.plan_cache().filter(|_| is_plain(request));
+        let learnt = cache.and_then(|_| request.learnt?.take(request.text, &options));
         if let Some(cache) = cache
+            && learnt.is_none()
             && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
             && let Some(query) =
                 shaped.query(&context, database.graph(), &parameters, Effort::Any)?
@@ -179,43 +184,56 @@ impl Query {
             return Ok(query);
         }
         context.draw_text(request)?;
-        let scanned = ::query::scan(request.text, &options)?;
-        let shape = cache.and_then(|cache| Some((cache, Shape::of(&scanned, &options)?)));
-        let Some((cache, shape)) = shape else {
-            let parsed = parse(&scanned, request, &options)?;
-            return context.plan(database.graph(), &parsed)?.warned(&parsed);
+        let (scanned, shape) = if let Some((scanned, shape)) = learnt {
+            (scanned, Some(shape))
+        } else {
+            let scanned = ::query::scan(request.text, &options)?;
+            let shape = cache.and_then(|_| Shape::of(&scanned, &options));
+            (scanned, shape)
+        };
+        let graph = database.graph();
+        let Some((cache, shape)) = cache.zip(shape) else {
+            let parsed = parse(&scanned, request, &options, &graph)?;
+            return context.plan(graph, &parsed)?.warned(&parsed);
         };
         let known = cache.get(&shape);
         if let Some(Known::Planned(shaped)) = &known
             && let Some(query) =
-                shaped.query(&context, database.graph(), &shape.terms(), Effort::Any)?
+                shaped.query(&context, Arc::clone(&graph), &shape.terms(), Effort::Any)?
         {
             cache.spell(request.text, &shape, &options, shaped);
             cache.count(true);
             return Ok(query);
         }
         cache.count(false);
-        let parsed = scanned.parse(&options)?;
-        let query = context.plan(database.graph(), &parsed)?.warned(&parsed)?;
-        let known = match known {
+        let is_seen = match &known {
+            Some(Known::Seen) => true,
             // Its ids mean other terms by now.
-            Some(Known::Planned(shaped)) if !shaped.is_of(&query.graph) => Some(Known::Seen),
-            known => known,
+            Some(Known::Planned(shaped)) => !shaped.is_of(&graph),
+            None | Some(Known::Refused | Known::Spelled(_)) => false,
         };
-        match known {
-            None => cache.put(&shape, Known::Seen),
-            Some(Known::Seen) => {
-                let template = shape.template(request.text, &parsed, &options);
-                cache.put(
-                    &shape,
-                    match template {
-                        Some(template) => Known::Planned(Arc::new(Shaped::new(template, &query)?)),
-                        None => Known::Refused,
-                    },
-                );
+        let text = request.text;
+        if !is_seen {
+            let parsed = scanned.parse(&options);
+            let parsed = parsed.map_err(|error| unreadable(error, text, &graph))?;
+            let query = context.plan(graph, &parsed)?.warned(&parsed)?;
+            if known.is_none() {
+                cache.put(&shape, Known::Seen);
             }
-            Some(Known::Refused | Known::Planned(_) | Known::Spelled(_)) => {}
+            return Ok(query);
         }
+        let template = scanned.template(&shape, &options);
+        let template = template.map_err(|error| unreadable(error, text, &graph))?;
+        let parsed = match &template {
+            Some(template) => template.filled(&shape.parameters),
+            None => scanned.parse(&options)?,
+        };
+        let query = context.plan(graph, &parsed)?.warned(&parsed)?;
+        let known = match template {
+            Some(template) => Known::Planned(Arc::new(Shaped::new(template, &query)?)),
+            None => Known::Refused,
+        };
+        cache.put(&shape, known);
         Ok(query)
     }
 
@@ -232,13 +250,21 @@ impl Query {
             cache.count_spelled();
             return Some(query);
         }
-        let shape = Shape::of_text(request.text, &options)?;
-        let Some(Known::Planned(shaped)) = cache.get(&shape) else {
+        if request.text.len() > TEXT_BYTES_MAX {
             return None;
-        };
-        let query = Query::light(database, request, &shaped, &shape.terms())?;
-        cache.spell(request.text, &shape, &options, &shaped);
-        Some(query)
+        }
+        let scanned = ::query::scan(request.text, &options).ok()?;
+        let shape = Shape::of(&scanned, &options)?;
+        if let Some(Known::Planned(shaped)) = cache.get(&shape)
+            && let Some(query) = Query::light(database, request, &shaped, &shape.terms())
+        {
+            cache.spell(request.text, &shape, &options, &shaped);
+            return Some(query);
+        }
+        if let Some(learnt) = request.learnt {
+            learnt.keep(scanned, shape, options);
+        }
+        None
     }
 
     /// The query of a known shape with these parameters, if its walk is light.
@@ -581,14 +607,22 @@ fn parse(
     scanned: &Scanned<'_>,
     request: &Request<'_>,
     options: &ParseOptions,
+    graph: &Graph,
 ) -> Result<::query::Query, QueryError> {
-    let mut parsed = scanned.parse_with(options, &given(request, options)?)?;
+    let parsed = scanned.parse_with(options, &given(request, options)?);
+    let mut parsed = parsed.map_err(|error| unreadable(error, request.text, graph))?;
     if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
         let default = graph_terms(&request.default_graphs)?;
         let named = graph_terms(&request.named_graphs)?;
         parsed.set_dataset(&default, &named);
     }
     Ok(parsed)
+}
+
+/// The error of a text, with the declaration that it lacks where a loaded document has it.
+pub(crate) fn unreadable(error: ParseError, text: &str, graph: &Graph) -> QueryError {
+    let prefixes = graph.snapshot.base().prefixes();
+    error.declared_by(text, |name| prefixes.iri(name)).into()
 }
 
 /// What a request says beside its text.
@@ -687,9 +721,10 @@ fn ready(progress: Progress) {
 impl From<ParseError> for QueryError {
     fn from(error: ParseError) -> QueryError {
         let kind = match error.kind {
-            ParseErrorKind::Syntax | ParseErrorKind::Update | ParseErrorKind::Option => {
-                Kind::Syntax
-            }
+            ParseErrorKind::Syntax
+            | ParseErrorKind::Undeclared
+            | ParseErrorKind::Update
+            | ParseErrorKind::Option => Kind::Syntax,
             ParseErrorKind::Unsupported => Kind::Unsupported,
             ParseErrorKind::Limit {
                 limit: ::query::Limit::TextBytes,

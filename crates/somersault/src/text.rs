@@ -2,3 +2,4 @@
 
 pub use ::query::lexer::cover::{Piece, PieceKind, pieces};
 pub use ::query::lexer::token::TokenKind;
+pub use ::query::words;

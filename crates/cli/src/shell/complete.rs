@@ -7,149 +7,10 @@
 use super::command::{Argument, COMMANDS, formats, split};
 use super::prefixes::Prefixes;
 use super::vocabulary::Vocabulary;
-use somersault::text::{Piece, PieceKind, TokenKind, pieces};
+use somersault::text::{self, Piece, PieceKind, TokenKind, pieces};
 
 /// Candidates shown at most.
 const CANDIDATES_MAX: usize = 200;
-
-/// Keywords and functions of SPARQL 1.1 and the 1.2 drafts.
-pub const KEYWORDS: [&str; 135] = [
-    "ABS",
-    "AS",
-    "ASC",
-    "ASK",
-    "AVG",
-    "BASE",
-    "BIND",
-    "BNODE",
-    "BOUND",
-    "BY",
-    "CEIL",
-    "COALESCE",
-    "CONCAT",
-    "CONSTRUCT",
-    "CONTAINS",
-    "COUNT",
-    "DATATYPE",
-    "DAY",
-    "DESC",
-    "DESCRIBE",
-    "DISTINCT",
-    "ENCODE_FOR_URI",
-    "EXISTS",
-    "FILTER",
-    "FLOOR",
-    "FROM",
-    "GRAPH",
-    "GROUP",
-    "GROUP_CONCAT",
-    "HAVING",
-    "HOURS",
-    "IF",
-    "IN",
-    "IRI",
-    "LANG",
-    "LANGDIR",
-    "LANGMATCHES",
-    "LATERAL",
-    "LCASE",
-    "LIMIT",
-    "MAX",
-    "MD5",
-    "MIN",
-    "MINUS",
-    "MINUTES",
-    "MONTH",
-    "NAMED",
-    "NOT",
-    "NOW",
-    "OBJECT",
-    "OFFSET",
-    "OPTIONAL",
-    "ORDER",
-    "PREDICATE",
-    "PREFIX",
-    "RAND",
-    "REDUCED",
-    "REGEX",
-    "REPLACE",
-    "ROUND",
-    "SAMPLE",
-    "SECONDS",
-    "SELECT",
-    "SEPARATOR",
-    "SERVICE",
-    "SHA1",
-    "SHA256",
-    "SHA384",
-    "SHA512",
-    "SILENT",
-    "STR",
-    "STRAFTER",
-    "STRBEFORE",
-    "STRDT",
-    "STRENDS",
-    "STRLANG",
-    "STRLANGDIR",
-    "STRLEN",
-    "STRSTARTS",
-    "STRUUID",
-    "SUBJECT",
-    "SUBSTR",
-    "SUM",
-    "TIMEZONE",
-    "TRIPLE",
-    "TZ",
-    "UCASE",
-    "UNDEF",
-    "UNION",
-    "UUID",
-    "VALUES",
-    "VERSION",
-    "WHERE",
-    "YEAR",
-    "hasLANG",
-    "hasLANGDIR",
-    "isBLANK",
-    "isIRI",
-    "isLITERAL",
-    "isNUMERIC",
-    "isTRIPLE",
-    "isURI",
-    "sameTerm",
-    "true",
-    "false",
-    "URI",
-    "INSERT",
-    "DELETE",
-    "DATA",
-    "WITH",
-    "USING",
-    "LOAD",
-    "CLEAR",
-    "DROP",
-    "CREATE",
-    "ADD",
-    "MOVE",
-    "COPY",
-    "TO",
-    "INTO",
-    "DEFAULT",
-    "ALL",
-    "a",
-    "ADJUST",
-    "SAMETERM",
-    "ISIRI",
-    "ISURI",
-    "ISBLANK",
-    "ISLITERAL",
-    "ISNUMERIC",
-    "ISTRIPLE",
-    "HASLANG",
-    "HASLANGDIR",
-    "TRUE",
-    "FALSE",
-];
 
 /// Where the word begins that is being written, and what it could become. `None` where files are
 /// meant, which the editor knows.
@@ -248,23 +109,18 @@ fn words(word: &str, prefixes: &Prefixes) -> Vec<String> {
         .filter(|name| name.starts_with(word));
     let mut found: Vec<String> = names.map(|name| format!("{name}:")).collect();
     let is_lower = word.chars().all(char::is_lowercase);
-    let begins = |keyword: &&&str| {
+    let begins = |keyword: &&str| {
         let beginning = keyword.get(..word.len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(word))
     };
-    for keyword in KEYWORDS.iter().filter(begins) {
-        let keyword = if is_lower {
+    let mut keywords: Vec<&str> = text::words().filter(begins).collect();
+    keywords.sort_by_key(|keyword| keyword.to_ascii_uppercase());
+    for keyword in keywords.into_iter().filter(|keyword| keyword.len() > 1) {
+        found.push(if is_lower {
             keyword.to_lowercase()
         } else {
-            (*keyword).to_owned()
-        };
-        if keyword.len() > 1
-            && !found
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(&keyword))
-        {
-            found.push(keyword);
-        }
+            keyword.to_owned()
+        });
     }
     found
 }

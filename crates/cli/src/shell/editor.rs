@@ -6,7 +6,7 @@
 //! when the completion is taken.
 
 use super::command::{COMMANDS, split};
-use super::complete::{KEYWORDS, complete};
+use super::complete::complete;
 use super::prefixes::Prefixes;
 use super::session::{Flow, Session, lock};
 use super::vocabulary::Vocabulary;
@@ -23,7 +23,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{
     Changeset, ColorMode, CompletionType, Config, Context, Editor, Helper, Result as EditorResult,
 };
-use somersault::text::{PieceKind, TokenKind, pieces};
+use somersault::text::{PieceKind, TokenKind, pieces, words};
 use std::borrow::Cow;
 use std::env;
 use std::fs;
@@ -206,7 +206,7 @@ impl Completer for Assistant {
     fn update(&self, line: &mut LineBuffer, start: usize, elected: &str, changes: &mut Changeset) {
         let end = line.pos();
         if let Some((prefix, _)) = elected.split_once(':') {
-            lock(&self.prefixes).declare_well_known(prefix);
+            lock(&self.prefixes).declare_known(prefix);
         }
         line.replace(start..end, elected, changes);
     }
@@ -265,9 +265,7 @@ fn colored(text: &str) -> String {
             PieceKind::Comment => Some("90"),
             PieceKind::Space => None,
             PieceKind::Token(kind) => match kind {
-                TokenKind::Word if KEYWORDS.iter().any(|known| token.is_word(known)) => {
-                    Some("1;34")
-                }
+                TokenKind::Word if words().any(|known| token.is_word(known)) => Some("1;34"),
                 TokenKind::Variable => Some("36"),
                 TokenKind::String | TokenKind::Language => Some("32"),
                 TokenKind::Number => Some("33"),

@@ -1,8 +1,9 @@
-//! Prefixes of a session: declared by queries, by `.prefix`, or by completing a well-known one.
+//! Prefixes of a session: declared by queries, by `.prefix`, or by completing a known one, which is one that a
+//! loaded document declares or that is well known.
 //!
 //! A query gets those that it uses and does not declare, on one line before its own, so places in
 //! its errors are off by that line and nothing else. Nothing is declared behind the user's back: a
-//! well-known prefix that was typed without being completed is an error, with the command that
+//! known prefix that was typed without being completed is an error, with the command that
 //! declares it.
 
 use crate::text::{declared, used_prefixes};
@@ -14,6 +15,8 @@ use std::fmt::Write;
 #[derive(Clone, Debug, Default)]
 pub struct Prefixes {
     declared: BTreeMap<String, String>,
+    /// Those of the documents that the source was loaded from.
+    loaded: BTreeMap<String, String>,
 }
 
 impl Prefixes {
@@ -22,12 +25,23 @@ impl Prefixes {
         self.declared.insert(name.to_owned(), iri.to_owned());
     }
 
-    /// Declares a well-known one, unless the name has a meaning already.
-    pub fn declare_well_known(&mut self, name: &str) {
-        if let Some(iri) = well_known(name)
-            && !self.declared.contains_key(name)
+    /// Another source is asked, which was loaded from documents that declare these.
+    pub fn load(&mut self, loaded: Vec<(String, String)>) {
+        self.loaded = loaded.into_iter().collect();
+    }
+
+    /// What a loaded document declares a name as, or else what it is well known for.
+    pub fn known(&self, name: &str) -> Option<&str> {
+        let loaded = self.loaded.get(name).map(String::as_str);
+        loaded.or_else(|| well_known(name))
+    }
+
+    /// Declares a known one, unless the name has a meaning already.
+    pub fn declare_known(&mut self, name: &str) {
+        if !self.declared.contains_key(name)
+            && let Some(iri) = self.known(name).map(str::to_owned)
         {
-            self.declare(name, iri);
+            self.declare(name, &iri);
         }
     }
 
@@ -40,12 +54,12 @@ impl Prefixes {
         }
     }
 
-    /// The IRI of a declared prefix, or else of a well-known one.
+    /// The IRI of a declared prefix, or else of a known one.
     pub fn iri(&self, name: &str) -> Option<&str> {
         self.declared
             .get(name)
             .map(String::as_str)
-            .or_else(|| well_known(name))
+            .or_else(|| self.known(name))
     }
 
     /// The declared ones, by name.
@@ -55,10 +69,12 @@ impl Prefixes {
             .map(|(name, iri)| (name.as_str(), iri.as_str()))
     }
 
-    /// The declared ones and the well-known ones, by name.
+    /// The declared ones and the known ones, by name.
     pub fn names(&self) -> Vec<&str> {
         let known = prefix::names().map(|name| name as &str);
-        let mut names: Vec<&str> = self.declared().map(|(name, _)| name).chain(known).collect();
+        let loaded = self.loaded.keys().map(String::as_str);
+        let declared = self.declared().map(|(name, _)| name);
+        let mut names: Vec<&str> = declared.chain(loaded).chain(known).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -80,12 +96,12 @@ impl Prefixes {
         (format!("{}\n{text}", line.trim_end()), 1)
     }
 
-    /// The well-known prefixes that a text uses and nobody has declared.
+    /// The known prefixes that a text uses and nobody has declared.
     pub fn missing<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let own = declared(text);
         let is_missing = |name: &&str| {
             let is_own = own.iter().any(|(declared, _)| declared == name);
-            !is_own && !self.declared.contains_key(*name) && well_known(name).is_some()
+            !is_own && !self.declared.contains_key(*name) && self.known(name).is_some()
         };
         used_prefixes(text).into_iter().filter(is_missing).collect()
     }
@@ -112,7 +128,7 @@ mod tests {
         assert_eq!(lines, 1);
         assert_eq!(completed, format!("PREFIX b: <http://b/>\n{text}"));
         assert_eq!(prefixes.missing(text), ["foaf"]);
-        prefixes.declare_well_known("foaf");
+        prefixes.declare_known("foaf");
         assert_eq!(prefixes.missing(text), [""; 0]);
     }
 
@@ -120,8 +136,13 @@ mod tests {
     fn a_name_that_has_a_meaning_keeps_it() {
         let mut prefixes = Prefixes::default();
         prefixes.declare("dc", "http://other/");
-        prefixes.declare_well_known("dc");
+        prefixes.declare_known("dc");
         assert_eq!(prefixes.iri("dc"), Some("http://other/"));
+        assert_eq!(prefixes.iri("owl"), well_known("owl"));
+        prefixes.load(vec![("owl".to_owned(), "http://loaded/".to_owned())]);
+        assert_eq!(prefixes.iri("owl"), Some("http://loaded/"));
+        assert_eq!(prefixes.missing("ASK { ?s owl:x ?o }"), ["owl"]);
+        prefixes.load(Vec::new());
         assert_eq!(prefixes.iri("owl"), well_known("owl"));
         assert!(prefixes.names().is_sorted());
     }

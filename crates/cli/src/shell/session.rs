@@ -19,7 +19,6 @@ use crate::trouble::Trouble;
 use crate::verbs::{load, open, stats};
 use somersault::Request;
 use somersault::config::Config;
-use somersault::rdf::prefix::well_known;
 use somersault::text::{TokenKind, pieces};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
@@ -86,6 +85,8 @@ impl Session {
             Source::Remote(endpoint) => Some(endpoint.origin()),
             Source::Local { .. } => None,
         };
+        let mut prefixes = Prefixes::default();
+        prefixes.load(opening.source.prefixes());
         Session {
             source: opening.source,
             home,
@@ -93,7 +94,7 @@ impl Session {
             headers: opening.headers,
             allow_update: opening.allow_update,
             is_lenient: opening.is_lenient,
-            prefixes: Arc::default(),
+            prefixes: Arc::new(Mutex::new(prefixes)),
             vocabulary: Arc::default(),
             stop: Stop::default(),
             terms: Vec::new(),
@@ -327,12 +328,13 @@ impl Session {
     }
 
     fn declare(&mut self, name: &str, iri: Option<String>) -> Outcome {
-        let known = || well_known(name).map(str::to_owned);
+        let mut prefixes = lock(&self.prefixes);
+        let known = || prefixes.known(name).map(str::to_owned);
         let Some(iri) = iri.or_else(known) else {
             let message = format!("{name}: is not well known; .prefix {name}: <IRI> declares it");
             return Err(Failure::new(Code::Usage, message));
         };
-        lock(&self.prefixes).declare(name, &iri);
+        prefixes.declare(name, &iri);
         Ok(())
     }
 
@@ -428,6 +430,7 @@ impl Session {
                 None,
             )
         };
+        lock(&self.prefixes).load(self.source.prefixes());
         if self.is_on_terminal {
             self.vocabulary();
         }

@@ -50,6 +50,14 @@ const KEYWORDS: [&str; 46] = [
     "WITH",
 ];
 
+/// Those that hardly anybody does, or that nearly everything is near to.
+const SHORT: [&str; 9] = ["ALL", "AS", "BY", "IN", "NOT", "TO", "a", "true", "false"];
+
+/// All keywords, as people write them.
+pub(super) fn keywords() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.into_iter().chain(SHORT)
+}
+
 /// The keyword that a word was perhaps meant for; none for a keyword.
 pub(super) fn keyword(word: &str) -> Option<&'static str> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);

@@ -37,7 +37,13 @@ use crate::limits::{Exceeded, Limits};
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use counts::Counts;
+use std::ops::Range;
 use tree::{Builder, Kind, Mark, Tree};
+
+/// The words of the grammar, as people write them: keywords and the names of functions.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    hint::keywords().chain(builtin::names())
+}
 
 /// Brackets and `!` that are open at once, whatever [`Limits::nesting`] says: what the stack is measured for.
 const DEPTH_MAX: u64 = 600;
@@ -60,40 +66,60 @@ pub(crate) type Parsed<T = ()> = Result<T, Fault>;
 
 /// The tree of a query.
 pub(crate) fn query<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, limits, "query", Parser::query_unit)
+    tree(
+        tokens,
+        0..tokens.tokens.len(),
+        limits,
+        "query",
+        Parser::query_unit,
+    )
 }
 
-/// The tree of a text that is one operation of an update at most, and its prologue.
-pub(crate) fn update<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, limits, "update", Parser::update_unit)
-}
-
-/// The tree of a prologue without an operation.
-pub(crate) fn prologue<'t>(
+/// The tree of tokens that are one operation of an update at most, and its prologue.
+pub(crate) fn update<'t>(
     tokens: &'t Tokens<'t>,
+    part: Range<usize>,
     limits: &Limits,
 ) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, limits, "update", Parser::prologue_alone)
+    tree(tokens, part, limits, "update", Parser::update_unit)
+}
+
+/// The tree of tokens that are a prologue without an operation.
+pub(crate) fn prologue<'t>(
+    tokens: &'t Tokens<'t>,
+    part: Range<usize>,
+    limits: &Limits,
+) -> Result<Tree<'t>, ParseError> {
+    tree(tokens, part, limits, "update", Parser::prologue_alone)
 }
 
 /// The tree of one term as `VALUES` has it.
 pub(crate) fn term<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
-    tree(tokens, limits, "term", Parser::one_term)
+    tree(
+        tokens,
+        0..tokens.tokens.len(),
+        limits,
+        "term",
+        Parser::one_term,
+    )
 }
 
 fn tree<'t>(
     tokens: &'t Tokens<'t>,
+    part: Range<usize>,
     limits: &Limits,
     what: &'static str,
     rule: impl FnOnce(&mut Parser<'t>) -> Parsed,
 ) -> Result<Tree<'t>, ParseError> {
     let mut parser = Parser {
         tokens,
-        at: 0,
+        first: part.start,
+        read: &tokens.tokens[..part.end],
+        at: part.start,
         depth: 0,
         counts: Counts::new(limits),
         what,
-        tree: Builder::with_capacity(tokens.tokens.len() * 3 / 2 + 8),
+        tree: Builder::with_capacity(part.len() * 3 / 2 + 8),
     };
     match rule(&mut parser) {
         Ok(()) => Ok(parser.tree.finish(tokens)),
@@ -143,6 +169,10 @@ pub(crate) fn quoted(slice: &str) -> String {
 
 struct Parser<'t> {
     tokens: &'t Tokens<'t>,
+    /// The first that is read.
+    first: usize,
+    /// Those of the text up to the end of what is read.
+    read: &'t [Token],
     at: usize,
     depth: u64,
     counts: Counts,
@@ -153,7 +183,7 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn token(&self, ahead: usize) -> Option<Token> {
-        self.tokens.tokens.get(self.at + ahead).copied()
+        self.read.get(self.at + ahead).copied()
     }
 
     fn kind(&self) -> Option<TokenKind> {
@@ -339,7 +369,7 @@ impl<'t> Parser<'t> {
     #[cold]
     fn innermost_open(&self) -> Option<usize> {
         let mut closed = 0_usize;
-        for (at, &token) in self.tokens.tokens.iter().enumerate().rev() {
+        for (at, &token) in self.read.iter().enumerate().skip(self.first).rev() {
             if token.kind != TokenKind::Operator {
                 continue;
             }

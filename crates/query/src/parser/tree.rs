@@ -255,6 +255,14 @@ impl<'t> Tree<'t> {
         self.tokens.slice(self.token(id))
     }
 
+    /// What was read, from its first token to its last.
+    pub(crate) fn text(&self) -> &'t str {
+        let tokens = &self.tokens.tokens[self.range(Tree::ROOT)];
+        let bounds = tokens.first().zip(tokens.last());
+        let (first, last) = bounds.map_or((0, 0), |(first, last)| (first.start, last.end));
+        &self.tokens.text[first as usize..last as usize]
+    }
+
     /// The text of the token before it.
     pub(crate) fn slice_before(&self, id: Id) -> &'t str {
         let before = self.range(id).start - 1;

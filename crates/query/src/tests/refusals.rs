@@ -12,6 +12,8 @@ fn refusals() {
             ParseErrorKind::Unsupported
         } else if message.contains("is an update") {
             ParseErrorKind::Update
+        } else if message.contains("is not declared") {
+            ParseErrorKind::Undeclared
         } else {
             ParseErrorKind::Syntax
         };

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `term` | IRIs, literals, labels |
 //! | `prefixes` | what prefixes stand for |
+//! | `hole` | terms for which placeholders are put |
 //! | `function` | functions and aggregates, those that are named by an IRI too; constant patterns |
 //! | `triples` | triples, triple terms, reifiers, paths |
 //! | `group` | groups and what stands in them, inline data |
@@ -24,6 +25,7 @@ mod data;
 mod expression;
 mod function;
 mod group;
+mod hole;
 mod prefixes;
 mod scope;
 mod select;
@@ -33,6 +35,7 @@ mod update;
 
 #[cfg(test)]
 pub(crate) use function::{cast, usable};
+pub(crate) use hole::{Holes, Parameter};
 pub(crate) use scope::in_scope;
 pub(crate) use term::is_relative;
 pub(crate) use update::{Declared, Modification, Parts, update};
@@ -65,6 +68,22 @@ pub(crate) fn query<'t>(
     options: &'t ParseOptions,
 ) -> Result<Translated<'t, Query>, ParseError> {
     translated(tree, options, 0, Translation::unit)
+}
+
+/// The query of a tree with placeholders in holes.
+pub(crate) fn query_with_holes<'t>(
+    tree: &'t Tree<'t>,
+    options: &'t ParseOptions,
+    holes: Holes,
+) -> Result<(Translated<'t, Query>, Holes), ParseError> {
+    let mut met = Holes::default();
+    let parsed = translated(tree, options, 0, |this| {
+        this.holes = holes;
+        let query = this.unit();
+        met = std::mem::take(&mut this.holes);
+        query
+    })?;
+    Ok((parsed, met))
 }
 
 /// The term of a tree of one.
@@ -106,6 +125,7 @@ struct Translation<'t> {
     properties: Vec<Property>,
     /// Within `SERVICE`, whose functions are another's.
     is_elsewhere: bool,
+    holes: Holes,
     made: Made,
     /// See [`Limits::listed_names`].
     listed_max: u64,
@@ -175,6 +195,7 @@ impl<'t> Translation<'t> {
             labels: Labels::default(),
             properties: Vec::new(),
             is_elsewhere: false,
+            holes: Holes::default(),
             made: Made::new(&options.limits),
             listed_max: options.limits.listed_names,
         })

@@ -3,6 +3,7 @@
 use super::Translation;
 use crate::abstract_query::{Blank, Constant, Name};
 use crate::lexer::token::TokenKind;
+use crate::parse::{self, ParseErrorKind};
 use crate::parser::tree::{Id, Kind};
 use crate::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;
@@ -102,7 +103,8 @@ impl<'t> Translation<'t> {
     fn prefixed(&mut self, token: usize, slice: &'t str) -> Parsed<NamedNode> {
         let (prefix, local) = slice.split_once(':').unwrap_or((slice, ""));
         let Some(start) = self.prefixes.get(prefix) else {
-            return Err(Fault::at(token, self.undeclared(prefix)));
+            let message = self.undeclared(prefix);
+            return Err(Fault::of(ParseErrorKind::Undeclared, token, message));
         };
         self.made.count_at(token, start.len() + local.len())?;
         let mut iri = String::with_capacity(start.len() + local.len());
@@ -133,10 +135,10 @@ impl<'t> Translation<'t> {
     /// That a prefix is not declared, and what to declare.
     #[cold]
     fn undeclared(&self, prefix: &str) -> String {
-        let message = format!("prefix `{prefix}:` is not declared");
         if let Some(iri) = rdf::prefix::well_known(prefix) {
-            return format!("{message}: add `PREFIX {prefix}: <{iri}>`");
+            return parse::undeclared(prefix, iri);
         }
+        let message = format!("prefix `{prefix}:` is not declared");
         let is_near = |known: &&&str| strsim::osa_distance(known, prefix) == 1 && !known.is_empty();
         match self.prefixes.names().iter().filter(is_near).min() {
             Some(near) => format!("{message}; did you mean `{near}:`?"),

@@ -209,7 +209,10 @@ impl Translation<'_> {
     pub(super) fn term(&mut self, id: Id) -> Parsed<TermPattern> {
         Ok(match self.kind(id) {
             Kind::Variable => TermPattern::Variable(self.variable(id)),
-            Kind::Iri => TermPattern::Constant(self.name(id)?),
+            Kind::Iri => {
+                let iri = self.iri(id)?;
+                TermPattern::Constant(self.held(id, iri.into()))
+            }
             Kind::Label => TermPattern::Blank(self.label(id)?),
             Kind::Anonymous => self.new_blank(),
             Kind::Nil => TermPattern::Constant(self.constant(rdf::NIL)),
@@ -229,8 +232,22 @@ impl Translation<'_> {
                     None => TermPattern::Triple(Box::new(triple)),
                 }
             }
-            _ => TermPattern::Constant(self.value(id)?),
+            _ => {
+                let literal = self.literal(id)?;
+                TermPattern::Constant(self.held(id, literal.into()))
+            }
         })
+    }
+
+    /// A term of a pattern, or what is put for it.
+    fn held(&mut self, id: Id, term: Term) -> Constant {
+        // What is sent elsewhere is a text, which no other term can be put into.
+        if !self.is_elsewhere
+            && let Some(placeholder) = self.holes.at(self.tree.token(id).start, &term)
+        {
+            return self.constant(placeholder);
+        }
+        self.constant(term)
     }
 
     /// A verb that is no path.
@@ -486,7 +503,7 @@ impl Translation<'_> {
                 self.bytes_of_text(&TermPattern::Variable(*name))
             }
             // The names of a path are few; each operator is a node.
-            Some(Verb::Path(_)) if self.is_elsewhere => self.tree.tokens.text.len(),
+            Some(Verb::Path(_)) if self.is_elsewhere => self.tree.text().len(),
             _ => 0,
         };
         self.made.count_at(self.tree.range(at).start, bytes)

@@ -1,9 +1,9 @@
 //! The text of an update, piece by piece.
 //!
-//! A request is cut at each `;` outside of brackets (grammar rule Update), and each piece is parsed on
-//! its own: `Prologue Operation ;`. So an error has the number of its operation, names of one operation are
-//! not looked for in the tokens of all others, and plain data (`plain`) have their own way. A piece inherits
-//! the base and the prefixes declared before it; it is given only those prefixes that its tokens name, so
+//! A piece is what stands up to a `;` outside of brackets (grammar rule Update): `Prologue Operation ;`. Pieces are
+//! read one by one, each from its range of the text's tokens. So an error has the number of its operation, names of
+//! one operation are not looked for in the tokens of all others, and plain data (`plain`) have their own way. A piece
+//! inherits the base and the prefixes declared before it; it is given only those prefixes that its tokens name, so
 //! that all pieces together cost time linear in the text.
 
 use super::data::Data;
@@ -12,12 +12,13 @@ use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::lexer::{self, nesting};
 use crate::limits::Limits;
 use crate::lower::lower_modification;
-use crate::parse::{self, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one};
+use crate::parse::{
+    self, NUMBERED, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one,
+};
 use crate::position::Position;
 use crate::translate::{Declared, Made, Modification, Parts, Translated};
 use crate::{parser, translate};
 use oxiri::Iri;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -43,24 +44,20 @@ pub(super) fn parse(
         let tokens = lexer::scan(text, &options.limits)?;
         refuse_query(&tokens)?;
         parse::check_options(options)?;
-        let cuts = cuts(&tokens);
-        let count = cuts.len();
-        let mut reader = Reader::new(options);
-        let mut first = 0;
-        for (number, end) in cuts.into_iter().enumerate() {
-            let piece = piece(&tokens, first..end);
-            first = end;
-            let at = (number, piece.start);
+        let pieces = pieces(&tokens);
+        let count = pieces.len();
+        let mut reader = Reader::new(options, &tokens);
+        for (number, piece) in pieces.into_iter().enumerate() {
             let mut read = || {
-                let inherited = reader.inherited(&piece.tokens)?;
-                let data = takes_plain.then(|| reader.plain_data(&piece.tokens, &inherited));
+                let inherited = reader.inherited(piece.clone())?;
+                let data = takes_plain.then(|| reader.plain_data(piece.clone(), &inherited));
                 if let Some(data) = data.flatten() {
                     plain_pieces += 1;
-                    return reader.take_plain(text, &piece.tokens, data, at);
+                    return reader.take_plain(data, number, piece.clone());
                 }
-                reader.piece(text, &piece.tokens, &inherited, at)
+                reader.piece(&inherited, number, piece.clone())
             };
-            read().map_err(|error| placed(error, text, piece.start, (number, count)))?;
+            read().map_err(|error| numbered(error, (number, count)))?;
         }
         Ok(reader.update)
     };
@@ -83,102 +80,57 @@ fn refuse_query(tokens: &Tokens<'_>) -> Result<(), ParseError> {
     }
 }
 
-/// An error of a piece as one of the whole text.
-fn placed(
-    error: ParseError,
-    text: &str,
-    start: usize,
-    (number, count): (usize, usize),
-) -> ParseError {
-    let mut message = error.message;
-    if count > 1 {
-        message = format!("{message}, in operation {}", number + 1);
+/// An error of a piece, with its number.
+fn numbered(error: ParseError, (number, count): (usize, usize)) -> ParseError {
+    if count == 1 {
+        return error;
     }
     ParseError {
-        kind: error.kind,
-        position: Position::of_offset(text, start + error.position.offset as usize),
-        message,
+        message: format!("{}{NUMBERED}{}", error.message, number + 1),
+        ..error
     }
 }
 
-/// What stands up to and with a `;`.
-struct Piece<'p, 't> {
-    start: usize,
-    /// The tokens, with their places in the piece. Those of the only piece are those of the text.
-    tokens: Cow<'p, Tokens<'t>>,
-}
-
-/// Behind which tokens the text is cut: after each `;` outside of brackets.
-fn cuts(tokens: &Tokens<'_>) -> Vec<usize> {
-    let mut cuts = Vec::new();
+/// The tokens of each piece: up to and with a `;` outside of brackets.
+fn pieces(tokens: &Tokens<'_>) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut first = 0;
     let mut depth = 0_u32;
     for (place, &token) in tokens.tokens.iter().enumerate() {
         if token.kind != TokenKind::Operator {
             continue;
         }
         match tokens.slice(token) {
-            ";" if depth == 0 => cuts.push(place + 1),
+            ";" if depth == 0 => {
+                pieces.push(first..place + 1);
+                first = place + 1;
+            }
             slice => depth = depth.saturating_add_signed(nesting(slice)),
         }
     }
-    let all = tokens.tokens.len();
-    if cuts.last().copied().unwrap_or(0) < all {
-        cuts.push(all);
+    if first < tokens.tokens.len() {
+        pieces.push(first..tokens.tokens.len());
     }
-    cuts
-}
-
-/// The piece of these tokens: from where the one before it ended.
-fn piece<'p, 't>(tokens: &'p Tokens<'t>, range: Range<usize>) -> Piece<'p, 't> {
-    let all = &tokens.tokens;
-    let end_of = |token: usize| all[token].end as usize;
-    let start = range.start.checked_sub(1).map_or(0, end_of);
-    let end = match all.get(range.end) {
-        Some(_) => end_of(range.end - 1),
-        None if is_cut(tokens, range.end) => end_of(range.end - 1),
-        None => tokens.text.len(),
-    };
-    if range == (0..all.len()) && end == tokens.text.len() {
-        let tokens = Cow::Borrowed(tokens);
-        return Piece { start, tokens };
-    }
-    let own = all[range].iter().map(|&token| Token {
-        start: token.start - start as u32,
-        end: token.end - start as u32,
-        ..token
-    });
-    let tokens = Tokens {
-        text: &tokens.text[start..end],
-        tokens: own.collect(),
-    };
-    Piece {
-        start,
-        tokens: Cow::Owned(tokens),
-    }
-}
-
-/// Whether the tokens before this one end with the `;` of an operation: it cannot be in brackets there.
-fn is_cut(tokens: &Tokens<'_>, end: usize) -> bool {
-    let last = end.checked_sub(1).map(|last| tokens.tokens[last]);
-    last.is_some_and(|last| tokens.slice(last) == ";")
+    pieces
 }
 
 /// A piece of plain data.
 struct Plain {
     declared: Declared,
     operation: Operation,
-    /// Where the operation begins in the piece.
-    start: usize,
+    /// The operation's first token.
+    verb: Token,
 }
 
 /// What the pieces so far have said.
-struct Reader {
+struct Reader<'t> {
+    tokens: &'t Tokens<'t>,
     base: Option<String>,
     prefixes: HashMap<String, String>,
     limits: Limits,
     union_default_graph: bool,
     /// The labels of `INSERT DATA`, each with the number of its piece.
-    labels: HashMap<String, usize>,
+    labels: HashMap<&'t str, usize>,
     /// What the pieces have made; a piece that inherits makes copies, too.
     made: Made,
     /// Of the operation read last.
@@ -186,9 +138,10 @@ struct Reader {
     update: Update,
 }
 
-impl Reader {
-    fn new(options: &ParseOptions) -> Reader {
+impl<'t> Reader<'t> {
+    fn new(options: &ParseOptions, tokens: &'t Tokens<'t>) -> Reader<'t> {
         Reader {
+            tokens,
             base: options.base.clone(),
             prefixes: options.prefixes.iter().cloned().collect(),
             limits: options.limits,
@@ -204,15 +157,14 @@ impl Reader {
         }
     }
 
-    /// Reads one piece; places in errors are those in the piece. `number` and `start` are the piece's.
+    /// Reads one piece.
     fn piece(
         &mut self,
-        text: &str,
-        tokens: &Tokens<'_>,
         options: &ParseOptions,
-        (number, start): (usize, usize),
+        number: usize,
+        piece: Range<usize>,
     ) -> Result<(), ParseError> {
-        let tree = parser::update(tokens, &self.limits)?;
+        let tree = parser::update(self.tokens, piece.clone(), &self.limits)?;
         let Translated {
             said,
             terms,
@@ -225,37 +177,48 @@ impl Reader {
             return Ok(());
         };
         if matches!(parts, Parts::Data { inserts: true, .. }) {
-            self.note_labels(tokens, number)?;
+            self.note_labels(number, piece)?;
         }
         let operation = match parts {
             Parts::Whole(operation) => operation,
             Parts::Data { inserts, data } => data_operation(inserts, data),
-            Parts::Modify(said) => modification(
-                Translated {
+            Parts::Modify(said) => {
+                let read = Translated {
                     said: *said,
                     terms,
                     prefixes,
                     made,
-                },
-                options,
-            )?,
+                };
+                modification(read, options).map_err(|error| self.at_operation(error, verb))?
+            }
         };
-        let verb = tokens.tokens[verb];
-        self.push(text, start + verb.start as usize, operation);
+        self.push(self.tokens.tokens[verb], operation);
         Ok(())
     }
 
-    /// The next operation, and where it begins in the text.
-    fn push(&mut self, text: &str, start: usize, operation: Operation) {
-        self.position = self.position.further(text, start);
+    /// An error that is about no place is about the operation with this first token.
+    fn at_operation(&self, error: ParseError, verb: usize) -> ParseError {
+        if error.position != Position::START {
+            return error;
+        }
+        let start = self.tokens.tokens[verb].start as usize;
+        ParseError {
+            position: Position::of_offset(self.tokens.text, start),
+            ..error
+        }
+    }
+
+    /// The next operation, and its first token.
+    fn push(&mut self, verb: Token, operation: Operation) {
+        self.position = self.position.further(self.tokens.text, verb.start as usize);
         self.update.operations.push(operation);
         self.update.positions.push(self.position);
     }
 
     /// A piece that is plain data; `None` for all others, and where the grammar has to decide.
-    fn plain_data(&mut self, tokens: &Tokens<'_>, options: &ParseOptions) -> Option<Plain> {
+    fn plain_data(&mut self, piece: Range<usize>, options: &ParseOptions) -> Option<Plain> {
         let before = self.made.bytes;
-        let plain = self.plain_data_counted(tokens, options);
+        let plain = self.plain_data_counted(piece, options);
         if plain.is_none() {
             // The grammar reads it from its beginning.
             self.made.bytes = before;
@@ -263,8 +226,9 @@ impl Reader {
         plain
     }
 
-    fn plain_data_counted(&mut self, tokens: &Tokens<'_>, options: &ParseOptions) -> Option<Plain> {
-        let list = &tokens.tokens;
+    fn plain_data_counted(&mut self, piece: Range<usize>, options: &ParseOptions) -> Option<Plain> {
+        let tokens = self.tokens;
+        let list = &tokens.tokens[piece.clone()];
         let is = |token: &Token, words: &[&str]| {
             token.kind == TokenKind::Word && is_one(tokens.slice(*token), words)
         };
@@ -277,7 +241,7 @@ impl Reader {
         if !(is(word, &["DATA"]) && tokens.slice(*open) == "{") {
             return None;
         }
-        let declared = self.prologue(tokens, options, start)?;
+        let declared = self.prologue(piece.start..piece.start + start, options)?;
         let base = declared.base.as_deref();
         let base = base.map(|base| Iri::parse(base.to_owned()));
         let own = declared.prefixes.iter();
@@ -297,7 +261,7 @@ impl Reader {
         let data = plain::data(tokens, body, &names, inserts, &mut self.made)?;
         Some(Plain {
             operation: data_operation(inserts, data),
-            start: verb.start as usize,
+            verb: *verb,
             declared,
         })
     }
@@ -305,16 +269,15 @@ impl Reader {
     /// The operation of a piece of plain data.
     fn take_plain(
         &mut self,
-        text: &str,
-        tokens: &Tokens<'_>,
         plain: Plain,
-        (number, start): (usize, usize),
+        number: usize,
+        piece: Range<usize>,
     ) -> Result<(), ParseError> {
         self.declare(plain.declared);
         if matches!(plain.operation, Operation::InsertData { .. }) {
-            self.note_labels(tokens, number)?;
+            self.note_labels(number, piece)?;
         }
-        self.push(text, start + plain.start, plain.operation);
+        self.push(plain.verb, plain.operation);
         Ok(())
     }
 
@@ -327,9 +290,10 @@ impl Reader {
     }
 
     /// What a piece inherits: the base, and the prefixes that its tokens name.
-    fn inherited(&mut self, tokens: &Tokens<'_>) -> Result<ParseOptions, ParseError> {
+    fn inherited(&mut self, piece: Range<usize>) -> Result<ParseOptions, ParseError> {
+        let tokens = self.tokens;
         let mut used: HashMap<&str, &str> = HashMap::new();
-        for &token in &tokens.tokens {
+        for &token in &tokens.tokens[piece.clone()] {
             if token.kind == TokenKind::PrefixedName
                 && let Some((prefix, _)) = tokens.slice(token).split_once(':')
                 && let Some((prefix, iri)) = self.prefixes.get_key_value(prefix)
@@ -340,9 +304,10 @@ impl Reader {
         let base = self.base.as_ref().map_or(0, String::len);
         let copied = used.values().map(|iri| iri.len()).sum::<usize>() + base;
         // One for the options, one to resolve with, one that the operation keeps, one that is handed on.
-        self.made
-            .count(4 * copied)
-            .map_err(|exceeded| exceeded.at(Position::START))?;
+        self.made.count(4 * copied).map_err(|exceeded| {
+            let start = tokens.tokens[piece.start].start as usize;
+            exceeded.at(Position::of_offset(tokens.text, start))
+        })?;
         let mut prefixes: Vec<(String, String)> = used
             .into_iter()
             .map(|(prefix, iri)| (prefix.to_owned(), iri.to_owned()))
@@ -356,39 +321,31 @@ impl Reader {
         })
     }
 
-    /// What the first tokens of a piece declare, if they are a prologue.
-    fn prologue(
-        &mut self,
-        tokens: &Tokens<'_>,
-        options: &ParseOptions,
-        end: usize,
-    ) -> Option<Declared> {
-        if end == 0 {
+    /// What these tokens declare, if they are a prologue.
+    fn prologue(&mut self, part: Range<usize>, options: &ParseOptions) -> Option<Declared> {
+        if part.is_empty() {
             return Some(Declared {
                 base: self.base.clone(),
                 prefixes: Vec::new(),
             });
         }
-        let tokens = Tokens {
-            text: tokens.text,
-            tokens: tokens.tokens[..end].to_vec(),
-        };
-        let tree = parser::prologue(&tokens, &self.limits).ok()?;
+        let tree = parser::prologue(self.tokens, part, &self.limits).ok()?;
         let read = translate::update(&tree, options, self.made.bytes).ok()?;
         self.made.bytes = read.made;
         Some(read.said.declared)
     }
 
     /// Refuses labels of `INSERT DATA` that another one has.
-    fn note_labels(&mut self, tokens: &Tokens<'_>, number: usize) -> Result<(), ParseError> {
-        for &token in &tokens.tokens {
+    fn note_labels(&mut self, number: usize, piece: Range<usize>) -> Result<(), ParseError> {
+        let tokens = self.tokens;
+        for &token in &tokens.tokens[piece] {
             if token.kind != TokenKind::BlankNode {
                 continue;
             }
             let label = tokens.slice(token);
             match self.labels.get(label) {
                 Some(known) if *known == number => {}
-                None => drop(self.labels.insert(label.to_owned(), number)),
+                None => drop(self.labels.insert(label, number)),
                 Some(known) => {
                     let message = format!(
                         "the label {label} stands in the INSERT DATA of operation {} already: a \

@@ -42,7 +42,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
-use somersault::{GraphTarget, RDF_PATCH, WriteMode};
+use somersault::{GraphTarget, Learnt, RDF_PATCH, WriteMode};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -253,6 +253,7 @@ fn asked(
     };
     Ok(QueryRequest {
         what,
+        learnt: Learnt::default(),
         base: None,
         default_graphs: Vec::new(),
         named_graphs: Vec::new(),

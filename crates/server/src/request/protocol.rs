@@ -33,10 +33,10 @@ use crate::run::fresh;
 use axum::body::Body;
 use hyper::header::{CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request, Version};
-use somersault::Precondition;
 use somersault::config::Right;
 use somersault::oxrdf::NamedNode;
 use somersault::units::parse_duration;
+use somersault::{Learnt, Precondition};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -174,6 +174,7 @@ impl Envelope {
         self.is_sparql()?;
         Ok(QueryRequest {
             what: Read::Query(text),
+            learnt: Learnt::default(),
             base: Some(self.base(base)?),
             default_graphs: self.graphs("default-graph-uri")?,
             named_graphs: self.graphs("named-graph-uri")?,

@@ -66,6 +66,7 @@ impl Engine for Database {
         };
         let request = Request {
             text,
+            learnt: Some(&asked.learnt),
             base: asked.base.as_deref(),
             default_graphs: asked.default_graphs.clone(),
             named_graphs: asked.named_graphs.clone(),
@@ -91,6 +92,7 @@ impl Engine for Database {
             self,
             &Request {
                 text,
+                learnt: Some(&asked.learnt),
                 base: asked.base.as_deref(),
                 timeout: Some(timeout),
                 ..Request::default()

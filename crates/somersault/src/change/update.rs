@@ -5,9 +5,9 @@ use super::operations::{carry_out, charge};
 use super::reads::{Reads, asks_others};
 use super::spool::{Into, Spool};
 use super::writer::Writer;
-use crate::database::Database;
+use crate::database::{Database, Graph};
 use crate::error::{Kind, Position, QueryError};
-use crate::query::{Context, Request, graph_terms, parse_options};
+use crate::query::{Context, Request, graph_terms, parse_options, unreadable};
 use query::update::{Operation, Update};
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ pub struct Committed {
 
 /// Whether an update can be read, before there is a database to carry it out.
 pub fn check_update(request: &UpdateRequest<'_>, text_max_bytes: u64) -> Result<(), QueryError> {
-    read(request, text_max_bytes, false).map(|_| ())
+    read(request, text_max_bytes, false, None).map(|_| ())
 }
 
 /// `union`: whether patterns outside `GRAPH` are matched in all graphs, where no dataset is named.
@@ -53,9 +53,14 @@ fn read(
     request: &UpdateRequest<'_>,
     text_max_bytes: u64,
     union: bool,
+    graph: Option<&Graph>,
 ) -> Result<Update, QueryError> {
     let options = parse_options(request.base, text_max_bytes, union);
-    let mut update = query::update::parse_update(request.text, &options)?;
+    let update = query::update::parse_update(request.text, &options);
+    let mut update = update.map_err(|error| match graph {
+        Some(graph) => unreadable(error, request.text, graph),
+        None => error.into(),
+    })?;
     let using = graph_terms(&request.using)?;
     let using_named = graph_terms(&request.using_named)?;
     update.set_using(&using, &using_named)?;
@@ -90,7 +95,7 @@ impl Database {
         let reading = reading.unwrap_or(0);
         charge(&context, reading)?;
         let union = self.options().union_default_graph;
-        let update = read(request, text_max, union)?;
+        let update = read(request, text_max, union, Some(&self.graph()))?;
         context.budget.give_back(reading);
         // Given back with the budget, when the update is over.
         charge(&context, data_bytes(&update) + request.text.len() as u64)?;

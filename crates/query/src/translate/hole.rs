@@ -1,0 +1,65 @@
+//! Holes: terms of patterns for which placeholders are put, so that one reading of a text gives the algebra
+//! of all texts of its [`shape`](crate::shape).
+
+use oxrdf::Term;
+
+/// The places of a text at which placeholders are put.
+#[derive(Debug, Default)]
+pub(crate) struct Holes {
+    /// Ascending.
+    places: Vec<Place>,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// The first byte of the term.
+    start: u32,
+    /// Which of the parameters.
+    number: usize,
+    is_met: bool,
+}
+
+/// What stands in a hole, and what is put there.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) term: Term,
+    pub(crate) placeholder: Term,
+}
+
+impl Holes {
+    /// Of places (first byte, which parameter) in the order of the text.
+    pub(crate) fn new(
+        places: impl Iterator<Item = (u32, usize)>,
+        parameters: Vec<Parameter>,
+    ) -> Holes {
+        let place = |(start, number)| Place {
+            start,
+            number,
+            is_met: false,
+        };
+        Holes {
+            places: places.map(place).collect(),
+            parameters,
+        }
+    }
+
+    /// What is put for this term, which begins at this byte; `None`: the term itself.
+    pub(super) fn at(&mut self, start: u32, term: &Term) -> Option<Term> {
+        let at = self
+            .places
+            .binary_search_by_key(&start, |place| place.start);
+        let place = &mut self.places[at.ok()?];
+        let parameter = &self.parameters[place.number];
+        if *term != parameter.term {
+            return None;
+        }
+        place.is_met = true;
+        Some(parameter.placeholder.clone())
+    }
+
+    /// Whether each was a term of a pattern, and the one that it was taken for.
+    pub(crate) fn are_all_met(&self) -> bool {
+        self.places.iter().all(|place| place.is_met)
+    }
+}
