@@ -135,29 +135,15 @@ impl Shape {
         Holes::new(places, parameters.collect())
     }
 
-    /// The template that this query with a placeholder for each parameter is; `None` where a placeholder is part
-    /// of another term.
+    /// The template that this query with a placeholder for each parameter is.
     pub(crate) fn template(&self, query: Query) -> Option<Template> {
-        let placeholders: Vec<Term> = (0..self.parameters.len())
-            .map(|number| self.placeholder(number))
-            .collect();
-        let is_part = |term: &Term| {
-            placeholders
-                .iter()
-                .any(|placeholder| is_in(placeholder, term))
-        };
-        if query.constants.iter().any(is_part) {
-            return None;
-        }
-        let constant = |placeholder: &Term| {
-            let found = query
-                .constants
-                .iter()
-                .position(|known| known == placeholder)?;
+        let constant = |number: usize| {
+            let term = self.placeholder(number);
+            let found = query.constants.iter().position(|known| *known == term)?;
             Some(ConstantId(u32::try_from(found).ok()?))
         };
-        let parameters = placeholders.iter().map(constant);
-        let parameters = parameters.collect::<Option<Vec<_>>>()?;
+        let parameters = 0..self.parameters.len();
+        let parameters = parameters.map(constant).collect::<Option<Vec<_>>>()?;
         Some(Template { query, parameters })
     }
 
@@ -174,15 +160,6 @@ impl Shape {
         replaced.push_str(&text[from..]);
         replaced
     }
-}
-
-/// Whether a triple term has this part, however deep.
-fn is_in(part: &Term, term: &Term) -> bool {
-    let Term::Triple(triple) = term else {
-        return false;
-    };
-    let subject = Term::from(triple.subject.clone());
-    subject == *part || triple.object == *part || is_in(part, &triple.object)
 }
 
 /// How many neighbours a parameter has decides which plan is good for it: one question for each pattern

@@ -476,7 +476,7 @@ impl Database {
         Query::start(self, request)
     }
 
-    /// Prefixes that the documents declare which were loaded, names without colons with their IRIs, by name.
+    /// Prefixes that the documents declare which were bulk loaded (not by `LOAD` or over HTTP), names without colons with their IRIs, by name.
     pub fn prefixes(&self) -> Vec<(String, String)> {
         let graph = self.graph();
         let prefixes = graph.snapshot.base().prefixes().iter();

@@ -9,6 +9,9 @@ use ::query::shape::Shape;
 use ::query::{Cut, Scanned};
 use std::sync::{Mutex, PoisonError};
 
+/// Bytes of a text of which something is kept; some 16 are for each.
+const KEPT_BYTES_MAX: usize = 2 << 10;
+
 /// Handed to both with [`Request::learnt`](crate::Request::learnt). Of no effect on answers: what was learnt of another text, or
 /// with other options, is not used.
 #[derive(Debug, Default)]
@@ -22,7 +25,17 @@ struct Read {
 }
 
 impl Learnt {
-    pub(crate) fn keep(&self, scanned: Scanned<'_>, shape: Shape, options: ParseOptions) {
+    /// Keeps what a short text was read as. Until it is taken nobody counts it.
+    pub(crate) fn keep(
+        &self,
+        text: &str,
+        scanned: Scanned<'_>,
+        shape: Shape,
+        options: ParseOptions,
+    ) {
+        if text.len() > KEPT_BYTES_MAX {
+            return;
+        }
         let read = Read {
             cut: scanned.into_cut(),
             shape,
@@ -64,7 +77,7 @@ mod tests {
         let learnt = Learnt::default();
         let scanned = ::query::scan(TEXT, options).unwrap();
         let shape = Shape::of(&scanned, options).unwrap();
-        learnt.keep(scanned, shape, options.clone());
+        learnt.keep(TEXT, scanned, shape, options.clone());
         learnt
     }
 

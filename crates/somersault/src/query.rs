@@ -262,7 +262,7 @@ impl Query {
             return Some(query);
         }
         if let Some(learnt) = request.learnt {
-            learnt.keep(scanned, shape, options);
+            learnt.keep(request.text, scanned, shape, options);
         }
         None
     }

@@ -185,6 +185,42 @@ fn a_plan_is_explained_with_the_constants_of_its_own_text() {
     }
 }
 
+/// What is made of a parameter is made of the one that is asked about.
+#[test]
+fn annotations_are_those_of_the_text_that_asks() {
+    let mut graph = String::new();
+    for number in 0..9 {
+        let triple = format!("<http://e/s{number}> <http://e/p> <http://e/o{number}>");
+        let _ = writeln!(graph, "{triple} .");
+        let reifies = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>";
+        let _ = writeln!(graph, "<http://e/r{number}> {reifies} <<( {triple} )>> .");
+        let _ = writeln!(graph, "<http://e/r{number}> <http://e/q> \"{number}\" .");
+    }
+    let database = database(&graph);
+    for number in 0..9 {
+        let subject = format!("<http://e/s{number}>");
+        for text in [
+            format!("SELECT ?z {{ {subject} <http://e/p> ?y {{| <http://e/q> ?z |}} }}"),
+            format!(
+                "SELECT ?z {{ {subject} <http://e/p> <http://e/o{number}> {{| <http://e/q> ?z |}} }}"
+            ),
+            format!(
+                "SELECT ?z {{ {subject} <http://e/p> ?y . << {subject} <http://e/p> ?y >> <http://e/q> ?z }}"
+            ),
+        ] {
+            let answer = support::answer(&database, &text, 1);
+            let Ok(answer) = answer else {
+                panic!("no answer: {text}");
+            };
+            let answer = format!("{answer:?}");
+            assert!(
+                answer.contains(&format!("(\"{number}\")")),
+                "{text}: {answer}"
+            );
+        }
+    }
+}
+
 /// A hub and a leaf of one shape are walked from different ends.
 #[test]
 fn parameters_of_other_degrees_have_a_plan_of_their_own() {

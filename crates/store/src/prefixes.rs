@@ -7,10 +7,8 @@
 //! smaller is kept, and of too many names the smallest.
 
 use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
-use crate::source::{damaged, inconsistent};
-use crate::view::ViewError;
+use rdf::nt::is_plain_iri;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 
 /// The part's name.
 const PART: &str = "prefixes";
@@ -26,8 +24,7 @@ pub struct Prefixes(BTreeMap<String, String>);
 impl Prefixes {
     /// Keeps a prefix, if it is one that is kept; see the module.
     pub fn note(&mut self, name: &str, iri: &str) {
-        let is_plain = |text: &str| !text.chars().any(char::is_control);
-        if name.len() + iri.len() > BYTES_MAX || !is_plain(name) || !is_plain(iri) {
+        if name.len() + iri.len() > BYTES_MAX || !is_prefix(name) || !is_plain_iri(iri) {
             return;
         }
         match self.0.get_mut(name) {
@@ -74,38 +71,30 @@ impl Prefixes {
         Ok(())
     }
 
-    /// Those of a graph.
-    pub(crate) fn open(source: &dyn PartSource) -> Result<Prefixes, PrefixesError> {
-        let region = match source.part(PART) {
-            Ok(region) => region,
-            Err(error) if error.source.kind() == ErrorKind::NotFound => {
-                return Ok(Prefixes::default());
-            }
-            Err(error) => return Err(PrefixesError::Part(error)),
-        };
-        let bytes = region
-            .all()
-            .map_err(|block| PrefixesError::View(*damaged(block)))?;
-        let lines = std::str::from_utf8(bytes).ok().and_then(|text| {
-            let lines = text.lines().map(|line| line.split_once('\t'));
-            lines.collect::<Option<Vec<_>>>()
-        });
-        let Some(lines) = lines else {
-            let what = "a line that is no prefix";
-            return Err(PrefixesError::View(*inconsistent(&region, what)));
-        };
+    /// Those of a graph. Where their part is damaged there are none, which decides no answer; `check` finds it.
+    pub(crate) fn open(source: &dyn PartSource) -> Prefixes {
         let mut prefixes = Prefixes::default();
-        for (name, iri) in lines {
-            prefixes.note(name, iri);
+        if let Ok(region) = source.part(PART)
+            && let Ok(bytes) = region.all()
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            for (name, iri) in text.lines().filter_map(|line| line.split_once('\t')) {
+                prefixes.note(name, iri);
+            }
         }
-        Ok(prefixes)
+        prefixes
     }
 }
 
-/// Why they could not be read.
-pub(crate) enum PrefixesError {
-    Part(PartError),
-    View(ViewError),
+/// Whether a query can declare a prefix of this name as it is, without escapes (SPARQL 1.1 section 19.8, PN_PREFIX, but
+/// for a few characters that nobody uses).
+fn is_prefix(name: &str) -> bool {
+    name.is_empty()
+        || (name.starts_with(char::is_alphabetic)
+            && !name.ends_with('.')
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_.".contains(c)))
 }
 
 #[cfg(test)]
@@ -136,19 +125,22 @@ mod tests {
     fn they_are_found_again_and_no_part_is_written_of_none() {
         let mut prefixes = Prefixes::default();
         prefixes.note("", "http://e/");
-        prefixes.note("é", "http://e/é#");
+        prefixes.note("é-1.a", "http://e/é#");
         prefixes.note("tab\t", "http://e/");
+        prefixes.note("my term", "http://e/");
+        prefixes.note("end.", "http://e/");
+        prefixes.note("open", "http://e/> INSERT");
         prefixes.note("long", &format!("http://e/{}", "x".repeat(BYTES_MAX)));
         let files = MemoryParts::new();
         prefixes.write(&files).unwrap();
-        let found = Prefixes::open(&files.freeze().unwrap()).ok().unwrap();
+        let found = Prefixes::open(&files.freeze().unwrap());
         assert_eq!(found, prefixes);
         assert_eq!(found.iter().count(), 2);
 
         let files = MemoryParts::new();
         Prefixes::default().write(&files).unwrap();
         assert!(files.summaries().is_empty());
-        let found = Prefixes::open(&files.freeze().unwrap()).ok().unwrap();
+        let found = Prefixes::open(&files.freeze().unwrap());
         assert_eq!(found, Prefixes::default());
     }
 }

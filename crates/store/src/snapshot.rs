@@ -8,7 +8,7 @@ use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flag
 use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
 use crate::parts::{PartError, PartSource};
-use crate::prefixes::{Prefixes, PrefixesError};
+use crate::prefixes::Prefixes;
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
@@ -28,15 +28,6 @@ pub enum SnapshotError {
     /// A part is damaged or contradicts another.
     #[error(transparent)]
     View(#[from] ViewError),
-}
-
-impl From<PrefixesError> for SnapshotError {
-    fn from(error: PrefixesError) -> SnapshotError {
-        match error {
-            PrefixesError::Part(error) => error.into(),
-            PrefixesError::View(error) => error.into(),
-        }
-    }
 }
 
 /// An immutable graph. `Send` and `Sync`.
@@ -66,7 +57,7 @@ impl Snapshot {
             predicates: Vec::new(),
             by_vertex: HashMap::new(),
             present: Vec::new(),
-            prefixes: Prefixes::open(source)?,
+            prefixes: Prefixes::open(source),
         };
         snapshot.check_headers().map_err(|fault| *fault)?;
         snapshot.read_predicates().map_err(|fault| *fault)?;

@@ -32,7 +32,7 @@ pub enum Command {
     Open(String),
     /// `.prefixes`
     Prefixes,
-    /// `.prefix`; without an IRI one that is well known.
+    /// `.prefix`; without an IRI one that is well known, or that a loaded document declares.
     Prefix(String, Option<String>),
     /// `.param`; an empty term takes it back, `None` lists all.
     Param(Option<(String, String)>),
@@ -125,7 +125,7 @@ pub const COMMANDS: [Entry; 15] = [
         ".prefix",
         Argument::Prefix,
         "p: [<IRI>]",
-        "declare a prefix; a well-known one needs no IRI",
+        "declare a prefix; a well-known one, or one of the loaded files, needs no IRI",
     ),
     entry(
         ".param",

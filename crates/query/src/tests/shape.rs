@@ -175,6 +175,8 @@ fn a_parameter_that_becomes_part_of_a_triple_term_has_no_template() {
         "ASK { :s :p :o {| :q ?z |} }",
         "ASK { :s :p :o ~ :r }",
         "ASK { ?x :p :o . :s :p 'o' {| :q ?z |} }",
+        "ASK { :s :p ?y {| :q ?z |} }",
+        "ASK { :s :p ?y ~ ?r }",
     ] {
         let text = format!("{PROLOGUE}{query}");
         let shape = shape(&text, &options).expect("a shape");

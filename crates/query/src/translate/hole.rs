@@ -9,6 +9,8 @@ pub(crate) struct Holes {
     /// Ascending.
     places: Vec<Place>,
     parameters: Vec<Parameter>,
+    /// A placeholder became part of another term.
+    is_in_term: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl Holes {
         Holes {
             places: places.map(place).collect(),
             parameters,
+            is_in_term: false,
         }
     }
 
@@ -58,8 +61,14 @@ impl Holes {
         Some(parameter.placeholder.clone())
     }
 
-    /// Whether each was a term of a pattern, and the one that it was taken for.
+    /// This becomes part of another term, which nobody makes anew when another parameter is asked about.
+    pub(super) fn becomes_part(&mut self, term: &Term) {
+        let is_it = |parameter: &Parameter| parameter.placeholder == *term;
+        self.is_in_term |= self.parameters.iter().any(is_it);
+    }
+
+    /// Whether each was a term of a pattern, and the one that it was taken for, and nothing but that.
     pub(crate) fn are_all_met(&self) -> bool {
-        self.places.iter().all(|place| place.is_met)
+        self.places.iter().all(|place| place.is_met) && !self.is_in_term
     }
 }

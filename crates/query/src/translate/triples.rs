@@ -534,6 +534,11 @@ impl Translation<'_> {
 
     /// A triple as a term.
     fn reified_term(&mut self, at: Id, triple: TriplePattern) -> Parsed<TermPattern> {
+        for part in [&triple.subject, &triple.object] {
+            if let TermPattern::Constant(constant) = part {
+                self.holes.becomes_part(self.terms.term(*constant));
+            }
+        }
         Ok(match self.ground_pattern(at, &triple)? {
             Some(constant) => TermPattern::Constant(constant),
             None => TermPattern::Triple(Box::new(triple)),

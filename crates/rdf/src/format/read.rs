@@ -143,8 +143,8 @@ pub fn read_quads_with(
     read_quads_noting(strictness, format, input, base, &mut |_, _| {}, on_quad)
 }
 
-/// As [`read_quads_with`], and tells the prefixes of a document that was read to its end, where its format has
-/// them: what each stands for there, in RDF/XML at the first triple.
+/// As [`read_quads_with`], and tells prefixes of the document, where its format has them: of Turtle, TriG and JSON-LD those
+/// in force at the end, which are the outermost context's, of RDF/XML those at the first triple.
 pub fn read_quads_noting(
     strictness: Strictness,
     format: Format,

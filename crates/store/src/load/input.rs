@@ -23,7 +23,7 @@ use rdf::format::{
     Format, ReadError, TurtlePart, refuse_ontology, refuse_ontology_text, split_turtle_with,
 };
 use rdf::nt::Dialect;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -244,8 +244,11 @@ impl<'scope, 'env> Input<'scope, 'env> {
                     });
                 };
                 let mut noted = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+                // As the parser has them at the end: the last of a name.
                 let declared = parts.first().into_iter().flat_map(TurtlePart::declared);
-                declared.for_each(|(name, iri)| noted.note(name, iri));
+                for (name, iri) in declared.collect::<BTreeMap<_, _>>() {
+                    noted.note(name, iri);
+                }
                 drop(noted);
                 return Ok(Open {
                     lines: Lines::Parts(parts.into_iter()),
