@@ -2,7 +2,7 @@
 //!
 //! A server asks [`Database::start_light`](crate::Database::start_light) on the thread that read the request, and where that says
 //! `None` [`Database::start`](crate::Database::start) on another. By then the text is cut into tokens and its shape is
-//! known; both are handed on, so that it is cut once, whatever becomes of it.
+//! known; of a short text, as nearly all are, both are handed on, so that it is cut once.
 
 use ::query::parse::ParseOptions;
 use ::query::shape::Shape;
