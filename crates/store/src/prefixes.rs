@@ -7,7 +7,7 @@
 //! smaller is kept, and of too many names the smallest.
 
 use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
-use rdf::nt::is_plain_iri;
+use oxrdf::NamedNodeRef;
 use std::collections::BTreeMap;
 
 /// The part's name.
@@ -24,7 +24,8 @@ pub struct Prefixes(BTreeMap<String, String>);
 impl Prefixes {
     /// Keeps a prefix, if it is one that is kept; see the module.
     pub fn note(&mut self, name: &str, iri: &str) {
-        if name.len() + iri.len() > BYTES_MAX || !is_prefix(name) || !is_plain_iri(iri) {
+        if name.len() + iri.len() > BYTES_MAX || !is_prefix(name) || NamedNodeRef::new(iri).is_err()
+        {
             return;
         }
         match self.0.get_mut(name) {
@@ -126,6 +127,7 @@ mod tests {
         let mut prefixes = Prefixes::default();
         prefixes.note("", "http://e/");
         prefixes.note("é-1.a", "http://e/é#");
+        prefixes.note("port", "http://localhost:8080/%C3%A9#");
         prefixes.note("tab\t", "http://e/");
         prefixes.note("my term", "http://e/");
         prefixes.note("end.", "http://e/");
@@ -135,7 +137,7 @@ mod tests {
         prefixes.write(&files).unwrap();
         let found = Prefixes::open(&files.freeze().unwrap());
         assert_eq!(found, prefixes);
-        assert_eq!(found.iter().count(), 2);
+        assert_eq!(found.iter().count(), 3);
 
         let files = MemoryParts::new();
         Prefixes::default().write(&files).unwrap();
