@@ -280,7 +280,7 @@ impl Merged<'_, '_> {
                 continue;
             };
             let mut ranges = Vec::new();
-            segment.rows_of(&[key], &segment.column()?, |range| ranges.push(range))?;
+            segment.ranges_of(&[key], &segment.column()?, &mut ranges)?;
             let named = source.graph.graphs()?;
             for range in ranges {
                 for &code in column.codes(range)? {

@@ -138,8 +138,7 @@ impl Place<'_> {
         keys.clear();
         keys.extend(rows.iter().map(|row| VertexId::from_bits(row[1])));
         ranges.clear();
-        self.segment
-            .rows_of(keys, &self.column, |range| ranges.push(range))?;
+        self.segment.ranges_of(keys, &self.column, ranges)?;
         self.column.run(AddPresence {
             place: self,
             rows,
@@ -201,6 +200,9 @@ impl<'v> ColumnRun<'v> for AddPresence<'_, 'v> {
     }
 }
 
+/// Keys of which [`row_counts`] holds the rows at once.
+const KEYS_AT_ONCE: usize = 1 << 10;
+
 /// Fills `counts` with the number of rows that each key has of the predicate, over all graphs.
 pub(crate) fn row_counts(
     sources: &[Weighted<'_>],
@@ -211,16 +213,20 @@ pub(crate) fn row_counts(
 ) -> Result<(), Fault> {
     counts.clear();
     counts.resize(keys.len(), 0);
+    let mut ranges = Vec::new();
     for source in sources {
         let Some(segment) = source.segment(predicate, direction)? else {
             continue;
         };
         let column = segment.column()?;
-        let mut place = 0;
-        segment.rows_of(keys, &column, |range| {
-            counts[place] += source.weight * (range.end - range.start) as i64;
-            place += 1;
-        })?;
+        let some = keys.chunks(KEYS_AT_ONCE);
+        for (keys, counts) in some.zip(counts.chunks_mut(KEYS_AT_ONCE)) {
+            ranges.clear();
+            segment.ranges_of(keys, &column, &mut ranges)?;
+            for (range, count) in ranges.iter().zip(counts) {
+                *count += source.weight * (range.end - range.start) as i64;
+            }
+        }
     }
     Ok(())
 }

@@ -167,6 +167,17 @@ impl<'v> Segment<'v> {
         }
     }
 
+    /// Appends what [`Segment::rows_of`] gives. That one is compiled anew for each caller, some 40 KiB of code
+    /// for the widths of offsets and the sources of bytes: it is for the walk over a single layer, this for all others.
+    pub(crate) fn ranges_of(
+        &self,
+        keys: &[VertexId],
+        column: &Column<'v>,
+        ranges: &mut Vec<Range<u64>>,
+    ) -> Result<(), Fault> {
+        self.rows_of(keys, column, |range| ranges.push(range))
+    }
+
     /// [`Segment::rows_of`] where many keys are none of this segment, as in one layer of many: a group
     /// that lies between its keys is not looked up, nor is a key again that stands side by side with
     /// itself.
@@ -178,6 +189,7 @@ impl<'v> Segment<'v> {
     ) -> Result<(), Fault> {
         let index = self.index()?;
         let mut distinct = Vec::with_capacity(GROUP);
+        let mut ranges = Vec::with_capacity(GROUP);
         for group in keys.chunks(GROUP) {
             distinct.clear();
             distinct.extend_from_slice(group);
@@ -190,14 +202,13 @@ impl<'v> Segment<'v> {
                 }
                 continue;
             }
-            let mut place = 0;
-            self.rows_of(&distinct, column, |rows| {
-                let key = group[place];
-                while group.get(place) == Some(&key) {
+            ranges.clear();
+            self.ranges_of(&distinct, column, &mut ranges)?;
+            for (rows, same) in ranges.iter().zip(group.chunk_by(VertexId::eq)) {
+                for _ in same {
                     give(rows.clone());
-                    place += 1;
                 }
-            })?;
+            }
         }
         Ok(())
     }
