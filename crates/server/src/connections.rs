@@ -192,7 +192,12 @@ impl Connection {
             }
         });
         let options = server.options();
-        let stream = Impatient::new(self.stream, exchange, options.stall_timeout);
+        let prompt = Arc::clone(&server.prompt);
+        let stream = Impatient::new(
+            self.stream,
+            (exchange, peer.0, prompt),
+            options.stall_timeout,
+        );
         let connection = protocol(&options).serve_connection(TokioIo::new(stream), service);
         let served = graceful.watch(connection);
         let metrics = Arc::clone(&server.metrics);

@@ -38,6 +38,7 @@ mod metrics;
 mod opening;
 mod options;
 pub mod outbound;
+mod prompt;
 mod request;
 mod response;
 mod run;
@@ -184,13 +185,14 @@ fn run<T>(
     let changes_max = options.changes_max + options.uploads_max;
     // One more for upkeep, and one to read the configuration again.
     let engine_threads_max = options.started_max + changes_max + 2;
+    let prompt = Arc::clone(&server.prompt);
     let serving = async {
         if let Some(reload) = reload {
             tokio::spawn(signals::reload_at_hangup(Arc::clone(&server), reload));
         }
         connections::serve(listener, server, shutdown).await
     };
-    runtime::run(engine_threads_max, serving)
+    runtime::run(engine_threads_max, prompt, serving)
         .and_then(|ended| ended)
         .map_err(ServeError::Start)
 }

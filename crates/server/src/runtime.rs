@@ -5,9 +5,11 @@
 //! which the recursive parts of the engine (the parser above all) are measured. Why no thread has
 //! a listener and connections of its own: docs/decisions/2026-11-22-event-loops.md.
 
+use crate::prompt::Prompt;
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
@@ -17,19 +19,24 @@ const STACK_BYTES: usize = 16 << 20;
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs the edge until `serving` ends.
-pub(crate) fn run<T>(engine_threads_max: usize, serving: impl Future<Output = T>) -> io::Result<T> {
-    let runtime = build(engine_threads_max)?;
+pub(crate) fn run<T>(
+    engine_threads_max: usize,
+    prompt: Arc<Prompt>,
+    serving: impl Future<Output = T>,
+) -> io::Result<T> {
+    let runtime = build(engine_threads_max, prompt)?;
     let ended = runtime.block_on(serving);
     runtime.shutdown_timeout(LAST_WAIT);
     Ok(ended)
 }
 
-fn build(engine_threads_max: usize) -> io::Result<Runtime> {
+fn build(engine_threads_max: usize, prompt: Arc<Prompt>) -> io::Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()
         .thread_name("http")
         .thread_stack_size(STACK_BYTES)
         .max_blocking_threads(engine_threads_max)
+        .on_thread_park(move || prompt.stay_awake())
         .build()
 }
 

@@ -7,8 +7,10 @@
 //! And it does not take a client for gone which has only closed its own side: [`crate::half_close`].
 
 use crate::half_close::{Exchange, until_gone};
+use crate::prompt::Prompt;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,6 +23,8 @@ use tokio::time::{Sleep, sleep};
 pub(crate) struct Impatient {
     stream: TcpStream,
     exchange: Arc<Exchange>,
+    peer: SocketAddr,
+    prompt: Arc<Prompt>,
     patience: Duration,
     /// Runs while a write waits.
     alarm: Option<Pin<Box<Sleep>>>,
@@ -29,11 +33,17 @@ pub(crate) struct Impatient {
 }
 
 impl Impatient {
-    /// Wraps a connected stream, whose requests tell `exchange` how far they are.
-    pub fn new(stream: TcpStream, exchange: Arc<Exchange>, patience: Duration) -> Impatient {
+    /// Wraps a stream that is connected to `peer`, whose requests tell `exchange` how far they are.
+    pub fn new(
+        stream: TcpStream,
+        (exchange, peer, prompt): (Arc<Exchange>, SocketAddr, Arc<Prompt>),
+        patience: Duration,
+    ) -> Impatient {
         Impatient {
             stream,
             exchange,
+            peer,
+            prompt,
             patience,
             alarm: None,
             gone: None,
@@ -99,6 +109,12 @@ impl Impatient {
     }
 }
 
+impl Drop for Impatient {
+    fn drop(&mut self) {
+        self.prompt.left(self.peer);
+    }
+}
+
 impl AsyncRead for Impatient {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -152,9 +168,12 @@ impl AsyncWrite for Impatient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.exchange.is_flushed() && self.gone.is_some() {
+        if self.exchange.is_flushed() {
+            self.prompt.sent(self.peer, &self.stream);
             // The end that was held back may be told now: somebody has to come and read it.
-            context.waker().wake_by_ref();
+            if self.gone.is_some() {
+                context.waker().wake_by_ref();
+            }
         }
         Pin::new(&mut self.stream).poll_flush(context)
     }

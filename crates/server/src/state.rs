@@ -6,13 +6,14 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | every request | reads all, `last_request`, `last_light_port` | at any time |
+//! | every request | reads all, `last_request`, `prompt` | at any time |
 //! | who opens the database | `engine`, `accounts` | once |
 //! | whoever reloads the configuration | `options` | at any time |
 //! | the accept loop | `ending` | once, when the server is to end |
 
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
+use crate::prompt::Prompt;
 use crate::request::condition::Run;
 use crate::response::problem::Problem;
 use crate::run::account::Accounts;
@@ -22,7 +23,7 @@ use crate::run::job::Engine;
 use crate::run::spool::{Folders, Spool};
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A server's shared state.
@@ -46,8 +47,8 @@ pub(crate) struct ServerState {
     pub metrics: Arc<Metrics>,
     /// Held while the store is compacted on request.
     pub compacting: tokio::sync::Mutex<()>,
-    /// Whose connection's the last light query was.
-    pub last_light_port: AtomicU16,
+    /// Whether a client asks again at once.
+    pub prompt: Arc<Prompt>,
     last_request: AtomicU64,
     ending: AtomicBool,
 }
@@ -90,7 +91,7 @@ impl ServerState {
             spool,
             metrics: Arc::new(Metrics::new()),
             compacting: tokio::sync::Mutex::default(),
-            last_light_port: AtomicU16::new(0),
+            prompt: Prompt::new(),
             last_request: AtomicU64::new(0),
             ending: AtomicBool::new(false),
         }

@@ -191,7 +191,7 @@ async fn ask(
     if asked.explain.is_none()
         && let Some(response) = light::answer(engine.as_ref(), server, &asked, arrived)
     {
-        light::let_others_read(server, asked.port).await;
+        light::let_others_read(server, asked.port, arrived).await;
         return Ok(response);
     }
     let patience = |arrived: Instant| asked.timeout.saturating_sub(arrived.elapsed());

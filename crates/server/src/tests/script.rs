@@ -86,21 +86,17 @@ impl Engine for ScriptedEngine {
             None => {}
         }
         let token = StopToken::starting_now(Some(timeout)).with_pace(Some(pace));
-        let entry = self.running.enter(&text, token.clone());
-        let rows = Arc::clone(&self.rows);
-        Ok(Box::new(Script {
-            asked: asked.clone(),
-            text,
-            entry,
-            token,
-            rows,
-            timeout,
-        }))
+        Ok(Box::new(self.script(asked, text, timeout, token)))
     }
 
-    fn start_light(&self, asked: &QueryRequest, _timeout: Duration) -> Option<Box<dyn Job>> {
+    fn start_light(&self, asked: &QueryRequest, timeout: Duration) -> Option<Box<dyn Job>> {
         match &asked.what {
             Read::Query(text) if text == "light panic" => panic!("a light operator met something"),
+            Read::Query(text) if text == "light ask" => {
+                let token = StopToken::starting_now(Some(timeout));
+                let script = self.script(asked, "ask".to_owned(), timeout, token);
+                Some(Box::new(script))
+            }
             _ => None,
         }
     }
@@ -288,6 +284,25 @@ struct Script {
     token: StopToken,
     timeout: Duration,
     rows: Arc<AtomicU64>,
+}
+
+impl ScriptedEngine {
+    fn script(
+        &self,
+        asked: &QueryRequest,
+        text: String,
+        timeout: Duration,
+        token: StopToken,
+    ) -> Script {
+        Script {
+            asked: asked.clone(),
+            entry: self.running.enter(&text, token.clone()),
+            text,
+            token,
+            rows: Arc::clone(&self.rows),
+            timeout,
+        }
+    }
 }
 
 impl Job for Script {

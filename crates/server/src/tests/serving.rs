@@ -313,6 +313,25 @@ fn a_connection_serves_many_requests_and_idles_for_a_bounded_time() {
 }
 
 #[test]
+fn who_asks_again_at_once_is_answered_and_let_go() {
+    let served = Served::with(|options| options.head_timeout = Duration::from_millis(200));
+    let mut writing = client::connect(served.address);
+    let mut reading = BufReader::new(writing.try_clone().unwrap());
+    for _ in 0..1000 {
+        client::request(&mut writing, "GET /sparql?query=light+ask", &[], b"");
+        assert_eq!(
+            client::read(&mut reading, false).text(),
+            "{\"head\":{},\"boolean\":true}"
+        );
+    }
+    // Others are seen meanwhile, and a descriptor that is kept for looking does not keep the connection open.
+    assert_eq!(served.query("light ask").status, 200);
+    let begun = Instant::now();
+    let _ = reading.read_to_end(&mut Vec::new());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn idle_connections_make_room_for_others() {
     let served = Served::with(|options| options.connections_max = 20);
     // More than there may be, of one peer, and none of them asks for anything.
