@@ -17,6 +17,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+/// Bytes that most parts of a commit have room in.
+const BUFFER_BYTES_FIRST: usize = 256;
 /// Buffered bytes after which they are handed on.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -107,7 +109,7 @@ impl PartWriter {
         Ok(PartWriter {
             name: name.to_owned(),
             file,
-            buffer: Vec::new(),
+            buffer: Vec::with_capacity(BUFFER_BYTES_FIRST),
             sums: BlockSums::new(),
             position: 0,
             is_padded: false,
@@ -189,6 +191,9 @@ pub struct MemoryParts {
     complete: Mutex<Vec<PartSummary>>,
 }
 
+/// The table of checksums of a part of a few blocks.
+const SMALL_TABLE_BYTES: usize = 64;
+
 struct MemoryFile {
     name: String,
     bytes: Vec<u8>,
@@ -214,7 +219,8 @@ impl MemoryParts {
 
     /// Ends the writing: the completed parts as regions.
     pub fn freeze(self) -> io::Result<FrozenParts> {
-        let summaries = self.summaries();
+        let summaries = self.complete.into_inner();
+        let summaries = summaries.unwrap_or_else(PoisonError::into_inner);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut regions = BTreeMap::new();
         for summary in summaries {
@@ -247,6 +253,10 @@ impl PartFiles for MemoryParts {
 
 impl AppendFile for MemoryFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.bytes.is_empty() {
+            // A small part comes at once, and then its table: a commit makes dozens of them.
+            self.bytes.reserve_exact(bytes.len() + SMALL_TABLE_BYTES);
+        }
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
