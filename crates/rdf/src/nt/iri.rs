@@ -3,9 +3,9 @@
 //! Follows RFC 3987 (and the check of `oxrdf`, which decides whatever this does not): scheme, then an authority
 //! without user, port or brackets, then path, query and fragment in one loop, since each of them
 //! may hold the characters of a path and `?`. Sound: what is accepted here `oxrdf` accepts.
-//! Deliberately incomplete: non-ASCII text, ports and escapes are left to `oxrdf`.
+//! Deliberately incomplete: non-ASCII text, ports, and escapes in an authority are left to `oxrdf`.
 
-/// Bytes that are looked at as one: a register of the processor.
+/// Bytes that are looked at as one: a register of x86-64-v3.
 const LANES: usize = 32;
 
 fn is_of_scheme(byte: u8) -> bool {
