@@ -48,8 +48,8 @@ const BUFFER_BYTES_MAX: usize = 128 << 10;
 const UNSENT_BYTES: u32 = 256 << 10;
 /// Pause after a failed accept: it is mostly file descriptors that are missing, and some come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Descriptors that are not for connections (count): the store's, the log's, standard streams, event loops,
-/// clients that have closed their side ([`HELD_MAX`]).
+/// Descriptors that are not for connections (count): the store's, the log's, standard streams, event loops, a prompt
+/// client's ([`crate::prompt`]), clients that have closed their side ([`HELD_MAX`]).
 const OTHER_DESCRIPTORS: usize = 128;
 /// Connections that are taken however few descriptors there are (count).
 const DESCRIPTORS_MIN: usize = 8;

@@ -82,6 +82,11 @@ impl Running {
         Some(token.cancel())
     }
 
+    /// Whether nothing runs.
+    pub fn is_empty(&self) -> bool {
+        self.table().queries.is_empty()
+    }
+
     /// Cancels every query, for shutdown.
     pub fn cancel_all(&self) {
         for (_, token) in self.table().queries.values() {

@@ -81,7 +81,10 @@ fn failed(error: &QueryError, server: &ServerState, arrived: Instant) -> Respons
 /// after the other, took 40 us more of processor time (92 us, now 52, 2026-11-23). That connection's next request is
 /// waited for awake ([`crate::prompt`]).
 pub(crate) async fn let_others_read(server: &ServerState, port: u16, arrived: Instant) {
-    let is_quiet = || server.admission.started() == 0;
+    let is_quiet = || {
+        let engine = server.engine();
+        engine.is_ok_and(|engine| engine.running().is_empty())
+    };
     if !server.prompt.answered(port, arrived, is_quiet) {
         tokio::task::yield_now().await;
     }

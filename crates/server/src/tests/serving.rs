@@ -6,7 +6,7 @@ use crate::response::format::offered;
 use crate::{Server, ServerOptions};
 use somersault::AnswerKind;
 use std::collections::HashSet;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -326,9 +326,12 @@ fn who_asks_again_at_once_is_answered_and_let_go() {
     }
     // Others are seen meanwhile, and a descriptor that is kept for looking does not keep the connection open.
     assert_eq!(served.query("light ask").status, 200);
-    let begun = Instant::now();
-    let _ = reading.read_to_end(&mut Vec::new());
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    // Ends, or is reset; what is neither is an error of time.
+    let ended = reading.read_to_end(&mut Vec::new());
+    assert!(
+        !ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock),
+        "kept open"
+    );
 }
 
 #[test]
