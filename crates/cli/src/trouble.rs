@@ -25,6 +25,8 @@ pub struct Trouble {
     pub message: String,
     /// Where in the text.
     pub position: Option<Position>,
+    /// What else is wrong with the text, and where.
+    pub further: Vec<(String, Position)>,
 }
 
 impl Trouble {
@@ -34,46 +36,62 @@ impl Trouble {
             code,
             message: message.into(),
             position: None,
+            further: Vec::new(),
         }
     }
 
     /// For a text that had lines of ours put before it: the place in the user's own.
     #[must_use]
     pub fn without_lines(mut self, added: u64) -> Trouble {
-        self.position = self.position.and_then(|Position { line, column }| {
+        let without = |Position { line, column }: Position| {
             let line = line.checked_sub(added).filter(|line| *line > 0)?;
             Some(Position { line, column })
-        });
+        };
+        self.position = self.position.and_then(without);
+        let further = self.further.into_iter();
+        let further = further.filter_map(|(message, place)| Some((message, without(place)?)));
+        self.further = further.collect();
         self
     }
 
     /// The message with its place in `text`. `lines_before` are those of the file that the text
     /// was taken from.
     pub fn in_text(&self, text: &str, lines_before: u64) -> String {
-        let Some(Position { line, column }) = self.position else {
+        let Some(position) = self.position else {
             return self.message.clone();
         };
-        let number = line + lines_before;
-        let said = format!("line {number}, column {column}: {}", self.message);
-        let index = usize::try_from(line)
-            .unwrap_or(usize::MAX)
-            .saturating_sub(1);
-        let Some(shown) = text.lines().nth(index) else {
-            return said;
-        };
-        let (piece, cells) = around(shown, column);
-        let number = number.to_string();
-        let margin = " ".repeat(number.len());
-        format!(
-            "{said}\n    {number} | {piece}\n    {margin} | {}^",
-            " ".repeat(cells)
-        )
+        let mut said = one_in_text(&self.message, position, text, lines_before);
+        for (message, position) in &self.further {
+            said.push('\n');
+            said.push_str(&one_in_text(message, *position, text, lines_before));
+        }
+        said
     }
 
     /// As the end of a run.
     pub fn into_failure(self, text: &str) -> Failure {
         Failure::new(self.code, self.in_text(text, 0))
     }
+}
+
+/// A message with its place, shown.
+fn one_in_text(message: &str, place: Position, text: &str, lines_before: u64) -> String {
+    let Position { line, column } = place;
+    let number = line + lines_before;
+    let said = format!("line {number}, column {column}: {message}");
+    let index = usize::try_from(line)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(1);
+    let Some(shown) = text.lines().nth(index) else {
+        return said;
+    };
+    let (piece, cells) = around(shown, column);
+    let number = number.to_string();
+    let margin = " ".repeat(number.len());
+    format!(
+        "{said}\n    {number} | {piece}\n    {margin} | {}^",
+        " ".repeat(cells)
+    )
 }
 
 /// What surrounds a column (from 1), and the cells before it.
@@ -119,10 +137,14 @@ impl From<QueryError> for Trouble {
             return Trouble::new(code, "");
         }
         let position = error.position.take();
+        let further = error.further().iter();
         Trouble {
             code,
             message: error.to_string(),
             position,
+            further: further
+                .map(|further| (further.message.clone(), further.position))
+                .collect(),
         }
     }
 }

@@ -297,6 +297,15 @@ fn bad_queries_end_with_their_place_or_their_limit() {
         "{}",
         syntax.errors
     );
+    let several = ask("SELECT *\nWHERE { ?s ?p }\nLIMIT ten");
+    for said in [
+        "line 2, column 15: ",
+        "2 | WHERE { ?s ?p }",
+        "line 3, column 7: ",
+        "3 | LIMIT ten",
+    ] {
+        assert!(several.errors.contains(said), "{}", several.errors);
+    }
     let unsupported = ask("SELECT * WHERE { ?s ?p ?o\n FILTER(<http://e/f>(?o)) }");
     assert_eq!(unsupported.code, Some(6), "{}", unsupported.errors);
     assert!(

@@ -189,7 +189,7 @@ fn formats_that_cannot_hold_the_answer_are_refused_before_anything_is_sent() {
 #[test]
 fn problems_become_exit_codes_and_places() {
     let problem = "{\"title\":\"No\",\"detail\":\"it is wrong\",\"position\":{\"line\":1,\
-                   \"column\":8}}";
+                   \"column\":8},\"further\":[{\"detail\":\"this too\",\"position\":{\"line\":1,\"column\":9}}]}";
     let kind = "application/problem+json";
     for (status, code) in [
         ("400 Bad Request", 6),
@@ -205,6 +205,8 @@ fn problems_become_exit_codes_and_places() {
         assert!(run.errors.contains("it is wrong"), "{}", run.errors);
         let shows_place = run.errors.contains("1 | SELECT ?x") && run.errors.contains("|        ^");
         assert_eq!(shows_place, code == 6, "{}", run.errors);
+        let shows_further = run.errors.contains("line 1, column 9: this too");
+        assert_eq!(shows_further, code == 6, "{}", run.errors);
     }
     let (url, _requests) = listener(vec![answer("200 OK", "text/html", "<p>hello</p>")]);
     let run = ask(&url, SELECT, &[]);

@@ -55,7 +55,6 @@ mod tests;
 pub use algebra::Query;
 pub use limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use parse::{Cut, Given, ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan, term};
-
 pub use parser::words;
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;

@@ -135,6 +135,21 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     scan(text, options)?.parse(options)
 }
 
+/// What else is wrong with the grammar of a query, beside the error that [`parse`] gave of it, in the order of the text;
+/// eight errors in all at most. Nothing where that is no error of grammar. For texts that were refused: costs another
+/// reading.
+pub fn further_errors(text: &str, options: &ParseOptions, first: &ParseError) -> Vec<ParseError> {
+    if first.kind != ParseErrorKind::Syntax {
+        return Vec::new();
+    }
+    let Ok(tokens) = lexer::scan(text, &options.limits) else {
+        return Vec::new();
+    };
+    let mut errors = crate::parser::errors_of_query(&tokens, &options.limits);
+    errors.retain(|error| error.position != first.position);
+    errors
+}
+
 /// A text and its tokens, for whoever reads it next.
 #[derive(Clone, Debug)]
 pub struct Cut {

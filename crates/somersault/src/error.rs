@@ -130,6 +130,20 @@ pub struct QueryError {
     pub unit: Option<Unit>,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    further: Option<Box<AllFurther>>,
+}
+
+/// Aside, because results that carry an error are mostly without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AllFurther(Vec<Further>);
+
+/// What is wrong with a text beside its first error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Further {
+    /// What is wrong, in lower case, without a full stop.
+    pub message: String,
+    /// Where in the text.
+    pub position: Position,
 }
 
 impl QueryError {
@@ -151,6 +165,7 @@ impl QueryError {
             used: None,
             unit: None,
             hint: None,
+            further: None,
         }
     }
 
@@ -178,6 +193,17 @@ impl QueryError {
             Kind::Unavailable => failure.with_hint("nothing was changed; try again"),
             _ => failure,
         }
+    }
+
+    /// What else is wrong with the grammar of the text, in its order; seven at most.
+    pub fn further(&self) -> &[Further] {
+        self.further.as_ref().map_or(&[], |all| &all.0)
+    }
+
+    /// With what else is wrong with the text.
+    pub(crate) fn with_further(mut self, further: Vec<Further>) -> QueryError {
+        self.further = (!further.is_empty()).then(|| Box::new(AllFurther(further)));
+        self
     }
 
     /// With what to do about it.

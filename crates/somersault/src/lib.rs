@@ -50,7 +50,7 @@ pub use change::{
     patch_to_update,
 };
 pub use database::{ChangeFigures, Database, Options, Summary};
-pub use error::{Kind, Position, QueryError, Unit};
+pub use error::{Further, Kind, Position, QueryError, Unit};
 pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
 pub use graph_read::GraphRead;

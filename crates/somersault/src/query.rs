@@ -6,7 +6,7 @@
 
 use crate::budget::Budget;
 use crate::database::{Database, Graph};
-use crate::error::{Kind, Position, QueryError, Unit};
+use crate::error::{Further, Kind, Position, QueryError, Unit};
 use crate::learnt::Learnt;
 use crate::plan_cache::{Known, Shaped};
 use crate::run::{Answered, explained};
@@ -215,7 +215,7 @@ impl Query {
         let text = request.text;
         if !is_seen {
             let parsed = scanned.parse(&options);
-            let parsed = parsed.map_err(|error| unreadable(error, text, &graph))?;
+            let parsed = parsed.map_err(|error| unreadable(error, text, &options, &graph))?;
             let query = context.plan(graph, &parsed)?.warned(&parsed)?;
             if known.is_none() {
                 cache.put(&shape, Known::Seen);
@@ -223,7 +223,7 @@ impl Query {
             return Ok(query);
         }
         let template = scanned.template(&shape, &options);
-        let template = template.map_err(|error| unreadable(error, text, &graph))?;
+        let template = template.map_err(|error| unreadable(error, text, &options, &graph))?;
         let parsed = match &template {
             Some(template) => template.filled(&shape.parameters),
             None => scanned.parse(&options)?,
@@ -610,7 +610,7 @@ fn parse(
     graph: &Graph,
 ) -> Result<::query::Query, QueryError> {
     let parsed = scanned.parse_with(options, &given(request, options)?);
-    let mut parsed = parsed.map_err(|error| unreadable(error, request.text, graph))?;
+    let mut parsed = parsed.map_err(|error| unreadable(error, request.text, options, graph))?;
     if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
         let default = graph_terms(&request.default_graphs)?;
         let named = graph_terms(&request.named_graphs)?;
@@ -619,10 +619,32 @@ fn parse(
     Ok(parsed)
 }
 
+/// The error of a query, with the declaration that it lacks where a loaded document has it, or with what else is wrong.
+fn unreadable(error: ParseError, text: &str, options: &ParseOptions, graph: &Graph) -> QueryError {
+    let further = ::query::parse::further_errors(text, options, &error);
+    declared(error, text, graph).with_further(also(further))
+}
+
 /// The error of a text, with the declaration that it lacks where a loaded document has it.
-pub(crate) fn unreadable(error: ParseError, text: &str, graph: &Graph) -> QueryError {
+pub(crate) fn declared(error: ParseError, text: &str, graph: &Graph) -> QueryError {
     let prefixes = graph.snapshot.base().prefixes();
     error.declared_by(text, |name| prefixes.iri(name)).into()
+}
+
+fn place(position: ::query::Position) -> Position {
+    Position {
+        line: u64::from(position.line),
+        column: u64::from(position.column),
+    }
+}
+
+/// What else is wrong with a text.
+pub(crate) fn also(errors: Vec<ParseError>) -> Vec<Further> {
+    let further = errors.into_iter().map(|error| Further {
+        message: error.message,
+        position: place(error.position),
+    });
+    further.collect()
 }
 
 /// What a request says beside its text.
@@ -734,10 +756,8 @@ impl From<ParseError> for QueryError {
         };
         let mut converted = QueryError::new(kind, error.message);
         // What is said beside the text has no place in it.
-        converted.position = (error.kind != ParseErrorKind::Option).then(|| Position {
-            line: u64::from(error.position.line),
-            column: u64::from(error.position.column),
-        });
+        let has_place = error.kind != ParseErrorKind::Option;
+        converted.position = has_place.then(|| place(error.position));
         if let ParseErrorKind::Limit { limit, used, max } = error.kind {
             let unit = match limit {
                 ::query::Limit::TextBytes => Unit::Bytes,

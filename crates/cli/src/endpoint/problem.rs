@@ -32,6 +32,7 @@ pub(super) fn trouble(url: &str, mut response: Response) -> Trouble {
         "application/problem+json" | "application/json" => serde_json::from_str(&body).ok(),
         _ => None,
     };
+    let further = fields.as_ref().map(further).unwrap_or_default();
     let (words, position) = match fields {
         Some(Value::Object(fields)) => of_fields(&Value::Object(fields)),
         _ => (shown(&body), place(&body)),
@@ -41,6 +42,7 @@ pub(super) fn trouble(url: &str, mut response: Response) -> Trouble {
         code,
         message: format!("{url}: {status}{separator}{words}"),
         position: position.filter(|_| code == Code::Syntax),
+        further,
     }
 }
 
@@ -72,13 +74,28 @@ fn of_fields(fields: &Value) -> (String, Option<Position>) {
     if let Some(hint) = text("hint").filter(|hint| !words.contains(hint)) {
         words = format!("{words} ({hint})");
     }
-    let position = fields.get("position").and_then(|position| {
-        Some(Position {
-            line: number(position, "line")?,
-            column: number(position, "column")?,
-        })
+    (words, position_in(fields))
+}
+
+/// The place that a problem document names.
+fn position_in(fields: &Value) -> Option<Position> {
+    let position = fields.get("position")?;
+    let number = |name: &str| position.get(name).and_then(Value::as_u64);
+    Some(Position {
+        line: number("line")?,
+        column: number("column")?,
+    })
+}
+
+/// What else is wrong with the text, as our own servers say it.
+fn further(fields: &Value) -> Vec<(String, Position)> {
+    let errors = fields.get("further").and_then(Value::as_array);
+    let errors = errors.into_iter().flatten();
+    let errors = errors.filter_map(|error| {
+        let message = error.get("detail").and_then(Value::as_str)?;
+        Some((message.to_owned(), position_in(error)?))
     });
-    (words, position)
+    errors.collect()
 }
 
 /// The beginning of a text, without the marks of a page.

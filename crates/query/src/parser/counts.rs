@@ -18,7 +18,7 @@ pub(super) struct Chain {
 }
 
 /// The counts of a text, up to the next token.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     limits: Limits,
     chain: Chain,

@@ -32,18 +32,29 @@ impl Parser<'_> {
         // Whether triples may follow: not right after others without a dot.
         let mut may_be_triples = true;
         while !self.is("}") {
-            if self.other_than_triples()? {
+            let element = |parser: &mut Self| parser.element(&mut may_be_triples);
+            if self.attempt(element, Self::is_at_element)? {
                 self.eat(".");
                 may_be_triples = true;
-            } else if self.is_word("UNION") {
-                return Err(self.refused("UNION stands between groups: { ... } UNION { ... }"));
-            } else if !may_be_triples {
-                return Err(self.unexpected("`.`, `;`, `,` or `}`"));
-            } else {
-                self.triples(true)?;
-                may_be_triples = self.eat(".");
             }
         }
+        Ok(())
+    }
+
+    fn element(&mut self, may_be_triples: &mut bool) -> Parsed {
+        if self.other_than_triples()? {
+            self.eat(".");
+            *may_be_triples = true;
+            return Ok(());
+        }
+        if self.is_word("UNION") {
+            return Err(self.refused("UNION stands between groups: { ... } UNION { ... }"));
+        }
+        if !*may_be_triples {
+            self.missing(self.unexpected("`.`, `;`, `,` or `}`"))?;
+        }
+        self.triples(true)?;
+        *may_be_triples = self.eat(".");
         Ok(())
     }
 

@@ -17,6 +17,7 @@
 //! | `builtin` | the names of functions, and how many arguments they take |
 //! | `counts` | what a text has of what the limits bound |
 //! | `hint` | what was perhaps meant |
+//! | `recover` | going on behind what is wrong |
 //!
 //! Whatever a text means (prefixes, scopes, grouping) is not looked at here: that is
 //! [`translate`](crate::translate).
@@ -27,6 +28,7 @@ mod expression;
 mod group;
 mod hint;
 mod query;
+mod recover;
 pub(crate) mod tree;
 mod triples;
 mod update;
@@ -37,6 +39,7 @@ use crate::limits::{Exceeded, Limits};
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use counts::Counts;
+pub(crate) use recover::ERRORS_MAX;
 use std::ops::Range;
 use tree::{Builder, Kind, Mark, Tree};
 
@@ -75,6 +78,21 @@ pub(crate) fn query<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<
     )
 }
 
+/// All that is wrong with a text that [`query`] refuses, the error that it gives first ([`recover`]).
+pub(crate) fn errors_of_query(tokens: &Tokens<'_>, limits: &Limits) -> Vec<ParseError> {
+    let all = 0..tokens.tokens.len();
+    errors(tokens, all, limits, "query", Parser::query_unit)
+}
+
+/// The same of tokens that [`update`] refuses.
+pub(crate) fn errors_of_update(
+    tokens: &Tokens<'_>,
+    part: Range<usize>,
+    limits: &Limits,
+) -> Vec<ParseError> {
+    errors(tokens, part, limits, "update", Parser::update_unit)
+}
+
 /// The tree of tokens that are one operation of an update at most, and its prologue.
 pub(crate) fn update<'t>(
     tokens: &'t Tokens<'t>,
@@ -111,20 +129,29 @@ fn tree<'t>(
     what: &'static str,
     rule: impl FnOnce(&mut Parser<'t>) -> Parsed,
 ) -> Result<Tree<'t>, ParseError> {
-    let mut parser = Parser {
-        tokens,
-        first: part.start,
-        read: &tokens.tokens[..part.end],
-        at: part.start,
-        depth: 0,
-        counts: Counts::new(limits),
-        what,
-        tree: Builder::with_capacity(part.len() * 3 / 2 + 8),
-    };
+    let mut parser = Parser::new(tokens, part, limits, what);
     match rule(&mut parser) {
         Ok(()) => Ok(parser.tree.finish(tokens)),
         Err(fault) => Err(fault.placed(tokens)),
     }
+}
+
+/// The errors of a second reading.
+fn errors<'t>(
+    tokens: &'t Tokens<'t>,
+    part: Range<usize>,
+    limits: &Limits,
+    what: &'static str,
+    rule: impl FnOnce(&mut Parser<'t>) -> Parsed,
+) -> Vec<ParseError> {
+    let mut parser = Parser::new(tokens, part, limits, what);
+    parser.faults = Some(Vec::new());
+    let last = rule(&mut parser).err();
+    let mut faults = parser.faults.unwrap_or_default();
+    faults.extend(last);
+    faults.dedup_by_key(|fault| fault.0.token);
+    let errors = faults.into_iter().map(|fault| fault.placed(tokens));
+    errors.collect()
 }
 
 impl Fault {
@@ -138,6 +165,11 @@ impl Fault {
             token,
             message,
         }))
+    }
+
+    /// Whether the text is not in the grammar, rather than too much of it.
+    fn is_of_grammar(&self) -> bool {
+        self.0.kind == ParseErrorKind::Syntax
     }
 
     /// The error of the text.
@@ -179,9 +211,30 @@ struct Parser<'t> {
     /// What the text is to be.
     what: &'static str,
     tree: Builder,
+    /// Those met so far, in a second reading.
+    faults: Option<Vec<Fault>>,
 }
 
 impl<'t> Parser<'t> {
+    fn new(
+        tokens: &'t Tokens<'t>,
+        part: Range<usize>,
+        limits: &Limits,
+        what: &'static str,
+    ) -> Parser<'t> {
+        Parser {
+            tokens,
+            first: part.start,
+            read: &tokens.tokens[..part.end],
+            at: part.start,
+            depth: 0,
+            counts: Counts::new(limits),
+            what,
+            tree: Builder::with_capacity(part.len() * 3 / 2 + 8),
+            faults: None,
+        }
+    }
+
     fn token(&self, ahead: usize) -> Option<Token> {
         self.read.get(self.at + ahead).copied()
     }

@@ -56,27 +56,33 @@ impl Parser<'_> {
 
     /// Prologue.
     pub(super) fn prologue(&mut self) -> Parsed {
-        loop {
-            let mark = self.mark();
-            if self.eat_word("PREFIX") {
-                self.prefix_name()?;
-                self.bracketed_iri()?;
-                self.close(mark, Kind::Prefix);
-            } else if self.eat_word("BASE") {
-                self.bracketed_iri()?;
-                self.close(mark, Kind::Base);
-            } else if self.eat_word("VERSION") {
-                let version = self.slice();
-                let is_short = !(version.starts_with("\"\"\"") || version.starts_with("'''"));
-                if self.kind() != Some(TokenKind::String) || !is_short {
-                    return Err(self.unexpected("a version in quotes, such as \"1.2\""));
-                }
-                self.bump();
-                self.close(mark, Kind::Version);
-            } else {
-                return Ok(());
-            }
+        while self.is_word("PREFIX") || self.is_word("BASE") || self.is_word("VERSION") {
+            self.attempt(Self::declaration, Self::is_at_unit)?;
         }
+        Ok(())
+    }
+
+    /// One declaration of a prologue.
+    fn declaration(&mut self) -> Parsed {
+        let mark = self.mark();
+        if self.eat_word("PREFIX") {
+            self.prefix_name()?;
+            self.bracketed_iri()?;
+            self.close(mark, Kind::Prefix);
+        } else if self.eat_word("BASE") {
+            self.bracketed_iri()?;
+            self.close(mark, Kind::Base);
+        } else {
+            self.expect_word("VERSION")?;
+            let version = self.slice();
+            let is_short = !(version.starts_with("\"\"\"") || version.starts_with("'''"));
+            if self.kind() != Some(TokenKind::String) || !is_short {
+                return Err(self.unexpected("a version in quotes, such as \"1.2\""));
+            }
+            self.bump();
+            self.close(mark, Kind::Version);
+        }
+        Ok(())
     }
 
     fn prefix_name(&mut self) -> Parsed {
@@ -108,9 +114,9 @@ impl Parser<'_> {
         } else if self.is_word("REDUCED") {
             self.leaf(Kind::Reduced);
         }
-        self.items()?;
+        self.attempt(Self::items, Self::is_at_pattern)?;
         if is_query {
-            self.dataset()?;
+            self.attempt(Self::dataset, Self::is_at_pattern)?;
         }
         self.where_clause()?;
         self.modifiers()?;
@@ -216,9 +222,9 @@ impl Parser<'_> {
         let mark = self.mark();
         self.expect("{")?;
         while !self.is("}") {
-            self.triples(false)?;
-            if !self.eat(".") && !self.is("}") {
-                return Err(self.unexpected("`.`, `;`, `,` or `}`"));
+            let recovered = self.attempt(|parser| parser.triples(false), Self::is_at_triples)?;
+            if !self.eat(".") && !self.is("}") && !recovered {
+                self.missing(self.unexpected("`.`, `;`, `,` or `}`"))?;
             }
         }
         self.expect("}")?;
@@ -267,19 +273,30 @@ impl Parser<'_> {
     }
 
     fn where_clause(&mut self) -> Parsed {
-        let has_where = self.eat_word("WHERE");
-        if !self.is("{") {
-            if self.is(",") {
-                return Err(self.refused("variables are separated by blanks"));
-            }
-            let expected = if has_where { "`{`" } else { "WHERE or `{`" };
-            return Err(self.unexpected(expected));
-        }
+        self.attempt(Self::begin_of_pattern, Self::is_at_pattern)?;
+        self.eat_word("WHERE");
         self.group()
+    }
+
+    fn begin_of_pattern(&mut self) -> Parsed {
+        let has_where = self.eat_word("WHERE");
+        if self.is("{") {
+            return Ok(());
+        }
+        if self.is(",") {
+            return Err(self.refused("variables are separated by blanks"));
+        }
+        let expected = if has_where { "`{`" } else { "WHERE or `{`" };
+        Err(self.unexpected(expected))
     }
 
     /// SolutionModifier and ValuesClause.
     fn modifiers(&mut self) -> Parsed {
+        while self.attempt(Self::modifiers_in_order, Self::is_at_modifier)? {}
+        Ok(())
+    }
+
+    fn modifiers_in_order(&mut self) -> Parsed {
         let mark = self.mark();
         if self.eat_word("GROUP") {
             self.expect_word("BY")?;

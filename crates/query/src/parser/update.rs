@@ -187,20 +187,30 @@ impl Parser<'_> {
         // Triples need a dot before others, and none before or after a graph.
         let mut may_be_triples = true;
         while !self.is("}") {
-            if self.is_word("GRAPH") {
-                self.graph_of_quads()?;
+            let quads = |parser: &mut Self| parser.some_quads(&mut may_be_triples);
+            if self.attempt(quads, Self::is_at_triples)? {
                 self.eat(".");
                 may_be_triples = true;
-            } else if may_be_triples {
-                self.triples(false)?;
-                may_be_triples = self.eat(".");
-            } else {
-                return Err(self.unexpected("`.`, `;`, `,`, GRAPH or `}`"));
             }
         }
         self.bump();
         self.counts.is_data = false;
         self.close(mark, Kind::Quads);
+        Ok(())
+    }
+
+    fn some_quads(&mut self, may_be_triples: &mut bool) -> Parsed {
+        if self.is_word("GRAPH") {
+            self.graph_of_quads()?;
+            self.eat(".");
+            *may_be_triples = true;
+            return Ok(());
+        }
+        if !*may_be_triples {
+            self.missing(self.unexpected("`.`, `;`, `,`, GRAPH or `}`"))?;
+        }
+        self.triples(false)?;
+        *may_be_triples = self.eat(".");
         Ok(())
     }
 

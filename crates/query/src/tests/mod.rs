@@ -17,6 +17,7 @@ mod lubm;
 mod meaning;
 mod mentions;
 mod plans;
+mod recovery;
 mod reference;
 mod refusals;
 mod sampling;

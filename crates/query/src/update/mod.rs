@@ -31,7 +31,7 @@ mod tests;
 pub(crate) use data::Place;
 pub use data::{Data, DataTerm};
 pub use estimate::reading_bytes;
-pub use read::{parse_update, parse_update_by_grammar};
+pub use read::{further_errors, parse_update, parse_update_by_grammar};
 
 use crate::algebra::Query;
 use crate::parse::{ParseError, ParseErrorKind};

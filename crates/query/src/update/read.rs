@@ -64,6 +64,41 @@ pub(super) fn parse(
     (read(), plain_pieces)
 }
 
+/// What else is wrong with the grammar of an update, as [`parse::further_errors`] says it of a query.
+pub fn further_errors(text: &str, options: &ParseOptions, first: &ParseError) -> Vec<ParseError> {
+    if first.kind != ParseErrorKind::Syntax {
+        return Vec::new();
+    }
+    let Ok(tokens) = lexer::scan(text, &options.limits) else {
+        return Vec::new();
+    };
+    let pieces = pieces(&tokens);
+    let count = pieces.len();
+    let mut errors = Vec::new();
+    for (number, piece) in pieces.into_iter().enumerate() {
+        let Err(error) = parser::update(&tokens, piece.clone(), &options.limits) else {
+            continue;
+        };
+        let of_piece = parser::errors_of_update(&tokens, piece, &options.limits);
+        let of_piece = if of_piece.is_empty() {
+            vec![error]
+        } else {
+            of_piece
+        };
+        errors.extend(
+            of_piece
+                .into_iter()
+                .map(|error| numbered(error, (number, count))),
+        );
+        if errors.len() >= parser::ERRORS_MAX {
+            break;
+        }
+    }
+    errors.truncate(parser::ERRORS_MAX);
+    errors.retain(|error| error.position != first.position);
+    errors
+}
+
 /// A query begins, after its prologue, with one of its own keywords.
 fn refuse_query(tokens: &Tokens<'_>) -> Result<(), ParseError> {
     const QUERIES: [&str; 4] = ["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"];

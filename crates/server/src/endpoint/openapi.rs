@@ -310,11 +310,15 @@ fn schemas() -> Value {
         &["id", "text", "elapsed_seconds"],
         json!({ "id": string, "text": string, "elapsed_seconds": { "type": "number" } }),
     );
+    let further = object(
+        &["detail", "position"],
+        json!({ "detail": string, "position": position }),
+    );
     json!({
         "Problem": object(&["type", "title", "status", "detail"], json!({
             "type": string, "title": string, "status": count, "detail": string, "position": position,
             "query_id": string, "limit": count, "used": count, "unit": { "enum": ["ms", "bytes", "count"] },
-            "hint": string, "offered": strings,
+            "hint": string, "offered": strings, "further": { "type": "array", "items": further },
         })),
         "Results": object(&["head"], json!({
             "head": { "type": "object", "properties": { "vars": strings } },

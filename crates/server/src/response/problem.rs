@@ -2,7 +2,7 @@
 //!
 //! Every failure of a request becomes one [`Problem`], and this file alone turns it into a response,
 //! so that all of them look alike: `type`, `title`, `status`, `detail`, and where they are known
-//! `position`, `query_id`, `limit`, `used`, `unit` (ms, bytes, count), `hint`, `offered`. The table from a query's failure to
+//! `position`, `query_id`, `limit`, `used`, `unit` (ms, bytes, count), `hint`, `offered`, `further`. The table from a query's failure to
 //! its status is here too: a status says whose turn it is (4xx: change the request; 503: come back
 //! later; 504, 507: ask for less; 500: a bug of ours).
 
@@ -14,7 +14,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use somersault::{Kind, Position, QueryError, Unit};
+use somersault::{Further, Kind, Position, QueryError, Unit};
 
 /// The media type of a problem document.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
@@ -46,6 +46,9 @@ struct Document {
     hint: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     offered: Vec<&'static str>,
+    /// What else is wrong with the text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    further: Vec<Also>,
     #[serde(skip)]
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -65,6 +68,7 @@ impl Problem {
             unit: None,
             hint: None,
             offered: Vec::new(),
+            further: Vec::new(),
             headers: Vec::new(),
         }))
     }
@@ -236,6 +240,7 @@ impl Problem {
         problem.0.used = error.used;
         problem.0.unit = error.unit.map(Unit::as_str);
         problem.0.hint = error.hint;
+        problem.0.further = error.further().iter().map(Also::of).collect();
         match error.kind {
             Kind::Cancelled | Kind::Remote | Kind::Unavailable => problem.retry_after("1"),
             Kind::Damaged => problem.retry_after("60"),
@@ -393,15 +398,36 @@ fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, 
 
 #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
 fn as_object<S: serde::Serializer>(position: &Option<Position>, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Place {
-        line: u64,
-        column: u64,
+    position.map(Place::of).serialize(to)
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Place {
+    line: u64,
+    column: u64,
+}
+
+impl Place {
+    fn of(position: Position) -> Place {
+        Place {
+            line: position.line,
+            column: position.column,
+        }
     }
-    position
-        .map(|place| Place {
-            line: place.line,
-            column: place.column,
-        })
-        .serialize(to)
+}
+
+/// What is wrong with a text beside its first error.
+#[derive(Clone, Debug, Serialize)]
+struct Also {
+    detail: String,
+    position: Place,
+}
+
+impl Also {
+    fn of(further: &Further) -> Also {
+        Also {
+            detail: further.message.clone(),
+            position: Place::of(further.position),
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::spool::{Into, Spool};
 use super::writer::Writer;
 use crate::database::{Database, Graph};
 use crate::error::{Kind, Position, QueryError};
-use crate::query::{Context, Request, graph_terms, parse_options, unreadable};
+use crate::query::{Context, Request, also, declared, graph_terms, parse_options};
 use query::update::{Operation, Update};
 use std::time::{Duration, Instant};
 
@@ -57,9 +57,13 @@ fn read(
 ) -> Result<Update, QueryError> {
     let options = parse_options(request.base, text_max_bytes, union);
     let update = query::update::parse_update(request.text, &options);
-    let mut update = update.map_err(|error| match graph {
-        Some(graph) => unreadable(error, request.text, graph),
-        None => error.into(),
+    let mut update = update.map_err(|error| {
+        let further = query::update::further_errors(request.text, &options, &error);
+        let error = match graph {
+            Some(graph) => declared(error, request.text, graph),
+            None => error.into(),
+        };
+        error.with_further(also(further))
     })?;
     let using = graph_terms(&request.using)?;
     let using_named = graph_terms(&request.using_named)?;
