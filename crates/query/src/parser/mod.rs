@@ -147,9 +147,8 @@ fn errors<'t>(
     let mut parser = Parser::new(tokens, part, limits, what);
     parser.faults = Some(Vec::new());
     let last = rule(&mut parser).err();
-    let mut faults = parser.faults.unwrap_or_default();
-    faults.extend(last);
-    faults.dedup_by_key(|fault| fault.0.token);
+    let is_at_end = parser.token(0).is_none();
+    let faults = recover::causes(parser.faults.unwrap_or_default(), last, is_at_end, tokens);
     let errors = faults.into_iter().map(|fault| fault.placed(tokens));
     errors.collect()
 }

@@ -273,8 +273,12 @@ impl Parser<'_> {
     }
 
     fn where_clause(&mut self) -> Parsed {
-        self.attempt(Self::begin_of_pattern, Self::is_at_pattern)?;
-        self.eat_word("WHERE");
+        if self.attempt(Self::begin_of_pattern, Self::is_at_pattern)? {
+            self.eat_word("WHERE");
+            if !self.is("{") {
+                return Err(self.over());
+            }
+        }
         self.group()
     }
 

@@ -11,7 +11,7 @@
 
 use super::{Fault, Parsed, Parser};
 use crate::lexer::nesting;
-use crate::lexer::token::TokenKind;
+use crate::lexer::token::{TokenKind, Tokens};
 
 /// Errors that are told of a text at most.
 pub(crate) const ERRORS_MAX: usize = 8;
@@ -44,6 +44,28 @@ const UNITS: [&str; 18] = [
     "WITH",
 ];
 
+/// The errors of a reading that are no consequences of others: those of its way, and the one that ended it, at the end of
+/// the text or before. Where a bracket is not closed, all between the first and that are; so is the end of the text behind
+/// another error, and what stands beside an error.
+pub(super) fn causes(
+    mut faults: Vec<Fault>,
+    last: Option<Fault>,
+    is_at_end: bool,
+    tokens: &Tokens<'_>,
+) -> Vec<Fault> {
+    if let Some(last) = last {
+        let is_of_end = last.0.token >= tokens.tokens.len();
+        if is_at_end && !is_of_end {
+            faults.truncate(1);
+        }
+        if faults.is_empty() || !is_of_end {
+            faults.push(last);
+        }
+    }
+    faults.dedup_by(|later, earlier| later.0.token.abs_diff(earlier.0.token) <= 1);
+    faults
+}
+
 impl Parser<'_> {
     /// Reads by a rule. What is wrong ends a first reading; in a second it is noted and skipped up to a token at which
     /// it `resumes`: true then.
@@ -72,6 +94,13 @@ impl Parser<'_> {
             return Err(fault);
         }
         self.note(fault)
+    }
+
+    /// What ends a reading without another error: the last one again.
+    pub(super) fn over(&self) -> Fault {
+        let faults = self.faults.as_ref();
+        let last = faults.and_then(|faults| faults.last()).cloned();
+        last.unwrap_or_else(|| self.unexpected("another text"))
     }
 
     /// Keeps an error; gives it back where nothing can be read behind it.

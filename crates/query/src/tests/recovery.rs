@@ -68,6 +68,14 @@ fn what_is_skipped_ends_where_the_next_thing_begins() {
             "CONSTRUCT { ?s ?p } WHERE { ?s ?p }",
             vec![(1, 19), (1, 35)],
         ),
+        // No consequences: of what stands beside, of a bracket that is missing, of the end behind another error.
+        ("SELECT * { ?s ?p ?o ?z }", vec![(1, 21)]),
+        ("SELECT * WHERE ?s ?p ?o }", vec![(1, 16)]),
+        ("PREFIX e: http://e/ns# SELECT * { }", vec![(1, 11)]),
+        (
+            "SELECT * { ?s ?p ; FILTER(?x) ?y OPTIONAL { ?s } ",
+            vec![(1, 18), (1, 10)],
+        ),
         // Only one: of meaning, of the end, of an undeclared prefix.
         ("SELECT ?x { BIND(1 AS ?x) BIND(2 AS ?x) }", vec![(1, 37)]),
         ("SELECT * { ?s ?p ?o ", vec![(1, 10)]),
