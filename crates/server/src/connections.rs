@@ -19,7 +19,7 @@ use crate::state::ServerState;
 use axum::Router;
 use axum::body::Body;
 use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::CONTENT_LENGTH;
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
@@ -181,7 +181,13 @@ impl Connection {
                     Some(answering) => answering.await,
                     None => Ok(routes::no_room()),
                 };
-                answered.map(|response| {
+                answered.map(|mut response| {
+                    // What is left of the request's body is not read, and the connection ends: who asks next by it has to
+                    // know.
+                    if exchange.moment() == Moment::Request {
+                        let close = HeaderValue::from_static("close");
+                        response.headers_mut().insert(CONNECTION, close);
+                    }
                     exchange.come_to(moment(&response, takes_chunks));
                     response.map(|body| Guarded {
                         body,

@@ -96,8 +96,30 @@ fn the_page_offers_the_formats_that_there_are() {
 fn nowhere_is_a_404() {
     let served = Served::new();
     for path in ["/nowhere", "/api/v2", "/sparql/deeper"] {
-        served.get(path).problem(404);
+        let answer = served.get(path);
+        answer.problem(404);
+        assert!(!answer.has("connection"));
     }
+}
+
+#[test]
+fn who_sent_a_body_that_is_not_read_is_told_that_the_connection_ends() {
+    let served = Served::new();
+    let body = vec![b' '; 100 << 10];
+    for (line, status) in [("POST /nowhere", 404), ("POST /metrics", 405)] {
+        for body in [&b"ASK {}"[..], &body] {
+            let answer = client::send(served.address, line, &[], body);
+            answer.problem(status);
+            assert_eq!(answer.field("connection"), "close", "{line}");
+        }
+    }
+    let answer = client::send(
+        served.address,
+        "POST /sparql",
+        &["Content-Type: application/sparql-query"],
+        b"ask",
+    );
+    assert_eq!((answer.status, answer.has("connection")), (200, false));
 }
 
 #[test]
