@@ -147,8 +147,8 @@ fn errors<'t>(
     let mut parser = Parser::new(tokens, part, limits, what);
     parser.faults = Some(Vec::new());
     let last = rule(&mut parser).err();
-    let is_at_end = parser.token(0).is_none();
-    let faults = recover::causes(parser.faults.unwrap_or_default(), last, is_at_end, tokens);
+    let (at, end) = (parser.at, parser.read.len());
+    let faults = recover::causes(parser.faults.unwrap_or_default(), last, at, end);
     let errors = faults.into_iter().map(|fault| fault.placed(tokens));
     errors.collect()
 }

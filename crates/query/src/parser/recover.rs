@@ -11,7 +11,7 @@
 
 use super::{Fault, Parsed, Parser};
 use crate::lexer::nesting;
-use crate::lexer::token::{TokenKind, Tokens};
+use crate::lexer::token::TokenKind;
 
 /// Errors that are told of a text at most.
 pub(crate) const ERRORS_MAX: usize = 8;
@@ -44,18 +44,18 @@ const UNITS: [&str; 18] = [
     "WITH",
 ];
 
-/// The errors of a reading that are no consequences of others: those of its way, and the one that ended it, at the end of
-/// the text or before. Where a bracket is not closed, all between the first and that are; so is the end of the text behind
+/// The errors of a reading that are no consequences of others: those of its way, and the one that ended it at the
+/// token `at`, of those before `end`. Where a bracket is not closed, all between the first and that are; so is the end of the text behind
 /// another error, and what stands beside an error.
 pub(super) fn causes(
     mut faults: Vec<Fault>,
     last: Option<Fault>,
-    is_at_end: bool,
-    tokens: &Tokens<'_>,
+    at: usize,
+    end: usize,
 ) -> Vec<Fault> {
     if let Some(last) = last {
-        let is_of_end = last.0.token >= tokens.tokens.len();
-        if is_at_end && !is_of_end {
+        let is_of_end = last.0.token >= end;
+        if at >= end && !is_of_end {
             faults.truncate(1);
         }
         if faults.is_empty() || !is_of_end {

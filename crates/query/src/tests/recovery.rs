@@ -92,6 +92,9 @@ fn operations_are_read_behind_one_that_is_wrong() {
     let errors = of_update(text);
     assert_eq!(places(&errors), [(1, 27), (3, 8), (4, 7)], "{errors:#?}");
     assert!(errors[1].message.ends_with(", in operation 3"));
+    // The end of an operation behind an error is none, wherever the operation stands.
+    let text = "PREFIX e: e:x INSERTT DATA { } ;\nCLEAR ALL";
+    assert_eq!(places(&of_update(text)), [(1, 11)]);
 }
 
 /// Texts with a token taken out, twice there, or changed for another.
