@@ -14,6 +14,7 @@
 
 mod checked;
 mod faults;
+mod growing;
 mod heap;
 mod prefetch;
 mod region;
@@ -22,6 +23,7 @@ mod views;
 
 pub use checked::{CheckedRegion, Damage, DamagedBlock};
 pub use faults::{fault_count, survive_bus_errors};
+pub use growing::GrowingRegion;
 pub use heap::give_back;
 pub use prefetch::prefetch;
 pub use region::{HeapRegion, Region};

@@ -26,12 +26,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// From this size on, heap memory is mapped anonymously and asks for huge pages.
-const HUGE_FROM_BYTES: usize = 2 << 20;
+pub(crate) const HUGE_FROM_BYTES: usize = 2 << 20;
+
+/// Bytes of a cache line.
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// One cache line, to give heap memory its alignment.
 #[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+pub(crate) struct Line([u8; LINE_BYTES]);
 
 /// Immutable bytes at a fixed place, aligned to 64 bytes unless sliced elsewhere. Cheap to clone;
 /// `Send` and `Sync`.
@@ -96,6 +99,16 @@ impl Region {
         let mut heap = HeapRegion::zeroed(bytes.len())?;
         heap.bytes_mut().copy_from_slice(bytes);
         Ok(heap.freeze())
+    }
+
+    /// A region of these lines, of which the first `len` bytes count.
+    pub(crate) fn of_lines(lines: Vec<Line>, len: usize) -> Region {
+        assert!(len <= lines.len() * LINE_BYTES, "bytes lie in the lines");
+        Region {
+            memory: Arc::new(Memory::Lines { lines }),
+            start: 0,
+            len,
+        }
     }
 
     /// All bytes.

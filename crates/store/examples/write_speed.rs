@@ -5,14 +5,14 @@ use rdf::{Direction, PredicateId, Tag, VertexId};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
-use store::parts::{AppendFile, PartFiles, PartSummary};
+use store::parts::{AppendFile, PartFiles, PartName, PartSummary};
 use store::{Edge, GraphScope, GraphWriter, SegmentShape, Spans};
 
 /// Files that keep nothing.
 struct Nowhere;
 
 impl PartFiles for Nowhere {
-    fn create(&self, _: &str) -> io::Result<Box<dyn AppendFile>> {
+    fn create(&self, _: &PartName) -> io::Result<Box<dyn AppendFile>> {
         Ok(Box::new(Nowhere))
     }
 

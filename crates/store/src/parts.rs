@@ -10,17 +10,20 @@
 //! Cost: one buffer of up to 256 KiB per open part, and a checksum at memory speed.
 
 use crate::format::{PartHeader, PartKind};
-use memory::{BlockSums, CheckedRegion, Region};
+use memory::{BlockSums, CheckedRegion, GrowingRegion, Region};
 use rdf::Direction;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that most parts of a commit have room in.
 const BUFFER_BYTES_FIRST: usize = 256;
 /// Buffered bytes after which they are handed on.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// A part's name within its generation. Nearly all are constants; a commit makes dozens of parts.
+pub type PartName = Cow<'static, str>;
 
 /// A file that is being written, from front to back.
 pub trait AppendFile: Send {
@@ -43,7 +46,7 @@ pub trait AppendFile: Send {
 /// Where new parts are made.
 pub trait PartFiles: Sync {
     /// A new, empty file of this name; the name must be free.
-    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>>;
+    fn create(&self, name: &PartName) -> io::Result<Box<dyn AppendFile>>;
     /// Takes note of a part that is complete, so that it becomes part of the graph.
     fn completed(&self, part: PartSummary);
 }
@@ -68,7 +71,7 @@ pub struct PartError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSummary {
     /// The file's name within its generation.
-    pub name: String,
+    pub name: PartName,
     /// Length of its content in bytes, a multiple of 8 for a graph's parts. The table of checksums follows it.
     pub length_bytes: u64,
     /// Checksum of the table of checksums.
@@ -77,7 +80,7 @@ pub struct PartSummary {
 
 /// Writes one part.
 pub struct PartWriter {
-    name: String,
+    name: PartName,
     file: Box<dyn AppendFile>,
     buffer: Vec<u8>,
     sums: BlockSums,
@@ -93,7 +96,7 @@ impl PartWriter {
         kind: PartKind,
         direction: Option<Direction>,
     ) -> Result<PartWriter, PartError> {
-        let mut part = PartWriter::create_raw(files, &kind.file_name(direction))?;
+        let mut part = PartWriter::create_raw(files, kind.file_name(direction))?;
         part.is_padded = true;
         part.append(bytemuck::bytes_of(&PartHeader::new(kind, direction)))?;
         Ok(part)
@@ -101,13 +104,16 @@ impl PartWriter {
 
     /// A part of any content under any name, for instance one of the dictionary's, of exactly the
     /// length that is appended. No header is written.
-    pub fn create_raw(files: &dyn PartFiles, name: &str) -> Result<PartWriter, PartError> {
-        let file = files.create(name).map_err(|source| PartError {
-            file: name.to_owned(),
-            source,
-        })?;
+    pub fn create_raw(
+        files: &dyn PartFiles,
+        name: impl Into<PartName>,
+    ) -> Result<PartWriter, PartError> {
+        let name = name.into();
+        let file = files
+            .create(&name)
+            .map_err(|source| failed(&name, source))?;
         Ok(PartWriter {
-            name: name.to_owned(),
+            name,
             file,
             buffer: Vec::with_capacity(BUFFER_BYTES_FIRST),
             sums: BlockSums::new(),
@@ -165,29 +171,33 @@ impl PartWriter {
         };
         file.append(table)
             .and_then(|()| file.sync())
-            .map_err(|source| PartError {
-                file: summary.name.clone(),
-                source,
-            })?;
+            .map_err(|source| failed(&summary.name, source))?;
         files.completed(summary.clone());
         Ok(summary)
     }
 
     fn flush(&mut self) -> Result<(), PartError> {
         self.sums.update(&self.buffer);
-        self.file.append(&self.buffer).map_err(|source| PartError {
-            file: self.name.clone(),
-            source,
-        })?;
+        self.file
+            .append(&self.buffer)
+            .map_err(|source| failed(&self.name, source))?;
         self.buffer.clear();
         Ok(())
     }
 }
 
-/// Parts in the memory of this process: for graphs that are loaded in memory only, and for tests.
+fn failed(name: &str, source: io::Error) -> PartError {
+    PartError {
+        file: name.to_owned(),
+        source,
+    }
+}
+
+/// Parts in the memory of this process: for graphs that are loaded in memory only, for the changes of a commit,
+/// and for tests.
 #[derive(Default)]
 pub struct MemoryParts {
-    files: std::sync::Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    files: Arc<Mutex<Vec<(PartName, GrowingRegion)>>>,
     complete: Mutex<Vec<PartSummary>>,
 }
 
@@ -195,9 +205,9 @@ pub struct MemoryParts {
 const SMALL_TABLE_BYTES: usize = 64;
 
 struct MemoryFile {
-    name: String,
-    bytes: Vec<u8>,
-    files: std::sync::Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    name: PartName,
+    bytes: GrowingRegion,
+    files: Arc<Mutex<Vec<(PartName, GrowingRegion)>>>,
 }
 
 impl MemoryParts {
@@ -222,24 +232,25 @@ impl MemoryParts {
         let summaries = self.complete.into_inner();
         let summaries = summaries.unwrap_or_else(PoisonError::into_inner);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut regions = BTreeMap::new();
-        for summary in summaries {
-            let bytes = files.remove(&summary.name).unwrap_or_default();
-            let content = bytes
-                .get(..summary.length_bytes as usize)
-                .unwrap_or_default();
-            regions.insert(summary.name, Region::heap(content)?);
+        let mut regions = Vec::with_capacity(summaries.len());
+        for PartSummary {
+            name, length_bytes, ..
+        } in summaries
+        {
+            let at = files.iter().position(|(file, _)| *file == name);
+            let bytes = at.map(|at| files.swap_remove(at).1).unwrap_or_default();
+            regions.push((name, bytes.freeze(length_bytes as usize)?));
         }
         Ok(FrozenParts { regions })
     }
 }
 
 impl PartFiles for MemoryParts {
-    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
+    fn create(&self, name: &PartName) -> io::Result<Box<dyn AppendFile>> {
         Ok(Box::new(MemoryFile {
-            name: name.to_owned(),
-            bytes: Vec::new(),
-            files: self.files.clone(),
+            name: name.clone(),
+            bytes: GrowingRegion::default(),
+            files: Arc::clone(&self.files),
         }))
     }
 
@@ -254,43 +265,43 @@ impl PartFiles for MemoryParts {
 impl AppendFile for MemoryFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.bytes.is_empty() {
-            // A small part comes at once, and then its table: a commit makes dozens of them.
-            self.bytes.reserve_exact(bytes.len() + SMALL_TABLE_BYTES);
+            // A small part comes at once, and then its table.
+            self.bytes.make_room(bytes.len() + SMALL_TABLE_BYTES)?;
         }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
+        self.bytes.append(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(self.name.clone(), std::mem::take(&mut self.bytes));
+        files.push((
+            std::mem::take(&mut self.name),
+            std::mem::take(&mut self.bytes),
+        ));
         Ok(())
     }
 }
 
-/// The parts of a graph in memory.
+/// The parts of a graph in memory: two dozen names, which are found by looking at each.
 pub struct FrozenParts {
-    regions: BTreeMap<String, Region>,
+    regions: Vec<(PartName, Region)>,
 }
 
 impl FrozenParts {
     /// Total bytes by part, ascending by name.
     pub fn sizes(&self) -> Vec<(String, u64)> {
-        self.regions
-            .iter()
-            .map(|(name, region)| (name.clone(), region.len() as u64))
-            .collect()
+        let size =
+            |(name, region): &(PartName, Region)| (name.clone().into_owned(), region.len() as u64);
+        let mut sizes: Vec<(String, u64)> = self.regions.iter().map(size).collect();
+        sizes.sort_unstable();
+        sizes
     }
 }
 
 impl PartSource for FrozenParts {
     fn part(&self, name: &str) -> Result<CheckedRegion, PartError> {
-        match self.regions.get(name) {
-            Some(region) => Ok(CheckedRegion::unchecked(name, region.clone())),
-            None => Err(PartError {
-                file: name.to_owned(),
-                source: io::Error::from(io::ErrorKind::NotFound),
-            }),
+        match self.regions.iter().find(|(part, _)| part == name) {
+            Some((_, region)) => Ok(CheckedRegion::unchecked(name, region.clone())),
+            None => Err(failed(name, io::Error::from(io::ErrorKind::NotFound))),
         }
     }
 }

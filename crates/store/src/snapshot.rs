@@ -48,7 +48,7 @@ impl Snapshot {
     /// Opens the graph whose parts are found in `source`. Headers are checked, and the table of
     /// predicates is read; nothing else is touched. O(predicates).
     pub fn open(source: &dyn PartSource) -> Result<Snapshot, SnapshotError> {
-        let common = |kind: PartKind| source.part(&kind.file_name(None));
+        let common = |kind: PartKind| source.part(kind.file_name(None));
         let mut snapshot = Snapshot {
             out: Side::open(source, Direction::Out)?,
             into: Side::open(source, Direction::In)?,

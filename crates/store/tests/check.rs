@@ -187,7 +187,7 @@ fn every_damaged_block_is_named() {
     let mut numbers = Numbers(4);
     for file in files {
         let place = numbers.below(file.length_bytes) as usize;
-        let path = directory.join(&file.name);
+        let path = directory.join(file.name.as_ref());
         assert!(disk.damage(&path, place, 0x10));
         let findings = check(&open(&disk, Path::new("/s")).unwrap(), &IdLimits::NONE);
         let block = format!("block {}", place / 65536);

@@ -259,6 +259,7 @@ fn edited(files: &Files, data: &[u8]) -> FrozenParts {
 fn frozen(files: Files) -> io::Result<FrozenParts> {
     let parts = MemoryParts::new();
     for (name, bytes) in files {
+        let name = name.into();
         let mut file = parts.create(&name)?;
         file.append(&bytes)?;
         file.sync()?;

@@ -209,7 +209,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn output(&self, name: &str) -> Result<Output<'_>, LoadError> {
+    fn output(&self, name: &'static str) -> Result<Output<'_>, LoadError> {
         Ok(Output {
             part: PartWriter::create_raw(self.files, name)?,
             is_halted: self.is_halted,

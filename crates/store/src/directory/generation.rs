@@ -27,7 +27,7 @@ use super::manifest::{FileHead, KIND_CURRENT, Manifest};
 use super::open::{OpenError, is_ours, read_current};
 use super::{CURRENT, CURRENT_NEXT, LOCK, MANIFEST, generation_name, generation_number};
 use crate::disk::{AppendFile, Disk, DiskLock};
-use crate::parts::{PartFiles, PartSummary};
+use crate::parts::{PartFiles, PartName, PartSummary};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -160,9 +160,9 @@ fn missing(disk: &dyn Disk, store: &Path) -> Option<Missing> {
         return Some(Missing { path, generation });
     };
     let names = disk.list(&directory).ok()?;
-    let is_missing = |part: &&PartSummary| !names.contains(&part.name);
+    let is_missing = |part: &&PartSummary| !names.iter().any(|name| *name == part.name);
     let part = manifest.files.iter().find(is_missing)?;
-    let path = directory.join(&part.name);
+    let path = directory.join(part.name.as_ref());
     Some(Missing { path, generation })
 }
 
@@ -279,7 +279,7 @@ fn adopt(disk: &dyn Disk, path: &Path) -> Result<Option<u64>, BeginError> {
             manifest.generation == number
                 && manifest.files.iter().all(|part| {
                     let sums = memory::block_count(part.length_bytes) * 8;
-                    disk.map(&directory.join(&part.name))
+                    disk.map(&directory.join(part.name.as_ref()))
                         .is_ok_and(|file| file.len() as u64 == part.length_bytes + sums)
                 })
         });
@@ -466,8 +466,8 @@ impl Drop for NewGeneration<'_> {
 }
 
 impl PartFiles for NewGeneration<'_> {
-    fn create(&self, name: &str) -> io::Result<Box<dyn AppendFile>> {
-        self.disk.create(&self.directory.join(name))
+    fn create(&self, name: &PartName) -> io::Result<Box<dyn AppendFile>> {
+        self.disk.create(&self.directory.join(name.as_ref()))
     }
 
     fn completed(&self, part: PartSummary) {

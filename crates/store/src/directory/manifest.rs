@@ -230,7 +230,7 @@ fn read_body(mut body: &[u8], generation: u64) -> Option<Manifest> {
     }
     for _ in 0..varint::read(&mut body)? {
         manifest.files.push(PartSummary {
-            name: read_name(&mut body)?,
+            name: read_name(&mut body)?.into(),
             length_bytes: varint::read(&mut body)?,
             sums_sum: varint::read(&mut body)?,
         });

@@ -214,10 +214,10 @@ fn open_generation(disk: &dyn Disk, path: &Path, current: &FileHead) -> Result<O
     let manifest = Manifest::from_bytes(region.bytes()).map_err(head_error)?;
     let mut parts = BTreeMap::new();
     for part in &manifest.files {
-        let file = directory.join(&part.name);
+        let file = directory.join(part.name.as_ref());
         let region = map(disk, &file)?;
         parts.insert(
-            part.name.clone(),
+            part.name.clone().into_owned(),
             cut(&region, part.length_bytes, part.sums_sum, file)?,
         );
     }

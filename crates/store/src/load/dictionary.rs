@@ -238,7 +238,12 @@ impl<'l> IndexPairs<'l> {
     }
 
     /// Sorts all pairs and writes the index.
-    pub fn write(&self, count: u64, name: &str, files: &dyn PartFiles) -> Result<(), LoadError> {
+    pub fn write(
+        &self,
+        count: u64,
+        name: &'static str,
+        files: &dyn PartFiles,
+    ) -> Result<(), LoadError> {
         self.write_while(count, name, files, || Ok(()))
     }
 
@@ -246,7 +251,7 @@ impl<'l> IndexPairs<'l> {
     pub fn write_while(
         &self,
         count: u64,
-        name: &str,
+        name: &'static str,
         files: &dyn PartFiles,
         go_on: impl Fn() -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {

@@ -27,7 +27,7 @@ pub(crate) struct Side {
 impl Side {
     /// Finds the parts.
     pub(crate) fn open(source: &dyn PartSource, direction: Direction) -> Result<Side, PartError> {
-        let part = |kind: PartKind| source.part(&kind.file_name(Some(direction)));
+        let part = |kind: PartKind| source.part(kind.file_name(Some(direction)));
         Ok(Side {
             segments: part(PartKind::Segments)?,
             keys: part(PartKind::Keys)?,

@@ -5,45 +5,48 @@
 //! Inline values are scattered and live in a hash table. 0 means "nothing yet".
 //!
 //! A small graph over the ids of a large one touches vertices far apart, and a page for each would
-//! be a thousand times what it needs. There pages are one cache line ([`States::sparse`]). Pages
-//! lie in slabs of one size, so that both kinds are found by the same shifts.
+//! be a thousand times what it needs. There pages are one cache line ([`States::sparse`]), in slabs of sixteen. So both
+//! kinds are found by the same shifts, and the graph of a commit clears one KiB and not sixteen.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use rdf::VertexId;
 
-/// Vertices of a slab, and of the page of a graph whose vertices are dense.
-const SLAB_BITS: u32 = 12;
-const SLAB: usize = 1 << SLAB_BITS;
+/// Vertices of a page, and of a slab, where they are dense.
+const DENSE_BITS: u32 = 12;
 /// Vertices of a page where they are sparse: 64 bytes.
 const SPARSE_BITS: u32 = 4;
+/// Vertices of a slab where they are sparse: 1 KiB.
+const SPARSE_SLAB_BITS: u32 = 8;
 
 /// Numbers by vertex.
 pub(crate) struct States {
     page_bits: u32,
+    slab_bits: u32,
     /// Page number (id >> page_bits) -> number of the page in the slabs.
     directory: HashMap<u64, u32>,
     pages: u32,
-    slabs: Vec<Box<[u32; SLAB]>>,
+    slabs: Vec<Box<[u32]>>,
     last: Option<(u64, u32)>,
     scattered: HashMap<u64, u32>,
 }
 
 impl Default for States {
     fn default() -> States {
-        States::with_pages(SLAB_BITS)
+        States::with_pages(DENSE_BITS, DENSE_BITS)
     }
 }
 
 impl States {
     /// For a graph with few of the vertices that its ids span.
     pub(crate) fn sparse() -> States {
-        States::with_pages(SPARSE_BITS)
+        States::with_pages(SPARSE_BITS, SPARSE_SLAB_BITS)
     }
 
-    fn with_pages(page_bits: u32) -> States {
+    fn with_pages(page_bits: u32, slab_bits: u32) -> States {
         States {
             page_bits,
+            slab_bits,
             directory: HashMap::new(),
             pages: 0,
             slabs: Vec::new(),
@@ -54,7 +57,7 @@ impl States {
 
     /// No numbers, in pages of the same size.
     pub(crate) fn cleared(&self) -> States {
-        States::with_pages(self.page_bits)
+        States::with_pages(self.page_bits, self.slab_bits)
     }
 
     /// Whether no vertex has been asked for.
@@ -75,15 +78,15 @@ impl States {
         };
         let within = vertex.bits() as usize & ((1 << self.page_bits) - 1);
         let place = (index as usize) << self.page_bits | within;
-        &mut self.slabs[place >> SLAB_BITS][place % SLAB]
+        &mut self.slabs[place >> self.slab_bits][place & ((1 << self.slab_bits) - 1)]
     }
 
     fn find(&mut self, page: u64) -> u32 {
         let index = match self.directory.entry(page) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                if (self.pages as usize) << self.page_bits == self.slabs.len() << SLAB_BITS {
-                    self.slabs.push(Box::new([0; SLAB]));
+                if (self.pages as usize) << self.page_bits == self.slabs.len() << self.slab_bits {
+                    self.slabs.push(vec![0; 1 << self.slab_bits].into());
                 }
                 self.pages += 1;
                 *entry.insert(self.pages - 1)
@@ -117,9 +120,10 @@ impl States {
             .collect();
         scattered.sort_unstable();
         let paged = order.into_iter().flat_map(move |(page, index)| {
-            let bits = self.page_bits;
+            let (bits, slab_bits) = (self.page_bits, self.slab_bits);
             let place = (index as usize) << bits;
-            let states = &self.slabs[place >> SLAB_BITS][place % SLAB..][..1 << bits];
+            let states = &self.slabs[place >> slab_bits][place & ((1 << slab_bits) - 1)..];
+            let states = &states[..1 << bits];
             (page << bits..).zip(states.iter().copied())
         });
         paged
