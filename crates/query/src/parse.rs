@@ -91,11 +91,7 @@ pub enum ParseErrorKind {
 impl ParseError {
     /// The same error with the declaration that the text lacks, if this knows the IRI of the prefix.
     #[must_use]
-    pub fn declared_by<'i>(
-        mut self,
-        text: &str,
-        iri: impl Fn(&str) -> Option<&'i str>,
-    ) -> ParseError {
+    pub fn declared_by(mut self, text: &str, iri: impl Fn(&str) -> Option<String>) -> ParseError {
         if self.kind == ParseErrorKind::Undeclared
             && let Some(name) = text.get(self.position.offset as usize..)
             && let Some((prefix, _)) = name.split_once(':')
@@ -103,7 +99,7 @@ impl ParseError {
         {
             let operation = self.message.rfind(NUMBERED);
             let operation = operation.map_or("", |at| &self.message[at..]);
-            self.message = format!("{}{operation}", undeclared(prefix, iri));
+            self.message = format!("{}{operation}", undeclared(prefix, &iri));
         }
         self
     }

@@ -17,6 +17,7 @@ use crate::health::{ChangeHealth, FollowHealth, Health};
 use crate::open_error::OpenError;
 use crate::plan_cache::{PlanCache, PlanFigures};
 use crate::planner_statistics::plan_statistics;
+use crate::prefixes::Noted;
 use crate::query::{Query, Request};
 use crate::running::Running;
 use crate::scrub::Scrub;
@@ -175,6 +176,8 @@ pub struct Graph {
     pub(crate) planned: Planned,
     /// Bytes of the files under it; 0 in memory.
     pub(crate) stored_bytes: u64,
+    /// Prefixes of documents that were written to this database.
+    pub(crate) noted: Noted,
 }
 
 /// Which version the statistics are of.
@@ -476,11 +479,12 @@ impl Database {
         Query::start(self, request)
     }
 
-    /// Prefixes that the documents declare which were bulk loaded (not by `LOAD` or over HTTP), names without colons with their IRIs, by name.
+    /// Prefixes that documents declare which were loaded, names without colons with their IRIs, by name. Those of
+    /// `LOAD` and of the Graph Store Protocol survive the process from the next checkpoint on.
     pub fn prefixes(&self) -> Vec<(String, String)> {
-        let graph = self.graph();
-        let prefixes = graph.snapshot.base().prefixes().iter();
+        let prefixes = self.graph().prefixes();
         prefixes
+            .iter()
             .map(|(name, iri)| (name.to_owned(), iri.to_owned()))
             .collect()
     }
@@ -617,6 +621,7 @@ impl Graph {
             ids: 0,
             planned: Planned { number, quads },
             stored_bytes,
+            noted: Noted::default(),
         })
     }
 

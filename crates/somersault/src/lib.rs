@@ -29,6 +29,7 @@ mod open_error;
 mod plan_cache;
 mod plan_document;
 mod planner_statistics;
+mod prefixes;
 pub mod query;
 pub mod results;
 pub mod run;

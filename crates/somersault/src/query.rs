@@ -627,8 +627,9 @@ fn unreadable(error: ParseError, text: &str, options: &ParseOptions, graph: &Gra
 
 /// The error of a text, with the declaration that it lacks where a loaded document has it.
 pub(crate) fn declared(error: ParseError, text: &str, graph: &Graph) -> QueryError {
-    let prefixes = graph.snapshot.base().prefixes();
-    error.declared_by(text, |name| prefixes.iri(name)).into()
+    error
+        .declared_by(text, |name| graph.prefix_iri(name))
+        .into()
 }
 
 fn place(position: ::query::Position) -> Position {

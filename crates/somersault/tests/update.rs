@@ -450,3 +450,51 @@ fn where_sees_the_union_of_the_graphs_and_templates_write_the_default_graph() {
         "WITH is one graph"
     );
 }
+
+#[test]
+fn prefixes_of_written_documents_are_hints_and_last() {
+    let disk = disk();
+    let database = open(&disk);
+    let write = |format, text: &str| {
+        database.write_graph(GraphWrite {
+            target: GraphTarget::Default,
+            mode: WriteMode::Add,
+            format,
+            base: None,
+            body: &mut text.as_bytes(),
+            timeout: None,
+        })
+    };
+    let hint = |database: &Database, prefix: &str| {
+        let text = format!("ASK {{ ?s {prefix}:p ?o }}");
+        let request = Request {
+            text: &text,
+            ..Request::default()
+        };
+        database.start(&request).err().unwrap().message
+    };
+    let text = "@prefix farm: <http://e/farm#> . farm:a farm:p 1 .";
+    write(Format::Turtle, text).unwrap();
+    let xml = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:barn=\"http://e/barn#\">\
+               <rdf:Description rdf:about=\"http://e/x\"><barn:p>1</barn:p></rdf:Description></rdf:RDF>";
+    write(Format::RdfXml, xml).unwrap();
+    write(Format::Turtle, "@prefix cut: <http://e/cut#> . cut:a cut:p").unwrap_err();
+    assert!(hint(&database, "farm").contains("add `PREFIX farm: <http://e/farm#>`"));
+    assert!(hint(&database, "barn").contains("add `PREFIX barn: <http://e/barn#>`"));
+    let unknown = |database: &Database| !hint(database, "cut").contains("add");
+    assert!(unknown(&database), "nothing of it was written");
+    let update = update(&database, "DELETE WHERE { ?s farm:p ?o }").unwrap_err();
+    assert!(update.message.contains("PREFIX farm: <http://e/farm#>"));
+
+    database.compact().unwrap();
+    drop(database);
+    let database = open(&disk);
+    assert!(hint(&database, "farm").contains("add `PREFIX farm: <http://e/farm#>`"));
+    let names: Vec<String> = database
+        .prefixes()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["barn", "farm", "rdf"]);
+    assert!(unknown(&database));
+}

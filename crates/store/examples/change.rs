@@ -191,7 +191,8 @@ fn main() {
         let version = version_of(&base, &layers, Some(TYPE));
         let (time, rows) = least(2, || {
             let files = MemoryParts::new();
-            let written = write_base(&version, &files, &|| false).expect("memory");
+            let written =
+                write_base(&version, version.base().prefixes(), &files, &|| false).expect("memory");
             written.rows
         });
         println!(

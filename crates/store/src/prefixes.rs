@@ -47,6 +47,18 @@ impl Prefixes {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Bytes that they hold, about.
+    pub fn bytes(&self) -> u64 {
+        let held =
+            |(name, iri): (&str, &str)| (2 * size_of::<String>() + name.len() + iri.len()) as u64;
+        self.iter().map(held).sum()
+    }
+
     /// What a name stands for.
     pub fn iri(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

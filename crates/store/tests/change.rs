@@ -10,6 +10,7 @@ use rdf::{Direction, Tag, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use store::Prefixes;
 use store::check::{IdLimits, check};
 use store::delta::{Change, Checkpoint, DeltaError, KeyChanges, Layer, Version, merge, write_base};
 use store::directory::{begin, open};
@@ -319,7 +320,7 @@ impl World {
         let disk = SimDisk::new(1, Path::new("/"), SimFaults::default());
         let generation = begin(&disk, Path::new("/s")).unwrap();
         let version = self.version();
-        let summary = write_base(&version, &generation, &never).unwrap();
+        let summary = write_base(&version, &Prefixes::default(), &generation, &never).unwrap();
         assert_eq!(summary.rows, self.present.len() as u64);
         generation.commit(BTreeMap::new()).unwrap();
         let opened = open(&disk, Path::new("/s")).unwrap();
@@ -516,7 +517,7 @@ fn a_large_base_is_merged_with_small_layers() {
     assert_eq!(sum_of(&base, &layers), present);
     let version = version_of(&base, &layers, Some(TYPE));
     let files = store::parts::MemoryParts::new();
-    write_base(&version, &files, &never).unwrap();
+    write_base(&version, &Prefixes::default(), &files, &never).unwrap();
     check_view(&Snapshot::open(&files.freeze().unwrap()).unwrap(), &present);
 }
 
@@ -527,7 +528,7 @@ fn a_checkpoint_or_merge_stops_when_told() {
     let base = Arc::new(snapshot_of(&quads, Some(TYPE)));
     let version = version_of(&base, &[], Some(TYPE));
     let files = store::parts::MemoryParts::new();
-    let halted = write_base(&version, &files, &|| true);
+    let halted = write_base(&version, &Prefixes::default(), &files, &|| true);
     assert!(matches!(halted, Err(DeltaError::Halted)));
     let empty = Arc::new(snapshot_of(&[], None));
     let version = version_of(&empty, &[], None);
@@ -546,7 +547,7 @@ fn both_directions_of_a_checkpoint_may_run_at_once() {
     (0..4).for_each(|_| world.commit());
     let version = world.version();
     let files = store::parts::MemoryParts::new();
-    let checkpoint = Checkpoint::begin(&version, &files, &never).unwrap();
+    let checkpoint = Checkpoint::begin(&version, &Prefixes::default(), &files, &never).unwrap();
     std::thread::scope(|scope| {
         let out = scope.spawn(|| checkpoint.direction(Direction::Out).unwrap());
         let into = checkpoint.direction(Direction::In).unwrap();

@@ -14,7 +14,7 @@ pub(crate) fn write_graph(
     spilling: Spilling<'_>,
     is_halted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(), QueryError> {
-    write_base(&graph.snapshot, files, is_halted)?;
+    write_base(&graph.snapshot, &graph.prefixes(), files, is_halted)?;
     let written = write_dictionary(&graph.dictionary, files, spilling, is_halted);
     written.map_err(|error| match error {
         DictionaryError::Halted => QueryError::new(Kind::Cancelled, "it was stopped"),

@@ -415,7 +415,9 @@ impl Writer {
 
     fn base_in_memory(&self, graph: &Graph) -> Result<Snapshot, QueryError> {
         let files = MemoryParts::new();
-        write_base(&graph.snapshot, &files, &|| self.bell.is_closing())?;
+        write_base(&graph.snapshot, &graph.prefixes(), &files, &|| {
+            self.bell.is_closing()
+        })?;
         let parts = files.freeze().map_err(failed)?;
         Snapshot::open(&parts).map_err(failed)
     }

@@ -15,13 +15,15 @@ use crate::query::Context;
 use crate::stop::{StopReason, StopToken};
 use memory::Region;
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
-use rdf::format::{Format, ReadError, read_quads};
+use rdf::Strictness;
+use rdf::format::{Format, ReadError, read_quads_noting};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use store::Prefixes;
 use store::record::{Blank, ChunkWriter, TermError};
 
 /// Quads of a chunk.
@@ -58,6 +60,8 @@ pub(crate) struct Spool {
     blanks: u64,
     /// Statements read.
     pub(crate) quads: u64,
+    /// Prefixes that it declares, to be noted when it has been written.
+    pub(crate) prefixes: Prefixes,
 }
 
 impl Spool {
@@ -79,6 +83,7 @@ impl Spool {
                 held: Charge::new(&context.budget),
                 blanks: 0,
                 quads: 0,
+                prefixes: Prefixes::default(),
             },
             writer: ChunkWriter::new(RandomState::new().hash_one(name)),
             labels: HashMap::new(),
@@ -96,7 +101,8 @@ impl Spool {
             refused: &refused,
             charge: Charge::new(&context.budget),
         };
-        let read = read_quads(format, reader, base, &mut |quad| {
+        let mut prefixes = Prefixes::default();
+        let mut on_quad = |quad: QuadRef<'_>| {
             held.borrow_mut().statement();
             match reading.quad(quad) {
                 Ok(()) => ControlFlow::Continue(()),
@@ -105,13 +111,25 @@ impl Spool {
                     ControlFlow::Break(())
                 }
             }
-        });
+        };
+        let mut on_prefix = |name: &str, iri: &str| prefixes.note(name, iri);
+        let strictness = Strictness::Strict;
+        let read = read_quads_noting(
+            strictness,
+            format,
+            reader,
+            base,
+            &mut on_prefix,
+            &mut on_quad,
+        );
         if let Some(error) = failed.or_else(|| refused.take()) {
             return Err(error);
         }
         read.map_err(|error| unread(name, error, token))?;
         reading.end_chunk()?;
         reading.spool.blanks = reading.labels.len() as u64;
+        reading.spool.held.grow(prefixes.bytes())?;
+        reading.spool.prefixes = prefixes;
         Ok(reading.spool)
     }
 

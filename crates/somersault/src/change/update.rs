@@ -170,6 +170,11 @@ impl RunningUpdate {
             }
             Ok(())
         })?;
+        if documents.iter().any(Option::is_some) {
+            let noted = &writer.published().noted;
+            let written = documents.iter().flatten();
+            written.for_each(|document| noted.note(&document.prefixes));
+        }
         Ok(Committed {
             parse,
             exec: begun.elapsed(),

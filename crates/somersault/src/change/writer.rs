@@ -467,6 +467,7 @@ impl Graph {
             ids: self.ids,
             planned: self.planned,
             stored_bytes: self.stored_bytes,
+            noted: self.noted.clone(),
         }
     }
 }

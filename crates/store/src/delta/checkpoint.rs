@@ -22,6 +22,7 @@ use super::version::Version;
 use crate::format::DEFAULT_GRAPH_CODE;
 use crate::graph_index::{GraphIndex, GraphIndexWriter, GraphKey, Run};
 use crate::parts::PartFiles;
+use crate::prefixes::Prefixes;
 use crate::segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 use crate::source::Fault;
 use crate::view::{GraphScope, GraphView};
@@ -37,10 +38,11 @@ const BATCH_KEYS: usize = 1 << 12;
 /// [`Checkpoint`].
 pub fn write_base(
     version: &Version,
+    prefixes: &Prefixes,
     files: &dyn PartFiles,
     is_halted: &(dyn Fn() -> bool + Sync),
 ) -> Result<DirectionSummary, DeltaError> {
-    let checkpoint = Checkpoint::begin(version, files, is_halted)?;
+    let checkpoint = Checkpoint::begin(version, prefixes, files, is_halted)?;
     let out = checkpoint.direction(Direction::Out)?;
     let into = checkpoint.direction(Direction::In)?;
     if out.rows != into.rows {
@@ -65,10 +67,11 @@ pub struct Checkpoint<'v> {
 type Lost = (PredicateId, VertexId, VertexId);
 
 impl<'v> Checkpoint<'v> {
-    /// Begins with the tables of predicates and graphs. `is_halted` is asked now and then, and ends
+    /// Begins with the tables of predicates and graphs, and prefixes that are known of the graph. `is_halted` is asked now and then, and ends
     /// what runs.
     pub fn begin(
         version: &'v Version,
+        prefixes: &Prefixes,
         files: &'v dyn PartFiles,
         is_halted: &'v (dyn Fn() -> bool + Sync),
     ) -> Result<Checkpoint<'v>, DeltaError> {
@@ -80,7 +83,7 @@ impl<'v> Checkpoint<'v> {
             .collect();
         let graphs: Arc<[VertexId]> = graphs_of(version)?.into();
         write_tables(files, &predicates, &graphs)?;
-        version.base().prefixes().write(files)?;
+        prefixes.write(files)?;
         Ok(Checkpoint {
             sources: sources(Some(version.base()), version.layers()),
             predicates,

@@ -1,0 +1,43 @@
+//! Prefixes that are known of a graph: those of its files, and those of documents that `LOAD` and the Graph Store
+//! Protocol have brought since.
+//!
+//! They are hints where a query lacks a declaration, and decide no answer. So they have no record in the log: those
+//! of documents get into the files with the next checkpoint, and a process that ends before it has lost them. All
+//! versions of a database share what was noted, and a version shows what was noted after it, too.
+
+use crate::database::Graph;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::Prefixes;
+
+/// Prefixes of documents that were written since a database was opened.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Arc<Mutex<Prefixes>>);
+
+impl Noted {
+    /// Keeps those of a document that was written.
+    pub(crate) fn note(&self, prefixes: &Prefixes) {
+        if !prefixes.is_empty() {
+            self.lock().extend(prefixes);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Prefixes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Graph {
+    /// All that are known.
+    pub(crate) fn prefixes(&self) -> Prefixes {
+        let mut prefixes = self.snapshot.base().prefixes().clone();
+        prefixes.extend(&self.noted.lock());
+        prefixes
+    }
+
+    /// What a prefix stands for, where that is known.
+    pub(crate) fn prefix_iri(&self, name: &str) -> Option<String> {
+        let kept = self.snapshot.base().prefixes().iri(name);
+        let kept = kept.map(str::to_owned);
+        kept.or_else(|| self.noted.lock().iri(name).map(str::to_owned))
+    }
+}
