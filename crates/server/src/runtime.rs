@@ -41,10 +41,10 @@ fn build(engine_threads_max: usize, prompt: Arc<Prompt>) -> io::Result<Runtime> 
 }
 
 /// How much an engine thread stands back behind the threads that serve connections, in steps of the system
-/// (`nice`). Five steps are a third of their weight: enough that a connection is served at once on busy
-/// processors, and little beside other processes.
+/// (`nice`). Fifteen steps are a 28th of their weight: half a dozen engine threads that want a processor do not hold up
+/// a connection. Beside other programs of the same session or group it is little; a service has a group of its own.
 #[cfg(target_os = "linux")]
-const STEPS_BACK: i32 = 5;
+const STEPS_BACK: i32 = 15;
 
 thread_local! {
     static STANDS_BACK: Cell<bool> = const { Cell::new(false) };
