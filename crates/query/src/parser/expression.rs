@@ -2,7 +2,7 @@
 
 use super::builtin::{self, Arguments};
 use super::tree::Kind;
-use super::{Fault, Parsed, Parser, quoted};
+use super::{Fault, Parsed, Parser, hint, quoted};
 use crate::lexer::token::TokenKind;
 
 impl Parser<'_> {
@@ -334,9 +334,18 @@ impl Parser<'_> {
     /// A word that is no function.
     #[cold]
     fn unknown_word(&self) -> Fault {
+        let meant_exists = |word: &str| hint::keyword(word) == Some("EXISTS");
         if self.is_word("NOT") {
+            if meant_exists(self.slice_ahead(1)) {
+                let word = quoted(self.slice_ahead(1));
+                let message = format!("unexpected {word}: did you mean EXISTS?");
+                return Fault::at(self.at + 1, message);
+            }
             return self
                 .refused("SPARQL writes `!` for NOT, and has NOT EXISTS { ... } and NOT IN (...)");
+        }
+        if meant_exists(self.slice()) && self.is_ahead(1, "{") {
+            return self.refused("did you mean EXISTS?");
         }
         if !self.is_ahead(1, "(") {
             return self.unexpected_operator("an expression");

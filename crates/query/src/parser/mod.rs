@@ -402,8 +402,12 @@ impl<'t> Parser<'t> {
     /// That the next token cannot stand here, and why or what could.
     #[cold]
     fn refused(&self, reason: &str) -> Fault {
-        if let Some(iri) = self.broken_iri() {
-            let message = format!("{} is not a valid absolute IRI", quoted(iri));
+        if let Some(message) = self.broken_iri() {
+            return Fault::at(self.at, message);
+        }
+        if let Some(meant) = self.bare_tag() {
+            let found = quoted(self.slice());
+            let message = format!("unexpected {found}: a language tag begins with `@`: {meant}");
             return Fault::at(self.at, message);
         }
         let found = if let Some(token) = self.token(0) {
@@ -435,12 +439,34 @@ impl<'t> Parser<'t> {
         None
     }
 
-    /// What begins at a `<` and ends with its line's next `>`: meant as an IRI, with a character that no IRI has.
+    /// What is wrong with the IRI that was meant by the `<` which is next: it has no `>`, or a character that no IRI
+    /// has before its line's next one.
     #[cold]
-    fn broken_iri(&self) -> Option<&'t str> {
+    fn broken_iri(&self) -> Option<String> {
         let token = self.token(0).filter(|_| self.is("<"))?;
         let rest = &self.tokens.text[token.start as usize..];
-        let end = rest.find(['>', '\n'])?;
-        rest[end..].starts_with('>').then(|| &rest[..=end])
+        let end = 1 + rest[1..].find(['<', '>', '\n']).unwrap_or(rest.len() - 1);
+        if rest[end..].starts_with('>') {
+            let iri = quoted(&rest[..=end]);
+            return Some(format!("{iri} is not a valid absolute IRI"));
+        }
+        let begun = rest.split(char::is_whitespace).next()?;
+        let is_begun = begun[1..].starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_iri = is_begun && begun.contains(':');
+        is_iri.then(|| format!("{} is not closed: an IRI ends with `>`", quoted(begun)))
+    }
+
+    /// What was meant where a word follows a string without a blank, as if it were its language tag.
+    #[cold]
+    fn bare_tag(&self) -> Option<String> {
+        let word = self
+            .token(0)
+            .filter(|token| token.kind == TokenKind::Word)?;
+        let before = *self.read.get(self.at.checked_sub(1)?)?;
+        let is_bare = before.kind == TokenKind::String && before.end == word.start;
+        let is_of_tag = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+        let rest = self.tokens.text[word.start as usize..].chars();
+        let tag: String = rest.take_while(is_of_tag).collect();
+        is_bare.then(|| format!("{}@{tag}", self.tokens.slice(before)))
     }
 }

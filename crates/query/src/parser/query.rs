@@ -3,7 +3,7 @@
 use super::builtin::is_function;
 use super::tree::Kind;
 use super::{Fault, Parsed, Parser};
-use crate::lexer::token::TokenKind;
+use crate::lexer::token::{Token, TokenKind};
 use crate::limits::Limits;
 
 impl Parser<'_> {
@@ -381,11 +381,11 @@ impl Parser<'_> {
         let mark = self.mark();
         let is_descending = self.is_word("DESC");
         if is_descending || self.is_word("ASC") {
-            self.bump();
-            if !self.is("(") {
+            if !self.is_ahead(1, "(") {
                 let word = if is_descending { "DESC" } else { "ASC" };
-                return Err(self.unexpected(&format!("an expression in brackets: {word}(?x)")));
+                return Err(self.not_in_brackets(word));
             }
+            self.bump();
             self.link(1)?;
             self.parenthesised()?;
             self.close(
@@ -403,6 +403,20 @@ impl Parser<'_> {
             return Ok(true);
         }
         self.constraint_if_any()
+    }
+
+    /// That an order stands behind a variable, or before one without brackets.
+    #[cold]
+    fn not_in_brackets(&self, word: &str) -> Fault {
+        let is_variable = |token: &&Token| token.kind == TokenKind::Variable;
+        let after = self.read.get(self.at + 1).filter(is_variable);
+        let before = self.read.get(self.at.wrapping_sub(1)).filter(is_variable);
+        let variable = after
+            .or(before)
+            .map_or("?x", |token| self.tokens.slice(*token));
+        self.refused(&format!(
+            "an order has its expression in brackets: {word}({variable})"
+        ))
     }
 
     fn constraint_if_any(&mut self) -> Parsed<bool> {
