@@ -34,6 +34,11 @@ impl<'t> Terms<'t> {
         Constant(self.constants.number(term))
     }
 
+    /// How many constants there are.
+    pub(crate) fn constants(&self) -> usize {
+        self.constants.list().len()
+    }
+
     /// What a constant stands for.
     pub(crate) fn term(&self, constant: Constant) -> &Term {
         &self.constants.list()[constant.0 as usize]
@@ -86,7 +91,9 @@ impl<'t> Terms<'t> {
         let mut terms: Vec<Option<Term>> =
             self.constants.into_list().into_iter().map(Some).collect();
         let take = |constant: &Constant| terms[constant.0 as usize].take();
-        wanted.iter().filter_map(take).collect()
+        let mut taken = Vec::with_capacity(wanted.len());
+        taken.extend(wanted.iter().filter_map(take));
+        taken
     }
 }
 

@@ -132,13 +132,14 @@ impl Context {
 
 impl<'t> Lowering<'t> {
     fn new(terms: Terms<'t>, options: &ParseOptions) -> Lowering<'t> {
+        let constants = terms.constants();
         Lowering {
             scopes: vec![Scope::outermost(terms.texts().len())],
             kept: Vec::new(),
             variables: Vec::new(),
             is_written: Vec::new(),
-            constants: Vec::new(),
-            constant_ids: Vec::new(),
+            constants: Vec::with_capacity(constants),
+            constant_ids: vec![None; constants],
             terms,
             union_default: options.union_default_graph,
         }

@@ -20,52 +20,78 @@ use hashbrown::{HashMap, HashSet};
 /// A set of slots.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    words: Vec<u64>,
+    /// Slots 0 to 63.
+    first: u64,
+    /// 64 further ones each.
+    others: Vec<u64>,
 }
 
 impl Slots {
-    pub(super) fn insert(&mut self, slot: Slot) {
-        let (word, bit) = (usize::from(slot.0) / 64, slot.0 % 64);
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
+    fn words(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    fn word(&self, word: usize) -> u64 {
+        match word.checked_sub(1) {
+            None => self.first,
+            Some(other) => self.others.get(other).copied().unwrap_or(0),
         }
-        self.words[word] |= 1 << bit;
+    }
+
+    pub(super) fn insert(&mut self, slot: Slot) {
+        let bit = 1 << (slot.0 % 64);
+        match (usize::from(slot.0) / 64).checked_sub(1) {
+            None => self.first |= bit,
+            Some(other) => {
+                if self.others.len() <= other {
+                    self.others.resize(other + 1, 0);
+                }
+                self.others[other] |= bit;
+            }
+        }
     }
 
     pub(super) fn remove(&mut self, slot: Slot) {
-        if let Some(word) = self.words.get_mut(usize::from(slot.0) / 64) {
-            *word &= !(1 << (slot.0 % 64));
+        let bit = 1 << (slot.0 % 64);
+        match (usize::from(slot.0) / 64).checked_sub(1) {
+            None => self.first &= !bit,
+            Some(other) => {
+                if let Some(word) = self.others.get_mut(other) {
+                    *word &= !bit;
+                }
+            }
         }
     }
 
     pub(super) fn contains(&self, slot: Slot) -> bool {
-        let word = self.words.get(usize::from(slot.0) / 64).copied();
-        word.unwrap_or(0) >> (slot.0 % 64) & 1 == 1
+        self.word(usize::from(slot.0) / 64) >> (slot.0 % 64) & 1 == 1
     }
 
     pub(super) fn extend(&mut self, other: &Slots) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        self.first |= other.first;
+        if self.others.len() < other.others.len() {
+            self.others.resize(other.others.len(), 0);
         }
-        for (own, other) in self.words.iter_mut().zip(&other.words) {
+        for (own, other) in self.others.iter_mut().zip(&other.others) {
             *own |= other;
         }
     }
 
     pub(super) fn retain(&mut self, other: &Slots) {
-        self.words.truncate(other.words.len());
-        for (own, other) in self.words.iter_mut().zip(&other.words) {
+        self.first &= other.first;
+        self.others.truncate(other.others.len());
+        for (own, other) in self.others.iter_mut().zip(&other.others) {
             *own &= other;
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.words.iter().all(|word| *word == 0)
+        self.first == 0 && self.others.iter().all(|word| *word == 0)
     }
 
     /// Ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
-        (0..self.words.len() * 64)
+        (0..self.words() * 64)
             .map(|index| Slot(index as u16))
             .filter(|slot| self.contains(*slot))
     }

@@ -208,7 +208,7 @@ impl Builder {
     pub(super) fn finish<'t>(self, tokens: &'t Tokens<'t>) -> Tree<'t> {
         let mut nodes = self.nodes.clone();
         // The first nodes of the subtrees around, the outermost first.
-        let mut around: Vec<u32> = Vec::new();
+        let mut around: Vec<u32> = Vec::with_capacity(16);
         for (at, node) in self.nodes.iter().enumerate().rev() {
             while around.last().is_some_and(|start| *start > at as u32) {
                 around.pop();

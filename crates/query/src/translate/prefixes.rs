@@ -7,7 +7,27 @@ use crate::parse::ParseOptions;
 pub(super) struct Prefixes<'t> {
     names: Once<&'t str>,
     /// By place of the name.
-    iris: Vec<String>,
+    iris: Vec<Declared>,
+}
+
+/// What a prefix stands for.
+pub(super) struct Declared {
+    pub iri: String,
+    /// It is an IRI, and one behind which every name without escapes makes one.
+    pub is_open: bool,
+}
+
+impl Declared {
+    /// `is_iri`: an IRI for sure.
+    fn new(iri: String, is_iri: bool) -> Declared {
+        // Behind `//` a name would be a host, behind other characters perhaps a port.
+        let has_begun_path =
+            iri.ends_with(['#', '?']) || (iri.ends_with('/') && !iri.ends_with("//"));
+        Declared {
+            is_open: is_iri && has_begun_path,
+            iri,
+        }
+    }
 }
 
 impl<'t> Prefixes<'t> {
@@ -17,12 +37,17 @@ impl<'t> Prefixes<'t> {
             iris: Vec::new(),
         };
         for (name, iri) in &options.prefixes {
-            prefixes.declare(name, iri.clone());
+            prefixes.insert(name, Declared::new(iri.clone(), false));
         }
         prefixes
     }
 
+    /// By a declaration of the text, which has an IRI.
     pub(super) fn declare(&mut self, name: &'t str, iri: String) {
+        self.insert(name, Declared::new(iri, true));
+    }
+
+    fn insert(&mut self, name: &'t str, iri: Declared) {
         let place = self.names.number(name) as usize;
         match self.iris.get_mut(place) {
             Some(declared) => *declared = iri,
@@ -30,9 +55,9 @@ impl<'t> Prefixes<'t> {
         }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&Declared> {
         let place = self.names.find(name)? as usize;
-        self.iris.get(place).map(String::as_str)
+        self.iris.get(place)
     }
 
     pub(super) fn names(&self) -> &[&'t str] {
@@ -42,6 +67,7 @@ impl<'t> Prefixes<'t> {
     /// Names and IRIs, in the order of their first declaration.
     pub(super) fn into_pairs(self) -> Vec<(String, String)> {
         let names = self.names.into_list().into_iter().map(str::to_owned);
-        names.zip(self.iris).collect()
+        let iris = self.iris.into_iter().map(|declared| declared.iri);
+        names.zip(iris).collect()
     }
 }

@@ -102,13 +102,18 @@ impl<'t> Translation<'t> {
 
     fn prefixed(&mut self, token: usize, slice: &'t str) -> Parsed<NamedNode> {
         let (prefix, local) = slice.split_once(':').unwrap_or((slice, ""));
-        let Some(start) = self.prefixes.get(prefix) else {
+        let Some(declared) = self.prefixes.get(prefix) else {
             let message = self.undeclared(prefix);
             return Err(Fault::of(ParseErrorKind::Undeclared, token, message));
         };
+        let start = declared.iri.as_str();
         self.made.count_at(token, start.len() + local.len())?;
         let mut iri = String::with_capacity(start.len() + local.len());
         iri.push_str(start);
+        if declared.is_open && local.bytes().all(is_plain) {
+            iri.push_str(local);
+            return Ok(NamedNode::new_unchecked(iri));
+        }
         // Whatever is escaped stands for itself.
         local.split('\\').for_each(|part| iri.push_str(part));
         if has_bad_percent(local) {
@@ -252,7 +257,12 @@ pub(crate) fn is_relative(iri: &str) -> bool {
     end.is_none_or(|end| end == 0 || iri.as_bytes()[end] != b':')
 }
 
-/// Whether a percent sign has not two digits behind it, or is escaped.
+/// What stands for itself in a local name and in every part of an IRI that follows its host.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
+}
+
+/// Whether a percent sign has not two digits behind it, and is not escaped.
 fn has_bad_percent(local: &str) -> bool {
     let bytes = local.as_bytes();
     let is_bad = |at: usize| {

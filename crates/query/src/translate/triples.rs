@@ -570,7 +570,7 @@ pub(super) fn bytes_of(term: &Term) -> usize {
 /// The pattern of triples and paths.
 pub(super) fn pattern(pieces: Vec<Piece>) -> GraphPattern {
     let mut pattern = GraphPattern::default();
-    let mut triples = Vec::new();
+    let mut triples = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match piece {
             Piece::Triple(triple) => triples.push(triple),

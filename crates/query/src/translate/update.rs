@@ -65,7 +65,7 @@ impl Translation<'_> {
                 Kind::Prefix => {
                     self.declare(child)?;
                     let name = self.declared_name(child);
-                    let iri = self.prefixes.get(name).unwrap_or_default();
+                    let iri = self.prefixes.get(name).map_or("", |declared| &declared.iri);
                     prefixes.push((name.to_owned(), iri.to_owned()));
                 }
                 Kind::Base | Kind::Version => self.declare(child)?,
