@@ -38,7 +38,7 @@ impl<'v> View<'v> {
     fn contains(&self, slot: Slot) -> bool {
         self.maybe.contains(slot)
             || self.also.is_some_and(|also| also.contains(slot))
-            || self.context.outer.contains(slot)
+            || self.context.outer.maybe.contains(slot)
     }
 
     /// All of it.
@@ -47,7 +47,7 @@ impl<'v> View<'v> {
         if let Some(also) = self.also {
             row.extend(also);
         }
-        row.extend(&self.context.outer);
+        row.extend(&self.context.outer.maybe);
         row
     }
 }

@@ -213,7 +213,7 @@ impl Lowering<'_> {
         self.name_solution(&mut expression, table)?;
         let mut into = self.variable(variable)?;
         let is_grouped = |element: &Element| matches!(element, Element::Aggregate { .. });
-        if context.outer.contains(into) && table.elements.iter().any(is_grouped) {
+        if context.outer.maybe.contains(into) && table.elements.iter().any(is_grouped) {
             // Groups have lost what the row outside has: the sub-query gives it what was computed.
             into = self.hidden()?;
             self.rename(variable, into);

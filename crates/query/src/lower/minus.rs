@@ -19,8 +19,8 @@
 //! ```
 
 use super::group::{Pipeline, is_modifier};
-use super::names::{Passes, Scope, Slots};
-use super::{Context, Lowering};
+use super::names::{Passes, Scope};
+use super::{Context, Lowering, Outer};
 use crate::abstract_query::{GraphPattern, Name, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
@@ -37,8 +37,9 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let mut visible = table.maybe.clone();
-        visible.extend(&context.outer);
-        let is_within = matches!(context.graph, Some(Node::Slot(_))) || !context.outer.is_empty();
+        visible.extend(&context.outer.maybe);
+        let is_within =
+            matches!(context.graph, Some(Node::Slot(_))) || !context.outer.maybe.is_empty();
         if is_within && !self.shares_for_sure(right, table)? {
             return self.minus_within(right, context, table);
         }
@@ -80,18 +81,19 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let apart = self.apart(context, table)?;
-        let mut outer = Slots::clone(&context.outer);
+        let mut outer = Outer::clone(&context.outer);
         for (left, own) in apart.values() {
-            outer.remove(*left);
-            outer.insert(*own);
+            outer.maybe.remove(*left);
+            outer.maybe.insert(*own);
         }
+        let visible = outer.maybe.clone();
         let within = Context {
             graph_is_given: true,
-            outer: Rc::new(outer.clone()),
+            outer: Rc::new(outer),
             ..context.clone()
         };
         let own = apart.iter().map(|(name, (_, own))| (*name, *own));
-        let scope = Scope::new(Passes::Visible(outer)).with_apart(own.collect());
+        let scope = Scope::new(Passes::Visible(visible)).with_apart(own.collect());
         self.scopes.push(scope);
         let group = self.seeing(right, &within);
         let scope = self.scopes.pop();
@@ -134,8 +136,8 @@ impl Lowering<'_> {
         table: &Pipeline,
     ) -> Result<HashMap<Name, (Slot, Slot)>, ParseError> {
         let is_apart = |slot: Slot| {
-            context.outer.contains(slot)
-                && !context.outer_sure.contains(slot)
+            context.outer.maybe.contains(slot)
+                && !context.outer.sure.contains(slot)
                 && table.maybe.contains(slot)
         };
         let names = self.scopes.iter().next_back().map(Scope::names);

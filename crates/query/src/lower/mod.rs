@@ -72,10 +72,17 @@ struct Context {
     graph: Option<Node>,
     /// Whether a graph variable is bound in the rows outside that the group sees.
     graph_is_given: bool,
-    /// What the rows outside that the group sees can bind.
-    outer: Rc<Slots>,
+    /// The rows outside that the group sees.
+    outer: Rc<Outer>,
+}
+
+/// What rows bind.
+#[derive(Clone, Default)]
+struct Outer {
+    /// What they can bind.
+    maybe: Slots,
     /// What they bind for sure.
-    outer_sure: Rc<Slots>,
+    sure: Slots,
 }
 
 /// Translates a query.
@@ -111,21 +118,18 @@ impl Context {
             graph: None,
             graph_is_given: false,
             outer: Rc::default(),
-            outer_sure: Rc::default(),
         }
     }
 
     /// Within `EXISTS` or `LATERAL`, which see rows that can bind `row` as well, and `sure` do.
     fn within(&self, row: &Slots, sure: &Slots) -> Context {
-        let mut outer = Slots::clone(&self.outer);
-        outer.extend(row);
-        let mut outer_sure = Slots::clone(&self.outer_sure);
-        outer_sure.extend(sure);
+        let mut outer = Outer::clone(&self.outer);
+        outer.maybe.extend(row);
+        outer.sure.extend(sure);
         Context {
             graph: self.graph,
             graph_is_given: true,
             outer: Rc::new(outer),
-            outer_sure: Rc::new(outer_sure),
         }
     }
 }

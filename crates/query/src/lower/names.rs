@@ -105,9 +105,60 @@ pub(super) enum Passes {
     Projected(HashSet<Name>),
 }
 
+/// Slots by name, which are compared one by one while they are few, as in most texts.
+#[derive(Default)]
+struct NameSlots {
+    few: Vec<(Name, Slot)>,
+    /// All of them, once they are more than [`FEW_MAX`]; then `few` is empty.
+    many: HashMap<Name, Slot>,
+}
+
+/// Names that are compared one by one.
+const FEW_MAX: usize = 16;
+
+impl NameSlots {
+    fn with_capacity(names: usize) -> NameSlots {
+        NameSlots {
+            few: Vec::with_capacity(names.min(FEW_MAX)),
+            many: HashMap::with_capacity(if names > FEW_MAX { names } else { 0 }),
+        }
+    }
+
+    fn get(&self, name: Name) -> Option<Slot> {
+        let few = self.few.iter().find(|(known, _)| *known == name);
+        match few {
+            Some((_, slot)) => Some(*slot),
+            None => self.many.get(&name).copied(),
+        }
+    }
+
+    /// The slot that it had.
+    fn insert(&mut self, name: Name, slot: Slot) -> Option<Slot> {
+        if let Some((_, known)) = self.few.iter_mut().find(|(known, _)| *known == name) {
+            return Some(std::mem::replace(known, slot));
+        }
+        if self.many.is_empty() && self.few.len() < FEW_MAX {
+            self.few.push((name, slot));
+            return None;
+        }
+        self.many.extend(self.few.drain(..));
+        self.many.insert(name, slot)
+    }
+
+    fn remove(&mut self, name: Name) {
+        self.few.retain(|(known, _)| *known != name);
+        self.many.remove(&name);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Name, Slot)> {
+        let many = self.many.iter().map(|(name, slot)| (*name, *slot));
+        self.few.iter().copied().chain(many)
+    }
+}
+
 /// What shares names.
 pub(super) struct Scope {
-    names: HashMap<Name, Slot>,
+    names: NameSlots,
     blanks: HashMap<Blank, Slot>,
     passes: Passes,
     /// Names that get these slots where they are used, whatever they mean outside.
@@ -120,14 +171,14 @@ impl Scope {
     /// The query itself, whose text has this many names.
     pub(super) fn outermost(names: usize) -> Scope {
         Scope {
-            names: HashMap::with_capacity(names),
+            names: NameSlots::with_capacity(names),
             ..Scope::new(Passes::Visible(Slots::default()))
         }
     }
 
     pub(super) fn new(passes: Passes) -> Scope {
         Scope {
-            names: HashMap::new(),
+            names: NameSlots::default(),
             blanks: HashMap::new(),
             passes,
             apart: HashMap::new(),
@@ -146,7 +197,7 @@ impl Scope {
 
     /// The names used in it, with their slots.
     pub(super) fn names(&self) -> impl Iterator<Item = (Name, Slot)> {
-        self.names.iter().map(|(name, slot)| (*name, *slot))
+        self.names.iter()
     }
 }
 
@@ -167,8 +218,8 @@ impl Lowering<'_> {
         let mut is_projected = vec![false; 0];
         let found = loop {
             let scope = &self.scopes[level];
-            if let Some(slot) = scope.names.get(&name) {
-                break Some(*slot);
+            if let Some(slot) = scope.names.get(name) {
+                break Some(slot);
             }
             if let Some(slot) = scope.apart.get(&name).copied()
                 && !scope.masks(name)
@@ -217,7 +268,7 @@ impl Lowering<'_> {
     /// Lets a name mean nothing that it has meant, until [`Lowering::unmask`].
     pub(super) fn mask(&mut self, name: Name) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.names.remove(&name);
+            scope.names.remove(name);
             scope.masked.push(name);
         }
     }
@@ -260,7 +311,7 @@ impl Lowering<'_> {
         let outermost = self.scopes.first().map(|scope| &scope.names);
         let is_shown = |name: &&str| {
             let name = self.terms.known(name);
-            let slot = name.and_then(|name| outermost?.get(&name));
+            let slot = name.and_then(|name| outermost?.get(name));
             slot.is_some_and(|slot| !self.variables[usize::from(slot.0)].starts_with('.'))
         };
         let texts = self.terms.texts().iter().copied();

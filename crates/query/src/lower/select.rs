@@ -121,7 +121,7 @@ impl Lowering<'_> {
         let mut group = group?;
         let columns = self.slots(modifiers.projected)?;
         let is_beside = columns.iter().any(|column| table.maybe.contains(*column));
-        let is_given = |column: &Slot| context.outer.contains(*column);
+        let is_given = |column: &Slot| context.outer.maybe.contains(*column);
         for given in columns.into_iter().filter(is_given) {
             group.maybe.insert(given);
         }
