@@ -29,10 +29,10 @@ impl GrowingRegion {
 
     /// Takes memory for so many bytes more and not for others, where that is known. An error where there is none.
     pub fn make_room(&mut self, bytes: usize) -> io::Result<()> {
-        let lines = (self.len + bytes).div_ceil(LINE_BYTES) - self.lines.len();
-        self.lines
-            .try_reserve_exact(lines)
-            .map_err(|_| io::ErrorKind::OutOfMemory.into())
+        let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let end = self.len.checked_add(bytes).ok_or_else(no_memory)?;
+        let lines = end.div_ceil(LINE_BYTES) - self.lines.len();
+        self.lines.try_reserve_exact(lines).map_err(|_| no_memory())
     }
 
     /// Appends bytes. An error where there is no memory for them; then nothing was appended.
@@ -51,15 +51,15 @@ impl GrowingRegion {
         Ok(())
     }
 
-    /// Ends the writing: the first `len` bytes, all at most, never change from now on. Memory that was taken for more
-    /// is given back.
+    /// Ends the writing: the first `len` bytes, all at most, never change from now on. Memory that was taken for more is
+    /// given back, but for two lines or a sixteenth.
     pub fn freeze(mut self, len: usize) -> io::Result<Region> {
         let len = len.min(self.len);
         if len >= HUGE_FROM_BYTES {
             return Region::heap(&bytemuck::cast_slice(&self.lines)[..len]);
         }
         self.lines.truncate(len.div_ceil(LINE_BYTES));
-        if self.lines.capacity() > self.lines.len() + self.lines.len() / 4 + 2 {
+        if self.lines.capacity() > self.lines.len() + self.lines.len() / 16 + 2 {
             self.lines.shrink_to_fit();
         }
         Ok(Region::of_lines(self.lines, len))
@@ -105,7 +105,7 @@ mod tests {
     fn a_large_one_is_as_it_was_written() {
         let mut growing = GrowingRegion::default();
         for piece in 0..40_u8 {
-            growing.append(&[piece; 64 << 10]).unwrap();
+            growing.append(&vec![piece; 64 << 10]).unwrap();
         }
         let region = growing.freeze(40 << 16).unwrap();
         assert!(region.len() > HUGE_FROM_BYTES);

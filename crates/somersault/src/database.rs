@@ -480,7 +480,7 @@ impl Database {
     }
 
     /// Prefixes that documents declare which were loaded, names without colons with their IRIs, by name. Those of
-    /// `LOAD` and of the Graph Store Protocol survive the process from the next checkpoint on.
+    /// `LOAD` and of the Graph Store Protocol survive the process once a checkpoint has written what was changed.
     pub fn prefixes(&self) -> Vec<(String, String)> {
         let prefixes = self.graph().prefixes();
         prefixes

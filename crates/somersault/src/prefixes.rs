@@ -2,8 +2,10 @@
 //! Protocol have brought since.
 //!
 //! They are hints where a query lacks a declaration, and decide no answer. So they have no record in the log: those
-//! of documents get into the files with the next checkpoint, and a process that ends before it has lost them. All
-//! versions of a database share what was noted, and a version shows what was noted after it, too.
+//! of documents get into the files with the next checkpoint that begins after them and has changes to write, and a
+//! process that ends before it has lost them. What the files have stays as it is: whoever may write
+//! fills places that are free. All versions of a graph that was opened share what was noted, and a version shows
+//! what was noted after it, too.
 
 use crate::database::Graph;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +32,7 @@ impl Graph {
     /// All that are known.
     pub(crate) fn prefixes(&self) -> Prefixes {
         let mut prefixes = self.snapshot.base().prefixes().clone();
-        prefixes.extend(&self.noted.lock());
+        prefixes.fill(&self.noted.lock());
         prefixes
     }
 

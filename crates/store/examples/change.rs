@@ -191,9 +191,8 @@ fn main() {
         let version = version_of(&base, &layers, Some(TYPE));
         let (time, rows) = least(2, || {
             let files = MemoryParts::new();
-            let written =
-                write_base(&version, version.base().prefixes(), &files, &|| false).expect("memory");
-            written.rows
+            let written = write_base(&version, base.prefixes(), &files, &|| false);
+            written.expect("memory").rows
         });
         println!(
             "checkpoint with {} layers: {rows} quads, {:.0} ns a quad, both directions",

@@ -273,6 +273,8 @@ impl AppendFile for MemoryFile {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_free = !self.name.is_empty() && files.iter().all(|(name, _)| *name != self.name);
+        debug_assert!(is_free, "synced once, under a name of its own");
         files.push((
             std::mem::take(&mut self.name),
             std::mem::take(&mut self.bytes),

@@ -47,6 +47,15 @@ impl Prefixes {
         }
     }
 
+    /// Keeps those of another as far as there is room, of names that are not known yet.
+    pub fn fill(&mut self, other: &Prefixes) {
+        for (name, iri) in other.iter() {
+            if self.0.len() < NAMES_MAX && self.iri(name).is_none() {
+                self.note(name, iri);
+            }
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

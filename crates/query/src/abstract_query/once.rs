@@ -12,7 +12,8 @@ pub(crate) struct Once<T> {
     list: Vec<T>,
     /// Places of `list` by the hashes of what stands there, once it is longer than [`COMPARED_MAX`].
     places: HashTable<u32>,
-    hashes: DefaultHashBuilder,
+    /// Made with the table.
+    hashes: Option<DefaultHashBuilder>,
 }
 
 /// Entries of a list that are compared one by one.
@@ -23,7 +24,7 @@ impl<T> Default for Once<T> {
         Once {
             list: Vec::new(),
             places: HashTable::new(),
-            hashes: DefaultHashBuilder::default(),
+            hashes: None,
         }
     }
 }
@@ -56,6 +57,7 @@ impl<T: Eq + Hash> Once<T> {
             list.push(wanted);
             return next;
         }
+        let hashes = &*hashes.get_or_insert_default();
         let hash_of = |place: &u32| hashes.hash_one(&list[*place as usize]);
         if places.is_empty() {
             for place in 0..next {
@@ -75,11 +77,11 @@ impl<T: Eq + Hash> Once<T> {
 impl Once<&str> {
     /// The place of a text, if it is there.
     pub(crate) fn find(&self, wanted: &str) -> Option<u32> {
-        if self.places.is_empty() {
+        let Some(hashes) = &self.hashes else {
             let place = self.list.iter().position(|known| *known == wanted)?;
             return Some(place as u32);
-        }
-        let hash = self.hashes.hash_one(wanted);
+        };
+        let hash = hashes.hash_one(wanted);
         let is_it = |place: &u32| self.list[*place as usize] == wanted;
         self.places.find(hash, is_it).copied()
     }

@@ -361,3 +361,56 @@ impl Lowering<'_> {
         Ok(slot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abstract_query::Terms;
+
+    #[test]
+    fn slots_are_a_set_beyond_a_word_too() {
+        let at = [0, 63, 64, 127, 128, 200].map(Slot);
+        let mut all = Slots::default();
+        assert!(all.is_empty());
+        for slot in at {
+            all.insert(slot);
+        }
+        assert!(all.iter().eq(at));
+        let mut few = Slots::default();
+        few.insert(Slot(63));
+        few.insert(Slot(64));
+        let mut both = few.clone();
+        both.extend(&all);
+        assert!(both.iter().eq(at));
+        both.retain(&few);
+        assert!(both.iter().eq([Slot(63), Slot(64)]));
+        both.remove(Slot(64));
+        both.remove(Slot(900));
+        assert!(both.iter().eq([Slot(63)]) && !both.contains(Slot(900)));
+        both.remove(Slot(63));
+        assert!(both.is_empty());
+    }
+
+    #[test]
+    fn names_have_the_slot_given_last_however_many() {
+        let texts: Vec<String> = (0..40).map(|n| format!("n{n}")).collect();
+        let mut terms = Terms::default();
+        let names: Vec<Name> = texts.iter().map(|text| terms.name(text)).collect();
+        let mut slots = NameSlots::with_capacity(4);
+        let mut known: HashMap<Name, Slot> = HashMap::new();
+        for round in 0..3 {
+            for (at, &name) in (0..).zip(&names) {
+                let slot = Slot(100 * round + at);
+                assert_eq!(slots.insert(name, slot), known.insert(name, slot));
+                if at % 5 == 0 {
+                    slots.remove(name);
+                    known.remove(&name);
+                }
+                for name in &names {
+                    assert_eq!(slots.get(*name), known.get(name).copied());
+                }
+            }
+        }
+        assert_eq!(slots.iter().collect::<HashMap<_, _>>(), known);
+    }
+}

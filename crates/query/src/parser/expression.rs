@@ -336,7 +336,10 @@ impl Parser<'_> {
     fn unknown_word(&self) -> Fault {
         let meant_exists = |word: &str| hint::keyword(word) == Some("EXISTS");
         if self.is_word("NOT") {
-            if meant_exists(self.slice_ahead(1)) {
+            let is_word = self
+                .token(1)
+                .is_some_and(|token| token.kind == TokenKind::Word);
+            if is_word && self.is_ahead(2, "{") && meant_exists(self.slice_ahead(1)) {
                 let word = quoted(self.slice_ahead(1));
                 let message = format!("unexpected {word}: did you mean EXISTS?");
                 return Fault::at(self.at + 1, message);

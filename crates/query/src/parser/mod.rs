@@ -405,9 +405,9 @@ impl<'t> Parser<'t> {
         if let Some(message) = self.broken_iri() {
             return Fault::at(self.at, message);
         }
-        if let Some(meant) = self.bare_tag() {
+        if let Some(tag) = self.bare_tag() {
             let found = quoted(self.slice());
-            let message = format!("unexpected {found}: a language tag begins with `@`: {meant}");
+            let message = format!("unexpected {found}: a language tag begins with `@`: {tag}");
             return Fault::at(self.at, message);
         }
         let found = if let Some(token) = self.token(0) {
@@ -445,28 +445,45 @@ impl<'t> Parser<'t> {
     fn broken_iri(&self) -> Option<String> {
         let token = self.token(0).filter(|_| self.is("<"))?;
         let rest = &self.tokens.text[token.start as usize..];
-        let end = 1 + rest[1..].find(['<', '>', '\n']).unwrap_or(rest.len() - 1);
-        if rest[end..].starts_with('>') {
-            let iri = quoted(&rest[..=end]);
-            return Some(format!("{iri} is not a valid absolute IRI"));
+        let line = rest.split('\n').next()?;
+        let invalid = |end: usize| format!("{} is not a valid absolute IRI", quoted(&rest[..=end]));
+        let end = 1 + line[1..]
+            .find(char::is_whitespace)
+            .unwrap_or(line.len() - 1);
+        let begun = &line[..end];
+        if let Some(closed) = begun.find('>') {
+            return Some(invalid(closed));
         }
-        let begun = rest.split(char::is_whitespace).next()?;
-        let is_begun = begun[1..].starts_with(|c: char| c.is_ascii_alphabetic());
-        let is_iri = is_begun && begun.contains(':');
+        // Another one that begins behind it has its own end.
+        let other = line[1..].find(['<', '>']).map(|at| at + 1);
+        if let Some(closed) = other.filter(|at| line[*at..].starts_with('>')) {
+            return Some(invalid(closed));
+        }
+        let inner = &begun[1..];
+        let is_iri = inner.starts_with(|c: char| c.is_ascii_alphabetic())
+            && inner.contains(':')
+            && !inner.contains(['"', '\'', '(', ')', '{', '}']);
         is_iri.then(|| format!("{} is not closed: an IRI ends with `>`", quoted(begun)))
     }
 
-    /// What was meant where a word follows a string without a blank, as if it were its language tag.
+    /// The tag that was meant where a word that is no keyword follows a string without a blank.
     #[cold]
     fn bare_tag(&self) -> Option<String> {
+        /// Letters of a language at most (BCP 47).
+        const LETTERS_MAX: usize = 8;
         let word = self
             .token(0)
             .filter(|token| token.kind == TokenKind::Word)?;
         let before = *self.read.get(self.at.checked_sub(1)?)?;
         let is_bare = before.kind == TokenKind::String && before.end == word.start;
+        let language = self.slice();
+        let is_language = language.len() <= LETTERS_MAX
+            && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && !hint::is_keyword(language)
+            && hint::keyword(language).is_none();
         let is_of_tag = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
         let rest = self.tokens.text[word.start as usize..].chars();
         let tag: String = rest.take_while(is_of_tag).collect();
-        is_bare.then(|| format!("{}@{tag}", self.tokens.slice(before)))
+        (is_bare && is_language).then(|| quoted(&format!("@{tag}")))
     }
 }

@@ -408,12 +408,16 @@ impl Parser<'_> {
     /// That an order stands behind a variable, or before one without brackets.
     #[cold]
     fn not_in_brackets(&self, word: &str) -> Fault {
+        /// Bytes of a name that is repeated in a message.
+        const NAME_SHOWN_MAX: usize = 40;
         let is_variable = |token: &&Token| token.kind == TokenKind::Variable;
         let after = self.read.get(self.at + 1).filter(is_variable);
         let before = self.read.get(self.at.wrapping_sub(1)).filter(is_variable);
         let variable = after
             .or(before)
-            .map_or("?x", |token| self.tokens.slice(*token));
+            .map(|token| self.tokens.slice(*token))
+            .filter(|name| name.len() <= NAME_SHOWN_MAX)
+            .unwrap_or("?x");
         self.refused(&format!(
             "an order has its expression in brackets: {word}({variable})"
         ))

@@ -13,7 +13,7 @@ pub(super) struct Prefixes<'t> {
 /// What a prefix stands for.
 pub(super) struct Declared {
     pub iri: String,
-    /// It is an IRI, and one behind which every name without escapes makes one.
+    /// It is an IRI, and one that stays one with any ASCII letters, digits, `_`, `-`, `.` and `:` behind it.
     pub is_open: bool,
 }
 

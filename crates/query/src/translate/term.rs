@@ -71,7 +71,7 @@ impl<'t> Translation<'t> {
             )
         };
         let unescaped;
-        let text = if inner.contains('\\') {
+        let text = if memchr::memchr(b'\\', inner.as_bytes()).is_some() {
             unescaped = unescape(inner, false).map_err(|message| Fault::at(token, message))?;
             unescaped.as_str()
         } else {
@@ -101,7 +101,8 @@ impl<'t> Translation<'t> {
     }
 
     fn prefixed(&mut self, token: usize, slice: &'t str) -> Parsed<NamedNode> {
-        let (prefix, local) = slice.split_once(':').unwrap_or((slice, ""));
+        let colon = memchr::memchr(b':', slice.as_bytes());
+        let (prefix, local) = colon.map_or((slice, ""), |at| (&slice[..at], &slice[at + 1..]));
         let Some(declared) = self.prefixes.get(prefix) else {
             let message = self.undeclared(prefix);
             return Err(Fault::of(ParseErrorKind::Undeclared, token, message));

@@ -278,7 +278,9 @@ impl RunningGraphChange {
             spools.iter().try_for_each(|spool| spool.apply(draft))
         })?;
         let noted = &self.writer.published().noted;
-        spools.iter().for_each(|spool| noted.note(&spool.prefixes));
+        for spool in &spools {
+            noted.note(&spool.prefixes);
+        }
         Ok(GraphWritten {
             // A graph that holds nothing is not there.
             is_new: is_new && committed.inserted > 0,

@@ -172,8 +172,9 @@ impl RunningUpdate {
         })?;
         if documents.iter().any(Option::is_some) {
             let noted = &writer.published().noted;
-            let written = documents.iter().flatten();
-            written.for_each(|document| noted.note(&document.prefixes));
+            for document in documents.iter().flatten() {
+                noted.note(&document.prefixes);
+            }
         }
         Ok(Committed {
             parse,

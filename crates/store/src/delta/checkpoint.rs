@@ -67,8 +67,8 @@ pub struct Checkpoint<'v> {
 type Lost = (PredicateId, VertexId, VertexId);
 
 impl<'v> Checkpoint<'v> {
-    /// Begins with the tables of predicates and graphs, and prefixes that are known of the graph. `is_halted` is asked now and then, and ends
-    /// what runs.
+    /// Begins with the tables of predicates and graphs, and with these prefixes in the place of the base's. `is_halted`
+    /// is asked now and then, and ends what runs.
     pub fn begin(
         version: &'v Version,
         prefixes: &Prefixes,

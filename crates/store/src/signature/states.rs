@@ -169,4 +169,19 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn sparse_vertices_fill_several_slabs() {
+        let mut states = States::sparse();
+        let ids: Vec<VertexId> = (0..100)
+            .map(|n| VertexId::new(Tag::Iri, n * 1000 + 7))
+            .collect();
+        for (&id, number) in ids.iter().zip(1..) {
+            *states.get_mut(id) = number;
+        }
+        assert_eq!(states.slabs.len(), 100_usize.div_ceil(16));
+        let found: Vec<_> = states.ascending().collect();
+        let written: Vec<_> = ids.into_iter().zip(1..).collect();
+        assert_eq!(found, written);
+    }
 }
