@@ -147,24 +147,18 @@ impl CheckedRegion {
     /// [`Damage::Beyond`]. O(1) once verified.
     #[inline]
     pub fn bytes(&self, range: Range<u64>) -> Result<&[u8], DamagedBlock> {
-        let all = self.region.bytes();
-        let Some(bytes) = all.get(range.start as usize..range.end as usize) else {
-            return Err(self.beyond(range.start));
-        };
-        if !self.is_trusted() {
-            self.verify(range)?;
+        match self.region.get(range.start as usize..range.end as usize) {
+            Some(bytes) if self.is_trusted() || self.are_verified(&range) => Ok(bytes),
+            Some(bytes) => self.verify(bytes, &range),
+            None => self.beyond(range.start),
         }
-        Ok(bytes)
     }
 
     /// The bytes of `range` if their blocks have been verified already, for hints: what is not there,
     /// or not verified yet, is `None`. O(1).
     #[inline]
     pub fn verified(&self, range: Range<u64>) -> Option<&[u8]> {
-        let bytes = self
-            .region
-            .bytes()
-            .get(range.start as usize..range.end as usize)?;
+        let bytes = self.region.get(range.start as usize..range.end as usize)?;
         (self.is_trusted() || self.are_verified(&range)).then_some(bytes)
     }
 
@@ -221,24 +215,16 @@ impl CheckedRegion {
         self.verified[block / 64].load(Ordering::Relaxed) >> (block % 64) & 1 == 1
     }
 
-    /// Verifies the blocks of a range that lies within the region.
-    #[inline]
-    fn verify(&self, range: Range<u64>) -> Result<(), DamagedBlock> {
-        if self.are_verified(&range) {
-            return Ok(());
-        }
-        self.verify_blocks(blocks(&range))
-    }
-
     #[inline]
     fn are_verified(&self, range: &Range<u64>) -> bool {
         blocks(range).all(|block| self.is_verified(block))
     }
 
+    /// The bytes, which are those of the range, once its blocks have been verified.
     #[cold]
-    fn verify_blocks(&self, blocks: Range<usize>) -> Result<(), DamagedBlock> {
+    fn verify<'b>(&self, bytes: &'b [u8], range: &Range<u64>) -> Result<&'b [u8], DamagedBlock> {
         let mut scratch = Vec::new();
-        for block in blocks {
+        for block in blocks(range) {
             if self.is_verified(block) {
                 continue;
             }
@@ -250,7 +236,7 @@ impl CheckedRegion {
                 assert!(unverified > 0, "each block is counted once");
             }
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Reads a block and compares it with its checksum.
@@ -272,13 +258,13 @@ impl CheckedRegion {
     }
 
     #[cold]
-    fn beyond(&self, offset: u64) -> DamagedBlock {
-        DamagedBlock {
+    fn beyond(&self, offset: u64) -> Result<&[u8], DamagedBlock> {
+        Err(DamagedBlock {
             file: Arc::clone(&self.name),
             block: offset / BLOCK_BYTES as u64,
             offset,
             damage: Damage::Beyond,
-        }
+        })
     }
 }
 

@@ -117,6 +117,17 @@ impl Region {
         &self.memory.bytes()[self.start..self.start + self.len]
     }
 
+    /// Some of the bytes; `None` where the range does not lie within them.
+    #[inline]
+    pub fn get(&self, range: Range<usize>) -> Option<&[u8]> {
+        if range.start > range.end || range.end > self.len {
+            return None;
+        }
+        // What is within the length is within the memory.
+        let (start, end) = (self.start + range.start, self.start + range.end);
+        self.memory.bytes().get(start..end)
+    }
+
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
