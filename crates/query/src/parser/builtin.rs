@@ -279,8 +279,35 @@ pub(crate) fn name(function: Function) -> Option<&'static str> {
     NAMES.iter().find(is_it).copied()
 }
 
-/// The function whose name is nearest to a word, if one is near.
+/// What functions are called in other languages.
+const OTHER_NAMES: [(&str, &str); 19] = [
+    ("AVERAGE", "AVG"),
+    ("CEILING", "CEIL"),
+    ("ENDSWITH", "STRENDS"),
+    ("IFNULL", "COALESCE"),
+    ("INCLUDES", "CONTAINS"),
+    ("INSTR", "CONTAINS"),
+    ("ISNULL", "BOUND"),
+    ("LEN", "STRLEN"),
+    ("LENGTH", "STRLEN"),
+    ("LOWER", "LCASE"),
+    ("LOWERCASE", "LCASE"),
+    ("MATCHES", "REGEX"),
+    ("MEAN", "AVG"),
+    ("NVL", "COALESCE"),
+    ("STARTSWITH", "STRSTARTS"),
+    ("STRING", "STR"),
+    ("TOSTRING", "STR"),
+    ("UPPER", "UCASE"),
+    ("UPPERCASE", "UCASE"),
+];
+
+/// The function that another name stands for, or whose name is nearest to it, if one is near.
 pub(super) fn nearest(word: &str) -> Option<&'static str> {
+    let mut others = OTHER_NAMES.iter();
+    if let Some((_, name)) = others.find(|(other, _)| other.eq_ignore_ascii_case(word)) {
+        return Some(name);
+    }
     super::hint::nearest(word, &NAMES)
 }
 

@@ -74,6 +74,10 @@ impl Parser<'_> {
     #[cold]
     fn iri_behind_operand(&self) -> Fault {
         let iri = self.slice();
+        if iri == "<>" {
+            let message = "unexpected `<>`: SPARQL writes `!=` for `<>`".to_owned();
+            return Fault::at(self.at, message);
+        }
         let operator = if iri.starts_with("<=") { "<=" } else { "<" };
         let iri = quoted(iri);
         Fault::at(

@@ -76,16 +76,17 @@ pub(super) fn is_keyword(word: &str) -> bool {
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
-/// What SPARQL has for an operator of other languages.
-pub(super) fn operator(word: &str) -> Option<&'static str> {
+/// What SPARQL has for an operator of other languages. `before`: the token that it stands at, which is `=` in `=>`.
+pub(super) fn operator(before: &str, word: &str) -> Option<&'static str> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
     match () {
         () if is("AND") => Some("SPARQL writes `&&` for AND"),
         () if is("OR") => Some("SPARQL writes `||` for OR"),
         () if is("LIKE") => Some("SPARQL has CONTAINS, STRSTARTS and REGEX for LIKE"),
         () if is("IS") => Some("SPARQL has `=` and BOUND for IS"),
+        () if before == "=" && word == ">" => Some("SPARQL writes `>=` for `=>`"),
+        () if before == "=" && word == "<" => Some("SPARQL writes `<=` for `=<`"),
         () if word == "=" => Some("SPARQL writes one `=` for equality"),
-        () if word == ">" => Some("expected an expression after `>`"),
         () => None,
     }
 }

@@ -62,6 +62,10 @@ struct Said {
     token: usize,
     /// What is wrong.
     message: String,
+    /// What is wrong is more than a token: the byte that it ends before. 0: no more than that.
+    end: usize,
+    /// What follows on its line was taken for a comment, perhaps wrongly.
+    hides_line: bool,
 }
 
 /// An error, or what was read.
@@ -163,6 +167,8 @@ impl Fault {
             kind,
             token,
             message,
+            end: 0,
+            hides_line: false,
         }))
     }
 
@@ -177,6 +183,7 @@ impl Fault {
             kind,
             token,
             message,
+            ..
         } = *self.0;
         let place = tokens.tokens.get(token);
         let offset = place.map_or(tokens.text.len(), |token| token.start as usize);
@@ -393,7 +400,17 @@ impl<'t> Parser<'t> {
     /// The same within an expression, where people write operators of other languages.
     #[cold]
     fn unexpected_operator(&self, expected: &str) -> Fault {
-        match hint::operator(self.slice()) {
+        let before = self.at.checked_sub(1).map(|at| self.read[at]);
+        let is_behind = |token: &Token| self.token(0).is_some_and(|it| it.start == token.end);
+        let before = before.filter(is_behind).map(|it| self.tokens.slice(it));
+        let begins_iri = |c: char| c.is_ascii_alphabetic();
+        let behind = self.token(0).map_or(0, |token| token.end as usize);
+        match hint::operator(before.unwrap_or(""), self.slice()) {
+            // An IRI would not begin so.
+            Some(hint) if !self.tokens.text[behind..].starts_with(begins_iri) => {
+                let found = quoted(self.slice());
+                Fault::at(self.at, format!("unexpected {found}: {hint}"))
+            }
             Some(hint) => self.refused(hint),
             None => self.refused(&format!("expected {expected}")),
         }
@@ -402,8 +419,8 @@ impl<'t> Parser<'t> {
     /// That the next token cannot stand here, and why or what could.
     #[cold]
     fn refused(&self, reason: &str) -> Fault {
-        if let Some(message) = self.broken_iri() {
-            return Fault::at(self.at, message);
+        if let Some(fault) = self.broken_iri() {
+            return fault;
         }
         if let Some(tag) = self.bare_tag() {
             let found = quoted(self.slice());
@@ -442,11 +459,14 @@ impl<'t> Parser<'t> {
     /// What is wrong with the IRI that was meant by the `<` which is next: it has no `>`, or a character that no IRI
     /// has before its line's next one.
     #[cold]
-    fn broken_iri(&self) -> Option<String> {
+    fn broken_iri(&self) -> Option<Fault> {
         let token = self.token(0).filter(|_| self.is("<"))?;
         let rest = &self.tokens.text[token.start as usize..];
         let line = rest.split('\n').next()?;
-        let invalid = |end: usize| format!("{} is not a valid absolute IRI", quoted(&rest[..=end]));
+        let invalid = |end: usize| {
+            let iri = quoted(&rest[..=end]);
+            Fault::at(self.at, format!("{iri} is not a valid absolute IRI"))
+        };
         let end = 1 + line[1..]
             .find(char::is_whitespace)
             .unwrap_or(line.len() - 1);
@@ -463,7 +483,13 @@ impl<'t> Parser<'t> {
         let is_iri = inner.starts_with(|c: char| c.is_ascii_alphabetic())
             && inner.contains(':')
             && !inner.contains(['"', '\'', '(', ')', '{', '}']);
-        is_iri.then(|| format!("{} is not closed: an IRI ends with `>`", quoted(begun)))
+        is_iri.then(|| {
+            let message = format!("{} is not closed: an IRI ends with `>`", quoted(begun));
+            let mut fault = Fault::at(self.at, message);
+            fault.0.end = token.start as usize + begun.len();
+            fault.0.hides_line = begun.contains('#');
+            fault
+        })
     }
 
     /// The tag that was meant where a word that is no keyword follows a string without a blank.

@@ -45,8 +45,9 @@ const UNITS: [&str; 18] = [
 ];
 
 /// The errors of a reading that are no consequences of others: those of its way, and the one that ended it at the
-/// token `at`, of those before `end`. Where a bracket is not closed, all between the first and that are; so is the end of the text behind
-/// another error, and what stands beside an error.
+/// token `at`, of those before `end`. Where a bracket is not closed, all between the first and that are; or, where a line
+/// was hidden on which it may be closed, all behind that. So is the end of the text behind another error, and what
+/// stands beside an error.
 pub(super) fn causes(
     mut faults: Vec<Fault>,
     last: Option<Fault>,
@@ -55,11 +56,17 @@ pub(super) fn causes(
 ) -> Vec<Fault> {
     if let Some(last) = last {
         let is_of_end = last.0.token >= end;
-        if at >= end && !is_of_end {
-            faults.truncate(1);
-        }
-        if faults.is_empty() || !is_of_end {
-            faults.push(last);
+        let is_open = at >= end && !is_of_end && faults.last() != Some(&last);
+        let hiding = faults.iter().position(|fault| fault.0.hides_line);
+        if let Some(hiding) = hiding.filter(|_| is_open) {
+            faults.truncate(hiding + 1);
+        } else {
+            if at >= end && !is_of_end {
+                faults.truncate(1);
+            }
+            if faults.is_empty() || !is_of_end {
+                faults.push(last);
+            }
         }
     }
     faults.dedup_by(|later, earlier| later.0.token.abs_diff(earlier.0.token) <= 1);
@@ -82,8 +89,15 @@ impl Parser<'_> {
         let Err(fault) = rule(self) else {
             return Ok(false);
         };
+        let wrong_to = fault.0.end;
         self.note(fault)?;
         (self.depth, self.counts) = (depth, counts);
+        while self
+            .token(0)
+            .is_some_and(|it| (it.start as usize) < wrong_to)
+        {
+            self.bump();
+        }
         self.skip(first, resumes);
         Ok(true)
     }

@@ -76,6 +76,25 @@ fn what_is_skipped_ends_where_the_next_thing_begins() {
             "SELECT * { ?s ?p ; FILTER(?x) ?y OPTIONAL { ?s } ",
             vec![(1, 18), (1, 10)],
         ),
+        // What is within it is no error of its own.
+        (
+            "SELECT * { ?s <http://e.org/ns.a ?o . ?s ?p }",
+            vec![(1, 15), (1, 45)],
+        ),
+        // What is taken for a comment may close it.
+        ("SELECT * { ?s <http://e/a#b ?o }", vec![(1, 15)]),
+        (
+            "SELECT * { ?s <http://www.w3.org/1999/02/22-rdf-syntax-ns#type ?o }",
+            vec![(1, 15)],
+        ),
+        (
+            "SELECT * { OPTIONAL { ?s <http://e/a#b ?o }\n} ORDER BY ?s",
+            vec![(1, 26)],
+        ),
+        (
+            "SELECT * { ?s <http://e/a#b ?o }\n } LIMIT x",
+            vec![(1, 15), (2, 10)],
+        ),
         // Only one: of meaning, of the end, of an undeclared prefix.
         ("SELECT ?x { BIND(1 AS ?x) BIND(2 AS ?x) }", vec![(1, 37)]),
         ("SELECT * { ?s ?p ?o ", vec![(1, 10)]),
