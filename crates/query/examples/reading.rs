@@ -1,11 +1,14 @@
 //! How long reading a text takes: LUBM's q4 and q5 as texts that were not seen before.
 //!
 //! `cargo run --release -p query --example reading [WAY]`: nanoseconds a text, medians of rounds that take turns;
-//! of one way alone (`tokens`, `query`, `library`) for a profiler.
+//! of one way alone (`tokens`, `query`, `library`) for a profiler. All of them with the binary's allocator.
 
 use query::{ParseOptions, parse, scan};
 use std::hint::black_box;
 use std::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const PREFIXES: &str = "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\
     PREFIX ub: <http://swat.cse.lehigh.edu/onto/univ-bench.owl#>\n";

@@ -73,6 +73,8 @@ pub struct Query {
     /// Names of the text that no slot shows, ascending: they are seen within groups alone, or in what is sent to an
     /// endpoint. Of an update's operations none.
     pub(crate) within: Vec<String>,
+    /// What the groups of `MINUS` bind that remove nothing, as they share no variable with what they are taken from.
+    pub(crate) idle: Vec<Slot>,
     /// The constant terms, each once but for a template's that is filled with one that it has.
     pub(crate) constants: Vec<Term>,
     /// Prefixes of the text and the options, for printing.

@@ -43,6 +43,7 @@ pub mod planner;
 pub mod position;
 pub mod sampling;
 pub mod shape;
+mod slots;
 pub mod spelling;
 pub mod statistics;
 mod translate;

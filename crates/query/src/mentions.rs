@@ -28,6 +28,8 @@ pub struct Mentions<'q> {
     pub unbound: Vec<&'q str>,
     /// Names of variables that something binds.
     pub bound: Vec<&'q str>,
+    /// Whether a `MINUS` shares no variable with what it is taken from, and so removes nothing.
+    pub has_idle_minus: bool,
 }
 
 impl Query {
@@ -36,7 +38,7 @@ impl Query {
         let mut walk = Walk {
             query: self,
             found: Mentions::default(),
-            bound: HashSet::new(),
+            bound: vec![false; self.variables.len()],
             asks_others: false,
         };
         let clause = self.dataset.graphs.iter();
@@ -44,30 +46,31 @@ impl Query {
             push(&mut walk.found.graphs, *graph);
         }
         walk.group(&self.body);
-        let is_bound = |slot: usize| walk.bound.contains(&Slot(slot as u16));
+        self.idle.iter().for_each(|slot| walk.binds(*slot));
         let mut found = walk.found;
-        let mut within: HashSet<&str> = HashSet::new();
-        for (slot, name) in self.variables.iter().enumerate() {
-            match name.strip_prefix('.') {
-                None if is_bound(slot) => found.bound.push(name),
-                Some(hidden) if is_bound(slot) => {
-                    within.extend(hidden.rsplit_once('.').map(|(name, _)| name));
-                }
-                _ => {}
+        found.has_idle_minus = !self.idle.is_empty();
+        for (name, is_bound) in self.variables.iter().zip(&walk.bound) {
+            if !name.starts_with('.') {
+                let list = if *is_bound {
+                    &mut found.bound
+                } else {
+                    &mut found.unbound
+                };
+                list.push(name);
             }
         }
-        let outermost = self.variables.iter().filter(|name| !name.starts_with('.'));
         // A variable within an expression that nothing binds has no slot. What other endpoints are asked
         // has variables of its own.
-        let bound: HashSet<&str> = found.bound.iter().copied().collect();
-        let nowhere = self
-            .within
-            .iter()
-            .filter(|name| !walk.asks_others && !within.contains(name.as_str()));
-        for name in outermost.chain(nowhere) {
-            if !bound.contains(name.as_str()) {
-                found.unbound.push(name);
-            }
+        if !self.within.is_empty() && !walk.asks_others {
+            let hidden = self.variables.iter().zip(&walk.bound);
+            let hidden = hidden.filter(|(_, is_bound)| **is_bound);
+            let hidden = hidden.filter_map(|(name, _)| name.strip_prefix('.')?.rsplit_once('.'));
+            let mut bound: HashSet<&str> = hidden.map(|(name, _)| name).collect();
+            bound.extend(&found.bound);
+            let nowhere = self.within.iter().map(String::as_str);
+            found
+                .unbound
+                .extend(nowhere.filter(|name| !bound.contains(name)));
         }
         found
     }
@@ -82,7 +85,8 @@ fn push<T: PartialEq>(list: &mut Vec<T>, item: T) {
 struct Walk<'q> {
     query: &'q Query,
     found: Mentions<'q>,
-    bound: HashSet<Slot>,
+    /// By slot.
+    bound: Vec<bool>,
     asks_others: bool,
 }
 
@@ -97,7 +101,7 @@ impl Walk<'_> {
     fn element(&mut self, element: &Element) {
         match element {
             Element::Pattern(pattern) => {
-                self.bound.extend(pattern.slots());
+                pattern.slots().for_each(|slot| self.binds(slot));
                 self.predicate(pattern.predicate, pattern.object);
                 self.graph(pattern.graph);
             }
@@ -113,22 +117,22 @@ impl Walk<'_> {
                 predicate,
                 object,
             } => self.bind([Node::Slot(*term), *subject, *predicate, *object]),
-            Element::Values { columns, .. } => self.bound.extend(columns),
+            Element::Values { columns, .. } => columns.iter().for_each(|slot| self.binds(*slot)),
             Element::Service(service) => {
                 self.asks_others = true;
-                self.bound
-                    .extend(service.columns.iter().map(|column| column.1));
+                let columns = service.columns.iter();
+                columns.for_each(|column| self.binds(column.1));
             }
             Element::Bind { into, .. } => {
-                self.bound.insert(*into);
+                self.binds(*into);
             }
             Element::Mark { group, into } => {
-                self.bound.insert(*into);
+                self.binds(*into);
                 self.group(group);
             }
             Element::Aggregate { aggregates, .. } => {
-                self.bound
-                    .extend(aggregates.iter().map(|aggregate| aggregate.1));
+                let made = aggregates.iter();
+                made.for_each(|aggregate| self.binds(aggregate.1));
             }
             Element::Join(group)
             | Element::Minus(group)
@@ -153,10 +157,16 @@ impl Walk<'_> {
         }
     }
 
+    fn binds(&mut self, slot: Slot) {
+        if let Some(is_bound) = self.bound.get_mut(usize::from(slot.0)) {
+            *is_bound = true;
+        }
+    }
+
     fn bind<const N: usize>(&mut self, nodes: [Node; N]) {
         for node in nodes {
             if let Node::Slot(slot) = node {
-                self.bound.insert(slot);
+                self.binds(slot);
             }
         }
     }
@@ -165,7 +175,7 @@ impl Walk<'_> {
         match graph {
             Some(Node::Constant(graph)) => push(&mut self.found.graphs, graph),
             Some(Node::Slot(slot)) => {
-                self.bound.insert(slot);
+                self.binds(slot);
             }
             None => {
                 let dataset = &self.query.dataset;

@@ -9,6 +9,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use workload::queries::QUERIES;
 
+/// The binary's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn median(times: &mut [Duration]) -> f64 {
     times.sort_unstable();
     times[times.len() / 2].as_nanos() as f64 / 1e3

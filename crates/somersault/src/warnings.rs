@@ -5,6 +5,7 @@
 //! | a predicate | no statement has it; the nearest that some have, with their number |
 //! | a class after `a` | nothing is one; the nearest with its members |
 //! | a graph | it holds nothing; the nearest that does |
+//! | `MINUS` | it shares no variable with what it is taken from, so it removes nothing |
 //! | a variable | nothing binds it; the nearest that something does |
 //! | the default graph | it is empty, named graphs are not, and it is what the query asks |
 //!
@@ -90,6 +91,12 @@ impl Asked<'_> {
             }
         }
         self.graphs(&mentions, until, &mut told)?;
+        if mentions.has_idle_minus {
+            told.push(
+                "MINUS removes nothing: its group shares no variable with what stands before it"
+                    .to_owned(),
+            );
+        }
         told.extend(
             mentions
                 .unbound

@@ -391,6 +391,10 @@ fn warnings_are_of_the_graph_as_it_is() {
         warned("SELECT ?s { ?s a :Persn ; :name ?n }"),
         ["nothing is a :Persn; :Person has 40"]
     );
+    assert_eq!(
+        warned("SELECT ?s { ?s :name ?n MINUS { ?x a ?y } }"),
+        ["MINUS removes nothing: its group shares no variable with what stands before it"]
+    );
     let change = |text: &str| {
         let text = format!("{prefix}{text}");
         let request = UpdateRequest {

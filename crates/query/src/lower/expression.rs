@@ -5,13 +5,14 @@
 //! element; anywhere else it is a column, made before the expression that reads it.
 
 use super::group::Pipeline;
-use super::names::{Passes, Scope, Slots};
+use super::names::{Passes, Scope};
 use super::{Context, Lowering};
 use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, Operator};
 use crate::algebra::{Element, Group};
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::parse::ParseError;
 use crate::plan::Slot;
+use crate::slots::Slots;
 use oxrdf::Literal;
 
 /// What an expression sees.
@@ -45,9 +46,9 @@ impl<'v> View<'v> {
     fn row(&self) -> Slots {
         let mut row = self.maybe.clone();
         if let Some(also) = self.also {
-            row.extend(also);
+            row.add(also);
         }
-        row.extend(&self.context.outer.maybe);
+        row.add(&self.context.outer.maybe);
         row
     }
 }

@@ -12,13 +12,13 @@
 
 use super::expression::View;
 use super::having::after_aliases;
-use super::names::Slots;
 use super::{Context, Lowering};
 use crate::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::expression::{Expression, Function};
 use crate::parse::ParseError;
 use crate::plan::{Node, OrderKey, Slot};
+use crate::slots::Slots;
 
 /// Elements, and what is known of their rows.
 #[derive(Default)]
@@ -314,8 +314,8 @@ pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
             elements: nested.elements,
         }));
     }
-    table.maybe.extend(&nested.maybe);
-    table.sure.extend(&nested.sure);
+    table.maybe.add(&nested.maybe);
+    table.sure.add(&nested.sure);
     table.in_graph |= nested.in_graph;
 }
 

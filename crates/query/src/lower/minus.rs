@@ -37,7 +37,7 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let mut visible = table.maybe.clone();
-        visible.extend(&context.outer.maybe);
+        visible.add(&context.outer.maybe);
         let is_within =
             matches!(context.graph, Some(Node::Slot(_))) || !context.outer.maybe.is_empty();
         if is_within && !self.shares_for_sure(right, table)? {
@@ -48,8 +48,10 @@ impl Lowering<'_> {
         self.scopes.pop();
         let group = group?;
         let mut shared = group.maybe.clone();
-        shared.retain(&table.maybe);
-        if shared.iter().next().is_some() {
+        shared.intersect(&table.maybe);
+        if shared.is_empty() {
+            self.idle.add(&group.maybe);
+        } else {
             table.elements.push(Element::Minus(group.into_group()));
         }
         Ok(())
@@ -116,6 +118,7 @@ impl Lowering<'_> {
         pairs.sort_unstable();
         begun.sort_unstable();
         if pairs.is_empty() {
+            self.idle.add(&group.maybe);
             return Ok(());
         }
         let elements = std::mem::take(&mut group.elements);

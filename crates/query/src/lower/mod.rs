@@ -44,8 +44,9 @@ use crate::abstract_query::{self, Constant, Terms};
 use crate::algebra::{Group, Query};
 use crate::parse::{Given, ParseError, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
+use crate::slots::Slots;
 use crate::translate::Translated;
-use names::{Scope, Slots};
+use names::Scope;
 use std::rc::Rc;
 
 /// What is built while walking the algebra.
@@ -63,6 +64,8 @@ struct Lowering<'t> {
     constant_ids: Vec<Option<ConstantId>>,
     /// See [`ParseOptions::union_default_graph`].
     union_default: bool,
+    /// See [`Query::idle`].
+    idle: Slots,
 }
 
 /// Where a group stands.
@@ -101,6 +104,7 @@ pub(crate) fn lower(
     let form = lowering.form(&query, &mut body)?;
     Ok(Query {
         within: lowering.names_within(),
+        idle: lowering.idle.to_vec(),
         variables: lowering.variables,
         constants: lowering.terms.into_terms(&lowering.constants),
         prefixes: read.prefixes,
@@ -124,8 +128,8 @@ impl Context {
     /// Within `EXISTS` or `LATERAL`, which see rows that can bind `row` as well, and `sure` do.
     fn within(&self, row: &Slots, sure: &Slots) -> Context {
         let mut outer = Outer::clone(&self.outer);
-        outer.maybe.extend(row);
-        outer.sure.extend(sure);
+        outer.maybe.add(row);
+        outer.sure.add(sure);
         Context {
             graph: self.graph,
             graph_is_given: true,
@@ -146,6 +150,7 @@ impl<'t> Lowering<'t> {
             constant_ids: vec![None; constants],
             terms,
             union_default: options.union_default_graph,
+            idle: Slots::default(),
         }
     }
 

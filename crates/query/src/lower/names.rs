@@ -15,87 +15,8 @@ use crate::limits::Limit;
 use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::Slot;
 use crate::position::Position;
+use crate::slots::Slots;
 use hashbrown::{HashMap, HashSet};
-
-/// A set of slots.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Slots {
-    /// Slots 0 to 63.
-    first: u64,
-    /// 64 further ones each.
-    others: Vec<u64>,
-}
-
-impl Slots {
-    fn words(&self) -> usize {
-        1 + self.others.len()
-    }
-
-    fn word(&self, word: usize) -> u64 {
-        match word.checked_sub(1) {
-            None => self.first,
-            Some(other) => self.others.get(other).copied().unwrap_or(0),
-        }
-    }
-
-    pub(super) fn insert(&mut self, slot: Slot) {
-        let bit = 1 << (slot.0 % 64);
-        match (usize::from(slot.0) / 64).checked_sub(1) {
-            None => self.first |= bit,
-            Some(other) => {
-                if self.others.len() <= other {
-                    self.others.resize(other + 1, 0);
-                }
-                self.others[other] |= bit;
-            }
-        }
-    }
-
-    pub(super) fn remove(&mut self, slot: Slot) {
-        let bit = 1 << (slot.0 % 64);
-        match (usize::from(slot.0) / 64).checked_sub(1) {
-            None => self.first &= !bit,
-            Some(other) => {
-                if let Some(word) = self.others.get_mut(other) {
-                    *word &= !bit;
-                }
-            }
-        }
-    }
-
-    pub(super) fn contains(&self, slot: Slot) -> bool {
-        self.word(usize::from(slot.0) / 64) >> (slot.0 % 64) & 1 == 1
-    }
-
-    pub(super) fn extend(&mut self, other: &Slots) {
-        self.first |= other.first;
-        if self.others.len() < other.others.len() {
-            self.others.resize(other.others.len(), 0);
-        }
-        for (own, other) in self.others.iter_mut().zip(&other.others) {
-            *own |= other;
-        }
-    }
-
-    pub(super) fn retain(&mut self, other: &Slots) {
-        self.first &= other.first;
-        self.others.truncate(other.others.len());
-        for (own, other) in self.others.iter_mut().zip(&other.others) {
-            *own &= other;
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.first == 0 && self.others.iter().all(|word| *word == 0)
-    }
-
-    /// Ascending.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
-        (0..self.words() * 64)
-            .map(|index| Slot(index as u16))
-            .filter(|slot| self.contains(*slot))
-    }
-}
 
 /// Which names a scope shares with the one around it.
 pub(super) enum Passes {
@@ -380,9 +301,9 @@ mod tests {
         few.insert(Slot(63));
         few.insert(Slot(64));
         let mut both = few.clone();
-        both.extend(&all);
+        both.add(&all);
         assert!(both.iter().eq(at));
-        both.retain(&few);
+        both.intersect(&few);
         assert!(both.iter().eq([Slot(63), Slot(64)]));
         both.remove(Slot(64));
         both.remove(Slot(900));

@@ -2,13 +2,13 @@
 
 use super::expression::View;
 use super::group::{Pipeline, absorb};
-use super::names::Slots;
 use super::{Context, Lowering};
 use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, NamePattern};
 use crate::algebra::Element;
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Node, Slot};
+use crate::slots::Slots;
 
 impl Lowering<'_> {
     pub(super) fn optional(
@@ -27,7 +27,7 @@ impl Lowering<'_> {
             };
             self.conjuncts(condition, &view, &mut elements)?;
         }
-        table.maybe.extend(&group.maybe);
+        table.maybe.add(&group.maybe);
         table.elements.push(Element::Optional {
             group: group.into_group(),
             condition: elements,
@@ -43,8 +43,8 @@ impl Lowering<'_> {
     ) -> Result<(), ParseError> {
         let within = context.within(&table.maybe, &table.sure);
         let group = self.seeing(right, &within)?;
-        table.maybe.extend(&group.maybe);
-        table.sure.extend(&group.sure);
+        table.maybe.add(&group.maybe);
+        table.sure.add(&group.sure);
         table.elements.push(Element::Lateral(group.into_group()));
         Ok(())
     }
@@ -147,17 +147,17 @@ pub(super) fn join_union(table: &mut Pipeline, branches: Vec<Pipeline>) {
     let mut in_graph = true;
     let mut groups = Vec::with_capacity(branches.len());
     for branch in branches {
-        maybe.extend(&branch.maybe);
+        maybe.add(&branch.maybe);
         match &mut sure {
-            Some(sure) => sure.retain(&branch.sure),
+            Some(sure) => sure.intersect(&branch.sure),
             None => sure = Some(branch.sure.clone()),
         }
         in_graph &= branch.in_graph;
         groups.push(branch.into_group());
     }
     table.elements.push(Element::Union(groups));
-    table.maybe.extend(&maybe);
-    table.sure.extend(&sure.unwrap_or_default());
+    table.maybe.add(&maybe);
+    table.sure.add(&sure.unwrap_or_default());
     table.in_graph |= in_graph;
 }
 

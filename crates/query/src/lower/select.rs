@@ -10,13 +10,14 @@
 
 use super::expression::View;
 use super::group::Pipeline;
-use super::names::{Passes, Scope, Slots};
+use super::names::{Passes, Scope};
 use super::{Context, Lowering, row_order};
 use crate::abstract_query::{self, AggregateName, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::parse::ParseError;
 use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
+use crate::slots::Slots;
 
 /// The modifiers around the pattern of a query, and what they stand around.
 pub(super) struct Modifiers<'a> {
@@ -152,8 +153,8 @@ impl Lowering<'_> {
         for column in &columns {
             kept.insert(*column);
         }
-        table.maybe.retain(&kept);
-        table.sure.retain(&kept);
+        table.maybe.intersect(&kept);
+        table.sure.intersect(&kept);
         let mut given = Vec::new();
         for (column, name) in columns.iter_mut().zip(modifiers.projected) {
             let computed = self.variable(*name)?;
@@ -212,8 +213,8 @@ impl Lowering<'_> {
         }
         table.elements.append(&mut before);
         row_order::keep(&mut table.elements, &computed);
-        table.maybe.retain(&kept);
-        table.sure.retain(&kept);
+        table.maybe.intersect(&kept);
+        table.sure.intersect(&kept);
         for (aggregate, into) in &computed {
             table.maybe.insert(*into);
             if aggregate.function == AggregateFunction::Count {
@@ -267,8 +268,8 @@ impl Lowering<'_> {
 
 /// Adds a group, as one element.
 fn beside(table: &mut Pipeline, group: Pipeline, element: fn(Group) -> Element) {
-    table.maybe.extend(&group.maybe);
-    table.sure.extend(&group.sure);
+    table.maybe.add(&group.maybe);
+    table.sure.add(&group.sure);
     table.in_graph |= group.in_graph;
     table.elements.push(element(group.into_group()));
 }

@@ -11,12 +11,12 @@
 //! leaves the named graphs as they are (section 3.1.3). So the graph is written into the patterns, as
 //! for `GRAPH`; but that it exists is not asked for. `USING` replaces the dataset, as `FROM` does.
 
-use super::names::Slots;
 use super::{Context, Lowering};
 use crate::abstract_query::{Blank, Name, NamePattern, QuadPattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group, Query};
 use crate::parse::{ParseError, ParseOptions};
 use crate::plan::{Form, Node, Slot, TemplateTerm};
+use crate::slots::Slots;
 use crate::translate::{Modification, Translated};
 use crate::update::QuadTemplate;
 use std::collections::HashMap;
@@ -73,6 +73,7 @@ pub(crate) fn lower_modification(
     }
     let query = Query {
         within: Vec::new(),
+        idle: Vec::new(),
         variables: lowering.variables,
         constants: lowering.terms.into_terms(&lowering.constants),
         prefixes: read.prefixes,

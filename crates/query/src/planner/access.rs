@@ -31,21 +31,33 @@ pub(super) enum Move {
     Check,
 }
 
-/// The moves of a pattern, first to last; at most three.
-pub(super) type Moves = [Option<Move>; 3];
+/// Whether a pattern's subject, predicate and object are known: constants, and variables that are bound.
+pub(super) type Ends = [bool; 3];
 
-/// The next move, if any is left.
-fn next(sized: &Sized, known: &impl Fn(Node) -> bool, keys: Direction) -> Move {
+/// What is known of a pattern, given what is bound.
+pub(super) fn known(sized: &Sized, bound: impl Fn(Slot) -> bool) -> Ends {
+    nodes(sized).map(|node| match node {
+        Node::Constant(_) => true,
+        Node::Slot(slot) => bound(slot),
+    })
+}
+
+/// A pattern's subject, predicate and object.
+pub(super) fn nodes(sized: &Sized) -> [Node; 3] {
     let pattern = &sized.pattern;
-    let (subject, object) = (known(pattern.subject), known(pattern.object));
-    match (subject, known(pattern.predicate), object) {
-        (true, true, true) => Move::Check,
-        (true, true, false) => Move::Expand(Direction::Out),
-        (false, true, true) => Move::Expand(Direction::In),
-        (false, true, false) => Move::Keys(keys),
-        (true, false, _) => Move::Predicates(Direction::Out),
-        (false, false, true) => Move::Predicates(Direction::In),
-        (false, false, false) => Move::AllPredicates,
+    [pattern.subject, pattern.predicate, pattern.object]
+}
+
+/// The next move.
+fn next(known: Ends, keys: Direction) -> Move {
+    match known {
+        [true, true, true] => Move::Check,
+        [true, true, false] => Move::Expand(Direction::Out),
+        [false, true, true] => Move::Expand(Direction::In),
+        [false, true, false] => Move::Keys(keys),
+        [true, false, _] => Move::Predicates(Direction::Out),
+        [false, false, true] => Move::Predicates(Direction::In),
+        [false, false, false] => Move::AllPredicates,
     }
 }
 
@@ -64,23 +76,26 @@ pub(super) fn binds(sized: &Sized, step: Move) -> Option<Slot> {
     }
 }
 
-/// The moves of a pattern. `keys`: which end is listed when neither is known.
-pub(super) fn moves(sized: &Sized, bound: impl Fn(Slot) -> bool, keys: Direction) -> Moves {
-    let mut moves: Moves = [None; 3];
-    let mut made = [None; 3];
-    for at in 0..3 {
-        let known = |node: Node| match node {
-            Node::Constant(_) => true,
-            Node::Slot(slot) => bound(slot) || made.contains(&Some(slot)),
-        };
-        let step = next(sized, &known, keys);
-        made[at] = binds(sized, step);
-        moves[at] = Some(step);
-        if matches!(step, Move::Expand(_) | Move::Check) {
-            break;
+/// The moves of a pattern, first to last; at most three. `keys`: which end is listed when neither is known.
+pub(super) fn moves(
+    sized: &Sized,
+    mut known: Ends,
+    keys: Direction,
+) -> impl Iterator<Item = Move> + '_ {
+    let mut is_done = false;
+    std::iter::from_fn(move || {
+        if is_done {
+            return None;
         }
-    }
-    moves
+        let step = next(known, keys);
+        is_done = matches!(step, Move::Expand(_) | Move::Check);
+        if !is_done && let Some(made) = binds(sized, step) {
+            for (node, known) in nodes(sized).into_iter().zip(&mut known) {
+                *known |= node == Node::Slot(made);
+            }
+        }
+        Some(step)
+    })
 }
 
 /// What a walk knows about rows: how many come in and go out, and which column is sorted.
@@ -159,17 +174,14 @@ fn lookups(from: Node, flow: Flow) -> f64 {
 /// Cost of all moves of a pattern, and the column it leads with if it is the first.
 pub(super) fn cost(
     sized: &Sized,
-    bound: impl Fn(Slot) -> bool,
+    known: Ends,
     keys: Direction,
     flow: Flow,
     predicates: f64,
 ) -> (f64, Option<Slot>) {
-    if let Some(other) = &sized.other {
-        return (cost_of_other(other, &bound, flow), flow.leading);
-    }
     let mut flow = flow;
     let mut sum = 0.0;
-    for step in moves(sized, bound, keys).into_iter().flatten() {
+    for step in moves(sized, known, keys) {
         let (rows, cost) = estimate(sized, step, flow, predicates);
         sum += cost;
         flow.rows_in = rows;

@@ -11,11 +11,11 @@ use super::facts::{slot_of, slots_of};
 use super::order::Ordered;
 use super::problem::{Known, Problem, Sized, selectivity};
 use super::refine::Sampling;
-use super::slots::Slots;
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
 use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};
-use hashbrown::{HashMap, HashSet};
+use crate::slots::Slots;
+use hashbrown::HashMap;
 use rdf::Direction;
 
 /// What all blocks of one plan share.
@@ -75,7 +75,7 @@ pub(super) struct Block {
     /// It began as the unit table, so its steps may look at all its rows together.
     pub is_whole: bool,
     /// Columns whose values are subjects or objects of a graph, until a step writes them anew.
-    pub vertices: HashSet<(Option<Node>, Slot)>,
+    vertices: Vec<(Option<Node>, Slot)>,
     /// Estimated rows of the table.
     pub rows: f64,
     /// Filters not placed yet.
@@ -144,6 +144,15 @@ impl Block {
                 is_sampled: false,
             },
         });
+    }
+
+    /// Notes that a column's values are subjects or objects of a graph; says whether that is new.
+    pub(super) fn note_vertex(&mut self, graph: Option<Node>, slot: Slot) -> bool {
+        let is_new = !self.vertices.contains(&(graph, slot));
+        if is_new {
+            self.vertices.push((graph, slot));
+        }
+        is_new
     }
 
     pub(super) fn cost(&self) -> f64 {
@@ -261,13 +270,13 @@ impl Block {
         sized: &Sized,
         ordered: Ordered,
     ) {
-        let bound = |slot: Slot| self.certain.contains(slot);
+        let known = access::known(sized, |slot| self.certain.contains(slot));
         let keys = match problem.patterns.len() {
             1 => self.filtered_end(sized).unwrap_or(ordered.keys),
             _ => ordered.keys,
         };
-        let moves = access::moves(sized, bound, keys);
-        for (at, step) in moves.into_iter().flatten().enumerate() {
+        let moves = access::moves(sized, known, keys);
+        for (at, step) in moves.enumerate() {
             if at > 0 {
                 // What a key is dropped for is not asked of each of its edges.
                 self.place_filters();
@@ -287,8 +296,9 @@ impl Block {
         }
         let ends = [sized.pattern.subject, sized.pattern.object].into_iter();
         let ends = ends.filter_map(slot_of);
-        self.vertices
-            .extend(ends.map(|slot| (sized.pattern.graph, slot)));
+        for slot in ends {
+            self.note_vertex(sized.pattern.graph, slot);
+        }
     }
 
     /// Writes one move.

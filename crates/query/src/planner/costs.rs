@@ -1,6 +1,6 @@
 //! What a step costs: nanoseconds of one thread, by kind of access.
 //!
-//! The figures are of the order of the throw-away prototype's in the store page (2-core EPYC,
+//! The figures are of the order of a throw-away prototype's (2-core EPYC,
 //! 2026-11-21: 1.8 ms for 173,040 rows of a sorted expand, 0.2 to 1 us for a light query); only
 //! their ratios choose between orders, so a factor of two changes little. They are constants in one
 //! place so that a measurement replaces them in one place.

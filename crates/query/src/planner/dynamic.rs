@@ -10,10 +10,12 @@
 
 use super::access::{self, Flow};
 use super::corrections::Corrections;
+use super::costs;
 use super::order::{Component, Ordered, keys};
 use super::problem::{Problem, Uses};
-use crate::plan::Slot;
+use crate::plan::{Node, Slot};
 use rdf::Direction;
+use smallvec::{SmallVec, smallvec};
 
 /// Components with more variables than bits are ordered greedily.
 pub(super) const VARIABLES_MAX: usize = 64;
@@ -22,7 +24,8 @@ pub(super) const VARIABLES_MAX: usize = 64;
 #[derive(Clone, Copy)]
 struct Best {
     cost: f64,
-    last: usize,
+    /// Its last pattern, by its place.
+    last: u8,
     leading: Option<Slot>,
 }
 
@@ -54,7 +57,7 @@ pub(super) fn dynamic(subsets: &mut Subsets<'_>) -> Component {
     let ordered = order.into_iter().map(|(at, subset)| Ordered {
         pattern: patterns[at],
         rows: subsets.unfiltered(subset),
-        keys: subsets.keys[at],
+        keys: subsets.members[at].keys,
         begins: false,
         is_sampled: subsets.corrections.is_found(subset),
     });
@@ -72,6 +75,7 @@ fn order_of(best: &[Option<Best>], full: usize) -> Vec<(usize, usize)> {
     let mut subset = full;
     while subset != 0 {
         let at = best[subset].expect("subsets of a walk were reached").last;
+        let at = usize::from(at);
         order.push((at, subset));
         subset &= !(1 << at);
     }
@@ -96,17 +100,20 @@ fn nearest(subsets: &mut Subsets<'_>, full: usize) -> f64 {
     here.cost
 }
 
-/// By subset the best walk to it, unless that costs more than `enough`.
+/// By subset the best walk to it. Those from which no walk to all patterns costs `enough` are not followed.
 ///
-/// No step costs less than nothing, so what is left out is part of no walk to all patterns that costs
+/// No step costs less than [`costs::STEP`], so what is left out is part of no walk to all patterns that costs
 /// `enough` or less, and what is kept is what would be kept without the limit. A selective pattern among
 /// many thus leaves little to look at: the subsets without it are dear.
 fn walks(subsets: &mut Subsets<'_>, full: usize, enough: f64) -> Vec<Option<Best>> {
+    /// Sums of costs differ by their order.
+    const ROUNDED: f64 = 1.0 + 1e-9;
     let mut best: Vec<Option<Best>> = vec![None; full + 1];
     best[0] = Some(Best::EMPTY);
     for subset in 0..full {
         let Some(here) = best[subset] else { continue };
-        if here.cost > enough {
+        let left = f64::from((full ^ subset).count_ones());
+        if here.cost + left * costs::STEP > enough * ROUNDED {
             continue;
         }
         subsets.for_each_step(subset, here, &mut |next, step| {
@@ -125,24 +132,61 @@ pub(super) struct Subsets<'p> {
     pub patterns: &'p [usize],
     /// What samples found.
     pub corrections: Corrections,
-    /// The variables of the component; a bit each below.
-    local: Vec<usize>,
-    /// By pattern: its variables.
-    pub variables: Vec<u64>,
-    /// By pattern: its variables, one by one.
-    places: Vec<Vec<(Slot, u64)>>,
+    members: Vec<Member>,
     /// By subset: the variables that it binds.
     bound: Vec<u64>,
     /// By subset, by statistics.
     rows: Vec<f64>,
-    /// By variable of `local`.
+    /// By variable of the component, as their bits.
     contributions: Vec<Contributions>,
-    /// By pattern: which end is listed when neither is known.
-    keys: Vec<Direction>,
     /// Filters within the component.
     filters: Vec<(u64, f64)>,
     /// What may come next; memory for the next subset.
     extensions: Vec<usize>,
+}
+
+/// One of the patterns, with its variables as bits.
+struct Member {
+    variables: u64,
+    /// Of its subject, predicate and object; none for a constant.
+    ends: [u64; 3],
+    /// Of what is no pattern: its variables one by one.
+    places: Vec<(Slot, u64)>,
+    /// Which end is listed when neither is known.
+    keys: Direction,
+    factor: f64,
+}
+
+impl Member {
+    fn new(problem: &Problem<'_>, pattern: usize, bit: impl Fn(usize) -> u64) -> Member {
+        let sized = &problem.patterns[pattern];
+        let variables = sized.variables.iter();
+        let places = variables.map(|&variable| (problem.variables[variable].slot, bit(variable)));
+        let bit_of = |node: Node| match node {
+            Node::Slot(slot) => {
+                let found = places.clone().find(|(of, _)| *of == slot);
+                debug_assert!(found.is_some(), "a pattern's variables are its ends");
+                found
+            }
+            Node::Constant(_) => None,
+        };
+        Member {
+            variables: places.clone().fold(0, |bits, (_, bit)| bits | bit),
+            ends: access::nodes(sized).map(|node| bit_of(node).map_or(0, |(_, bit)| bit)),
+            places: match sized.other {
+                Some(_) => places.collect(),
+                None => Vec::new(),
+            },
+            keys: keys(problem, pattern),
+            factor: sized.factor,
+        }
+    }
+
+    /// Whether a variable of what is no pattern is among these.
+    fn is_bound(&self, bound: u64, slot: Slot) -> bool {
+        let mut places = self.places.iter();
+        places.any(|(of, bit)| *of == slot && bound & bit != 0)
+    }
 }
 
 impl<'p> Subsets<'p> {
@@ -154,31 +198,27 @@ impl<'p> Subsets<'p> {
         local.sort_unstable();
         local.dedup();
         debug_assert!(local.len() <= VARIABLES_MAX);
-        let bits = |variables: &[usize]| -> Option<u64> {
-            let at = variables.iter().map(|v| local.binary_search(v).ok());
-            at.map(|at| at.map(|at| 1_u64 << at))
-                .try_fold(0, |bits, bit| Some(bits | bit?))
-        };
-        let variables: Vec<u64> = patterns
-            .iter()
-            .map(|&pattern| bits(&problem.patterns[pattern].variables).unwrap_or(0))
+        let bit = |variable: usize| local.binary_search(&variable).map_or(0, |at| 1_u64 << at);
+        let of_patterns = patterns.iter();
+        let members: Vec<Member> = of_patterns
+            .map(|&at| Member::new(problem, at, bit))
             .collect();
-        let places = patterns.iter().map(|&pattern| {
-            let variables = problem.patterns[pattern].variables.iter();
-            let place = |&v: &usize| Some((problem.slots[v], 1 << local.binary_search(&v).ok()?));
-            variables.filter_map(place).collect()
-        });
-        let places = places.collect();
         let arrived = local.iter().enumerate();
-        let arrived = arrived.filter(|(_, variable)| problem.arrived[**variable]);
+        let arrived = arrived.filter(|(_, variable)| problem.variables[**variable].arrived);
         let arrived = arrived.fold(0, |bits, (at, _)| bits | 1_u64 << at);
         let mut bound = vec![arrived; 1 << patterns.len()];
         for subset in 1..bound.len() {
             let lowest = subset.trailing_zeros() as usize;
-            bound[subset] = bound[subset & (subset - 1)] | variables[lowest];
+            bound[subset] = bound[subset & (subset - 1)] | members[lowest].variables;
         }
-        let filters = problem.filters.iter();
-        let filters = filters.filter_map(|f| Some((bits(&f.variables)?, f.selectivity)));
+        // One that reads another component's variables is none of this one's.
+        let is_within = |variables: &[usize]| variables.iter().all(|&v| bit(v) != 0);
+        let filters = problem.filters.iter().filter(|f| is_within(&f.variables));
+        let filters = filters.map(|filter| {
+            let variables = filter.variables.iter();
+            let needs = variables.fold(0, |bits, &variable| bits | bit(variable));
+            (needs, filter.selectivity)
+        });
         Subsets {
             filters: filters.collect(),
             extensions: Vec::with_capacity(patterns.len()),
@@ -186,15 +226,12 @@ impl<'p> Subsets<'p> {
                 .iter()
                 .map(|&variable| Contributions::new(problem, patterns, variable))
                 .collect(),
-            keys: patterns.iter().map(|&p| keys(problem, p)).collect(),
             rows: vec![f64::NAN; 1 << patterns.len()],
             corrections: Corrections::default(),
             problem,
             patterns,
-            variables,
-            places,
+            members,
             bound,
-            local,
         }
     }
 
@@ -214,17 +251,18 @@ impl<'p> Subsets<'p> {
 
     fn work_out(&mut self, subset: usize) -> f64 {
         let mut rows = 1.0;
-        for (at, &pattern) in self.patterns.iter().enumerate() {
+        for (at, member) in self.members.iter().enumerate() {
             if subset & 1 << at != 0 {
-                rows *= self.problem.patterns[pattern].factor;
+                rows *= member.factor;
             }
         }
         if rows == 0.0 {
             return 0.0;
         }
-        for variable in 0..self.local.len() {
-            if self.bound[subset] & 1 << variable != 0 {
-                rows *= self.contributions[variable].of(self.problem, subset);
+        let bound = self.bound[subset];
+        for (variable, contributions) in self.contributions.iter_mut().enumerate() {
+            if bound & 1 << variable != 0 {
+                rows *= contributions.of(self.problem, subset);
             }
         }
         rows
@@ -232,10 +270,22 @@ impl<'p> Subsets<'p> {
 
     /// Rows of a subset after its filters.
     fn rows(&mut self, subset: usize) -> f64 {
+        let rows = self.unfiltered(subset);
+        if self.filters.is_empty() {
+            return rows;
+        }
         let bound = self.bound[subset];
         let passing = self.filters.iter().filter(|(needs, _)| needs & !bound == 0);
         let share: f64 = passing.map(|(_, share)| share).product();
-        self.unfiltered(subset) * share
+        rows * share
+    }
+
+    /// Those of a subset that share a variable with one of the patterns.
+    pub(super) fn linked(&self, subset: usize, at: usize) -> usize {
+        let mine = self.members[at].variables;
+        let all = self.members.iter().enumerate();
+        all.filter(|(at, member)| subset & 1 << at != 0 && member.variables & mine != 0)
+            .fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
     /// Shows what a walk may come to next: the subset, and the walk to it.
@@ -253,7 +303,7 @@ impl<'p> Subsets<'p> {
             };
             let (cost, leading) = self.step(at, bound, flow);
             let cost = here.cost + cost;
-            let last = at;
+            let last = at as u8;
             each(
                 next,
                 Best {
@@ -302,11 +352,12 @@ impl<'p> Subsets<'p> {
         let is_ready = |at: &usize| {
             let sized = &self.problem.patterns[self.patterns[*at]];
             let other = sized.other.as_ref();
-            other.is_none_or(|other| other.is_ready(&|slot| self.is_bound(*at, bound, slot)))
+            other
+                .is_none_or(|other| other.is_ready(&|slot| self.members[*at].is_bound(bound, slot)))
         };
         let is_linked = |at: &usize| {
-            bound & self.variables[*at] != 0
-                || subset == 0 && (bound == 0 || self.variables[*at] == 0)
+            bound & self.members[*at].variables != 0
+                || subset == 0 && (bound == 0 || self.members[*at].variables == 0)
         };
         next.clear();
         next.extend(left().filter(is_linked).filter(is_ready));
@@ -318,72 +369,83 @@ impl<'p> Subsets<'p> {
         }
     }
 
-    /// Whether an item's variable is among these.
-    fn is_bound(&self, at: usize, bound: u64, slot: Slot) -> bool {
-        let mut places = self.places[at].iter();
-        places.any(|(of, bit)| *of == slot && bound & bit != 0)
-    }
-
     fn step(&self, at: usize, bound: u64, flow: Flow) -> (f64, Option<Slot>) {
         let problem = self.problem;
-        let pattern = self.patterns[at];
-        let sized = &problem.patterns[pattern];
-        let is_bound = |slot: Slot| self.is_bound(at, bound, slot);
+        let member = &self.members[at];
+        let sized = &problem.patterns[self.patterns[at]];
+        if let Some(other) = &sized.other {
+            let is_bound = |slot: Slot| member.is_bound(bound, slot);
+            return (access::cost_of_other(other, &is_bound, flow), flow.leading);
+        }
+        let known = member.ends.map(|bit| bound & bit == bit);
         let predicates = problem.index.predicates();
-        access::cost(sized, is_bound, self.keys[at], flow, predicates)
+        access::cost(sized, known, member.keys, flow, predicates)
     }
 }
 
 /// What one variable contributes to the rows of subsets.
 struct Contributions {
     variable: usize,
-    /// The items it stands in, as bits of subsets, each with what it demands of the star and how else
-    /// it uses the variable.
-    patterns: Vec<(usize, Vec<usize>, Uses)>,
+    patterns: SmallVec<[Use; 1]>,
     /// By subset of those patterns.
-    known: Vec<f64>,
+    known: SmallVec<[f64; 2]>,
     /// The demands of one of those subsets; memory for the next.
-    demands: Vec<usize>,
+    demands: SmallVec<[usize; 4]>,
+}
+
+/// An item that a variable stands in.
+struct Use {
+    /// As a bit of subsets.
+    bit: usize,
+    /// What it demands of the star.
+    demands: SmallVec<[usize; 2]>,
+    /// How else it uses the variable.
+    uses: Uses,
 }
 
 impl Contributions {
     fn new(problem: &Problem<'_>, patterns: &[usize], variable: usize) -> Contributions {
-        let stands_in = |(at, pattern): (usize, &usize)| {
-            let incident = problem.stars[variable].incident.iter();
-            let demands = incident
-                .filter(|(p, _)| p == pattern)
-                .map(|&(_, demand)| demand);
-            let demands: Vec<usize> = demands.collect();
+        let used_in = |(at, pattern): (usize, &usize)| {
             let stands_in = problem.patterns[*pattern].variables.contains(&variable);
-            stands_in.then(|| (1 << at, demands, problem.uses(variable, *pattern)))
+            stands_in.then(|| {
+                let incident = problem.variables[variable].star.incident.iter();
+                let here = incident.filter(|(p, _)| p == pattern);
+                Use {
+                    bit: 1 << at,
+                    demands: here.map(|&(_, demand)| demand).collect(),
+                    uses: problem.uses(variable, *pattern),
+                }
+            })
         };
-        let patterns: Vec<_> = patterns.iter().enumerate().filter_map(stands_in).collect();
+        let patterns: SmallVec<_> = patterns.iter().enumerate().filter_map(used_in).collect();
         Contributions {
             variable,
-            known: vec![f64::NAN; 1 << patterns.len()],
+            known: smallvec![f64::NAN; 1 << patterns.len()],
             patterns,
-            demands: Vec::new(),
+            demands: SmallVec::new(),
         }
     }
 
     fn of(&mut self, problem: &Problem<'_>, subset: usize) -> f64 {
-        let chosen = |bit: &usize| subset & bit != 0;
         let mut number = 0;
-        for (at, (bit, ..)) in self.patterns.iter().enumerate() {
-            number |= usize::from(chosen(bit)) << at;
+        for (at, used) in self.patterns.iter().enumerate() {
+            number |= usize::from(subset & used.bit != 0) << at;
         }
         if self.known[number].is_nan() {
-            let demands = &mut self.demands;
-            demands.clear();
-            let mut uses = Uses::default();
-            for (_, of, more) in self.patterns.iter().filter(|(bit, ..)| chosen(bit)) {
-                demands.extend_from_slice(of);
-                uses = uses.plus(*more);
-            }
-            let solutions = problem.stars[self.variable].solutions(demands);
-            self.known[number] =
-                problem.contribution(self.variable, solutions, !demands.is_empty(), uses);
+            self.known[number] = self.work_out(problem, subset);
         }
         self.known[number]
+    }
+
+    fn work_out(&mut self, problem: &Problem<'_>, subset: usize) -> f64 {
+        let demands = &mut self.demands;
+        demands.clear();
+        let mut uses = Uses::default();
+        for used in self.patterns.iter().filter(|it| subset & it.bit != 0) {
+            used.demands.iter().for_each(|demand| demands.push(*demand));
+            uses = uses.plus(used.uses);
+        }
+        let solutions = problem.variables[self.variable].star.solutions(demands);
+        problem.contribution(self.variable, solutions, !demands.is_empty(), uses)
     }
 }

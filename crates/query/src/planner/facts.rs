@@ -30,10 +30,10 @@
 //!   T join Slice(A)                                             none
 //! ```
 
-use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern};
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};
+use crate::slots::Slots;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]

@@ -64,7 +64,9 @@ pub(super) fn greedy(problem: &Problem<'_>, patterns: &[usize]) -> Component {
     }
     let touches = |pattern: &&usize| {
         let variables = &problem.patterns[**pattern].variables;
-        variables.iter().any(|&variable| problem.arrived[variable])
+        variables
+            .iter()
+            .any(|&variable| problem.variables[variable].arrived)
     };
     let touching: Vec<usize> = patterns.iter().filter(touches).copied().collect();
     let mut heap = if touching.is_empty() {
@@ -110,7 +112,7 @@ impl<'p> Greedy<'p> {
         Greedy {
             problem,
             stars: HashMap::new(),
-            bound: problem.arrived.clone(),
+            bound: problem.variables.iter().map(|it| it.arrived).collect(),
             rows: 1.0,
             cost: 0.0,
             leading: None,
@@ -137,19 +139,19 @@ impl<'p> Greedy<'p> {
             let (state, uses) = if let Some((state, uses, _)) = self.stars.get(&variable) {
                 (state, *uses)
             } else {
-                fresh = StarState::new(&problem.stars[variable]);
+                fresh = StarState::new(&problem.variables[variable].star);
                 (&fresh, Uses::default())
             };
             let (next, more) = self.with(pattern, variable, state);
             let before = problem.contribution(
                 variable,
-                state.solutions(&problem.stars[variable]),
+                state.solutions(&problem.variables[variable].star),
                 state.is_used,
                 uses,
             );
             let after = problem.contribution(
                 variable,
-                next.solutions(&problem.stars[variable]),
+                next.solutions(&problem.variables[variable].star),
                 next.is_used,
                 uses.plus(more),
             );
@@ -170,7 +172,7 @@ impl<'p> Greedy<'p> {
         let sized = &self.problem.patterns[pattern];
         let is_bound = |slot: Slot| {
             let mut variables = sized.variables.iter();
-            variables.any(|&v| self.problem.slots[v] == slot && self.bound[v])
+            variables.any(|&v| self.problem.variables[v].slot == slot && self.bound[v])
         };
         let other = sized.other.as_ref();
         other.is_none_or(|other| other.is_ready(&is_bound))
@@ -178,7 +180,7 @@ impl<'p> Greedy<'p> {
 
     /// A star with one more pattern, and how often that has the variable as predicate.
     fn with(&self, pattern: usize, variable: usize, state: &StarState) -> (StarState, Uses) {
-        let star = &self.problem.stars[variable];
+        let star = &self.problem.variables[variable].star;
         let mut next = state.clone();
         let start = star.incident.partition_point(|&(p, _)| p < pattern);
         for &(_, demand) in star.incident[start..]
@@ -201,19 +203,32 @@ impl<'p> Greedy<'p> {
             leading: self.leading,
         };
         let is_bound = |slot: Slot| {
-            let variable = sized.variables.iter().find(|&&v| problem.slots[v] == slot);
+            let variable = sized
+                .variables
+                .iter()
+                .find(|&&v| problem.variables[v].slot == slot);
             variable.is_some_and(|&v| self.bound[v])
         };
         let predicates = problem.index.predicates();
-        let (cost, leading) = access::cost(sized, is_bound, keys, flow, predicates);
+        let (cost, leading) = if let Some(other) = &sized.other {
+            (access::cost_of_other(other, &is_bound, flow), flow.leading)
+        } else {
+            let known = access::known(sized, is_bound);
+            access::cost(sized, known, keys, flow, predicates)
+        };
         self.cost += cost;
         self.leading = leading;
         self.rows = flow.rows_out;
         for &variable in &sized.variables {
             self.bound[variable] = true;
             let known = self.stars.remove(&variable);
-            let (state, uses, version) = known
-                .unwrap_or_else(|| (StarState::new(&problem.stars[variable]), Uses::default(), 0));
+            let (state, uses, version) = known.unwrap_or_else(|| {
+                (
+                    StarState::new(&problem.variables[variable].star),
+                    Uses::default(),
+                    0,
+                )
+            });
             let (next, more) = self.with(candidate.pattern, variable, &state);
             self.stars
                 .insert(variable, (next, uses.plus(more), version + 1));

@@ -21,10 +21,10 @@
 use super::block::{Block, Planning};
 use super::facts::{Facts, is_subquery, is_volatile, occurs, slots_of};
 use super::rename::Renaming;
-use super::slots::Slots;
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::plan::Slot;
+use crate::slots::Slots;
 
 /// One piece of a pipeline.
 #[derive(Clone, Debug)]

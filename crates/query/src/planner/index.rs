@@ -15,8 +15,9 @@ use rdf::{Direction, VertexId};
 /// The sets of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
+    /// By block.
     pub sets: Vec<SetSummary>,
-    /// The sets that have a predicate, ascending, each with its edges of it.
+    /// The sets that have a predicate, ascending, each with its edges of it a vertex.
     pub by_predicate: HashMap<VertexId, Vec<(u32, f64)>>,
 }
 
@@ -46,6 +47,10 @@ pub(super) struct Index {
     pub by_class: HashMap<VertexId, Vec<u32>>,
     pub out: Side,
     pub into: Side,
+    /// How many vertices there are, about; at least 1.
+    pub vertices: f64,
+    /// Vertices that have a predicate, as subjects and as objects, on average.
+    pub keys: [f64; 2],
     /// Whether the sets record types.
     pub has_types: bool,
 }
@@ -58,6 +63,8 @@ impl Index {
             by_class: HashMap::new(),
             out: Side::default(),
             into: Side::default(),
+            vertices: 1.0,
+            keys: [0.0; 2],
             statistics: Statistics::default(),
         };
         let mut numbers = HashMap::new();
@@ -75,6 +82,12 @@ impl Index {
         );
         index.statistics = statistics;
         index.count_blocks();
+        let vertices: f64 = index.blocks.iter().map(|block| block.vertices).sum();
+        index.vertices = vertices.max(1.0);
+        let predicates = &index.statistics.predicates;
+        let subjects: u64 = predicates.iter().map(|it| it.subjects).sum();
+        let objects: u64 = predicates.iter().map(|it| it.objects).sum();
+        index.keys = [subjects, objects].map(|keys| keys as f64 / index.predicates());
         index
     }
 
@@ -93,8 +106,7 @@ impl Index {
         } else {
             sets
         };
-        let mut side = Side::default();
-        for (number, set) in sets.iter().enumerate() {
+        let numbered = sets.iter().map(|set| {
             let block = *numbers.entry(set.types.clone()).or_insert_with(|| {
                 self.blocks.push(TypeBlock {
                     types: set.types.clone(),
@@ -102,13 +114,20 @@ impl Index {
                 });
                 self.blocks.len() as u32 - 1
             });
+            (block, set)
+        });
+        let mut by_block: Vec<(u32, &CharacteristicSet)> = numbered.collect();
+        by_block.sort_by_key(|(block, _)| *block);
+        let mut side = Side::default();
+        for (number, (block, set)) in by_block.into_iter().enumerate() {
+            let vertices = set.vertices as f64;
             for &(predicate, edges) in &set.predicates {
                 let list = side.by_predicate.entry(predicate).or_default();
-                list.push((number as u32, edges as f64));
+                list.push((number as u32, edges as f64 / vertices.max(1.0)));
             }
             side.sets.push(SetSummary {
                 block,
-                vertices: set.vertices as f64,
+                vertices,
                 edges: set.predicates.iter().map(|&(_, edges)| edges as f64).sum(),
             });
         }
@@ -161,12 +180,6 @@ impl Index {
             .binary_search_by_key(&vertex, |predicate| predicate.vertex)
             .ok()
             .map(|at| &predicates[at])
-    }
-
-    /// How many vertices there are, about.
-    pub(super) fn vertices(&self) -> f64 {
-        let vertices: f64 = self.blocks.iter().map(|block| block.vertices).sum();
-        vertices.max(1.0)
     }
 
     pub(super) fn predicates(&self) -> f64 {

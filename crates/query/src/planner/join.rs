@@ -22,12 +22,13 @@ use super::group::{Piece, facts_of};
 use super::order::{self, Ordered};
 use super::problem::{Item, Problem};
 use super::rename::Renaming;
-use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern, Service};
 use crate::expression::{Expression, Function};
 use crate::path::Path;
 use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot};
+use crate::slots::Slots;
 use rdf::Direction;
+use std::borrow::Cow;
 
 /// How deep ways for bound and for unbound variables are nested.
 const GUARDS_MAX: u8 = 2;
@@ -44,10 +45,16 @@ impl Planning<'_> {
         };
         // Named graphs are few and say little: they come last, where they are often known.
         let is_graph = |piece: &Piece| matches!(piece, Piece::Join(Element::Graph(_)));
-        let (graphs, joins): (Vec<Piece>, Vec<Piece>) = joins.into_iter().partition(is_graph);
+        let (graphs, joins) = if joins.iter().any(is_graph) {
+            joins.into_iter().partition(is_graph)
+        } else {
+            (Vec::new(), joins)
+        };
         let mut doubtful = block.maybe.clone();
         for piece in &joins {
-            doubtful.add(&facts_of(piece).maybe);
+            if !matches!(piece, Piece::Join(Element::Pattern(_))) {
+                doubtful.add(&facts_of(piece).maybe);
+            }
         }
         let item = |piece| self.item(piece, &doubtful);
         let items: Vec<Item> = joins.iter().map(item).collect();
@@ -180,6 +187,7 @@ impl Planning<'_> {
                 .map(|(_, slot)| *slot)
                 .collect::<Slots>()
                 .and(&block.columns()),
+            _ if block.maybe.is_empty() => Slots::default(),
             other => Facts::of_join(other).out().and(&block.maybe),
         };
         let renaming = self.renaming(&apart);
@@ -192,8 +200,10 @@ impl Planning<'_> {
         }
         match element {
             Element::Pattern(pattern) => {
-                let mut sized = sized.clone();
-                sized.pattern = pattern;
+                let mut sized = Cow::Borrowed(sized);
+                if pattern != sized.pattern {
+                    sized.to_mut().pattern = pattern;
+                }
                 block.pattern(self, problem, &sized, ordered);
             }
             Element::Path(path) => {
@@ -250,7 +260,12 @@ impl Planning<'_> {
         let is_walked =
             !path.allows_no_length() || matches!((subject, object), (Node::Slot(_), Node::Slot(_)));
         let ends = [subject, object].into_iter().filter(|_| is_walked);
-        let ends: Vec<_> = ends.filter_map(slot_of).map(|slot| (graph, slot)).collect();
+        let ends: Vec<Slot> = ends.filter_map(slot_of).collect();
+        let note_ends = |block: &mut Block| {
+            for slot in ends {
+                block.note_vertex(graph, slot);
+            }
+        };
         if !known(block, subject) && !known(block, object) {
             let into = slot_of(subject).unwrap_or(Slot(u16::MAX));
             let seeds = block.rows * self.path_starts(&path);
@@ -277,7 +292,7 @@ impl Planning<'_> {
                 };
                 let rows = rows.min(block.rows);
                 block.push(check, rows, cost);
-                return block.vertices.extend(ends);
+                return note_ends(block);
             }
         };
         let expand = Action::PathExpand {
@@ -289,13 +304,13 @@ impl Planning<'_> {
         };
         block.push(expand, rows, cost);
         block.bind(into);
-        block.vertices.extend(ends);
+        note_ends(block);
     }
 
     /// Keeps rows where this is a subject or an object of the graph.
     fn vertex(&mut self, block: &mut Block, from: Node, graph: Option<Node>) {
         if let Node::Slot(slot) = from
-            && !block.vertices.insert((graph, slot))
+            && !block.note_vertex(graph, slot)
         {
             return;
         }

@@ -5,8 +5,8 @@
 //! read of what it makes; what the block itself reads of the table are its imports. What nobody reads
 //! is not exported, and a `BIND` that nobody reads is not computed.
 
-use super::slots::Slots;
 use crate::plan::{Action, Mode, Slot, Step};
+use crate::slots::Slots;
 
 /// Fills `keep`, `imports` and `exports` of all steps of a block whose last table has to hold
 /// `result`, as far as there are such columns. `begins`: the columns of its first table.
@@ -134,13 +134,7 @@ fn forward(steps: &mut [Step], begins: &Slots, row: Option<Slot>) {
         step.action.for_each_write(&mut |slot| {
             after.insert(slot);
         });
-        let kept: Vec<Slot> = step
-            .keep
-            .iter()
-            .copied()
-            .filter(|slot| after.contains(*slot))
-            .collect();
-        there = kept.iter().copied().collect();
-        step.keep = kept;
+        step.keep.retain(|slot| after.contains(*slot));
+        there = step.keep.iter().copied().collect();
     }
 }

@@ -41,20 +41,19 @@ mod problem;
 mod refine;
 mod rename;
 mod rough;
-mod slots;
 mod star;
 mod summary;
 
 use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
 use crate::sampling::{Interrupted, Sampler};
+use crate::slots::Slots;
 use crate::statistics::{DegreeQuestion, Statistics};
 use block::{Block, Planning};
 use index::Index;
 use problem::{Known, questions};
 use rdf::VertexId;
 use refine::Sampling;
-use slots::Slots;
 
 /// The variables that solutions of a group may bind.
 #[cfg(test)]
@@ -217,7 +216,7 @@ impl Query {
 
     /// All triple patterns, wherever they stand, in the order of the text.
     pub fn patterns(&self) -> Vec<&Pattern> {
-        let mut patterns = Vec::new();
+        let mut patterns = Vec::with_capacity(self.body.elements.len());
         patterns_of(&self.body, &mut patterns);
         patterns
     }

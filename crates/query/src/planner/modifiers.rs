@@ -8,11 +8,11 @@
 use super::block::Block;
 use super::costs;
 use super::facts::slots_of;
-use super::slots::Slots;
 use super::summary;
 use crate::algebra::Element;
 use crate::expression::Expression;
 use crate::plan::{Action, Aggregate, AggregateFunction, OrderKey, Slot};
+use crate::slots::Slots;
 
 /// Modifiers of one query, after grouping.
 #[derive(Default)]

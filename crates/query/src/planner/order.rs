@@ -115,36 +115,49 @@ pub(super) fn as_written(problem: &Problem<'_>) -> Vec<Ordered> {
     order
 }
 
-/// Patterns that hang together by variables, each list ascending.
+/// Patterns that hang together by variables, each list ascending, in the order of their first patterns.
 fn components(problem: &Problem<'_>) -> Vec<Vec<usize>> {
-    let mut of_variable: Vec<Vec<usize>> = vec![Vec::new(); problem.slots.len()];
-    for (number, sized) in problem.patterns.iter().enumerate() {
-        for &variable in &sized.variables {
-            of_variable[variable].push(number);
-        }
-    }
-    let mut seen = vec![false; problem.patterns.len()];
-    let mut components = Vec::new();
-    for start in 0..problem.patterns.len() {
-        if std::mem::replace(&mut seen[start], true) {
-            continue;
-        }
-        let mut component = vec![start];
-        let mut at = 0;
-        while let Some(&pattern) = component.get(at) {
-            at += 1;
-            for &variable in &problem.patterns[pattern].variables {
-                for next in std::mem::take(&mut of_variable[variable]) {
-                    if !std::mem::replace(&mut seen[next], true) {
-                        component.push(next);
-                    }
-                }
+    // By variable one that it hangs together with, until one hangs together with itself.
+    let mut linked: Vec<usize> = (0..problem.variables.len()).collect();
+    for sized in &problem.patterns {
+        if let Some((first, others)) = sized.variables.split_first() {
+            for other in others {
+                let (one, other) = (end_of(&mut linked, *first), end_of(&mut linked, *other));
+                linked[one.max(other)] = one.min(other);
             }
         }
-        component.sort_unstable();
+    }
+    let mut component_of: Vec<Option<usize>> = vec![None; linked.len()];
+    let mut components: Vec<Vec<usize>> = Vec::new();
+    for (pattern, sized) in problem.patterns.iter().enumerate() {
+        let of_variable = sized.variables.first();
+        let mut known = of_variable.map(|first| &mut component_of[end_of(&mut linked, *first)]);
+        if let Some(Some(known)) = known {
+            components[*known].push(pattern);
+            continue;
+        }
+        if let Some(known) = &mut known {
+            **known = Some(components.len());
+        }
+        // Most joins are one component.
+        let mut component = Vec::new();
+        if components.is_empty() {
+            component.reserve(problem.patterns.len());
+        }
+        component.push(pattern);
         components.push(component);
     }
     components
+}
+
+/// The variable at the end of a chain, which is made shorter.
+fn end_of(linked: &mut [usize], variable: usize) -> usize {
+    let mut at = variable;
+    while linked[at] != at {
+        linked[at] = linked[linked[at]];
+        at = linked[at];
+    }
+    at
 }
 
 /// Which end of a pattern to list when neither is known: the one with the larger star, as the first
@@ -155,8 +168,10 @@ pub(super) fn keys(problem: &Problem<'_>, pattern: usize) -> Direction {
         crate::plan::Node::Slot(slot) => sized
             .variables
             .iter()
-            .find(|&&variable| problem.slots[variable] == slot)
-            .map_or(0, |&variable| problem.stars[variable].incident.len()),
+            .find(|&&variable| problem.variables[variable].slot == slot)
+            .map_or(0, |&variable| {
+                problem.variables[variable].star.incident.len()
+            }),
         crate::plan::Node::Constant(_) => 0,
     };
     let (subject, object) = (uses(sized.pattern.subject), uses(sized.pattern.object));

@@ -14,10 +14,10 @@
 use super::block::{Block, Planning};
 use super::costs;
 use super::facts::{Facts, is_subquery, slots_of};
-use super::slots::Slots;
 use crate::algebra::{Element, Group};
 use crate::expression::Expression;
 use crate::plan::{Action, Mode, Slot};
+use crate::slots::Slots;
 
 impl Planning<'_> {
     /// What is neither join nor modifier.

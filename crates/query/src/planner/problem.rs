@@ -21,14 +21,15 @@
 //! thing, with one row.
 
 use super::index::Index;
-use super::slots::Slots;
 use super::star::{Demand, Star};
 use crate::algebra::Pattern;
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};
+use crate::slots::Slots;
 use crate::statistics::DegreeQuestion;
 use hashbrown::{HashMap, HashSet};
 use rdf::{Direction, VertexId};
+use smallvec::SmallVec;
 
 /// What is to be joined.
 #[derive(Clone, Debug)]
@@ -72,8 +73,8 @@ pub(super) struct Sized {
     /// Of no meaning where `other` is some.
     pub pattern: Pattern,
     pub other: Option<Other>,
-    /// Its variables, each once, as numbers of [`Problem::slots`].
-    pub variables: Vec<usize>,
+    /// Its variables, each once, as numbers of [`Problem::variables`].
+    pub variables: SmallVec<[usize; 3]>,
     /// `f(p)`; zero where nothing matches.
     pub factor: f64,
     /// Vertices that have the predicate, as subjects and as objects.
@@ -83,7 +84,7 @@ pub(super) struct Sized {
 /// A filter as far as the order needs it.
 #[derive(Clone, Debug)]
 pub(super) struct SizedFilter {
-    /// Its variables, each once, as numbers of [`Problem::slots`].
+    /// Its variables, each once, as numbers of [`Problem::variables`].
     pub variables: Vec<usize>,
     /// Share of rows that pass.
     pub selectivity: f64,
@@ -96,17 +97,22 @@ pub(super) struct Problem<'i> {
     pub patterns: Vec<Sized>,
     pub filters: Vec<SizedFilter>,
     /// The variables of patterns.
-    pub slots: Vec<Slot>,
-    /// By variable: its star.
-    pub stars: Vec<Star>,
-    /// By variable: the patterns that it is the predicate of.
-    pub predicate_of: Vec<Vec<usize>>,
-    /// By variable: the other items that it stands in.
-    pub other_of: Vec<Vec<usize>>,
-    /// By variable: whether the table has it already.
-    pub arrived: Vec<bool>,
-    /// By variable: the values it may have.
-    domains: Vec<f64>,
+    pub variables: Vec<Variable>,
+}
+
+/// A variable of what is to be joined.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub slot: Slot,
+    pub star: Star,
+    /// The patterns that it is the predicate of.
+    predicate_of: Vec<usize>,
+    /// The other items that it stands in.
+    other_of: Vec<usize>,
+    /// Whether the table has it already.
+    pub arrived: bool,
+    /// The values it may have.
+    domain: f64,
 }
 
 impl<'i> Problem<'i> {
@@ -122,19 +128,14 @@ impl<'i> Problem<'i> {
             index,
             patterns: Vec::with_capacity(items.len()),
             filters: Vec::new(),
-            slots: Vec::new(),
-            stars: Vec::new(),
-            predicate_of: Vec::new(),
-            other_of: Vec::new(),
-            arrived: Vec::new(),
-            domains: Vec::new(),
+            variables: Vec::with_capacity(items.len()),
         };
         let mut numbers = HashMap::new();
         for (number, item) in items.into_iter().enumerate() {
             let sized = match item {
                 Item::Pattern(pattern) => {
                     let slots = pattern.slots();
-                    let variables: Vec<usize> = slots
+                    let variables = slots
                         .map(|slot| problem.number(slot, &mut numbers))
                         .collect();
                     problem.size(number, pattern, variables, known, &numbers)
@@ -143,16 +144,16 @@ impl<'i> Problem<'i> {
             };
             problem.patterns.push(sized);
         }
-        for star in &mut problem.stars {
-            star.prepare(index);
+        for variable in &mut problem.variables {
+            variable.star.prepare(index);
+            variable.arrived = arrived.contains(variable.slot);
         }
-        problem.arrived = problem.slots.iter().map(|s| arrived.contains(*s)).collect();
         problem.note_domains(&numbers);
         for filter in filters {
             let mut variables = Vec::new();
             let mut is_of_items = true;
             filter.for_each_slot(&mut |slot| match numbers.get(&slot) {
-                Some(&variable) if problem.arrived[variable] => {}
+                Some(&variable) if problem.variables[variable].arrived => {}
                 Some(&variable) => variables.push(variable),
                 None => is_of_items &= arrived.contains(slot),
             });
@@ -171,7 +172,7 @@ impl<'i> Problem<'i> {
     /// Whether the star of a variable has no solution at all, which its sets know, so that nothing
     /// matches all patterns together.
     pub(super) fn has_empty_star(&self) -> bool {
-        self.stars.iter().any(Star::is_empty)
+        self.variables.iter().any(|it| it.star.is_empty())
     }
 
     fn size_other(
@@ -181,9 +182,10 @@ impl<'i> Problem<'i> {
         numbers: &mut HashMap<Slot, usize>,
     ) -> Sized {
         let slots = other.slots.iter();
-        let variables: Vec<usize> = slots.map(|slot| self.number(*slot, numbers)).collect();
+        let variables: SmallVec<[usize; 3]> =
+            slots.map(|slot| self.number(*slot, numbers)).collect();
         for &variable in &variables {
-            self.other_of[variable].push(number);
+            self.variables[variable].other_of.push(number);
         }
         let nowhere = Node::Constant(crate::plan::ConstantId(u32::MAX));
         Sized {
@@ -201,7 +203,6 @@ impl<'i> Problem<'i> {
     }
 
     fn note_domains(&mut self, numbers: &HashMap<Slot, usize>) {
-        let mut domains = vec![0.0_f64; self.slots.len()];
         for sized in &self.patterns {
             let pattern = &sized.pattern;
             let keys = [
@@ -212,28 +213,32 @@ impl<'i> Problem<'i> {
             for (node, keys) in keys {
                 if let Node::Slot(slot) = node {
                     let variable = numbers[&slot];
-                    domains[variable] = domains[variable].max(keys);
+                    let domain = &mut self.variables[variable].domain;
+                    *domain = domain.max(keys);
                 }
             }
         }
-        let vertices = self.index.vertices();
-        for domain in &mut domains {
+        let vertices = self.index.vertices;
+        for Variable { domain, .. } in &mut self.variables {
             *domain = if *domain == 0.0 {
                 vertices
             } else {
                 domain.max(1.0)
             };
         }
-        self.domains = domains;
     }
 
     fn number(&mut self, slot: Slot, numbers: &mut HashMap<Slot, usize>) -> usize {
         *numbers.entry(slot).or_insert_with(|| {
-            self.slots.push(slot);
-            self.stars.push(Star::default());
-            self.predicate_of.push(Vec::new());
-            self.other_of.push(Vec::new());
-            self.slots.len() - 1
+            self.variables.push(Variable {
+                slot,
+                star: Star::default(),
+                predicate_of: Vec::new(),
+                other_of: Vec::new(),
+                arrived: false,
+                domain: 0.0,
+            });
+            self.variables.len() - 1
         })
     }
 
@@ -242,7 +247,7 @@ impl<'i> Problem<'i> {
         &mut self,
         number: usize,
         pattern: Pattern,
-        variables: Vec<usize>,
+        variables: SmallVec<[usize; 3]>,
         known: &Known<'_>,
         numbers: &HashMap<Slot, usize>,
     ) -> Sized {
@@ -257,7 +262,7 @@ impl<'i> Problem<'i> {
         };
         let quads = self.index.statistics.quads as f64;
         let (edges, keys) = match (predicate, statistics) {
-            (Resolved::Variable, _) => (quads, self.average_keys()),
+            (Resolved::Variable, _) => (quads, self.index.keys),
             (_, Some(sizes)) => {
                 let keys = [sizes.subjects as f64, sizes.objects as f64];
                 (sizes.edges as f64, keys)
@@ -277,11 +282,11 @@ impl<'i> Problem<'i> {
                     (None, Resolved::Known(vertex)) => Demand::Predicate(direction, vertex),
                     _ => Demand::Any(direction),
                 };
-                self.stars[numbers[&slot]].add(number, demand);
+                self.variables[numbers[&slot]].star.add(number, demand);
             }
         }
         if let Node::Slot(slot) = pattern.predicate {
-            self.predicate_of[numbers[&slot]].push(number);
+            self.variables[numbers[&slot]].predicate_of.push(number);
         }
         let factor = match degrees {
             _ if absent || edges == 0.0 => 0.0,
@@ -311,13 +316,6 @@ impl<'i> Problem<'i> {
         }
     }
 
-    fn average_keys(&self) -> [f64; 2] {
-        let predicates = &self.index.statistics.predicates;
-        let subjects: u64 = predicates.iter().map(|p| p.subjects).sum();
-        let objects: u64 = predicates.iter().map(|p| p.objects).sum();
-        [subjects, objects].map(|keys| keys as f64 / self.index.predicates())
-    }
-
     /// What a variable contributes to `rows(S)` apart from its star's `W`, which is given: the
     /// patterns of S that it is the predicate of have to agree, and so have the other items.
     pub(super) fn contribution(
@@ -328,16 +326,19 @@ impl<'i> Problem<'i> {
         uses: Uses,
     ) -> f64 {
         let predicates = self.index.predicates();
+        let Variable {
+            arrived, domain, ..
+        } = self.variables[variable];
         let of_patterns = match (star_is_used, uses.as_predicate) {
             (_, 0) => solutions,
             (false, uses) => predicates.powi(1 - uses as i32),
             (true, uses) => solutions.min(predicates) * predicates.powi(-(uses as i32)),
         };
-        let others = uses.in_others + usize::from(self.arrived[variable]);
+        let others = uses.in_others + usize::from(arrived);
         let first = usize::from(!star_is_used && uses.as_predicate == 0);
         match others.saturating_sub(first) {
             0 => of_patterns,
-            further => of_patterns * self.domains[variable].powi(-(further as i32)),
+            further => of_patterns * domain.powi(-(further as i32)),
         }
     }
 }
@@ -363,9 +364,10 @@ impl Uses {
 impl Problem<'_> {
     /// The uses of a variable in one item.
     pub(super) fn uses(&self, variable: usize, item: usize) -> Uses {
+        let variable = &self.variables[variable];
         Uses {
-            as_predicate: usize::from(self.predicate_of[variable].binary_search(&item).is_ok()),
-            in_others: usize::from(self.other_of[variable].binary_search(&item).is_ok()),
+            as_predicate: usize::from(variable.predicate_of.binary_search(&item).is_ok()),
+            in_others: usize::from(variable.other_of.binary_search(&item).is_ok()),
         }
     }
 }
@@ -395,24 +397,32 @@ pub(super) fn questions_of(
     ids: &[Option<VertexId>],
 ) -> [Option<DegreeQuestion>; 2] {
     let predicate = resolve(pattern.predicate, ids);
-    let ends = [
-        (pattern.subject, Direction::Out),
-        (pattern.object, Direction::In),
-    ];
-    ends.map(|(end, direction)| {
-        Some(DegreeQuestion {
-            vertex: match resolve(end, ids) {
-                Resolved::Known(vertex) => vertex,
-                _ => return None,
-            },
-            predicate: match predicate {
-                Resolved::Variable => None,
-                Resolved::Known(vertex) => Some(vertex),
-                Resolved::Absent => return None,
-            },
+    let out = question_of(pattern.subject, Direction::Out, predicate, ids);
+    let into = question_of(pattern.object, Direction::In, predicate, ids);
+    [out, into]
+}
+
+/// What is asked of an end.
+#[inline]
+fn question_of(
+    end: Node,
+    direction: Direction,
+    predicate: Resolved,
+    ids: &[Option<VertexId>],
+) -> Option<DegreeQuestion> {
+    let predicate = match predicate {
+        Resolved::Variable => None,
+        Resolved::Known(vertex) => Some(vertex),
+        Resolved::Absent => return None,
+    };
+    match resolve(end, ids) {
+        Resolved::Known(vertex) => Some(DegreeQuestion {
+            vertex,
+            predicate,
             direction,
-        })
-    })
+        }),
+        _ => None,
+    }
 }
 
 /// The degree questions of patterns, each once.
@@ -420,12 +430,31 @@ pub(super) fn questions<'p>(
     patterns: impl Iterator<Item = &'p Pattern>,
     ids: &[Option<VertexId>],
 ) -> Vec<DegreeQuestion> {
-    let mut known = HashSet::new();
-    let asked = patterns.flat_map(|pattern| questions_of(pattern, ids));
-    asked
-        .flatten()
-        .filter(|asked| known.insert(*asked))
-        .collect()
+    /// Questions that are compared one by one; a set is for more.
+    const FEW: usize = 16;
+    let mut questions: Vec<DegreeQuestion> = Vec::new();
+    let mut known: Option<HashSet<DegreeQuestion>> = None;
+    let mut ask = |asked: DegreeQuestion| {
+        let is_new = if questions.len() < FEW {
+            !questions.contains(&asked)
+        } else {
+            let known = known.get_or_insert_with(|| questions.iter().copied().collect());
+            known.insert(asked)
+        };
+        if is_new {
+            questions.push(asked);
+        }
+    };
+    for pattern in patterns {
+        let predicate = resolve(pattern.predicate, ids);
+        if let Some(asked) = question_of(pattern.subject, Direction::Out, predicate, ids) {
+            ask(asked);
+        }
+        if let Some(asked) = question_of(pattern.object, Direction::In, predicate, ids) {
+            ask(asked);
+        }
+    }
+    questions
 }
 
 /// Share of rows that a filter lets pass: a guess by its kind.

@@ -93,7 +93,9 @@ pub(super) fn refine(
     let patterns = subsets.patterns;
     let begins_with_rows = patterns.iter().any(|&pattern| {
         let variables = &problem.patterns[pattern].variables;
-        variables.iter().any(|&variable| problem.arrived[variable])
+        variables
+            .iter()
+            .any(|&variable| problem.variables[variable].arrived)
     });
     if patterns.len() < PATTERNS_MIN
         || begins_with_rows
@@ -354,12 +356,7 @@ impl<'p> Refinement<'p> {
 
     /// Those of these patterns that share a variable with one.
     fn linked(&self, walked: usize, bit: usize) -> usize {
-        let variables = &self.subsets.variables;
-        let mine = variables[bit.trailing_zeros() as usize];
-        let is_linked = |(at, of): (usize, &u64)| walked & 1 << at != 0 && of & mine != 0;
-        let all = variables.iter().enumerate();
-        all.filter(|linked| is_linked(*linked))
-            .fold(0, |bits, (at, _)| bits | 1 << at)
+        self.subsets.linked(walked, bit.trailing_zeros() as usize)
     }
 
     /// Takes samples of subsets one pattern further, as far as there are any and the budget lasts.

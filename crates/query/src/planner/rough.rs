@@ -7,10 +7,10 @@ use super::block::Planning;
 use super::costs;
 use super::group::{Piece, facts_of};
 use super::problem::{Item, Other, Resolved, questions_of, resolve, selectivity};
-use super::slots::Slots;
 use crate::algebra::{Element, Group, PathPattern, Pattern};
 use crate::path::Path;
 use crate::plan::{Node, Slot};
+use crate::slots::Slots;
 
 /// How many times the neighbours of a vertex a closure is taken to reach.
 const CLOSURE: f64 = 8.0;
@@ -18,12 +18,14 @@ const CLOSURE: f64 = 8.0;
 impl Planning<'_> {
     /// What the order has to know of a join. `doubtful`: columns that a row may lack.
     pub(super) fn item(&self, piece: &Piece, doubtful: &Slots) -> Item {
+        if let Piece::Join(Element::Pattern(pattern)) = piece {
+            return Item::Pattern(*pattern);
+        }
         let mut other = Other {
             slots: facts_of(piece).out().to_vec(),
             ..Other::default()
         };
         match piece {
-            Piece::Join(Element::Pattern(pattern)) => return Item::Pattern(*pattern),
             Piece::Join(Element::Path(path)) => {
                 other.slots = Self::path_item_slots(path);
                 other.rows = self.path_rows(path);
@@ -43,7 +45,7 @@ impl Planning<'_> {
                 if !parts.iter().any(|&part| doubtful.contains(part)) {
                     other.needs.push(parts);
                 }
-                other.rows = self.index.vertices();
+                other.rows = self.index.vertices;
                 other.row_ns = costs::FILTER;
             }
             Piece::Join(Element::Service(service)) => {
@@ -131,16 +133,16 @@ impl Planning<'_> {
     /// Vertices from which a path may lead somewhere.
     pub(super) fn path_starts(&self, path: &Path) -> f64 {
         if path.allows_no_length() {
-            return self.index.vertices();
+            return self.index.vertices;
         }
-        self.path_edges(path).1.clamp(1.0, self.index.vertices())
+        self.path_edges(path).1.clamp(1.0, self.index.vertices)
     }
 
     /// Vertices that one start reaches.
     pub(super) fn path_reach(&self, path: &Path) -> f64 {
         let (edges, starts) = self.path_edges(path);
         let fan = edges / starts.max(1.0);
-        (fan * CLOSURE).clamp(1.0, self.index.vertices())
+        (fan * CLOSURE).clamp(1.0, self.index.vertices)
     }
 
     /// Edges that a path may follow, and vertices that have them.
@@ -167,7 +169,7 @@ impl Planning<'_> {
             Path::Sequence(parts) | Path::Alternative(parts) => sum(parts),
             Path::Negated { .. } => {
                 let quads = self.index.statistics.quads as f64;
-                (quads, self.index.vertices())
+                (quads, self.index.vertices)
             }
         }
     }

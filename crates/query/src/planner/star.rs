@@ -18,6 +18,8 @@
 
 use super::index::Index;
 use rdf::{Direction, VertexId};
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Bounds the products of fan-outs, so that ratios of them stay numbers.
 const WEIGHT_MAX: f64 = 1e100;
@@ -50,13 +52,21 @@ impl Demand {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Star {
     /// The demands, each once.
-    demands: Vec<Demand>,
+    demands: SmallVec<[Demand; 1]>,
     /// Patterns and their demands, ascending by pattern; a pattern may stand here twice.
-    pub incident: Vec<(usize, usize)>,
+    pub incident: SmallVec<[(usize, usize); 1]>,
     /// The solutions of a star of one pattern, which needs no sets.
     alone: Option<f64>,
     /// Ascending by number of the index's block.
     blocks: Vec<Block>,
+    /// Those of out-sets, then those of in-sets; each by block.
+    groups: Vec<Group>,
+    /// How many of the groups are of out-sets.
+    outs: usize,
+    /// By group, by demand: edges per vertex.
+    fans: Vec<f64>,
+    /// By block, by demand: whether it is a class and the block has it. Empty where no demand is one.
+    has_class: Vec<bool>,
 }
 
 /// The vertices of one set of types, as this star sees them.
@@ -64,27 +74,49 @@ pub(super) struct Star {
 struct Block {
     number: u32,
     vertices: f64,
-    /// By demand: whether the block has the type. Empty where no demand is a class.
-    has_type: Vec<bool>,
-    /// Groups of out-sets and of in-sets.
-    groups: [Vec<Group>; 2],
+    /// Its groups of out-sets and of in-sets.
+    groups: [Range<usize>; 2],
+    /// What any of them answers, likewise.
+    answers: [Mask; 2],
+    /// The classes of the demands that it has.
+    classes: Mask,
 }
 
 /// Sets of a block that have the same of the star's predicates.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Group {
     /// Share of the block's vertices.
     share: f64,
-    /// By demand: edges per vertex.
-    fans: Vec<f64>,
+    /// How many that is.
+    vertices: f64,
+    /// The demands that its fan-outs answer.
+    answers: Mask,
+    /// The classes of its block.
+    classes: Mask,
+}
+
+/// A set of demands, a bit each; those beyond the 64th share bits, so that a mask without the bit has not the
+/// demand, and one with it may have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mask(u64);
+
+impl Mask {
+    fn add(&mut self, demand: usize) {
+        self.0 |= 1 << (demand % 64);
+    }
+
+    /// Whether all of these may be here.
+    fn may_have(self, demands: Mask) -> bool {
+        demands.0 & !self.0 == 0
+    }
 }
 
 /// A set that answers a demand.
 #[derive(Clone, Copy)]
 struct Answer {
-    block: u32,
+    /// Sets are numbered by block.
     set: u32,
-    demand: usize,
+    demand: u32,
     fan: f64,
 }
 
@@ -109,114 +141,154 @@ impl Star {
             for sets in answers.chunk_by(|a, b| a.set == b.set) {
                 self.group(index, direction, sets);
             }
+            if direction == Direction::Out {
+                self.outs = self.groups.len();
+            }
         }
         if self.demands.iter().any(|d| matches!(d, Demand::Type(_))) {
-            self.note_types(index);
+            self.note_classes(index);
+        }
+        for block in &self.blocks {
+            for groups in &block.groups {
+                for group in &mut self.groups[groups.clone()] {
+                    group.vertices = group.share * block.vertices;
+                    group.classes = block.classes;
+                }
+            }
         }
     }
 
-    /// The sets of a direction that answer any demand, by block and set.
+    /// The sets of a direction that answer any demand, ascending, each with its demands ascending.
     fn answers(&self, index: &Index, direction: Direction) -> Vec<Answer> {
         let side = index.side_of(direction);
         let mut answers = Vec::new();
-        let mut note = |set: u32, demand: usize, edges: f64| {
-            let summary = side.sets[set as usize];
-            answers.push(Answer {
-                block: summary.block,
-                set,
-                demand,
-                fan: edges / summary.vertices.max(1.0),
-            });
-        };
-        for (number, demand) in self.demands.iter().enumerate() {
-            match demand {
+        for (demand, demanded) in (0..).zip(&self.demands) {
+            match demanded {
                 Demand::Predicate(of, predicate) if *of == direction => {
-                    for &(set, edges) in side.by_predicate.get(predicate).into_iter().flatten() {
-                        note(set, number, edges);
-                    }
+                    let sets = side.by_predicate.get(predicate).into_iter().flatten();
+                    answers.extend(sets.map(|&(set, fan)| Answer { set, demand, fan }));
                 }
                 Demand::Any(of) if *of == direction => {
-                    for (set, summary) in side.sets.iter().enumerate() {
-                        note(set as u32, number, summary.edges);
-                    }
+                    let sets = (0..).zip(&side.sets);
+                    answers.extend(sets.map(|(set, summary)| {
+                        let fan = summary.edges / summary.vertices.max(1.0);
+                        Answer { set, demand, fan }
+                    }));
                 }
                 _ => {}
             }
         }
-        answers.sort_unstable_by_key(|answer| (answer.block, answer.set, answer.demand));
+        // Those of each demand are ascending already, which a stable sort makes use of.
+        answers.sort_by_key(|answer| u64::from(answer.set) << 32 | u64::from(answer.demand));
         answers
     }
 
     /// Adds a set, by what it answers, to the group of its block that has the same predicates.
-    fn group(&mut self, index: &Index, direction: Direction, answers: &[Answer]) {
-        let demands = self.demands.len();
-        let Some(first) = answers.first() else { return };
-        let vertices = index.side_of(direction).sets[first.set as usize].vertices;
-        let block = self.block(index, first.block);
-        let share = vertices / block.vertices.max(1.0);
+    fn group(&mut self, index: &Index, direction: Direction, set: &[Answer]) {
+        let Some(first) = set.first() else { return };
+        let summary = index.side_of(direction).sets[first.set as usize];
+        let block = self.block(index, summary.block);
+        let block = &mut self.blocks[block];
+        let share = summary.vertices / block.vertices.max(1.0);
         let groups = &mut block.groups[direction as usize];
-        let has_the_same = |group: &&mut Group| {
-            let has = group.fans.iter().filter(|fan| **fan > 0.0).count();
-            has == answers.len() && answers.iter().all(|a| group.fans[a.demand] > 0.0)
+        let mut answers = Mask::default();
+        set.iter()
+            .filter(|answer| answer.fan > 0.0)
+            .for_each(|answer| answers.add(answer.demand as usize));
+        let (demands, fans) = (self.demands.len(), &mut self.fans);
+        let has_the_same = |at: usize| {
+            let fans = &fans[at * demands..][..demands];
+            fans.iter().filter(|fan| **fan > 0.0).count() == set.len()
+                && set.iter().all(|a| fans[a.demand as usize] > 0.0)
         };
         // Not merging changes nothing but the time that evaluations take.
-        let known = groups
-            .iter_mut()
-            .rev()
-            .take(GROUPS_SEARCHED_MAX)
-            .find(has_the_same);
-        if let Some(group) = known {
-            group.merge(share, answers);
+        let mut known = groups.clone().rev().take(GROUPS_SEARCHED_MAX);
+        let known = known.find(|&at| self.groups[at].answers == answers && has_the_same(at));
+        if let Some(at) = known {
+            self.groups[at].merge(&mut fans[at * demands..][..demands], share, set);
             return;
         }
-        let mut group = Group {
-            share,
-            fans: vec![0.0; demands],
-        };
-        for answer in answers {
-            group.fans[answer.demand] = answer.fan;
+        // Those of a block follow each other, as sets come by block.
+        if groups.start == groups.end {
+            *groups = self.groups.len()..self.groups.len();
         }
-        groups.push(group);
+        debug_assert_eq!(groups.end, self.groups.len());
+        groups.end += 1;
+        block.answers[direction as usize].0 |= answers.0;
+        self.groups.push(Group {
+            share,
+            vertices: 0.0,
+            answers,
+            classes: Mask::default(),
+        });
+        let start = fans.len();
+        fans.resize(start + demands, 0.0);
+        for answer in set {
+            fans[start + answer.demand as usize] = answer.fan;
+        }
     }
 
-    fn block(&mut self, index: &Index, number: u32) -> &mut Block {
+    /// The place of a block.
+    fn block(&mut self, index: &Index, number: u32) -> usize {
+        // Sets come by block.
+        if let Some(last) = self.blocks.last()
+            && last.number == number
+        {
+            return self.blocks.len() - 1;
+        }
         let at = self
             .blocks
             .binary_search_by_key(&number, |block| block.number);
-        let at = at.unwrap_or_else(|at| {
+        at.unwrap_or_else(|at| {
             let block = Block {
                 number,
                 vertices: index.blocks[number as usize].vertices,
-                has_type: Vec::new(),
-                groups: [Vec::new(), Vec::new()],
+                groups: [0..0, 0..0],
+                answers: [Mask::default(); 2],
+                classes: Mask::default(),
             };
             self.blocks.insert(at, block);
             at
-        });
-        &mut self.blocks[at]
+        })
     }
 
     /// Notes which blocks are of the classes demanded.
-    fn note_types(&mut self, index: &Index) {
-        for class in self.demands.clone() {
-            let Demand::Type(class) = class else { continue };
+    fn note_classes(&mut self, index: &Index) {
+        for at in 0..self.demands.len() {
+            let Demand::Type(class) = self.demands[at] else {
+                continue;
+            };
             for &block in index.by_class.get(&class).into_iter().flatten() {
                 self.block(index, block);
             }
         }
-        let demands = &self.demands;
+        self.has_class
+            .reserve(self.blocks.len() * self.demands.len());
         for block in &mut self.blocks {
             let types = &index.blocks[block.number as usize].types;
-            let has = |demand: &Demand| match demand {
-                Demand::Type(class) => types.binary_search(class).is_ok(),
-                _ => false,
-            };
-            block.has_type = demands.iter().map(has).collect();
+            for (number, demand) in self.demands.iter().enumerate() {
+                let has = match demand {
+                    Demand::Type(class) => types.binary_search(class).is_ok(),
+                    _ => false,
+                };
+                if has {
+                    block.classes.add(number);
+                }
+                self.has_class.push(has);
+            }
         }
+    }
+
+    /// Whether a block has the class that is demanded.
+    fn has_class(&self, block: usize, demand: usize) -> bool {
+        self.has_class[block * self.demands.len() + demand]
     }
 
     /// Whether no vertex has all that is demanded.
     pub(super) fn is_empty(&self) -> bool {
+        if let Some(alone) = self.alone {
+            return alone == 0.0;
+        }
         let demands: Vec<usize> = (0..self.demands.len()).collect();
         self.solutions(&demands) == 0.0
     }
@@ -229,56 +301,93 @@ impl Star {
         if let Some(alone) = self.alone {
             return alone;
         }
-        let uses = |direction| {
-            let mut of = demands
-                .iter()
-                .map(|&demand| self.demands[demand].direction());
-            of.any(|of| of == Some(direction))
-        };
-        let used = [uses(Direction::Out), uses(Direction::In)];
+        let mut wanted = [Wanted::default(), Wanted::default(), Wanted::default()];
+        for &demand in demands {
+            let kind = self.demands[demand].direction();
+            wanted[kind.map_or(2, |direction| direction as usize)].add(demand);
+        }
+        let [out, into, classes] = &wanted;
+        // Within 64 demands a mask says all, and then the sets of one direction need no blocks.
+        match [out.mask, into.mask].map(|mask| mask == Mask::default()) {
+            [false, true] if self.demands.len() <= 64 => {
+                return self.of_one_end(0..self.outs, out, classes.mask);
+            }
+            [true, false] if self.demands.len() <= 64 => {
+                return self.of_one_end(self.outs..self.groups.len(), into, classes.mask);
+            }
+            _ => {}
+        }
+        let wanted = [&out.demands[..], &into.demands[..]];
         let mut sum = 0.0;
-        for block in &self.blocks {
-            let is_type = |&demand: &usize| match self.demands[demand] {
-                Demand::Type(_) => block.has_type[demand],
-                _ => true,
-            };
-            if demands.iter().all(is_type) {
-                sum += block.vertices
-                    * self.ways(block, Direction::Out, used, demands)
-                    * self.ways(block, Direction::In, used, demands);
+        for (at, block) in self.blocks.iter().enumerate() {
+            // Most have not all that is wanted.
+            let may_match = block.answers[0].may_have(out.mask)
+                && block.answers[1].may_have(into.mask)
+                && block.classes.may_have(classes.mask);
+            if may_match && classes.demands.iter().all(|&it| self.has_class(at, it)) {
+                let [outs, ins] = &block.groups;
+                sum += block.vertices * self.ways(outs, wanted[0]) * self.ways(ins, wanted[1]);
             }
         }
         sum
     }
 
-    /// Solutions per vertex of a block in one direction.
-    fn ways(&self, block: &Block, direction: Direction, used: [bool; 2], demands: &[usize]) -> f64 {
-        if !used[direction as usize] {
+    /// Solutions where the sets of one direction are all that is wanted beside classes.
+    fn of_one_end(&self, groups: Range<usize>, wanted: &Wanted, classes: Mask) -> f64 {
+        let width = self.demands.len();
+        let fans = self.fans[groups.start * width..groups.end * width].chunks_exact(width);
+        let demands = &wanted.demands[..];
+        let mut sum = 0.0;
+        for (group, fans) in self.groups[groups].iter().zip(fans) {
+            if group.answers.may_have(wanted.mask) && group.classes.may_have(classes) {
+                sum += demands
+                    .iter()
+                    .fold(group.vertices, |ways, &demand| ways * fans[demand]);
+            }
+        }
+        sum
+    }
+
+    /// Solutions per vertex of a block in one direction, whose groups these are.
+    #[inline]
+    fn ways(&self, groups: &Range<usize>, wanted: &[usize]) -> f64 {
+        if wanted.is_empty() {
             return 1.0;
         }
-        let fans = |group: &Group| {
-            let mut product = 1.0;
-            for &demand in demands {
-                if self.demands[demand].direction() == Some(direction) {
-                    product *= group.fans[demand];
-                    // Most groups have not all of the predicates.
-                    if product == 0.0 {
-                        break;
-                    }
-                }
+        let width = self.demands.len();
+        let fans = self.fans[groups.start * width..groups.end * width].chunks_exact(width);
+        let mut sum = 0.0;
+        for (group, fans) in self.groups[groups.clone()].iter().zip(fans) {
+            let mut product = group.share;
+            for &demand in wanted {
+                product *= fans[demand];
             }
-            group.share * product
-        };
-        block.groups[direction as usize].iter().map(fans).sum()
+            sum += product;
+        }
+        sum
+    }
+}
+
+/// Demands of one kind.
+#[derive(Default)]
+struct Wanted {
+    demands: SmallVec<[usize; 12]>,
+    mask: Mask,
+}
+
+impl Wanted {
+    fn add(&mut self, demand: usize) {
+        self.demands.push(demand);
+        self.mask.add(demand);
     }
 }
 
 impl Group {
     /// Adds a set with the same predicates: fan-outs are averages over vertices.
-    fn merge(&mut self, share: f64, answers: &[Answer]) {
+    fn merge(&mut self, fans: &mut [f64], share: f64, set: &[Answer]) {
         let sum = (self.share + share).max(f64::MIN_POSITIVE);
-        for answer in answers {
-            let mine = &mut self.fans[answer.demand];
+        for answer in set {
+            let mine = &mut fans[answer.demand as usize];
             *mine = (*mine * self.share + answer.fan * share) / sum;
         }
         self.share = sum;
@@ -288,9 +397,9 @@ impl Group {
 /// A star with some of its patterns chosen, for adding one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct StarState {
-    /// By block, then by direction, then by group: share times the fan-outs so far. A block without
-    /// a demanded type has no groups left.
+    /// By group: share times the fan-outs so far.
     weights: Vec<f64>,
+    /// By block: whether it has the classes chosen.
     alive: Vec<bool>,
     used: [bool; 2],
     /// Whether any pattern is chosen.
@@ -299,12 +408,8 @@ pub(super) struct StarState {
 
 impl StarState {
     pub(super) fn new(star: &Star) -> StarState {
-        let groups = star
-            .blocks
-            .iter()
-            .flat_map(|block| block.groups.iter().flatten());
         StarState {
-            weights: groups.map(|group| group.share).collect(),
+            weights: star.groups.iter().map(|group| group.share).collect(),
             alive: vec![true; star.blocks.len()],
             used: [false; 2],
             is_used: false,
@@ -314,23 +419,24 @@ impl StarState {
     /// Chooses a pattern with this demand.
     pub(super) fn demand(&mut self, star: &Star, demand: usize) {
         self.is_used = true;
-        let direction = star.demands[demand].direction();
-        if let Some(direction) = direction {
-            self.used[direction as usize] = true;
-        }
-        let mut weights = self.weights.iter_mut();
-        for (block, alive) in star.blocks.iter().zip(&mut self.alive) {
-            *alive &= direction.is_some() || block.has_type[demand];
-            for (of, groups) in [Direction::Out, Direction::In]
-                .into_iter()
-                .zip(&block.groups)
-            {
-                for (group, weight) in groups.iter().zip(&mut weights) {
-                    if direction == Some(of) {
-                        *weight = (*weight * group.fans[demand]).min(WEIGHT_MAX);
-                    }
+        let groups = match star.demands[demand].direction() {
+            None => {
+                for (at, alive) in self.alive.iter_mut().enumerate() {
+                    *alive &= star.has_class(at, demand);
+                }
+                return;
+            }
+            Some(direction) => {
+                self.used[direction as usize] = true;
+                match direction {
+                    Direction::Out => 0..star.outs,
+                    Direction::In => star.outs..star.groups.len(),
                 }
             }
+        };
+        for at in groups {
+            let fan = star.fans[at * star.demands.len() + demand];
+            self.weights[at] = (self.weights[at] * fan).min(WEIGHT_MAX);
         }
     }
 
@@ -342,20 +448,22 @@ impl StarState {
         if let Some(alone) = star.alone {
             return alone;
         }
-        let mut weights = &self.weights[..];
         let mut sum = 0.0;
-        for (block, alive) in star.blocks.iter().zip(&self.alive) {
-            let mut ways = [1.0; 2];
-            for (direction, groups) in block.groups.iter().enumerate() {
-                let (mine, rest) = weights.split_at(groups.len());
-                weights = rest;
+        for (block, _) in star
+            .blocks
+            .iter()
+            .zip(&self.alive)
+            .filter(|(_, alive)| **alive)
+        {
+            let ways = [0, 1].map(|direction| {
+                let groups = block.groups[direction].clone();
                 if self.used[direction] {
-                    ways[direction] = mine.iter().sum();
+                    self.weights[groups].iter().sum()
+                } else {
+                    1.0
                 }
-            }
-            if *alive {
-                sum += block.vertices * ways[0] * ways[1];
-            }
+            });
+            sum += block.vertices * ways[0] * ways[1];
         }
         sum
     }

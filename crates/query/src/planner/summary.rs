@@ -18,9 +18,9 @@
 use super::block::Block;
 use super::costs;
 use super::facts::slots_of;
-use super::slots::Slots;
 use crate::expression::Expression;
 use crate::plan::{Action, Aggregate, AggregateFunction, Node, Scope, Size, Slot, Step};
+use crate::slots::Slots;
 use rdf::Direction;
 
 /// Nanoseconds of a look at what a predicate's segments say of themselves.

@@ -74,8 +74,31 @@ fn variables_that_nothing_binds() {
             &[],
         ),
         ("ASK { ?s :p ?o }", &[]),
+        ("SELECT ?s { ?s :p ?o MINUS { ?x :q ?y } }", &[]),
     ] {
         assert_eq!(mentioned(text)[3], names, "{text}");
+    }
+}
+
+#[test]
+fn a_minus_that_shares_no_variable_is_idle() {
+    for (text, is_idle) in [
+        ("ASK { ?s :p ?o MINUS { ?x :q ?y } }", true),
+        ("ASK { ?s :p ?o MINUS { ?x :q ?y FILTER(?s = ?x) } }", true),
+        ("ASK { GRAPH ?g { ?s :p ?o MINUS { ?x :q ?y } } }", true),
+        ("ASK { ?s :p ?o MINUS { ?x :q ?o } }", false),
+        ("ASK { ?s :p ?o FILTER NOT EXISTS { ?x :q ?y } }", false),
+        ("ASK { GRAPH ?g { ?s :p ?o MINUS { ?s :q ?y } } }", false),
+    ] {
+        let query = parse(
+            &format!("PREFIX : <http://e/> {text}"),
+            &ParseOptions::default(),
+        );
+        assert_eq!(
+            query.expect(text).mentions().has_idle_minus,
+            is_idle,
+            "{text}"
+        );
     }
 }
 

@@ -1,11 +1,11 @@
-//! Sets of slots, as bits: a plan has few slots, and the planner copies and intersects such sets for
-//! every block. The first 64 slots, which are all that most plans have, take no memory of their own.
+//! Sets of slots, as bits: a query has few slots, and lowering and planner copy and intersect such sets for every
+//! group. The first 64 slots, which are all that most queries have, take no memory of their own.
 
 use crate::plan::Slot;
 
 /// A set of slots.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     /// Slots 0 to 63.
     first: u64,
     /// 64 further ones each.
@@ -25,7 +25,7 @@ impl Slots {
     }
 
     /// Adds a slot; says whether it is new.
-    pub(super) fn insert(&mut self, slot: Slot) -> bool {
+    pub(crate) fn insert(&mut self, slot: Slot) -> bool {
         let (at, bit) = Slots::place(slot);
         let word = match at.checked_sub(1) {
             None => &mut self.first,
@@ -41,7 +41,7 @@ impl Slots {
         is_new
     }
 
-    pub(super) fn remove(&mut self, slot: Slot) {
+    pub(crate) fn remove(&mut self, slot: Slot) {
         let (at, bit) = Slots::place(slot);
         match at.checked_sub(1) {
             None => self.first &= !bit,
@@ -53,17 +53,17 @@ impl Slots {
         }
     }
 
-    pub(super) fn contains(&self, slot: Slot) -> bool {
+    pub(crate) fn contains(&self, slot: Slot) -> bool {
         let (at, bit) = Slots::place(slot);
         self.word(at) & bit != 0
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.first == 0 && self.others.iter().all(|word| *word == 0)
     }
 
     /// Adds all of another set.
-    pub(super) fn add(&mut self, other: &Slots) {
+    pub(crate) fn add(&mut self, other: &Slots) {
         self.first |= other.first;
         if self.others.len() < other.others.len() {
             self.others.resize(other.others.len(), 0);
@@ -74,7 +74,7 @@ impl Slots {
     }
 
     /// Takes all of another set away.
-    pub(super) fn subtract(&mut self, other: &Slots) {
+    pub(crate) fn subtract(&mut self, other: &Slots) {
         self.first &= !other.first;
         for (word, less) in self.others.iter_mut().zip(&other.others) {
             *word &= !less;
@@ -82,7 +82,7 @@ impl Slots {
     }
 
     /// Leaves what is in both.
-    pub(super) fn intersect(&mut self, other: &Slots) {
+    pub(crate) fn intersect(&mut self, other: &Slots) {
         self.first &= other.first;
         self.others.truncate(other.others.len());
         for (word, with) in self.others.iter_mut().zip(&other.others) {
@@ -91,49 +91,49 @@ impl Slots {
     }
 
     /// What is in either.
-    pub(super) fn or(&self, other: &Slots) -> Slots {
+    pub(crate) fn or(&self, other: &Slots) -> Slots {
         let mut set = self.clone();
         set.add(other);
         set
     }
 
     /// What is in both.
-    pub(super) fn and(&self, other: &Slots) -> Slots {
+    pub(crate) fn and(&self, other: &Slots) -> Slots {
         let mut set = self.clone();
         set.intersect(other);
         set
     }
 
     /// What is here and not there.
-    pub(super) fn without(&self, other: &Slots) -> Slots {
+    pub(crate) fn without(&self, other: &Slots) -> Slots {
         let mut set = self.clone();
         set.subtract(other);
         set
     }
 
-    pub(super) fn intersects(&self, other: &Slots) -> bool {
+    pub(crate) fn intersects(&self, other: &Slots) -> bool {
         let mut words = self.others.iter().zip(&other.others);
         self.first & other.first != 0 || words.any(|(a, b)| a & b != 0)
     }
 
     /// Whether each slot that is in both of the first two is in the third.
-    pub(super) fn shared_within(&self, other: &Slots, within: &Slots) -> bool {
+    pub(crate) fn shared_within(&self, other: &Slots, within: &Slots) -> bool {
         let is_within = |at: usize| self.word(at) & other.word(at) & !within.word(at) == 0;
         (0..=self.others.len()).all(is_within)
     }
 
-    pub(super) fn is_within(&self, other: &Slots) -> bool {
+    pub(crate) fn is_within(&self, other: &Slots) -> bool {
         self.shared_within(self, other)
     }
 
     /// The slots, ascending.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
         (0..=self.others.len())
             .flat_map(|at| bits(self.word(at)).map(move |bit| Slot(at as u16 * 64 + bit)))
     }
 
     /// The slots, ascending.
-    pub(super) fn to_vec(&self) -> Vec<Slot> {
+    pub(crate) fn to_vec(&self) -> Vec<Slot> {
         let words = std::iter::once(&self.first).chain(&self.others);
         let length: u32 = words.map(|word| word.count_ones()).sum();
         let mut slots = Vec::with_capacity(length as usize);
