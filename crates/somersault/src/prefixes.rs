@@ -16,10 +16,12 @@ use store::Prefixes;
 pub(crate) struct Noted(Arc<Mutex<Prefixes>>);
 
 impl Noted {
-    /// Keeps those of a document that was written.
-    pub(crate) fn note(&self, prefixes: &Prefixes) {
-        if !prefixes.is_empty() {
-            self.lock().extend(prefixes);
+    /// Keeps those of documents that were written.
+    pub(crate) fn note<'p>(&self, documents: impl IntoIterator<Item = &'p Prefixes>) {
+        for prefixes in documents {
+            if !prefixes.is_empty() {
+                self.lock().extend(prefixes);
+            }
         }
     }
 

@@ -462,7 +462,7 @@ impl From<WalkError> for QueryError {
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
             WalkError::RefusedPattern { .. } => QueryError::new(Kind::Unsupported, error),
             WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
-                .with_hint("allow the endpoint in the configuration, or ask it yourself"),
+                .with_hint("allow it in the configuration, key service.allow (--allow-service), or ask it yourself"),
             WalkError::ServiceFailed { .. } | WalkError::ServiceUnnamed { .. } => {
                 QueryError::new(Kind::Remote, error)
             }

@@ -5,12 +5,16 @@ use crate::support;
 use oxrdf::{Literal, NamedNode, Term};
 use somersault::rdf::format::Format;
 use somersault::results::{ResultFormat, ResultWriter};
+use somersault::stop::StopToken;
 use somersault::{
-    Database, GraphTarget, GraphWrite, Kind, Options, QueryError, Request, UpdateRequest, WriteMode,
+    Database, Document, GraphTarget, GraphWrite, Kind, Options, QueryError, Request, ServiceClient,
+    ServiceError, UpdateRequest, WriteMode, load,
 };
 use std::fmt::Write as _;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::disk::{SimDisk, SimFaults};
 use testkit::Answer;
 
@@ -451,6 +455,70 @@ fn where_sees_the_union_of_the_graphs_and_templates_write_the_default_graph() {
     );
 }
 
+/// What is said of a prefix that a query lacks.
+fn hint(database: &Database, prefix: &str) -> String {
+    let text = format!("ASK {{ ?s {prefix}:p ?o }}");
+    let refused = database.start(&Request::new(&text)).err();
+    refused.expect("the prefix is not declared").message
+}
+
+/// Has one document.
+struct Documents(&'static str);
+
+impl ServiceClient for Documents {
+    fn select(
+        &self,
+        _endpoint: &str,
+        _query: &str,
+        _timeout: Duration,
+        _stopped: StopToken,
+    ) -> Result<(ResultFormat, Box<dyn Read + Send>), ServiceError> {
+        unreachable!("nothing is selected")
+    }
+
+    fn document(
+        &self,
+        source: &str,
+        _timeout: Duration,
+        _stopped: StopToken,
+    ) -> Result<Document, ServiceError> {
+        Ok(Document {
+            format: Format::Turtle,
+            base: source.to_owned(),
+            body: Box::new(self.0.as_bytes()),
+        })
+    }
+}
+
+#[test]
+fn prefixes_of_documents_that_are_loaded_are_hints() {
+    let options = Options {
+        service: Some(Arc::new(Documents(
+            "@prefix farm: <http://e/farm#> . farm:a farm:p 1 .",
+        ))),
+        memory_is_writable: true,
+        ..Options::default()
+    };
+    let loaded = "add `PREFIX farm: <http://e/farm#>`";
+    let disk = disk();
+    let on_disk = || {
+        let home = Path::new(HOME);
+        Database::open_writable_on(Arc::new(disk.clone()), home, &options).expect("a store")
+    };
+    let request = load::Request::default();
+    let in_memory = load::load_in_memory(Vec::new(), &request, &options, &load::Unwatched);
+    let (in_memory, _) = in_memory.expect("a graph");
+    for database in [on_disk(), in_memory] {
+        assert!(!hint(&database, "farm").contains("add"));
+        update(&database, "CLEAR ALL ; LOAD <http://e/document>").unwrap();
+        assert!(hint(&database, "farm").contains(loaded));
+        update(&database, "INSERT DATA { <http://e/a> <http://e/p> 1 }").unwrap();
+        database.compact().unwrap();
+        assert!(hint(&database, "farm").contains(loaded), "they are kept");
+    }
+    assert!(hint(&on_disk(), "farm").contains(loaded), "and last");
+}
+
 #[test]
 fn prefixes_of_written_documents_are_hints_and_last() {
     let disk = disk();
@@ -464,14 +532,6 @@ fn prefixes_of_written_documents_are_hints_and_last() {
             body: &mut text.as_bytes(),
             timeout: None,
         })
-    };
-    let hint = |database: &Database, prefix: &str| {
-        let text = format!("ASK {{ ?s {prefix}:p ?o }}");
-        let request = Request {
-            text: &text,
-            ..Request::default()
-        };
-        database.start(&request).err().unwrap().message
     };
     let text = "@prefix farm: <http://e/farm#> . farm:a farm:p 1 .";
     write(Format::Turtle, text).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! One thread for a database that can be changed or [follows](super::follow) one, and another one while a checkpoint is written. It works on versions that nobody changes and has
 //! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
-//! keep that as long as they like (store.md, "Change").
+//! keep that as long as they like.
 //!
 //! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
 //!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each

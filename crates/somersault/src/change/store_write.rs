@@ -278,9 +278,7 @@ impl RunningGraphChange {
             spools.iter().try_for_each(|spool| spool.apply(draft))
         })?;
         let noted = &self.writer.published().noted;
-        for spool in &spools {
-            noted.note(&spool.prefixes);
-        }
+        noted.note(spools.iter().map(|spool| &spool.prefixes));
         Ok(GraphWritten {
             // A graph that holds nothing is not there.
             is_new: is_new && committed.inserted > 0,

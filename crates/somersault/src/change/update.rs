@@ -171,10 +171,9 @@ impl RunningUpdate {
             Ok(())
         })?;
         if documents.iter().any(Option::is_some) {
+            let read = documents.iter().flatten();
             let noted = &writer.published().noted;
-            for document in documents.iter().flatten() {
-                noted.note(&document.prefixes);
-            }
+            noted.note(read.map(|document| &document.prefixes));
         }
         Ok(Committed {
             parse,
@@ -220,8 +219,9 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
     };
     let read = || -> Result<Spool, QueryError> {
         let refuse = |message: String| {
-            QueryError::new(Kind::Policy, message)
-                .with_hint("name what LOAD may read in the configuration, key service.allow")
+            QueryError::new(Kind::Policy, message).with_hint(
+                "name what LOAD may read in the configuration, key service.allow (--allow-service)",
+            )
         };
         let Some(client) = context.database.options().service.clone() else {
             return Err(refuse(format!("LOAD <{}> is not allowed", source.as_str())));
