@@ -15,7 +15,7 @@
 //! - the difference that a commit made is its layer, for whoever follows the graph.
 //!
 //! Nothing changes once it is published: readers hold a [`Version`] and wait for nobody, and nobody
-//! waits for them (store.md's "snapshots that never wait"; the papers stamp entries with snapshot
+//! waits for them (the papers stamp entries with snapshot
 //! numbers instead, SOSP'17 section 4.3, and scalarise them again). Memory that an old reader keeps
 //! is the layers that it sees and no more, however many commits follow.
 //!

@@ -1,11 +1,12 @@
-//! Rule: a link from one of our pages to another of our files leads somewhere.
+//! Rule: a link from one of our pages to another of our files leads somewhere, and so does a page that code names.
 //!
-//! Looked at are markdown links with a relative target, `[text](docs/page.md#part)`; the file
-//! must exist in the tree, the part after `#` is not looked up. Code fences are left out.
+//! Looked at are markdown links with a relative target, as in `[why](CONTRIBUTING.md#house-rules)`; the file
+//! must exist in the tree, the part after `#` is not looked up. Code fences are left out. In Rust it is words in
+//! comments that end with `.md`: from the workspace's folder, or beside the file.
 
 use std::collections::BTreeSet;
 
-use super::tree::{File, Tree};
+use super::tree::{File, Tree, has_extension};
 use super::{Check, Finding};
 
 /// See the head of this file.
@@ -18,7 +19,32 @@ pub const CHECK: Check = Check {
 fn run(tree: &Tree) -> Vec<Finding> {
     let known = places(tree);
     let pages = tree.files().iter().filter(|file| file.is_markdown());
-    pages.flat_map(|page| broken_links(page, &known)).collect()
+    let links = pages.flat_map(|page| broken_links(page, &known));
+    links
+        .chain(tree.rust().flat_map(|file| missing_pages(file, &known)))
+        .collect()
+}
+
+/// The pages that a file's comments name and that are not there.
+fn missing_pages(file: &File, known: &BTreeSet<String>) -> Vec<Finding> {
+    let is_of_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+    let mut found = Vec::new();
+    for (index, line) in file.text.as_deref().unwrap_or_default().lines().enumerate() {
+        if !line.trim_start().starts_with("//") {
+            continue;
+        }
+        let words = line.split(|c| !is_of_path(c));
+        let words = words.map(|word| word.trim_end_matches('.'));
+        let pages = words.filter(|word| has_extension(word, "md"));
+        let missing = pages
+            .filter(|page| !known.contains(*page) && !known.contains(&resolve(&file.path, page)));
+        found.extend(missing.map(|page| Finding {
+            path: file.path.clone(),
+            line: index + 1,
+            what: format!("there is no page `{page}`"),
+        }));
+    }
+    found
 }
 
 /// Every file and every folder above one.
@@ -95,6 +121,24 @@ mod tests {
         assert_eq!(
             found,
             ["docs/page.md:2: the link to `gone.md` leads nowhere"]
+        );
+    }
+
+    #[test]
+    fn finds_a_page_that_only_a_comment_knows() {
+        let code = "//! See docs/page.md, [`beside`](beside.md) and gone.md.\nlet name = \"other.md\"; // x\n/// /docs/lost.md\n";
+        let tree = Tree::of_texts(&[
+            ("crates/a/src/lib.rs", code),
+            ("crates/a/src/beside.md", ""),
+            ("docs/page.md", ""),
+        ]);
+        let found: Vec<_> = run(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "crates/a/src/lib.rs:1: there is no page `gone.md`",
+                "crates/a/src/lib.rs:3: there is no page `/docs/lost.md`"
+            ]
         );
     }
 

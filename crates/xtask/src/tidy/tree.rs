@@ -187,7 +187,8 @@ fn looks_like_test(path: &str) -> bool {
             .any(|folder| matches!(*folder, "tests" | "benches" | "examples"))
 }
 
-fn has_extension(path: &str, extension: &str) -> bool {
+/// Whether a path ends with this extension.
+pub fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|found| found == extension)
