@@ -11,10 +11,12 @@
 //! lexer, which is made anyway, and a comparison of bytes.
 //!
 //! **What is a parameter.** An IRI or a plain string that is the subject or the object of a triple
-//! pattern whose predicate is one token, and that is no class (the object of `rdf:type`, by which plans
-//! differ most). Everything else belongs to the shape, byte for byte: predicates and classes, numbers,
-//! whatever stands in expressions, paths, collections, `VALUES`, clauses and modifiers, and the names of
-//! variables; and which parameters are the same term. Only `SELECT` and `ASK` have parameters: other forms write constants into their answers.
+//! pattern whose predicate is one token, and that is no class: the object of `rdf:type`, by which plans
+//! differ most, and whose emptiness a plan may prove ([`Action::Never`](crate::plan::Action::Never)).
+//! Everything else belongs to the shape, byte for byte: predicates and classes, numbers, whatever stands
+//! in expressions, paths, collections, `VALUES`, clauses and modifiers, and the names of variables; and
+//! which parameters are the same term. Only `SELECT` and `ASK` have parameters: other forms write
+//! constants into their answers.
 //!
 //! **Why that is right.** To the grammar and the translation one absolute IRI in such a place is like
 //! another. This module finds the places by following the tokens, which is not a proof; so a
@@ -144,7 +146,8 @@ impl Shape {
         };
         let parameters = 0..self.parameters.len();
         let parameters = parameters.map(constant).collect::<Option<Vec<_>>>()?;
-        Some(Template { query, parameters })
+        let template = Template { query, parameters };
+        (!template.has_class_for_parameter()).then_some(template)
     }
 
     /// The text with other words in the places of its parameters.
@@ -175,6 +178,23 @@ pub struct ParameterDegree {
 }
 
 impl Template {
+    /// Whether a class is a parameter. The places are found for what people write ([`Finder`]); this looks
+    /// at what became of it, however a class was asked for.
+    fn has_class_for_parameter(&self) -> bool {
+        let rdf_type = Term::from(oxrdf::vocab::rdf::TYPE);
+        let constants = &self.query.constants;
+        let Some(at) = constants.iter().position(|it| *it == rdf_type) else {
+            return false;
+        };
+        let rdf_type = Node::Constant(ConstantId(at as u32));
+        let is_parameter =
+            |node| matches!(node, Node::Constant(it) if self.parameters.contains(&it));
+        let patterns = self.query.patterns();
+        patterns
+            .iter()
+            .any(|it| it.predicate == rdf_type && is_parameter(it.object))
+    }
+
     /// What is to be asked about the parameters, each question once. `ids` are those of the constants;
     /// those of parameters are not looked at. Nothing is asked about predicates that are stored nowhere,
     /// nor by which of all predicates two terms are joined: whichever end a plan begins at, it looks at
@@ -333,7 +353,7 @@ impl<'t> Finder<'t> {
                 let is_type = is_iri && self.is_verb() && self.is_rdf_type(token);
                 let place = self.term(is_type);
                 let is_term = is_iri || (kind == TokenKind::String && !self.is_qualified(at));
-                place && is_term && self.has_any
+                place && is_term && self.has_any && !self.is_class_of_path(at)
             }
         }
     }
@@ -346,6 +366,18 @@ impl<'t> Finder<'t> {
         let slice = self.tokens.slice(token);
         let is_like = slice.trim_end_matches('>').ends_with("type") || slice.contains('\\');
         is_like && self.resolved(token).is_none_or(|iri| iri == RDF_TYPE)
+    }
+
+    /// Whether a subject is followed by a path that may make a class of it, as `<C> ^a ?x` does.
+    fn is_class_of_path(&self, at: usize) -> bool {
+        let token = |at: usize| self.tokens.tokens.get(at).copied();
+        match token(at + 1).map(|next| self.tokens.slice(next)) {
+            Some("(") => true,
+            Some("^") => token(at + 2).is_some_and(|next| {
+                matches!(self.tokens.slice(next), "a" | "(") || self.is_rdf_type(next)
+            }),
+            _ => false,
+        }
     }
 
     /// Whether a string is followed by a language or a datatype.

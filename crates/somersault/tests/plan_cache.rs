@@ -8,6 +8,7 @@ use somersault::load::{self, Source, Unwatched};
 use somersault::{Database, Options, PlanFigures, Request, UpdateRequest};
 use std::fmt::Write as _;
 use support::NoAnswer;
+use testkit::Answer;
 use testkit::compare::{self, Blanks};
 use testkit::graph::{self, Format};
 use testkit::random::Random;
@@ -182,6 +183,32 @@ fn a_plan_is_explained_with_the_constants_of_its_own_text() {
         let text = format!("SELECT ?x {{ <http://e/{name}> <http://e/p> ?x }}");
         let plan = explained(&database, &text);
         assert!(plan.contains(&format!("<http://e/{name}>")), "{plan}");
+    }
+}
+
+/// A plan may hold that a class has no members, so it is kept for no other class, by whatever path both
+/// are asked for.
+#[test]
+fn a_kept_plan_for_an_empty_class_answers_for_no_other() {
+    let rdf_type = format!("<{RDF_TYPE}>");
+    let database = database(&format!(
+        "<http://e/None> <http://e/p> <http://e/Some> .\n<http://e/Some> <http://e/p> <http://e/None> .\n\
+         <http://e/x> {rdf_type} <http://e/Some> .\n<http://e/y> {rdf_type} <http://e/Some> ."
+    ));
+    for path in ["^a", "(^a)", "^(a)", "<http://e/q>|^a", "^<http://e/q>|^a"] {
+        for (class, members) in [
+            ("None", 0),
+            ("None", 0),
+            ("None", 0),
+            ("Some", 2),
+            ("None", 0),
+        ] {
+            let text = format!("SELECT ?x {{ <http://e/{class}> {path} ?x }}");
+            let Ok(Answer::Rows { rows, .. }) = support::answer(&database, &text, 1) else {
+                panic!("no rows for {text}");
+            };
+            assert_eq!(rows.len(), members, "{text}");
+        }
     }
 }
 

@@ -53,6 +53,11 @@ fn what_decides_the_plan_or_the_algebra_is_not() {
         "SELECT ?x { ?x :p/:q :o }",
         "SELECT ?x { ?x :p+ :o }",
         "SELECT ?x { ?x ^:p :o }",
+        "SELECT ?x { :C ^a ?x }",
+        "SELECT ?x { :C ^rdf:type ?x }",
+        "SELECT ?x { :C (^a) ?x }",
+        "SELECT ?x { :C (:p|^a) ?x }",
+        "SELECT ?x { :C ^(a) ?x }",
         "SELECT ?x { ?x (:p|:q) :o }",
         "SELECT ?x { ?x :p (:a :b), [ :q :c ] }",
         "SELECT ?x { ?x :p ?y FILTER(?y = :o) }",
@@ -177,6 +182,22 @@ fn a_parameter_that_becomes_part_of_a_triple_term_has_no_template() {
         "ASK { ?x :p :o . :s :p 'o' {| :q ?z |} }",
         "ASK { :s :p ?y {| :q ?z |} }",
         "ASK { :s :p ?y ~ ?r }",
+    ] {
+        let text = format!("{PROLOGUE}{query}");
+        let shape = shape(&text, &options).expect("a shape");
+        assert!(!shape.parameters.is_empty(), "{query}");
+        assert!(template(&text, &options).is_none(), "{query}");
+    }
+}
+
+/// That a class is empty may be part of a plan, so no other class is put in its place.
+#[test]
+fn a_parameter_that_becomes_a_class_has_no_template() {
+    let options = ParseOptions::default();
+    for query in [
+        "ASK { :C :p|^a ?x }",
+        "ASK { :C ^:p|^a ?x }",
+        "ASK { ?y :p :o FILTER EXISTS { :C ^:p|^a ?x } }",
     ] {
         let text = format!("{PROLOGUE}{query}");
         let shape = shape(&text, &options).expect("a shape");
