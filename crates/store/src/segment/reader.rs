@@ -116,11 +116,7 @@ impl<'v> Segment<'v> {
             return Err(inconsistent(region, "fewer rows than the segment says"));
         }
         if is_wide {
-            return Ok(Column {
-                region,
-                at,
-                kind: ColumnKind::Ids,
-            });
+            return Ok(Column::new(region, at, ColumnKind::Ids));
         }
         let planes = u64::from(descriptor.flags >> flags::PLANES_SHIFT);
         let plane_bits = descriptor.flags >> flags::PLANE_BITS_SHIFT & 0xff;
@@ -132,11 +128,7 @@ impl<'v> Segment<'v> {
             }
             _ => return Err(inconsistent(region, "planes that do not fit their codes")),
         };
-        Ok(Column {
-            region,
-            at: at.wrapping_add(8 * planes),
-            kind,
-        })
+        Ok(Column::new(region, at.wrapping_add(8 * planes), kind))
     }
 
     /// Its graph column, where some edge is in a named graph.
@@ -400,6 +392,10 @@ pub(crate) struct Column<'v> {
     pub region: &'v CheckedRegion,
     at: u64,
     pub kind: ColumnKind<'v>,
+    /// The bytes from `at` on, verified or not: rows are asked for ahead in them, which is done once a key.
+    lines: &'v [u8],
+    /// The bytes of a row, as a power of two.
+    row_shift: u32,
 }
 
 /// How a column is decoded.
@@ -411,18 +407,27 @@ pub(crate) enum ColumnKind<'v> {
 }
 
 impl<'v> Column<'v> {
+    fn new(region: &'v CheckedRegion, at: u64, kind: ColumnKind<'v>) -> Column<'v> {
+        Column {
+            region,
+            at,
+            kind,
+            lines: region
+                .region()
+                .bytes()
+                .get(at as usize..)
+                .unwrap_or_default(),
+            row_shift: match kind {
+                ColumnKind::Ids => 3,
+                ColumnKind::One(_) | ColumnKind::Many(_) => 2,
+            },
+        }
+    }
+
     /// Asks for the line of a row.
     #[inline]
     pub(crate) fn prefetch(&self, row: u64) {
-        let width = if matches!(self.kind, ColumnKind::Ids) {
-            8
-        } else {
-            4
-        };
-        memory::prefetch(
-            self.region.region().bytes(),
-            self.at.wrapping_add(row.wrapping_mul(width)) as usize,
-        );
+        memory::prefetch(self.lines, (row << self.row_shift) as usize);
     }
 
     /// The codes of these rows.
