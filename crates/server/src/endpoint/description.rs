@@ -95,7 +95,7 @@ pub(crate) fn address(request: &Request<Body>, server: &ServerState) -> String {
     };
     let path = request.uri().path();
     match host.filter(is_host) {
-        Some(host) => format!("http://{host}{path}"),
+        Some(host) => ["http://", host, path].concat(),
         None => format!("http://{}{path}", server.address),
     }
 }

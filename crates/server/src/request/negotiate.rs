@@ -289,20 +289,24 @@ fn judge(types: &[&str], ranges: &[Range]) -> Option<(u16, Fit, usize)> {
 
 /// The most specific range that names this type; the first of several.
 fn judge_type(media_type: &str, ranges: &[Range]) -> Option<(u16, Fit, usize)> {
-    let (kind, subtype) = media_type.split_once('/')?;
     ranges
         .iter()
         .enumerate()
-        .filter_map(|(place, range)| Some((range.quality, fit(range, kind, subtype)?, place)))
+        .filter_map(|(place, range)| Some((range.quality, fit(range, media_type)?, place)))
         .min_by_key(|(_, fit, place)| (Reverse(*fit), *place))
 }
 
-fn fit(range: &Range, kind: &str, subtype: &str) -> Option<Fit> {
-    match (range.kind.as_str(), range.subtype.as_str()) {
-        ("*", "*") => Some(Fit::Anything),
-        (named, "*") if named == kind => Some(Fit::SameKind),
-        (named, exact) if named == kind && exact == subtype => Some(Fit::Exact),
-        _ => None,
+/// How a range names a type, which is not cut at its slash: each request asks this of each name of each
+/// format.
+fn fit(range: &Range, media_type: &str) -> Option<Fit> {
+    if range.kind == "*" {
+        // Its subtype is no other: [`range`] refuses that.
+        return Some(Fit::Anything);
+    }
+    let subtype = media_type.strip_prefix(&*range.kind)?.strip_prefix('/')?;
+    match range.subtype.as_str() {
+        "*" => Some(Fit::SameKind),
+        exact => (exact == subtype).then_some(Fit::Exact),
     }
 }
 
