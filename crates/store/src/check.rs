@@ -21,9 +21,9 @@ mod segments;
 mod sums;
 
 use crate::directory::{OpenError, Opened};
+use crate::error::ViewError;
 use crate::parts::PartSource;
 use crate::snapshot::{Snapshot, SnapshotError};
-use crate::view::ViewError;
 use rdf::{Tag, VertexId};
 
 /// Findings after which the search ends: what is broken so often is not counted further.

@@ -15,6 +15,7 @@ pub mod check;
 pub mod delta;
 pub mod directory;
 pub mod disk;
+mod error;
 pub mod format;
 mod graph_index;
 mod lists;
@@ -33,6 +34,7 @@ mod varint;
 mod vertex_set;
 pub mod view;
 
+pub use error::ViewError;
 pub use graph_index::{GraphIndexWriter, GraphKey};
 pub use lists::{ListCursor, Lists, Meeting};
 pub use prefixes::Prefixes;
@@ -41,4 +43,4 @@ pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, wri
 pub use snapshot::{Snapshot, SnapshotError};
 pub use statistics::SnapshotStatistics;
 pub use vertex_set::VertexSet;
-pub use view::{GraphScope, GraphView, Progress, SegmentKey, Ticket, ViewError};
+pub use view::{GraphScope, GraphView, Progress, SegmentKey, Ticket};

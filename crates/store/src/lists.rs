@@ -26,9 +26,9 @@ mod merge;
 mod named;
 mod runs;
 
+use crate::error::ViewError;
 use crate::segment::reader::{Column, GraphColumn};
 use crate::source::Fault;
-use crate::view::ViewError;
 pub use meet::Meeting;
 use memory::CheckedRegion;
 pub(crate) use merge::weigh;

@@ -4,6 +4,7 @@
 //! opening one costs a few block reads and 20 bytes a predicate, whatever the graph's size.
 //! It never changes, so it is shared between threads without locks.
 
+use crate::error::ViewError;
 use crate::format::{DEFAULT_GRAPH_CODE, HEADER_BYTES, PartHeader, PartKind, flags};
 use crate::graph_index::GraphIndex;
 use crate::lists::{Columns, Filter, Lists, NamedGraphs};
@@ -14,7 +15,7 @@ use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
 use crate::source::{Fault, Source, damaged, inconsistent, with_source};
 use crate::vertex_set::VertexSet;
-use crate::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
+use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use hashbrown::HashMap;
 use memory::CheckedRegion;
 use rdf::{Direction, PredicateId, VertexId};

@@ -8,7 +8,7 @@
 //! Positions come from the files themselves, so every access is checked against the part's length
 //! and answers with an error, never a panic.
 
-use crate::view::ViewError;
+use crate::error::ViewError;
 use memory::{CheckedRegion, Damage, DamagedBlock};
 use std::ops::Range;
 

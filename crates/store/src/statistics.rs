@@ -11,11 +11,12 @@
 //! of a predicate counts twice.
 
 use crate::delta::{Layer, Version, sets_of};
+use crate::error::ViewError;
 use crate::segment::reader::Segment;
 use crate::signature::sets::{SetRecord, Sets};
 use crate::snapshot::Snapshot;
 use crate::source::Fault;
-use crate::view::{GraphView, ViewError};
+use crate::view::GraphView;
 use rdf::{Direction, PredicateId, VertexId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

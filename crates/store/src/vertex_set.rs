@@ -9,11 +9,11 @@
 
 pub(crate) mod patch;
 
+use crate::error::ViewError;
 use crate::segment::index::{ABSENT, Index};
 use crate::segment::planes::Decode;
 use crate::segment::reader::{Column, ColumnRun};
 use crate::source::{Fault, Source};
-use crate::view::ViewError;
 use patch::Patch;
 use rdf::VertexId;
 use std::ops::Range;

@@ -16,30 +16,10 @@
 //!
 //! Errors are per batch: a damaged block fails the query that touches it and is never served.
 
+pub use crate::error::ViewError;
 use crate::lists::Lists;
 use crate::vertex_set::VertexSet;
 use rdf::{Direction, PredicateId, VertexId};
-
-/// Why a view could not answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ViewError {
-    /// A block does not match its checksum.
-    #[error("file {file}: block {block} is damaged; run `somersault check`")]
-    Damaged {
-        /// The file's name within the store directory.
-        file: String,
-        /// The number of the block.
-        block: u64,
-    },
-    /// Parts of the store contradict each other.
-    #[error("file {file}: {what}; run `somersault check`")]
-    Inconsistent {
-        /// The file's name within the store directory.
-        file: String,
-        /// What was found.
-        what: String,
-    },
-}
 
 /// Whether a batched lookup has been answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

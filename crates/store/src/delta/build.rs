@@ -16,11 +16,12 @@ use super::layer::{KeyChanges, KeySet, Layer};
 use super::rows::{Row, Tables, runs_of, turn};
 use super::sources::{Weighted, row_counts, sources};
 use super::version::Version;
+use crate::error::ViewError;
 use crate::graph_index::GraphIndex;
 use crate::lists::Lists;
 use crate::parts::MemoryParts;
 use crate::snapshot::Snapshot;
-use crate::view::{GraphScope, GraphView, SegmentKey, ViewError};
+use crate::view::{GraphScope, GraphView, SegmentKey};
 use rdf::{Direction, VertexId};
 use std::ops::RangeInclusive;
 

@@ -11,9 +11,9 @@ use super::layer::Layer;
 use super::rows::{IdQuad, Row, quad_of, row_of};
 use super::sources::{Weighted, own_sources, presence, sources};
 use super::version::Version;
+use crate::error::ViewError;
 use crate::load::radix;
 use crate::source::Fault;
-use crate::view::ViewError;
 use std::sync::Arc;
 
 /// Quads that a request deletes, and then inserts; in any order, repeated or not.

@@ -1,9 +1,9 @@
 //! Why a change could not be made into a layer, or layers into something else.
 
+use crate::error::ViewError;
 use crate::parts::PartError;
 use crate::snapshot::SnapshotError;
 use crate::source::Fault;
-use crate::view::ViewError;
 
 /// Why a layer, a merge of layers or a new base could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -7,9 +7,10 @@
 use super::key_sets::KeySets;
 use super::layer::Layer;
 use super::view::KeptLists;
+use crate::error::ViewError;
 use crate::snapshot::Snapshot;
 use crate::source::Fault;
-use crate::view::{GraphView, ViewError};
+use crate::view::GraphView;
 use rdf::{PredicateId, VertexId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -12,12 +12,13 @@
 
 use super::layer::Layer;
 use super::version::Version;
+use crate::error::ViewError;
 use crate::lists::{Filter, Lists, weigh};
 use crate::snapshot::{ListSource, Snapshot};
 use crate::source::Fault;
 use crate::vertex_set::VertexSet;
 use crate::vertex_set::patch::Patch;
-use crate::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
+use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -26,11 +26,11 @@
 use super::hubs::{HUB_ROWS_MIN, HUB_SHARE, Hubs};
 use super::marks::Marks;
 use super::{Columns, Filter, Further, Lists};
+use crate::error::ViewError;
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::{Column, ColumnKind};
 use crate::source::{Fault, with_source};
 use crate::vertex_set::seek;
-use crate::view::ViewError;
 use rdf::VertexId;
 use std::ops::Range;
 

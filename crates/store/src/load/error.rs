@@ -2,10 +2,10 @@
 
 use super::report::Rejection;
 use crate::directory::{self, BeginError};
+use crate::error::ViewError;
 use crate::log::LogError;
 use crate::parts::PartError;
 use crate::snapshot::SnapshotError;
-use crate::view::ViewError;
 use std::io;
 use std::path::PathBuf;
 

@@ -141,11 +141,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a copy is made of a generation, and is one",
     ),
     circle(
-        "crates/store/src/lists.rs",
-        "6 files import each other: lists, segment/index, segment/reader, source, vertex_set, view",
-        "the errors of a view (`ViewError`) stand beside its trait, which all of these implement or use",
-    ),
-    circle(
         "crates/store/src/lists/hubs.rs",
         "3 files import each other: lists/hubs, lists/marks, lists/meet",
         "runs of lists and their names stand in the file that intersects them",
