@@ -18,6 +18,7 @@
 //! | one named graph, other merges | none | rows of those graphs, neighbours distinct |
 //! | each (of some) named graph | none | rows of those graphs with the graph |
 
+mod coded;
 mod hubs;
 mod layered;
 mod marks;

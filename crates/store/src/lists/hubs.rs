@@ -14,8 +14,8 @@
 //!
 //! 32 KiB a slot, made when first used.
 
+use super::coded::{ListName, Run};
 use super::marks::Marks;
-use super::meet::{ListName, Run};
 
 /// Slots, by the high bits of a hash.
 const HUBS: usize = 1 << HUBS_BITS;

@@ -8,7 +8,8 @@
 //! all: of the pairs one shares ids, and the others end with a look at their ends. Merging all columns
 //! first, as a reader of neighbours must, took five times as long (2026-11-22).
 
-use super::meet::{ROWS_MAX, Run, codes, meet_runs};
+use super::coded::Run;
+use super::meet::{ROWS_MAX, codes, meet_runs};
 use super::{Filter, Lists, Meeting};
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::ColumnKind;

@@ -13,7 +13,7 @@
 //! more ids than there are bits is answered by them alone; of a wider one they are a filter (ids are
 //! folded), and what passes is searched for in the list.
 
-use super::meet::Run;
+use super::coded::Run;
 use rdf::VertexId;
 
 const WORDS: usize = 1 << 12;

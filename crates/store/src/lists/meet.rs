@@ -23,6 +23,7 @@
 //!
 //! Only for columns of one plane; whoever asks has another way for the rest.
 
+use super::coded::{ListName, Run};
 use super::hubs::{HUB_ROWS_MIN, HUB_SHARE, Hubs};
 use super::marks::Marks;
 use super::{Columns, Filter, Further, Lists};
@@ -32,7 +33,6 @@ use crate::segment::reader::{Column, ColumnKind};
 use crate::source::{Fault, with_source};
 use crate::vertex_set::seek;
 use rdf::VertexId;
-use std::ops::Range;
 
 /// From how many times the shorter side's length on the longer is galloped through.
 const GALLOP: usize = 8;
@@ -97,57 +97,6 @@ impl Meeting {
             }
             None => false,
         }
-    }
-}
-
-/// The rows of a list in one column of one plane; not empty. Runs are passed by reference, and which of
-/// two is meant is branched on: where they were gathered in arrays, a copy of four words just written had
-/// to wait for them to reach memory, a third of the time that triangles took (2026-11-22).
-pub(super) struct Run<'v> {
-    pub(super) codes: &'v [u32],
-    /// What is to be added to a code.
-    pub(super) base: u64,
-    /// The first row.
-    pub(super) start: u64,
-}
-
-/// Names a list among all of a view: where its codes lie. Row numbers do not, because batches of one
-/// segment may be answered by different graphs of a version.
-pub(super) type ListName = (usize, usize);
-
-impl<'v> Run<'v> {
-    #[inline]
-    pub(super) fn name(&self) -> ListName {
-        (self.codes.as_ptr() as usize, self.codes.len())
-    }
-
-    #[inline]
-    pub(super) fn id(&self, code: u32) -> VertexId {
-        VertexId::from_bits(self.base.wrapping_add(u64::from(code)))
-    }
-
-    /// The ids of the first and the last row.
-    #[inline]
-    fn ends(&self) -> (u64, u64) {
-        let id = |code: u32| self.base + u64::from(code);
-        (id(self.codes[0]), id(self.codes[self.codes.len() - 1]))
-    }
-
-    /// The codes of the ids from `first` to `last`, which lie between the ends. `known`: a list by its
-    /// first row, and where its last cut ended.
-    #[inline]
-    fn within(&self, first: u64, last: u64, known: &mut (u64, usize)) -> &'v [u32] {
-        // Both ids lie between the ends of this list, so they have codes.
-        let code = |id: u64| (id - self.base) as u32;
-        let (of, place) = *known;
-        let hint = if of == self.start {
-            place.min(self.codes.len())
-        } else {
-            0
-        };
-        let range = span(self.codes, code(first)..code(last), hint);
-        *known = (self.start, range.end);
-        &self.codes[range]
     }
 }
 
@@ -354,23 +303,6 @@ fn cut<'v>(
     let left = here.within(first, last, &mut meeting.last[0]);
     let right = there.within(first, last, &mut meeting.last[1]);
     (!left.is_empty() && !right.is_empty()).then_some((left, right))
-}
-
-/// The places of the codes within `wanted`, both ends included.
-#[inline]
-fn span(codes: &[u32], wanted: Range<u32>, hint: usize) -> Range<usize> {
-    let start = if codes[0] >= wanted.start {
-        0
-    } else {
-        seek(codes, hint, &wanted.start)
-    };
-    let end = if codes[codes.len() - 1] <= wanted.end {
-        codes.len()
-    } else {
-        // Below the last code, so there is a next one.
-        seek(codes, start, &(wanted.end + 1))
-    };
-    start..end.max(start)
 }
 
 /// Gives the codes of `left` for which `right` has the same id; `difference` is what a code of `right` is

@@ -141,11 +141,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a copy is made of a generation, and is one",
     ),
     circle(
-        "crates/store/src/lists/hubs.rs",
-        "3 files import each other: lists/hubs, lists/marks, lists/meet",
-        "runs of lists and their names stand in the file that intersects them",
-    ),
-    circle(
         "crates/store/src/load/chunk.rs",
         "2 files import each other: load/chunk, load/table",
         "the kinds of terms that a chunk has stand in the table that finds them",
