@@ -16,6 +16,7 @@
 //! Cost: one `write` of 64 bytes into the system's memory for each group of commits; no sync of its own.
 
 use super::LogError;
+use super::names::file_name;
 use crate::disk::{Disk, SECTOR_BYTES, SectorFile};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -163,7 +164,7 @@ impl Count {
             return None;
         }
         Some(LogError::MissingFile {
-            file: folder.join(super::recover::file_name(self.file)),
+            file: folder.join(file_name(self.file)),
             found,
         })
     }

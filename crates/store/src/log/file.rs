@@ -49,7 +49,8 @@ mod tests;
 
 use super::durable::{Count, CountFile, DURABLE};
 use super::format::{Frame, SECTOR_BYTES};
-use super::recover::{Chain, Kept, OpenOptions, Recovery, chain, cut_away, file_name, replay};
+use super::names::file_name;
+use super::recover::{Chain, Kept, OpenOptions, Recovery, chain, cut_away, replay};
 use super::{LOG, Log, LogError, LogFigures};
 use crate::disk::{AppendFile, Disk, Reserve};
 use std::collections::VecDeque;

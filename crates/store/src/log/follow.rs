@@ -13,7 +13,8 @@
 //! file mapped; reading goes on where it ended, so that every byte is looked at once.
 
 use super::durable;
-use super::recover::{Mapped, chain, list, replay};
+use super::names::list;
+use super::recover::{Mapped, chain, replay};
 use super::scan::{Fault, Records};
 use super::{LOG, LogError};
 use crate::disk::Disk;

@@ -14,6 +14,7 @@
 //! - [`recover`]: what is found at open, and where a log ends;
 //! - [`follow`]: reading one that another process goes on writing;
 //! - [`durable`]: the count beside the log, by which a log that ends too early is found;
+//! - [`names`]: the names of its files;
 //! - [`scan`]: one file's records; a torn tail told from damage;
 //! - [`format`]: the bytes, which `docs/formats/log.md` draws.
 
@@ -21,6 +22,7 @@ mod durable;
 mod file;
 mod follow;
 mod format;
+mod names;
 mod recover;
 mod scan;
 

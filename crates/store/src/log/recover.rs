@@ -18,6 +18,7 @@
 
 use super::durable::{self, Count};
 use super::format::{FILE_HEAD_BYTES, FileHead, HeadFault};
+use super::names::{CUT_SUFFIX, file_name, list};
 use super::scan::{Fault, Records};
 use super::{LOG, LogError};
 use crate::disk::Disk;
@@ -26,14 +27,6 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Behind a file's number.
-const SUFFIX: &str = ".log";
-/// Behind the name of a file that is being begun.
-pub(super) const NEXT_SUFFIX: &str = ".next";
-/// Behind the name of a file that was cut away.
-const CUT_SUFFIX: &str = ".cut";
-const DIGITS: usize = 20;
 
 /// How a log is opened.
 #[derive(Clone, Debug)]
@@ -111,32 +104,6 @@ impl Chain {
         let torn = self.recovery.torn.as_ref();
         torn.is_some_and(|torn| torn.damage.is_some())
     }
-}
-
-/// Name of the file that begins with record `first`.
-pub(super) fn file_name(first: u64) -> String {
-    format!("{first:0DIGITS$}{SUFFIX}")
-}
-
-/// First positions of the files in the folder, ascending. A missing folder has none.
-pub(super) fn list(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, LogError> {
-    let names = match disk.list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        names => names.map_err(LogError::io(folder))?,
-    };
-    let mut firsts = Vec::new();
-    for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
-        let digits = &name[..name.len() - SUFFIX.len()];
-        match digits.parse() {
-            Ok(first) if file_name(first) == *name && first > 0 => firsts.push(first),
-            _ => {
-                let file = folder.join(name);
-                return Err(LogError::Stray { file });
-            }
-        }
-    }
-    firsts.sort_unstable();
-    Ok(firsts)
 }
 
 /// Looks at the log of a store whose checkpoint holds every record below `first`, and changes

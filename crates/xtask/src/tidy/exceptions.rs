@@ -151,11 +151,6 @@ const EXCEPTIONS: &[Exception] = &[
         "jobs and outcomes of a stage stand in the pipeline that passes them",
     ),
     circle(
-        "crates/store/src/log/durable.rs",
-        "2 files import each other: log/durable, log/recover",
-        "a log that is recovered goes on as a durable one",
-    ),
-    circle(
         "crates/testkit/src/naive/basic.rs",
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",

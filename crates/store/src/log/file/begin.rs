@@ -10,7 +10,8 @@
 use super::super::LogError;
 use super::super::durable::{Count, CountFile};
 use super::super::format::{FILE_HEAD_BYTES, FileHead};
-use super::super::recover::{Kept, NEXT_SUFFIX};
+use super::super::names::NEXT_SUFFIX;
+use super::super::recover::Kept;
 use super::{FileLog, Open, RESERVE, State, Turn};
 use crate::disk::{AppendFile, is_out_of_descriptors};
 use std::io;
