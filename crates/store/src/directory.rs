@@ -24,19 +24,21 @@
 //! - [`manifest`]: CURRENT and MANIFEST, their bytes;
 //! - [`generation`]: writing a generation and making it current;
 //! - [`open`]: finding the current one;
-//! - [`copy`]: a store that is made as a copy.
+//! - [`copy`]: a store that is made as a copy, and [`unfinished`], its marker until it is whole.
 
 pub mod copy;
 pub mod generation;
 pub mod manifest;
 pub mod open;
+pub mod unfinished;
 
-pub use copy::{Copying, UNFINISHED, begin_copy, in_the_way, is_unfinished, refuse_unfinished};
+pub use copy::{Copying, begin_copy, in_the_way};
 pub use generation::{
     BeginError, LostError, NewGeneration, WriterLock, begin, begin_locked, lock_writer,
 };
 pub use manifest::{Manifest, SNAPSHOT_COUNT};
 pub use open::{Current, OpenError, Opened, current, open};
+pub use unfinished::{UNFINISHED, is_unfinished, refuse_unfinished};
 
 /// Name of the file that names the current generation.
 pub const CURRENT: &str = "CURRENT";

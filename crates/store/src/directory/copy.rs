@@ -12,72 +12,17 @@
 //! before anything else is written, and removed, durably, once the copy was read again. A directory without it
 //! is never written into unless it is empty.
 //!
-//! A copy writes no log. So the marker beside a log was put there by somebody else, as was a marker that is
-//! empty or cut off and does not stand alone: nothing is removed on the word of either.
+//! What a marker proves, and what it does not: [`unfinished`](super::unfinished).
 
 use super::generation::{
     BeginError, WriterLock, lock_directory, make_directory, remove_generations,
 };
 use super::open::{OpenError, is_ours};
+use super::unfinished::{MARK, Marked, UNFINISHED, marked};
 use super::{CURRENT, CURRENT_NEXT, LOCK};
 use crate::disk::Disk;
-use crate::log::{DURABLE, DURABLE_NEXT, LOG};
 use std::io;
 use std::path::Path;
-
-/// Name of the marker.
-pub const UNFINISHED: &str = "UNFINISHED";
-/// What stands in it, for people; a file of this name with another text is somebody else's.
-const MARK: &[u8] = b"A backup or restore into this directory was not finished; run it again.\n";
-
-/// What the marker says of a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Marked {
-    /// There is none, or a stray file of its name.
-    No,
-    /// A copy was begun and not finished.
-    Unfinished,
-    /// It is there, and this is, too, which no copy writes.
-    Beside(&'static str),
-}
-
-fn marked(disk: &dyn Disk, path: &Path) -> Marked {
-    let Ok(bytes) = disk.read(&path.join(UNFINISHED)) else {
-        return Marked::No;
-    };
-    let names = disk.list(path).unwrap_or_default();
-    if bytes == MARK {
-        let of_log = [LOG, DURABLE, DURABLE_NEXT];
-        let foreign = of_log
-            .into_iter()
-            .find(|name| names.iter().any(|found| found == name));
-        return foreign.map_or(Marked::Unfinished, Marked::Beside);
-    }
-    // A power cut may have left a part of it, or zeros; then it stands alone.
-    let mut pairs = bytes.iter().zip(MARK);
-    let is_part = bytes.len() <= MARK.len() && pairs.all(|(byte, mark)| byte == mark || *byte == 0);
-    let is_alone = names.iter().all(|name| name == LOCK || name == UNFINISHED);
-    if is_part && is_alone {
-        Marked::Unfinished
-    } else {
-        Marked::No
-    }
-}
-
-/// Whether a copy into this directory was begun and not finished.
-pub fn is_unfinished(disk: &dyn Disk, path: &Path) -> bool {
-    marked(disk, path) == Marked::Unfinished
-}
-
-/// An error where a copy into this directory was begun and not finished, or may have been.
-pub fn refuse_unfinished(disk: &dyn Disk, path: &Path) -> Result<(), OpenError> {
-    let path = path.to_owned();
-    match marked(disk, &path) {
-        Marked::No => Ok(()),
-        Marked::Unfinished => Err(OpenError::Unfinished { path }),
-        Marked::Beside(what) => Err(OpenError::Doubtful { path, what }),
-    }
-}
 
 /// The right to make a copy in a directory.
 pub struct Copying<'d> {

@@ -22,9 +22,9 @@
 //! ([`lock_writer`]), in which it begins generations [under it](begin_locked). The number of a new generation is above every number found,
 //! named or not, so leftovers are never written into.
 
-use super::copy::refuse_unfinished;
 use super::manifest::{FileHead, KIND_CURRENT, Manifest};
 use super::open::{OpenError, is_ours, read_current};
+use super::unfinished::refuse_unfinished;
 use super::{CURRENT, CURRENT_NEXT, LOCK, MANIFEST, generation_name, generation_number};
 use crate::disk::{AppendFile, Disk, DiskLock};
 use crate::parts::{PartFiles, PartName, PartSummary};

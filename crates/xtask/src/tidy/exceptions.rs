@@ -136,11 +136,6 @@ const EXCEPTIONS: &[Exception] = &[
         "caches write into the version that owns them",
     ),
     circle(
-        "crates/store/src/directory/copy.rs",
-        "2 files import each other: directory/copy, directory/generation",
-        "a copy is made of a generation, and is one",
-    ),
-    circle(
         "crates/store/src/load/chunk.rs",
         "2 files import each other: load/chunk, load/table",
         "the kinds of terms that a chunk has stand in the table that finds them",
