@@ -10,10 +10,10 @@
 //! other thread.
 
 use super::buckets::{Buckets, Spreader};
+use super::chunk::Keys;
 use super::error::LoadError;
 use super::radix;
 use super::scratch::Spill;
-use super::table::Keys;
 use crate::parts::{PartError, PartFiles, PartSource, PartWriter};
 use rdf::dictionary::{
     Dictionary, DictionaryFiles, IndexWriter, RecordWriter, StreamWriter, TextFiles,

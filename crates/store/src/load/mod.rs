@@ -79,8 +79,6 @@ pub(crate) mod resolve;
 pub(crate) mod scratch;
 pub(crate) mod sorted;
 pub(crate) mod source;
-pub(crate) mod stage;
-pub(crate) mod table;
 pub(crate) mod workers;
 
 pub use dictionary::{BLANK_NODES_COUNT, names, open_dictionary};

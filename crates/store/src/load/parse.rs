@@ -10,9 +10,8 @@
 //! Cost: the tokenizer, one hash and probe for each object and each new subject, 12 bytes a
 //! statement.
 
-use super::chunk::{Chunk, LocalTerm, ORDINAL_KINDS, Statement, TermKind};
+use super::chunk::{Chunk, Keys, LocalTerm, ORDINAL_KINDS, Statement, TermKind, TermTable};
 use super::resolve::{HashRecord, Place, hash_record};
-use super::table::{Keys, TermTable};
 use oxrdf::TermRef;
 use rdf::dictionary::TRIPLE_TERM_DEPTH_MAX;
 use rdf::nt::SyntaxError;

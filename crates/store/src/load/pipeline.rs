@@ -7,30 +7,32 @@
 //!                    edges --build--> segments, signatures      pairs --build--> indexes
 //! ```
 
+mod job;
+mod stage;
+
+pub use job::{Job, Outcome};
+
 use super::buckets::Buckets;
 use super::budget::Budget;
 use super::chunk::Chunks;
 use super::codes::Ranges;
 use super::error::LoadError;
-use super::existing::Existing;
 use super::ingest::{Ingest, Results};
 use super::input::{self, Input, InputOptions};
-use super::options::{LoadOptions, Watch, line_bytes_max};
+use super::options::line_bytes_max;
 use super::parse::{Scope, TermHasher};
-use super::predicates::{Numbered, Predicates};
+use super::predicates::Predicates;
 use super::rejected::{Listed, Rejected};
 use super::report::{LoadReport, Phase};
 use super::resolve::HashRecord;
-use super::scratch::{ScratchSpace, Spill};
+use super::scratch::Spill;
 use super::source::Source;
-use super::stage::Stage;
-use crate::parts::PartFiles;
 use crate::prefixes::Prefixes;
+use job::{Parsed, Stopwatch};
 use memory::Region;
-use rdf::PredicateId;
+use stage::Stage;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// Partitions of hashes: with a limit each is small, without one each fits a core's cache.
 const PARTITIONS: usize = 256;
@@ -38,61 +40,6 @@ const PARTITIONS: usize = 256;
 const PARTITIONS_SMALL: usize = 16;
 /// Limits below this are small.
 const SMALL_LIMIT_BYTES: u64 = 64 << 20;
-
-/// Everything that a load is given.
-pub struct Job<'j> {
-    /// What is asked for.
-    pub options: &'j LoadOptions,
-    /// Who watches.
-    pub watch: Watch<'j>,
-    /// What the store holds already.
-    pub existing: Option<Existing<'j>>,
-    /// Where the new graph's parts go.
-    pub files: &'j dyn PartFiles,
-    /// Where temporary files go.
-    pub scratch: &'j dyn ScratchSpace,
-}
-
-/// What a load made, besides its files.
-pub struct Outcome {
-    /// For the caller of the load.
-    pub report: LoadReport,
-    /// Number of blank nodes, which no file tells.
-    pub blank_nodes: u64,
-}
-
-/// What is known when everything is parsed.
-pub struct Parsed {
-    /// What chunks came to.
-    pub results: Results,
-    /// Numbers of predicates.
-    pub numbered: Numbered,
-    /// Predicates of the store before, with their entries.
-    pub existing_predicates: Vec<(PredicateId, u32)>,
-    /// Quads of the store before.
-    pub quads_before: u64,
-    /// Prefixes of the sources and of the store before.
-    pub prefixes: Prefixes,
-    rejected: Listed,
-    /// Bytes of the sources.
-    pub read_bytes: u64,
-}
-
-/// Measures phases.
-pub struct Stopwatch<'w> {
-    watch: Watch<'w>,
-    since: Duration,
-    phases: Vec<(Phase, Duration)>,
-}
-
-impl Stopwatch<'_> {
-    /// A phase is over, the next one begins.
-    pub fn end(&mut self, phase: Phase) {
-        let now = (self.watch.clock)();
-        self.phases.push((phase, now.saturating_sub(self.since)));
-        self.since = now;
-    }
-}
 
 /// Runs a load up to complete files.
 pub fn run(job: &Job<'_>, sources: Vec<Source<'_>>) -> Result<Outcome, LoadError> {

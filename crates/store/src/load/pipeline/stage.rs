@@ -4,20 +4,20 @@
 //! phases at most are held. Their order is a barrier: ordinals need all chunks, codes need all
 //! ordinals, a segment needs all its edges.
 
-use super::buckets::Buckets;
-use super::budget::Budget;
-use super::build::Builder;
-use super::chunk::{Chunks, ORDINAL_KINDS, TermKind};
-use super::codes::Codes;
-use super::dictionary::{InOrder, IndexPairs, KeyFiles, names};
-use super::edges::{Bin, bins};
-use super::encode::{EdgeBins, Encoder, Turn, Width};
-use super::error::LoadError;
-use super::pipeline::{Job, Outcome, Parsed, Stopwatch};
-use super::report::{Advance, LoadReport, Phase};
-use super::resolve::{Groups, HashRecord, Numbering, Pieces, Repetition};
-use super::scratch::Spill;
-use super::workers::{self, Halt};
+use super::super::buckets::Buckets;
+use super::super::budget::Budget;
+use super::super::build::Builder;
+use super::super::chunk::{Chunks, ORDINAL_KINDS, TermKind};
+use super::super::codes::Codes;
+use super::super::dictionary::{InOrder, IndexPairs, KeyFiles, names};
+use super::super::edges::{Bin, bins};
+use super::super::encode::{EdgeBins, Encoder, Turn, Width};
+use super::super::error::LoadError;
+use super::super::report::{Advance, LoadReport, Phase};
+use super::super::resolve::{Groups, HashRecord, Numbering, Pieces, Repetition};
+use super::super::scratch::Spill;
+use super::super::workers::{self, Halt};
+use super::job::{Job, Outcome, Parsed, Stopwatch};
 use crate::segment::writer::write_tables;
 use rdf::{Direction, Tag, VertexId};
 use std::collections::BTreeSet;

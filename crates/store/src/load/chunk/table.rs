@@ -4,14 +4,14 @@
 //! after the other in an arena, which is then the chunk's contribution to the dictionary as it is.
 //! A chunk of 8 MB of LUBM has some 15,000 distinct terms, so slots and keys stay in the
 //! second-level cache, which a table over the whole input would not (that is why repetitions
-//! between chunks are left to [`resolve`](super::resolve)).
+//! between chunks are left to [`resolve`](super::super::resolve)).
 //!
 //! Invariant: two keys of a kind get the same number exactly when they are equal bytes. The hash is
 //! seeded by the load's key, so nobody can prepare an input whose terms all collide.
 //!
 //! Cost: one hash of the key, one probe, one comparison: 20 to 30 ns for keys of LUBM's length.
 
-use super::chunk::{KINDS, LocalTerm, TermKind};
+use super::term::{KINDS, LocalTerm, TermKind};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const SLOTS_MIN: usize = 1 << 12;
