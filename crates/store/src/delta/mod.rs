@@ -35,6 +35,8 @@ pub mod change;
 pub mod checkpoint;
 pub mod dictionary;
 mod error;
+mod kept_keys;
+mod kept_lists;
 mod key_sets;
 pub mod layer;
 pub mod merge;

@@ -4,9 +4,9 @@
 //! tables that are carried along do): those of the base first, those that layers brought after them.
 //! Layers number predicates for themselves; a batch translates once, through the vertex.
 
-use super::key_sets::KeySets;
+use super::kept_keys::KeySets;
+use super::kept_lists::KeptLists;
 use super::layer::Layer;
-use super::view::KeptLists;
 use crate::error::ViewError;
 use crate::snapshot::Snapshot;
 use crate::source::Fault;

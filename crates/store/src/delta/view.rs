@@ -5,11 +5,12 @@
 //! answers. Only otherwise lists and sets of several graphs are put together, see
 //! [`lists`](crate::lists), [`patch`](crate::vertex_set::patch) and [`key_sets`](super::key_sets).
 //!
-//! A list that was put together as a set is kept with the version ([`KeptLists`]): intersections ask for
+//! A list that was put together as a set is [kept](super::kept_lists) with the version: intersections ask for
 //! the same classes and hubs again and again. Measured on LUBM-40 under a layer of 4 %, in the order of
 //! what was tried (2026-11-21, times of the same graph without layers): q1 3.1, q3 3.1, q10 5.8; large
 //! patches kept 2.9, 2.8, 1.0; lists kept whole 1.4 to 1.9, 1.5, 1.0.
 
+use super::kept_lists::KeptList;
 use super::layer::Layer;
 use super::version::Version;
 use crate::error::ViewError;
@@ -21,7 +22,7 @@ use crate::vertex_set::patch::Patch;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// One graph's part in an answer.
 struct Share<'v> {
@@ -397,54 +398,9 @@ fn with_patch(older: VertexSet<'_>, patch: Arc<Patch>) -> VertexSet<'_> {
     }
 }
 
-/// Elements of lists that are kept, and changes, all together: 8 MiB of ids.
-const KEPT_ELEMENTS_MAX: usize = 1 << 20;
 /// A list of at most so many elements is kept whole, because reading it between its changes costs
 /// more than a copy; a dense one is not, because it is searched by cache lines.
 const WHOLE_LEN_MAX: u64 = 1 << 16;
-
-/// Lists of the default graph that were asked for as sets: those of classes and hubs, again and again
-/// by every query that names them. They belong to one version.
-#[derive(Default)]
-pub(super) struct KeptLists {
-    known: Mutex<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    lists: HashMap<(SegmentKey, VertexId), KeptList>,
-    elements: usize,
-}
-
-/// A list as it is in a version.
-#[derive(Clone)]
-enum KeptList {
-    /// What is different from its largest part.
-    Patch(Arc<Patch>),
-    Whole(Arc<[VertexId]>),
-}
-
-impl KeptLists {
-    fn get(&self, list: (SegmentKey, VertexId)) -> Option<KeptList> {
-        self.lock().lists.get(&list).cloned()
-    }
-
-    fn keep(&self, name: (SegmentKey, VertexId), list: KeptList) {
-        let elements = match &list {
-            KeptList::Patch(patch) => 2 * patch.changes(),
-            KeptList::Whole(whole) => whole.len(),
-        };
-        let mut known = self.lock();
-        let fits = known.elements + elements <= KEPT_ELEMENTS_MAX;
-        if fits && known.lists.insert(name, list).is_none() {
-            known.elements += elements;
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl GraphView for Version {
     fn commit_number(&self) -> Option<u64> {

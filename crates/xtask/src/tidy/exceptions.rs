@@ -131,11 +131,6 @@ const EXCEPTIONS: &[Exception] = &[
         "triples of a graph are written as the terms of results are",
     ),
     circle(
-        "crates/store/src/delta/key_sets.rs",
-        "3 files import each other: delta/key_sets, delta/version, delta/view",
-        "caches write into the version that owns them",
-    ),
-    circle(
         "crates/testkit/src/naive/basic.rs",
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",
