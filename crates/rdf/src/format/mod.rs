@@ -12,6 +12,7 @@
 mod guard;
 mod json;
 mod ontology;
+mod quads;
 mod read;
 mod turtle;
 mod write;
@@ -21,7 +22,8 @@ mod xml_text;
 mod xml_write;
 
 pub use ontology::{ontology_syntax, refuse_ontology, refuse_ontology_text};
-pub use read::{OnPrefix, ReadError, read_quads, read_quads_noting, read_quads_with};
+pub use quads::{OnPrefix, ReadError};
+pub use read::{read_quads, read_quads_noting, read_quads_with};
 pub use turtle::parts::{TurtlePart, split_turtle, split_turtle_with};
 pub use write::{Writer, writer, writer_with_prefixes};
 pub use xml_text::write_xml_text;

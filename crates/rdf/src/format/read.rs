@@ -5,112 +5,21 @@
 //! labels of 32 hexadecimal digits.
 
 use super::Format;
-use super::guard::{Guarded, Place, Places, Refusal};
+use super::guard::{Guarded, Place, Places};
 use super::json::JsonScan;
 use super::ontology::refuse_ontology;
+use super::quads::{OnPrefix, OnQuad, ReadError, check_depth, give, io_error};
 use super::turtle::stream::Fed;
 use super::turtle::{NoSink, TurtleScan};
 use super::xml::XmlScan;
 use super::xml_literal;
-use crate::nt::{BYTE_ORDER_MARK, Dialect, NESTING_MAX, Parser, Statement, SyntaxError};
+use crate::nt::{BYTE_ORDER_MARK, Dialect, Parser, Statement};
 use crate::strictness::{self, Strictness, is_of_strictness};
 use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
-use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, Term, TermRef};
+use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use oxrdfxml::{RdfXmlParseError, RdfXmlParser};
-use oxttl::TurtleSyntaxError;
 use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::ops::ControlFlow;
-
-/// What each quad is given to; breaking ends the reading without an error.
-pub(super) type OnQuad<'f> = dyn FnMut(QuadRef<'_>) -> ControlFlow<()> + 'f;
-
-/// What each prefix of a document is given to: its name without the colon, and its IRI.
-pub type OnPrefix<'f> = dyn FnMut(&str, &str) + 'f;
-
-/// Why a document could not be read to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The document is malformed, or nests or expands beyond the bounds.
-    #[error("{}{message}", Prefix(*line, *column))]
-    Syntax {
-        /// From 1; absent where the library does not tell.
-        line: Option<u64>,
-        /// From 1; absent where the library does not tell.
-        column: Option<u64>,
-        /// What is wrong.
-        message: String,
-        /// Whether a lenient reader ([`read_quads_with`]) takes what is refused here, as far as is known.
-        is_unusual: bool,
-    },
-    /// The input could not be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-impl ReadError {
-    fn at(place: Place, message: String) -> ReadError {
-        ReadError::Syntax {
-            line: Some(place.line),
-            column: Some(place.column),
-            message,
-            is_unusual: false,
-        }
-    }
-
-    fn nowhere(message: String) -> ReadError {
-        ReadError::Syntax {
-            line: None,
-            column: None,
-            message,
-            is_unusual: false,
-        }
-    }
-
-    /// The same error of something that a lenient reader takes, or does not.
-    fn unusual(mut self, is_it: bool) -> ReadError {
-        if let ReadError::Syntax { is_unusual, .. } = &mut self {
-            *is_unusual = is_it;
-        }
-        self
-    }
-
-    pub(super) fn base(iri: &str, error: &impl std::fmt::Display) -> ReadError {
-        ReadError::nowhere(format!("invalid IRI '{iri}': {error}"))
-    }
-}
-
-impl From<Refusal> for ReadError {
-    fn from(refusal: Refusal) -> ReadError {
-        ReadError::at(refusal.place, refusal.message)
-    }
-}
-
-impl From<SyntaxError> for ReadError {
-    fn from(error: SyntaxError) -> ReadError {
-        ReadError::at(
-            Place {
-                line: error.line,
-                column: error.column,
-            },
-            error.message,
-        )
-        .unusual(error.is_unusual)
-    }
-}
-
-/// The place in front of a message, as much of it as is known.
-struct Prefix(Option<u64>, Option<u64>);
-
-impl std::fmt::Display for Prefix {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.0, self.1) {
-            (Some(line), Some(column)) => write!(f, "line {line}, column {column}: "),
-            (Some(line), None) => write!(f, "line {line}: "),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// Reads a whole document and gives its quads to `on_quad` in order, until it breaks. `base`
 /// resolves relative IRIs, where the format has them. Stops at the first error; quads before it
@@ -338,45 +247,8 @@ fn read_json_ld(
     Ok(())
 }
 
-/// Gives on a quad of a library's parser that was as strict as this.
-pub(super) fn give(
-    quad: QuadRef<'_>,
-    strictness: Strictness,
-    on_quad: &mut OnQuad<'_>,
-) -> Result<ControlFlow<()>, ReadError> {
-    check_depth(quad)?;
-    if strictness.is_lenient() {
-        strictness::check(quad).map_err(ReadError::nowhere)?;
-    }
-    Ok(on_quad(quad))
-}
-
-/// Whoever gets a quad may rely on triple terms nesting no deeper than [`NESTING_MAX`].
-pub(super) fn check_depth(quad: QuadRef<'_>) -> Result<(), ReadError> {
-    let TermRef::Triple(mut triple) = quad.object else {
-        return Ok(());
-    };
-    for _ in 0..NESTING_MAX {
-        let Term::Triple(inner) = &triple.object else {
-            return Ok(());
-        };
-        triple = inner;
-    }
-    Err(ReadError::nowhere(format!(
-        "triple terms nest deeper than {NESTING_MAX}"
-    )))
-}
-
 fn located(places: &RefCell<Places>, offset: u64, message: String) -> ReadError {
     ReadError::at(places.borrow().place(offset), message)
-}
-
-/// A scanner's refusal comes back out of the library as an I/O error.
-pub(super) fn io_error(error: io::Error) -> ReadError {
-    match error.downcast::<Refusal>() {
-        Ok(refusal) => refusal.into(),
-        Err(error) => error.into(),
-    }
 }
 
 fn json_ld_error(error: JsonLdParseError, strictness: Strictness) -> ReadError {
@@ -400,19 +272,4 @@ fn json_ld_error(error: JsonLdParseError, strictness: Strictness) -> ReadError {
         },
         is_unusual: !strictness.is_lenient() && is_of_strictness(&error.to_string()),
     }
-}
-
-/// An error of a parser that was as strict as this; the library counts lines and columns from 0.
-pub(super) fn turtle_error(
-    error: &TurtleSyntaxError,
-    first_line_number: u64,
-    strictness: Strictness,
-) -> ReadError {
-    let start = error.location().start;
-    let place = Place {
-        line: first_line_number + start.line,
-        column: start.column + 1,
-    };
-    let is_unusual = !strictness.is_lenient() && is_of_strictness(error.message());
-    ReadError::at(place, error.message().to_owned()).unusual(is_unusual)
 }

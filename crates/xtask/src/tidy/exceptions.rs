@@ -96,11 +96,6 @@ const EXCEPTIONS: &[Exception] = &[
         "views of a dictionary that grows, and what makes it grow",
     ),
     circle(
-        "crates/rdf/src/format/read.rs",
-        "2 files import each other: format/read, format/turtle/stream",
-        "the errors of reading stand in `read`, which calls the stream",
-    ),
-    circle(
         "crates/server/src/endpoint/conditional.rs",
         "3 files import each other: endpoint/conditional, endpoint/graph_store, endpoint/query",
         "endpoints share what they say under a condition",

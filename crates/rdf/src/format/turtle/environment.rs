@@ -9,7 +9,7 @@
 //! all held at once. 9.7 MB with 40,000 prefixes between the statements took 1.75 GB that way, and
 //! takes 29 MB with the text this way (2026-11-21).
 
-use super::super::read::{ReadError, turtle_error};
+use super::super::quads::{ReadError, turtle_error};
 use crate::strictness::Strictness;
 use oxttl::TurtleParser;
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@
 //! [`environment`]: super::environment
 
 use super::super::guard::{Objection, Place, Refusal, Scan, after_mark};
-use super::super::read::{ReadError, give, turtle_error};
+use super::super::quads::{ReadError, give, turtle_error};
 use super::environment::{Declaration, Environment, Environments};
 use super::{Sink, TurtleScan};
 use crate::nt::count_lines;

@@ -9,7 +9,7 @@
 //! comes out, and a token of *n* bytes costs O(*n*) up to 32 MiB and a pass for each 16 MiB beyond.
 //! Memory: a piece, and the line or token that is being read.
 
-use super::super::read::{OnPrefix, OnQuad, ReadError, give, io_error, turtle_error};
+use super::super::quads::{OnPrefix, OnQuad, ReadError, give, io_error, turtle_error};
 use crate::strictness::Strictness;
 use oxrdf::{GraphName, Quad};
 use oxttl::trig::LowLevelTriGParser;
