@@ -6,6 +6,8 @@
 //! slots:  hash -> ordinal                         see `slots`
 //! ```
 //!
+//! [`GrownTerms`] are those of all kinds, which both the growing dictionary and a [lookup](super::lookup) read.
+//!
 //! Ordinals count from the first new term. Invariant: a key and its end are written before its
 //! slot, and its slot before the count, each with release. So a reader that got a number of terms
 //! from [`Grown::count`], or from somebody who did, finds all of them.
@@ -13,18 +15,42 @@
 //! Cost: the key's bytes and about 16 more: 5 for its end, 11 for its slot. Batches ask for what
 //! they will read before they read it, as those of the files do (see `table`).
 
-use super::KEY_BYTES_MAX;
 use super::arena::Arena;
 use super::error::GrowError;
 use super::format::{OFFSET_BYTES, OFFSET_MAX};
 use super::index::key_hash;
 use super::slots::{Directory, ORDINALS_MAX, Slots};
 use super::table::{GROUP, KeyBatch};
+use super::{KEY_BYTES_MAX, TermCounts};
+use crate::id::Tag;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const END_BYTES: u64 = OFFSET_BYTES as u64;
+
+/// The new terms of all kinds.
+#[derive(Debug)]
+pub(super) struct GrownTerms {
+    /// Where their ordinals begin.
+    pub(super) start: TermCounts,
+    pub(super) iris: Grown,
+    pub(super) literals: Grown,
+    pub(super) triple_terms: Grown,
+}
+
+impl GrownTerms {
+    /// The new terms of a kind that has keys.
+    #[inline]
+    pub(super) fn of(&self, kind: Tag) -> Option<&Grown> {
+        match kind {
+            Tag::Iri => Some(&self.iris),
+            Tag::Literal => Some(&self.literals),
+            Tag::TripleTerm => Some(&self.triple_terms),
+            _ => None,
+        }
+    }
+}
 
 /// New terms of a kind; see the module's documentation.
 #[derive(Debug, Default)]

@@ -16,6 +16,20 @@ use super::{KEY_BYTES_MAX, TRIPLE_TERM_DEPTH_MAX};
 use crate::id::{Tag, VertexId};
 use crate::{inline, key};
 use oxrdf::{TermRef, Triple};
+use std::sync::atomic::Ordering;
+
+impl LiveDictionary {
+    /// Appends to `ids` the id of each term, in order; a term that has none gets the next one of its
+    /// kind, components of a triple term before the term. Blank nodes go by the labels that a
+    /// [`Lexicon`](crate::Lexicon) gives them, and must have been reserved. On an error nothing is
+    /// appended; a term that cannot be stored is found before the first new one is.
+    ///
+    /// Memory besides that of new terms: the keys of the batch and some 40 bytes a term.
+    pub fn intern(&self, terms: &[TermRef<'_>], ids: &mut Vec<VertexId>) -> Result<(), GrowError> {
+        let blank_nodes = self.blank_nodes.load(Ordering::Acquire);
+        Batch::new(terms, blank_nodes)?.ids(self, ids)
+    }
+}
 
 /// A term of the batch: its id, or where its key stands.
 #[derive(Clone, Copy)]
@@ -27,7 +41,7 @@ enum Flat {
 }
 
 /// The terms of a batch laid flat; see the module's documentation.
-pub(super) struct Batch {
+struct Batch {
     blank_nodes: u64,
     iris: KeyBatch,
     literals: KeyBatch,
@@ -43,7 +57,7 @@ struct Known {
 
 impl Batch {
     /// Lays terms flat. Blank nodes must have numbers below `blank_nodes`.
-    pub(super) fn new(terms: &[TermRef<'_>], blank_nodes: u64) -> Result<Batch, GrowError> {
+    fn new(terms: &[TermRef<'_>], blank_nodes: u64) -> Result<Batch, GrowError> {
         let mut batch = Batch {
             blank_nodes,
             iris: KeyBatch::new(),
@@ -99,11 +113,7 @@ impl Batch {
     }
 
     /// Gives each term its id, in order; new ones where there is none.
-    pub(super) fn ids(
-        self,
-        live: &LiveDictionary,
-        ids: &mut Vec<VertexId>,
-    ) -> Result<(), GrowError> {
+    fn ids(self, live: &LiveDictionary, ids: &mut Vec<VertexId>) -> Result<(), GrowError> {
         let iris = Known::of(live, Tag::Iri, &self.iris)?;
         let literals = Known::of(live, Tag::Literal, &self.literals)?;
         let writer = live.lock_writer();

@@ -7,10 +7,13 @@
 //!
 //! Invariant: an id is given once and means the same term for ever, here and in every dictionary
 //! that comes of this one ([`LiveDictionary::rebased`]). So a version of a graph needs no dictionary
-//! of its own: it remembers how many terms there were, and a [`DictionaryView`] answers as if there
+//! of its own: it remembers how many terms there were, and a [view](super::DictionaryView) answers as if there
 //! were no others. That a reader does not see later terms matters, and not only for tidiness: a
 //! term that a query computed has an id of the query's own, and must not have a second one as soon
 //! as somebody stores it.
+//!
+//! How terms get ids here is in [`intern`](super::intern), and what a reader sees in [`view`](super::view): both stand
+//! above this file.
 //!
 //! Who may touch what: one thread at a time adds terms (a lock sees to it); any number read, and
 //! wait for the exchange of a pointer at most (see `slots`). Terms of a change that is given up stay:
@@ -19,48 +22,22 @@
 //! Cost: a new term takes its key's bytes and about 16 more, see `grown`.
 
 use super::error::GrowError;
-use super::grown::Grown;
-use super::intern::Batch;
+use super::grown::{Grown, GrownTerms};
 use super::table::KeyBatch;
-use super::view::DictionaryView;
 use super::{Dictionary, TermCounts};
 use crate::id::{Tag, VertexId};
-use oxrdf::TermRef;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keys that are copied together into a new dictionary.
 const REBASE_KEYS: usize = 1024;
 
-/// The new terms of all kinds.
-#[derive(Debug)]
-pub(super) struct GrownTerms {
-    /// Where their ordinals begin.
-    pub(super) start: TermCounts,
-    iris: Grown,
-    literals: Grown,
-    triple_terms: Grown,
-}
-
-impl GrownTerms {
-    /// The new terms of a kind that has keys.
-    #[inline]
-    pub(super) fn of(&self, kind: Tag) -> Option<&Grown> {
-        match kind {
-            Tag::Iri => Some(&self.iris),
-            Tag::Literal => Some(&self.literals),
-            Tag::TripleTerm => Some(&self.triple_terms),
-            _ => None,
-        }
-    }
-}
-
 /// A dictionary that grows; see the module's documentation.
 #[derive(Debug)]
 pub struct LiveDictionary {
     base: Arc<Dictionary>,
     grown: GrownTerms,
-    blank_nodes: AtomicU64,
+    pub(super) blank_nodes: AtomicU64,
     writer: Mutex<()>,
 }
 
@@ -116,17 +93,6 @@ impl LiveDictionary {
         iris.bytes() + literals.bytes() + triple_terms.bytes()
     }
 
-    /// Appends to `ids` the id of each term, in order; a term that has none gets the next one of its
-    /// kind, components of a triple term before the term. Blank nodes go by the labels that a
-    /// [`Lexicon`](crate::Lexicon) gives them, and must have been reserved. On an error nothing is
-    /// appended; a term that cannot be stored is found before the first new one is.
-    ///
-    /// Memory besides that of new terms: the keys of the batch and some 40 bytes a term.
-    pub fn intern(&self, terms: &[TermRef<'_>], ids: &mut Vec<VertexId>) -> Result<(), GrowError> {
-        let blank_nodes = self.blank_nodes.load(Ordering::Acquire);
-        Batch::new(terms, blank_nodes)?.ids(self, ids)
-    }
-
     /// Reserves this many numbers of blank nodes and gives the first.
     pub fn fresh_blank_nodes(&self, count: u64) -> Result<u64, GrowError> {
         self.blank_nodes
@@ -144,13 +110,6 @@ impl LiveDictionary {
         }
         self.blank_nodes.fetch_max(end, Ordering::AcqRel);
         Ok(())
-    }
-
-    /// What a reader sees who knows these terms and no later ones. The counts come from
-    /// [`LiveDictionary::counts`], of this dictionary or one that it was rebased from (asserted not
-    /// to exceed what there is).
-    pub fn view(self: &Arc<Self>, counts: TermCounts) -> DictionaryView {
-        DictionaryView::new(Arc::clone(self), counts)
     }
 
     /// The same terms with the same ids over files that hold more of them: what a checkpoint wrote

@@ -11,8 +11,7 @@
 //! Triple terms are followed to a bounded depth: deeper ones cannot be stored, see
 //! [`TRIPLE_TERM_DEPTH_MAX`].
 
-use super::grown::Grown;
-use super::live::GrownTerms;
+use super::grown::{Grown, GrownTerms};
 use super::table::{GROUP, KeyBatch, KeyCursor, Keys};
 use super::{Dictionary, TRIPLE_TERM_DEPTH_MAX, TermCounts};
 use crate::id::{Tag, VertexId};

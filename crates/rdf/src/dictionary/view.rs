@@ -21,8 +21,17 @@ pub struct DictionaryView {
     counts: TermCounts,
 }
 
+impl LiveDictionary {
+    /// What a reader sees who knows these terms and no later ones. The counts come from
+    /// [`LiveDictionary::counts`], of this dictionary or one that it was rebased from (asserted not
+    /// to exceed what there is).
+    pub fn view(self: &Arc<Self>, counts: TermCounts) -> DictionaryView {
+        DictionaryView::new(Arc::clone(self), counts)
+    }
+}
+
 impl DictionaryView {
-    pub(super) fn new(live: Arc<LiveDictionary>, counts: TermCounts) -> DictionaryView {
+    fn new(live: Arc<LiveDictionary>, counts: TermCounts) -> DictionaryView {
         let now = live.counts();
         assert!(
             counts.iris <= now.iris

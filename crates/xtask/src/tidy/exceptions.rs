@@ -91,11 +91,6 @@ const EXCEPTIONS: &[Exception] = &[
         "what a star demands (`Demand`) is counted by the index, whose sets a star groups",
     ),
     circle(
-        "crates/rdf/src/dictionary/intern.rs",
-        "4 files import each other: dictionary/intern, dictionary/live, dictionary/lookup, dictionary/view",
-        "views of a dictionary that grows, and what makes it grow",
-    ),
-    circle(
         "crates/server/src/endpoint/conditional.rs",
         "3 files import each other: endpoint/conditional, endpoint/graph_store, endpoint/query",
         "endpoints share what they say under a condition",
