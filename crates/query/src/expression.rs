@@ -6,7 +6,7 @@
 //! evaluation gives a term or an error (SPARQL 1.1 section 17.2); errors are values here, because
 //! `||`, `&&`, `COALESCE` and `IF` look at them.
 
-use crate::plan::{ConstantId, Slot};
+use crate::node::{ConstantId, Slot};
 use oxrdf::NamedNodeRef;
 
 /// An expression over the columns of a table.

@@ -35,6 +35,7 @@ pub mod lexer;
 pub mod limits;
 mod lower;
 pub mod mentions;
+mod node;
 pub mod parse;
 mod parser;
 pub mod path;

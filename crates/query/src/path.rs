@@ -4,7 +4,7 @@
 //! an inverse at the top of a path. What reaches the engine is a closure, or a negated set, or one of
 //! those forms inside a closure, where results are sets.
 
-use crate::plan::ConstantId;
+use crate::node::ConstantId;
 
 /// A path between two vertices.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,26 +31,10 @@
 //! two columns after it.
 
 use crate::expression::Expression;
+pub use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use oxrdf::Term;
 use rdf::Direction;
-
-/// A variable of the query, or a hidden one the planner made: an index into [`Plan::variables`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u16);
-
-/// A constant term of the query: an index into [`Plan::constants`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConstantId(pub u32);
-
-/// A place in a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Node {
-    /// The value of a column. In every step a slot used as a `Node` is bound before it.
-    Slot(Slot),
-    /// A term of the query text.
-    Constant(ConstantId),
-}
 
 /// Which graph a pattern is matched in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! Sets of slots, as bits: a query has few slots, and lowering and planner copy and intersect such sets for every
 //! group. The first 64 slots, which are all that most queries have, take no memory of their own.
 
-use crate::plan::Slot;
+use crate::node::Slot;
 
 /// A set of slots.
 #[derive(Clone, Debug, Default)]

@@ -66,11 +66,6 @@ const EXCEPTIONS: &[Exception] = &[
         "operators hold blocks of operators, which preparation makes",
     ),
     circle(
-        "crates/query/src/expression.rs",
-        "3 files import each other: expression, path, plan",
-        "plans have expressions and paths, which name slots and constants of plans",
-    ),
-    circle(
         "crates/query/src/lexer.rs",
         "8 files import each other: lexer, limits, lower, parse, parser, parser/query, shape, translate",
         "the errors and options of reading stand in `parse`, which calls all that read",
