@@ -15,8 +15,8 @@
 pub mod cover;
 pub mod token;
 
+use crate::error::{ParseError, ParseErrorKind};
 use crate::limits::{Exceeded, Limit, Limits};
-use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use rdf::name;
 use token::{Token, TokenKind, Tokens};

@@ -8,9 +8,11 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `options`, `error` | how a text is read, and why it gave no query |
+//! | `node` | slots and constants, by which all below speak of values |
 //! | [`lexer`] | text to tokens; and text as pieces, for tools |
 //! | [`limits`] | what a text may hold |
-//! | [`mod@parse`] | text to [`Query`]; errors with line and column |
+//! | [`mod@parse`] | text to [`Query`] |
 //! | `parser` | the grammar: tokens to a syntax tree |
 //! | `abstract_query` | what a text says: the algebra of the specification |
 //! | `translate` | the tree to that algebra |
@@ -29,6 +31,7 @@
 
 mod abstract_query;
 pub mod algebra;
+mod error;
 pub mod explain;
 pub mod expression;
 pub mod lexer;
@@ -36,6 +39,7 @@ pub mod limits;
 mod lower;
 pub mod mentions;
 mod node;
+mod options;
 pub mod parse;
 mod parser;
 pub mod path;
@@ -55,8 +59,10 @@ pub mod xpath_pattern;
 mod tests;
 
 pub use algebra::Query;
+pub use error::{ParseError, ParseErrorKind};
 pub use limits::{Limit, Limits, STACK_BYTES_MIN};
-pub use parse::{Cut, Given, ParseError, ParseErrorKind, ParseOptions, Scanned, parse, scan, term};
+pub use options::{Given, ParseOptions};
+pub use parse::{Cut, Scanned, parse, scan, term};
 pub use parser::words;
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;

@@ -11,9 +11,6 @@
 //! and 1,024 links fit a stack of [`STACK_BYTES_MIN`] together: the worst texts of the tests pass
 //! with 1.4 MiB and overflow 1.25 MiB, in the development profile; release needs no more.
 
-use crate::parse::{ParseError, ParseErrorKind};
-use crate::position::Position;
-
 /// The stack that [`crate::parse`] and [`crate::Planner::plan`] need of their thread, in bytes, for
 /// any text within the default [`Limits`].
 pub const STACK_BYTES_MIN: usize = 2 << 20;
@@ -90,22 +87,6 @@ pub(crate) struct Exceeded {
     pub(crate) limit: Limit,
     pub(crate) used: u64,
     pub(crate) max: u64,
-}
-
-impl Exceeded {
-    pub(crate) fn kind(self) -> ParseErrorKind {
-        let Exceeded { limit, used, max } = self;
-        ParseErrorKind::Limit { limit, used, max }
-    }
-
-    /// The error of a text.
-    pub(crate) fn at(self, position: Position) -> ParseError {
-        ParseError {
-            kind: self.kind(),
-            position,
-            message: self.to_string(),
-        }
-    }
 }
 
 impl Default for Limits {

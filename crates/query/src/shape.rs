@@ -27,10 +27,13 @@
 //! not found nothing is known, and the text has to be parsed.
 
 use crate::algebra::Query;
+use crate::error::ParseError;
 use crate::lexer::token::{Token, TokenKind, Tokens};
-use crate::parse::{ParseOptions, Scanned, is_one};
+use crate::lower;
+use crate::options::{Given, ParseOptions};
+use crate::parse::{Scanned, is_one, refuse_update};
 use crate::plan::{ConstantId, Node};
-use crate::translate::{Holes, Parameter};
+use crate::translate::{self, Holes, Parameter};
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use rdf::{Direction, VertexId};
 
@@ -238,6 +241,28 @@ impl Template {
             query.constants[constant.0 as usize] = term.clone();
         }
         query
+    }
+}
+
+impl Scanned<'_> {
+    /// The template of the text's shape, which is that of [`Shape::of`] with these options, from one reading of the
+    /// text; `None` where a parameter stands in what is sent elsewhere (`SERVICE`), becomes part of a triple term,
+    /// or is not what [`Shape::of`] took it for. The text's own query is [`Template::filled`] with the shape's
+    /// parameters.
+    pub fn template(
+        &self,
+        shape: &Shape,
+        options: &ParseOptions,
+    ) -> Result<Option<Template>, ParseError> {
+        let tokens = &self.tokens;
+        refuse_update(tokens)?;
+        let tree = crate::parser::query(tokens, &options.limits)?;
+        let (parsed, holes) = translate::query_with_holes(&tree, options, shape.holes())?;
+        if !holes.are_all_met() {
+            return Ok(None);
+        }
+        let query = lower::lower(parsed, options, &Given::default())?;
+        Ok(shape.template(query))
     }
 }
 

@@ -22,7 +22,7 @@
 
 use crate::lexer::iri_length;
 use crate::lexer::token::TokenKind;
-use crate::parse::ParseOptions;
+use crate::options::ParseOptions;
 use crate::shape::{Shape, TEXT_BYTES_MAX, between, is_absolute};
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
 

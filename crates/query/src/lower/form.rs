@@ -6,8 +6,8 @@ use crate::abstract_query::{
     self, Blank, Constant, Dataset, Name, NamePattern, Query, TermPattern, TriplePattern,
 };
 use crate::algebra::{Element, Group};
+use crate::error::ParseError;
 use crate::expression::Expression;
-use crate::parse::ParseError;
 use crate::plan::{ConstantId, DatasetClause, Form, Node, TemplateTerm};
 use hashbrown::HashMap;
 use std::borrow::Cow;

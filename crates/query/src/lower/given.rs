@@ -14,7 +14,8 @@ use crate::abstract_query::{
     Aggregate, Constant, Expression, Form, GraphPattern, Name, NamePattern, Query, TermPattern,
     Terms, TriplePattern,
 };
-use crate::parse::{Given, ParseError, ParseErrorKind};
+use crate::error::{ParseError, ParseErrorKind};
+use crate::options::Given;
 use crate::position::Position;
 use oxrdf::Term;
 

@@ -15,8 +15,8 @@ use super::having::after_aliases;
 use super::{Context, Lowering};
 use crate::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::algebra::{Element, Group};
+use crate::error::ParseError;
 use crate::expression::{Expression, Function};
-use crate::parse::ParseError;
 use crate::plan::{Node, OrderKey, Slot};
 use crate::slots::Slots;
 

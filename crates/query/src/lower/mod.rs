@@ -42,7 +42,8 @@ pub(crate) use update::lower_modification;
 
 use crate::abstract_query::{self, Constant, Terms};
 use crate::algebra::{Group, Query};
-use crate::parse::{Given, ParseError, ParseOptions};
+use crate::error::ParseError;
+use crate::options::{Given, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
 use crate::slots::Slots;
 use crate::translate::Translated;

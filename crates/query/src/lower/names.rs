@@ -11,8 +11,8 @@
 
 use super::Lowering;
 use crate::abstract_query::{Blank, Name};
+use crate::error::{ParseError, ParseErrorKind};
 use crate::limits::Limit;
-use crate::parse::{ParseError, ParseErrorKind};
 use crate::plan::Slot;
 use crate::position::Position;
 use crate::slots::Slots;

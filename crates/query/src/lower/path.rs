@@ -10,7 +10,7 @@ use super::pattern::{edge, take_apart};
 use super::{Context, Lowering};
 use crate::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::algebra::{Element, PathPattern};
-use crate::parse::ParseError;
+use crate::error::ParseError;
 use crate::path::Path;
 use crate::plan::{ConstantId, Node};
 

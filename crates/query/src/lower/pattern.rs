@@ -8,7 +8,7 @@ use super::group::Pipeline;
 use super::{Context, Lowering};
 use crate::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Pattern};
-use crate::parse::ParseError;
+use crate::error::ParseError;
 use crate::plan::Node;
 
 impl Lowering<'_> {

@@ -14,8 +14,8 @@ use super::names::{Passes, Scope};
 use super::{Context, Lowering, row_order};
 use crate::abstract_query::{self, AggregateName, GraphPattern, Name};
 use crate::algebra::{Element, Group};
+use crate::error::ParseError;
 use crate::expression::Expression;
-use crate::parse::ParseError;
 use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
 use crate::slots::Slots;
 

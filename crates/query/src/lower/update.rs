@@ -14,7 +14,8 @@
 use super::{Context, Lowering};
 use crate::abstract_query::{Blank, Name, NamePattern, QuadPattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group, Query};
-use crate::parse::{ParseError, ParseOptions};
+use crate::error::ParseError;
+use crate::options::ParseOptions;
 use crate::plan::{Form, Node, Slot, TemplateTerm};
 use crate::slots::Slots;
 use crate::translate::{Modification, Translated};

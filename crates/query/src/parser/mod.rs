@@ -33,10 +33,10 @@ pub(crate) mod tree;
 mod triples;
 mod update;
 
+use crate::error::{ParseError, ParseErrorKind};
 use crate::lexer::nesting;
 use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::limits::{Exceeded, Limits};
-use crate::parse::{ParseError, ParseErrorKind};
 use crate::position::Position;
 use counts::Counts;
 pub(crate) use recover::ERRORS_MAX;

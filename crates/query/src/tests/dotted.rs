@@ -1,6 +1,7 @@
 //! Prefixed names with several dots, wherever names may stand, and the places of errors beside them.
 
-use crate::parse::{self, ParseOptions};
+use crate::options::ParseOptions;
+use crate::parse;
 use crate::update::parse_update;
 
 const PREFIX: &str = "PREFIX ec: <http://e/ec/> PREFIX : <http://e/> ";

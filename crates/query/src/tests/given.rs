@@ -1,7 +1,7 @@
 //! What is said of a query beside its text: the same as a text that says it.
 
 use super::algebra_text::text_of;
-use crate::parse::Given;
+use crate::options::Given;
 use crate::{ParseErrorKind, ParseOptions, parse, scan, term};
 use oxrdf::Term;
 

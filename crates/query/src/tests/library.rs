@@ -2,9 +2,11 @@
 
 mod conversion;
 
+use crate::error::{ParseError, ParseErrorKind};
 use crate::lexer::token::{TokenKind, Tokens};
 use crate::lower::{lower, lower_modification};
-use crate::parse::{self, Given, ParseError, ParseErrorKind, ParseOptions};
+use crate::options::{Given, ParseOptions};
+use crate::parse;
 use crate::translate::Modification;
 use crate::update::{Modify, Operation, Target};
 use crate::{Position, Query};

@@ -1,6 +1,7 @@
 //! What a query names, and which of its variables nothing binds.
 
-use crate::parse::{ParseOptions, parse};
+use crate::options::ParseOptions;
+use crate::parse::parse;
 
 /// Predicates, classes, graphs, unbound variables: by their local names.
 fn mentioned(text: &str) -> [Vec<String>; 4] {

@@ -9,8 +9,8 @@
 
 use super::Translation;
 use crate::abstract_query::{Aggregate, AggregateName, Expression, Name, Operator};
+use crate::error::ParseErrorKind;
 use crate::expression::{Cast, Function};
-use crate::parse::ParseErrorKind;
 use crate::parser::builtin::{self, Meaning};
 use crate::parser::tree::{Id, Kind};
 use crate::parser::{Fault, Parsed};

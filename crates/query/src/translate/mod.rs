@@ -41,8 +41,9 @@ pub(crate) use term::is_relative;
 pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::abstract_query::{Aggregate, Constant, Name, Query, Terms};
+use crate::error::ParseError;
 use crate::limits::{Exceeded, Limit, Limits};
-use crate::parse::{ParseError, ParseOptions};
+use crate::options::ParseOptions;
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
 use hashbrown::HashSet;
@@ -185,7 +186,7 @@ impl Labels<'_> {
 
 impl<'t> Translation<'t> {
     fn new(tree: &'t Tree<'t>, options: &'t ParseOptions) -> Result<Translation<'t>, ParseError> {
-        crate::parse::check_options(options)?;
+        crate::options::check_options(options)?;
         Ok(Translation {
             tree,
             base: options.base.clone().map(Iri::parse_unchecked),

@@ -1,7 +1,7 @@
 //! What prefixes stand for.
 
 use crate::abstract_query::Once;
-use crate::parse::ParseOptions;
+use crate::options::ParseOptions;
 
 /// The prefixes declared so far, without colons; the last declaration of each counts.
 pub(super) struct Prefixes<'t> {

@@ -2,8 +2,8 @@
 
 use super::Translation;
 use crate::abstract_query::{Blank, Constant, Name};
+use crate::error::{ParseErrorKind, undeclared};
 use crate::lexer::token::TokenKind;
-use crate::parse::{self, ParseErrorKind};
 use crate::parser::tree::{Id, Kind};
 use crate::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;
@@ -142,7 +142,7 @@ impl<'t> Translation<'t> {
     #[cold]
     fn undeclared(&self, prefix: &str) -> String {
         if let Some(iri) = rdf::prefix::well_known(prefix) {
-            return parse::undeclared(prefix, iri);
+            return undeclared(prefix, iri);
         }
         let message = format!("prefix `{prefix}:` is not declared");
         let is_near = |known: &&&str| strsim::osa_distance(known, prefix) == 1 && !known.is_empty();

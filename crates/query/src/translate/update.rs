@@ -6,7 +6,8 @@ use super::{Translated, Translation, translated};
 use crate::abstract_query::{
     Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern,
 };
-use crate::parse::{ParseError, ParseOptions};
+use crate::error::ParseError;
+use crate::options::ParseOptions;
 use crate::parser::tree::{Id, Kind, Tree};
 use crate::parser::{Fault, Parsed};
 use crate::update::{Data, Operation, Target, Transfer};

@@ -34,7 +34,7 @@ pub use estimate::reading_bytes;
 pub use read::{further_errors, parse_update, parse_update_by_grammar};
 
 use crate::algebra::Query;
-use crate::parse::{ParseError, ParseErrorKind};
+use crate::error::{ParseError, ParseErrorKind};
 use crate::plan::{Node, TemplateTerm};
 use crate::position::Position;
 use oxrdf::{NamedNode, Term};

@@ -8,13 +8,13 @@
 
 use super::data::Data;
 use super::{Modify, Operation, Update, plain};
+use crate::error::{NUMBERED, ParseError, ParseErrorKind};
 use crate::lexer::token::{Token, TokenKind, Tokens};
 use crate::lexer::{self, nesting};
 use crate::limits::Limits;
 use crate::lower::lower_modification;
-use crate::parse::{
-    self, NUMBERED, ParseError, ParseErrorKind, ParseOptions, first_keyword, is_one,
-};
+use crate::options::{ParseOptions, check_options};
+use crate::parse::{first_keyword, is_one};
 use crate::position::Position;
 use crate::translate::{Declared, Made, Modification, Parts, Translated};
 use crate::{parser, translate};
@@ -43,7 +43,7 @@ pub(super) fn parse(
     let mut read = || {
         let tokens = lexer::scan(text, &options.limits)?;
         refuse_query(&tokens)?;
-        parse::check_options(options)?;
+        check_options(options)?;
         let pieces = pieces(&tokens);
         let count = pieces.len();
         let mut reader = Reader::new(options, &tokens);
@@ -64,7 +64,7 @@ pub(super) fn parse(
     (read(), plain_pieces)
 }
 
-/// What else is wrong with the grammar of an update, as [`parse::further_errors`] says it of a query.
+/// What else is wrong with the grammar of an update, as [`crate::parse::further_errors`] says it of a query.
 pub fn further_errors(text: &str, options: &ParseOptions, first: &ParseError) -> Vec<ParseError> {
     if first.kind != ParseErrorKind::Syntax {
         return Vec::new();

@@ -66,11 +66,6 @@ const EXCEPTIONS: &[Exception] = &[
         "operators hold blocks of operators, which preparation makes",
     ),
     circle(
-        "crates/query/src/lexer.rs",
-        "8 files import each other: lexer, limits, lower, parse, parser, parser/query, shape, translate",
-        "the errors and options of reading stand in `parse`, which calls all that read",
-    ),
-    circle(
         "crates/query/src/lower/expression.rs",
         "2 files import each other: lower/expression, lower/group",
         "EXISTS has a group, and a group has filters",

@@ -4,9 +4,9 @@ use crate::abstract_query::{
     Aggregate, AggregateName, Blank, Constant, Dataset, Expression, Form, GraphPattern, Name,
     NamePattern, Operator, OrderKey, Path, QuadPattern, Query, TermPattern, Terms, TriplePattern,
 };
+use crate::error::{ParseError, ParseErrorKind};
 use crate::expression::Function;
 use crate::lexer::token::{TokenKind, Tokens};
-use crate::parse::{ParseError, ParseErrorKind};
 use crate::parser::builtin::{self, Meaning};
 use crate::plan::AggregateFunction;
 use crate::position::Position;
