@@ -6,9 +6,9 @@
 //!   only in that graph.
 
 use super::access::{self, Flow, Move};
+use super::component::Ordered;
 use super::costs;
 use super::facts::{slot_of, slots_of};
-use super::order::Ordered;
 use super::problem::{Known, Problem, Sized, selectivity};
 use super::refine::Sampling;
 use super::{PlanError, index::Index};

@@ -9,9 +9,9 @@
 //! more than it need not be looked at.
 
 use super::access::{self, Flow};
+use super::component::{Component, Ordered, keys};
 use super::corrections::Corrections;
 use super::costs;
-use super::order::{Component, Ordered, keys};
 use super::problem::{Problem, Uses};
 use crate::plan::{Node, Slot};
 use rdf::Direction;

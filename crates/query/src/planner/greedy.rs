@@ -6,7 +6,7 @@
 //! the patterns where stars are small, and one star of 1,000 patterns takes milliseconds.
 
 use super::access::{self, Flow};
-use super::order::{Component, Ordered, keys};
+use super::component::{Component, Ordered, keys};
 use super::problem::{Problem, Uses};
 use super::star::StarState;
 use crate::plan::Slot;

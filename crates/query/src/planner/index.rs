@@ -7,7 +7,7 @@
 //! known only apart; within a block they are taken as independent. That is what links the two ends
 //! of a walk: whoever is reached as an `advisor` is a professor, and all professors teach.
 
-use super::star::Demand;
+use super::demand::Demand;
 use crate::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
 use hashbrown::HashMap;
 use rdf::{Direction, VertexId};

@@ -10,10 +10,10 @@
 //! * [`group`] lays nested groups into one pipeline where the algebra allows it, by what [`facts`]
 //!   says of their variables, and cuts the pipeline into stages.
 //! * [`join`] takes the join of one stage: [`problem`] sizes patterns and estimates the rows of any
-//!   choice of them; [`star`] does so at one variable, from characteristic sets; [`rough`] sizes what
+//!   choice of them; [`star`] does so at one variable and its [`demand`]s, from characteristic sets; [`rough`] sizes what
 //!   is no pattern. [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are
-//!   the figures. [`order`] chooses the order of exploration; what would be heavy is ordered again by
-//!   what samples find ([`refine`], [`corrections`]; the questions are [`crate::sampling`]'s).
+//!   the figures. [`order`] chooses the order of exploration, [`component`] by component; what would be heavy is
+//!   ordered again by what samples find ([`refine`], [`corrections`]; the questions are [`crate::sampling`]'s).
 //! * [`outer`] writes what keeps or extends rows (`OPTIONAL`, `MINUS`, `EXISTS`, `LATERAL`),
 //!   [`modifiers`] what looks at all of them.
 //! * [`summary`] writes counts of a pattern's matches as what the store knows of itself.
@@ -25,8 +25,10 @@
 
 mod access;
 mod block;
+mod component;
 mod corrections;
 mod costs;
+mod demand;
 mod dynamic;
 mod facts;
 mod greedy;

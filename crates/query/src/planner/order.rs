@@ -9,38 +9,14 @@
 //! again by what samples find ([`super::refine`]). Components follow each other by
 //! cross product, the one that multiplies least for its cost first.
 
+use super::component::{Component, Ordered};
 use super::dynamic::{Subsets, VARIABLES_MAX, dynamic};
 use super::greedy::{Greedy, greedy};
 use super::problem::Problem;
 use super::refine::{Sampling, refine};
-use rdf::Direction;
-use std::cmp::Ordering;
 
 /// The largest component that is ordered exhaustively.
 const DYNAMIC_PATTERNS_MAX: usize = 12;
-
-/// One pattern of the order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ordered {
-    /// Index into [`Problem::patterns`].
-    pub pattern: usize,
-    /// Rows after it for each row before its component, without filters.
-    pub rows: f64,
-    /// Which end is listed when neither is known.
-    pub keys: Direction,
-    /// Whether it begins a component.
-    pub begins: bool,
-    /// Whether the rows were found by walking a sample.
-    pub is_sampled: bool,
-}
-
-/// A component in its order.
-#[derive(Default)]
-pub(super) struct Component {
-    pub order: Vec<Ordered>,
-    pub cost: f64,
-    pub rows: f64,
-}
 
 /// The order of all patterns. With `sampling`, heavy components are ordered by what samples find.
 pub(super) fn order(
@@ -158,26 +134,4 @@ fn end_of(linked: &mut [usize], variable: usize) -> usize {
         at = linked[at];
     }
     at
-}
-
-/// Which end of a pattern to list when neither is known: the one with the larger star, as the first
-/// column is sorted and later lookups by it are cheap; else the one with fewer keys.
-pub(super) fn keys(problem: &Problem<'_>, pattern: usize) -> Direction {
-    let sized = &problem.patterns[pattern];
-    let uses = |node| match node {
-        crate::plan::Node::Slot(slot) => sized
-            .variables
-            .iter()
-            .find(|&&variable| problem.variables[variable].slot == slot)
-            .map_or(0, |&variable| {
-                problem.variables[variable].star.incident.len()
-            }),
-        crate::plan::Node::Constant(_) => 0,
-    };
-    let (subject, object) = (uses(sized.pattern.subject), uses(sized.pattern.object));
-    match subject.cmp(&object) {
-        Ordering::Less => Direction::In,
-        Ordering::Equal if sized.keys[1] < sized.keys[0] => Direction::In,
-        Ordering::Greater | Ordering::Equal => Direction::Out,
-    }
 }

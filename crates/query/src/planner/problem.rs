@@ -20,8 +20,9 @@
 //! variable may have: the keys of the pattern that has most of them. The table that arrives is such a
 //! thing, with one row.
 
+use super::demand::Demand;
 use super::index::Index;
-use super::star::{Demand, Star};
+use super::star::Star;
 use crate::algebra::Pattern;
 use crate::expression::Expression;
 use crate::plan::{Node, Slot};

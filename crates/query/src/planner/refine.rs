@@ -30,9 +30,9 @@
 //! for an expansion that is never made mislead (q1 of LUBM-640: 61 ms instead of 1.4). Filters pass the share that they are
 //! guessed to.
 
+use super::component::{Component, Ordered};
 use super::costs;
 use super::dynamic::{Subsets, dynamic};
-use super::order::{Component, Ordered};
 use crate::explain::q_error;
 use crate::plan::Node;
 use crate::sampling::{Interrupted, SampleId, SampleQuestion, Sampled, Sampler};

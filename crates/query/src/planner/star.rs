@@ -16,8 +16,9 @@
 //! evaluation costs a handful of products; the grouping costs the sets that have them. A star of one
 //! pattern, as most variables have, is counted by the statistics as it stands.
 
+use super::demand::Demand;
 use super::index::Index;
-use rdf::{Direction, VertexId};
+use rdf::Direction;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -26,27 +27,6 @@ const WEIGHT_MAX: f64 = 1e100;
 
 /// How many groups are looked at for one to merge a set into.
 const GROUPS_SEARCHED_MAX: usize = 64;
-
-/// What a pattern demands of the variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Demand {
-    /// An edge of this predicate ([`Direction::Out`]: the variable is the subject).
-    Predicate(Direction, VertexId),
-    /// An edge of any predicate.
-    Any(Direction),
-    /// To be of this class.
-    Type(VertexId),
-}
-
-impl Demand {
-    /// The direction of the sets that answer it; `None` for a class.
-    fn direction(self) -> Option<Direction> {
-        match self {
-            Demand::Predicate(direction, _) | Demand::Any(direction) => Some(direction),
-            Demand::Type(_) => None,
-        }
-    }
-}
 
 /// The star of one variable.
 #[derive(Clone, Debug, Default)]

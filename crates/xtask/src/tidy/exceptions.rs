@@ -71,16 +71,6 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/query/src/planner/dynamic.rs",
-        "4 files import each other: planner/dynamic, planner/greedy, planner/order, planner/refine",
-        "what is ordered (`Component`, `Ordered`) stands in `order`, which calls the three ways to order it",
-    ),
-    circle(
-        "crates/query/src/planner/index.rs",
-        "2 files import each other: planner/index, planner/star",
-        "what a star demands (`Demand`) is counted by the index, whose sets a star groups",
-    ),
-    circle(
         "crates/server/src/endpoint/conditional.rs",
         "3 files import each other: endpoint/conditional, endpoint/graph_store, endpoint/query",
         "endpoints share what they say under a condition",
