@@ -29,10 +29,10 @@
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
+use crate::options::{Options, Status};
 use crate::prepare::Block;
 use crate::profile::StepProfile;
 use crate::step::{Context, Flow, Operator, Turn};
-use crate::walk::{Options, Status};
 use query::plan::Slot;
 use rdf::{Lexicon, VertexId};
 use std::ops::Range;

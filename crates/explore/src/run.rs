@@ -3,9 +3,10 @@
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
+use crate::options::{Options, Status};
 use crate::prepare::Prepared;
 use crate::profile::StepProfile;
-use crate::walk::{Options, Status, Walk};
+use crate::walk::Walk;
 use query::plan::Slot;
 use rdf::Lexicon;
 use std::ops::ControlFlow;

@@ -6,52 +6,16 @@
 //! pushed.
 
 use crate::chain::Chain;
-use crate::chunk::{Chunk, ROWS};
+use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
+use crate::options::{Options, Status};
 use crate::prepare::{Part, Prepared, Seed};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
 use rdf::Lexicon;
 use std::ops::Range;
-use store::view::{GraphView, Ticket};
-
-/// What a call of [`Walk::next`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Status {
-    /// The chunk holds rows; there may be more.
-    Rows,
-    /// No more rows; the chunk is empty.
-    Done,
-    /// No rows yet: the time slice is over, call again.
-    Yield,
-    /// No rows yet: call again when the ticket completes.
-    Pending(Ticket),
-    /// No rows until more are [pushed](Walk::push) or the [input ends](Walk::end_input).
-    Starved,
-}
-
-/// How a walk is run.
-#[derive(Clone, Copy)]
-pub struct Options<'a> {
-    /// Rows of a full chunk, at least one.
-    pub chunk_rows: usize,
-    /// Calls of steps (about 20 us each for full chunks) after which [`Walk::next`] yields.
-    pub runs_per_call: u32,
-    /// A clock in nanoseconds, for the profile.
-    pub clock: Option<&'a (dyn Fn() -> u64 + Sync)>,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options {
-            chunk_rows: ROWS,
-            runs_per_call: u32::MAX,
-            clock: None,
-        }
-    }
-}
+use store::view::GraphView;
 
 /// A walk; see the module's documentation. `'p` is the prepared plan's borrow, `'a` that of the view
 /// and of everything else that outlives the query.

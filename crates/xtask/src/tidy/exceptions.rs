@@ -36,11 +36,6 @@ const EXCEPTIONS: &[Exception] = &[
         "verbs use each other's ways to name a source and to open a store",
     ),
     circle(
-        "crates/explore/src/chain.rs",
-        "2 files import each other: chain, walk",
-        "a chain is walked under the options and with the status of a walk",
-    ),
-    circle(
         "crates/explore/src/error.rs",
         "2 files import each other: error, limits",
         "a limit ends a walk with an error, and the error says why (`StopReason`)",
