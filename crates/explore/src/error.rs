@@ -3,8 +3,9 @@
 //! Every variant ends the query that caused it and nothing else: the walk is dropped, and with it
 //! every reservation of its memory budget. An error *value* of an expression (SPARQL 1.1 Query
 //! section 17.2) is no [`WalkError`]; it is data.
+//!
+//! What a [limit](crate::limits) says when it is reached stands here too, because the error of the walk has it.
 
-use crate::limits::{MemoryExceeded, StopReason};
 use query::xpath_pattern::Refusal;
 use rdf::LexiconError;
 use store::view::ViewError;
@@ -71,6 +72,28 @@ pub enum WalkError {
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,
+}
+
+/// A reservation was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryExceeded {
+    /// The budget, in bytes.
+    pub limit_bytes: u64,
+    /// Bytes in use when it was refused.
+    pub used_bytes: u64,
+    /// The budget is that of all queries together.
+    pub of_all: bool,
+}
+
+/// Why a query has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StopReason {
+    /// Its deadline passed.
+    #[error("its deadline passed")]
+    Deadline,
+    /// Whoever asked does not want the answer any more.
+    #[error("it was cancelled")]
+    Cancelled,
 }
 
 fn out_of_memory(limit_bytes: u64, used_bytes: u64, of_all: bool) -> String {

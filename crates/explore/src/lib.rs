@@ -33,8 +33,8 @@ pub mod walk;
 
 pub use chunk::Chunk;
 pub use environment::{Clock, Environment, Service, ServiceError};
-pub use error::WalkError;
-pub use limits::{Limits, MemoryBudget, MemoryExceeded, Stop, StopReason};
+pub use error::{MemoryExceeded, StopReason, WalkError};
+pub use limits::{Limits, MemoryBudget, Stop};
 pub use options::{Options, Status};
 pub use prepare::{Prepared, Seed, prepare};
 pub use profile::StepProfile;

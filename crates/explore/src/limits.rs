@@ -8,7 +8,7 @@
 //!
 //! Invariant: what was reserved is released, because a [`Reservation`] does it when dropped.
 
-use crate::error::WalkError;
+use crate::error::{MemoryExceeded, StopReason, WalkError};
 
 /// No computed string may be longer, in bytes: 16 MiB.
 pub const STRING_BYTES_MAX: usize = 16 << 20;
@@ -16,34 +16,12 @@ pub const STRING_BYTES_MAX: usize = 16 << 20;
 /// Units of work (about a nanosecond each) between two looks at [`Stop`] within one chunk.
 const EFFORT_PER_LOOK: u64 = 1 << 20;
 
-/// A reservation was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryExceeded {
-    /// The budget, in bytes.
-    pub limit_bytes: u64,
-    /// Bytes in use when it was refused.
-    pub used_bytes: u64,
-    /// The budget is that of all queries together.
-    pub of_all: bool,
-}
-
 /// Where blocking steps get their memory from. Shared by the workers of one query.
 pub trait MemoryBudget: Sync {
     /// Grants `bytes` more, or refuses and grants nothing.
     fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded>;
     /// Gives `bytes` back that were granted.
     fn release(&self, bytes: u64);
-}
-
-/// Why a query has to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StopReason {
-    /// Its deadline passed.
-    #[error("its deadline passed")]
-    Deadline,
-    /// Whoever asked does not want the answer any more.
-    #[error("it was cancelled")]
-    Cancelled,
 }
 
 /// Asked often whether a query has to end.

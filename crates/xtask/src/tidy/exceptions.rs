@@ -36,11 +36,6 @@ const EXCEPTIONS: &[Exception] = &[
         "verbs use each other's ways to name a source and to open a store",
     ),
     circle(
-        "crates/explore/src/error.rs",
-        "2 files import each other: error, limits",
-        "a limit ends a walk with an error, and the error says why (`StopReason`)",
-    ),
-    circle(
         "crates/explore/src/expression/arena.rs",
         "2 files import each other: expression/arena, expression/batch",
         "a batch writes its columns into an arena, which knows how (`write_column`)",
