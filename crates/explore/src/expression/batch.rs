@@ -13,7 +13,10 @@
 //! Fetched and computed text draws on the memory budget until the batch is dropped. Columns of values
 //! are counted as a stack: what an operand needed is free again once its parent is evaluated.
 
-use super::arena::Arena;
+mod arena;
+
+pub(crate) use arena::{Arena, BUFFER_BYTES};
+
 use super::pattern::PatternCache;
 use super::value::Value;
 use crate::chunk::Chunk;

@@ -5,8 +5,8 @@
 //! function of one text is not evaluated again for a row whose argument is the row before's: joins
 //! repeat a vertex many times in a row.
 
-use super::arena::{Ink, Made, too_long, write_column, write_column_and};
 use super::batch::Batch;
+use super::column::{Ink, Made, too_long, write_column, write_column_and};
 use super::computation::{Computation, Operand, evaluate_all};
 use super::large::Computed;
 use super::scalar::Scalar;

@@ -9,7 +9,7 @@
 //! A floating number is cast to the decimal, or the integer, that it is: the nearest one that there is
 //! (section 19.1.2.3), because there are decimals of any length here.
 
-use super::arena::Made;
+use super::column::Made;
 use super::compare::{double, float};
 use super::derived::normalize;
 use super::fixed::Fixed;

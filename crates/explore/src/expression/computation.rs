@@ -4,10 +4,10 @@
 //! once. `IF` and `COALESCE` evaluate an operand only over the rows that need it. Functions are
 //! dispatched in [`super::call`], once per column.
 
-use super::arena::{Made, write_column};
 use super::arithmetic;
 use super::batch::{Batch, Column};
 use super::call;
+use super::column::{Made, write_column};
 use super::condition::{Condition, Matcher};
 use super::integers::Integers;
 use super::text;

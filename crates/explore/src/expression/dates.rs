@@ -2,7 +2,7 @@
 //! and times beside dateTimes and adds `ADJUST`); the parts of dates (`xsd:gYear` and its kin) have those
 //! that they name.
 
-use super::arena::Made;
+use super::column::Made;
 use super::scalar::Scalar;
 use super::value::Value;
 use oxsdatatypes::{DateTime, TimezoneOffset};

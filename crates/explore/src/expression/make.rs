@@ -10,8 +10,8 @@
 //! **Chance** comes from the query's seed ([`crate::environment`]): `UUID` is version 4 of RFC 9562 from
 //! two draws, `RAND` has 53 bits.
 
-use super::arena::{Made, write_column};
 use super::batch::Batch;
+use super::column::{Made, write_column};
 use super::computation::{Computation, Operand, evaluate_all};
 use super::hash::{digest_of_parts, write_hex};
 use super::scalar::Scalar;

@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `compile`, `refusal` | the choice of the cheap forms; constant patterns that are refused |
-//! | `batch`, `arena` | rows, the text of their terms fetched at need, and what is computed |
+//! | `batch`, `column` | rows, the text of their terms fetched at need, and what is computed |
 //! | `condition`, `computation`, `call`, `ids` | evaluation to truths, values and ids |
 //! | `integers` | arithmetic on columns of inline integers |
 //! | `value`, `scalar`, `compare`, `arithmetic`, `cast` | one row's work on values |
@@ -33,11 +33,11 @@
 //! dictionary's decoding, 60 ns here. A computed string costs its lookup in the dictionary besides,
 //! and where it is new, its place among the query's own terms.
 
-mod arena;
 mod arithmetic;
 mod batch;
 mod call;
 mod cast;
+mod column;
 mod compare;
 mod compile;
 mod computation;
@@ -58,10 +58,10 @@ mod sort_key;
 mod text;
 mod value;
 
-pub(crate) use arena::Made;
 pub(crate) use arithmetic::combine;
 pub(crate) use batch::{Batch, Scratch, Terms};
 pub(crate) use call::{effort_of, spend_on};
+pub(crate) use column::Made;
 pub(crate) use compile::{Constants, computation, filter};
 pub(crate) use computation::{Computation, Operand};
 pub(crate) use condition::{Condition, Truth};

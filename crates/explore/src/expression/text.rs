@@ -3,9 +3,9 @@
 //! A string is an `xsd:string`, one of a datatype derived from it, or a language-tagged string. Two strings are *argument compatible*
 //! when the second has no language or the first's (17.4.3.1.2); results carry the first's language.
 //! Positions and lengths count code points. What can be a slice of its argument is one; other text is
-//! appended to a column's buffer ([`super::arena`]).
+//! appended to a column's buffer ([`super::column`]).
 
-use super::arena::Made;
+use super::column::Made;
 use super::scalar::Scalar;
 use super::value::{Language, Value};
 use oxrdf::vocab::xsd;

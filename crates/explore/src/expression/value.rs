@@ -1,7 +1,7 @@
 //! The value of a term, as operators see it (SPARQL 1.1 Query sections 17.1 and 17.2).
 //!
 //! A value borrows its text: from the lexicon's buffer, the query's constants, or what a batch
-//! computed ([`super::arena`]). So it is copied freely, and a column of values allocates nothing per
+//! computed ([`super::batch::Arena`]). So it is copied freely, and a column of values allocates nothing per
 //! row. It keeps how its term was written: `STR`, `DATATYPE` and `sameTerm` look at the term, not at
 //! its value, so `"01"^^xsd:integer` stays `01`. A literal of a datatype with values whose lexical
 //! form is not one of it (`"x"^^xsd:integer`) is [`Value::Other`], as is every literal of an unknown

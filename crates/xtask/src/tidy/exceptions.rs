@@ -36,11 +36,6 @@ const EXCEPTIONS: &[Exception] = &[
         "verbs use each other's ways to name a source and to open a store",
     ),
     circle(
-        "crates/explore/src/expression/arena.rs",
-        "2 files import each other: expression/arena, expression/batch",
-        "a batch writes its columns into an arena, which knows how (`write_column`)",
-    ),
-    circle(
         "crates/explore/src/expression/call.rs",
         "7 files import each other: expression/call, expression/compile, expression/computation, expression/condition, expression/integers, expression/make, expression/same_text",
         "a condition has computations and a computation conditions: the grammar of expressions",

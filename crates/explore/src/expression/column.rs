@@ -1,8 +1,8 @@
-//! Text and triple terms that a batch computes, kept until the batch is forgotten.
+//! Writing a column of computed text.
 //!
 //! A function over strings writes the results of all its rows into one buffer, one after the other,
-//! and keeps the buffer here; the values borrow their parts of it. So a row costs a copy of its text
-//! and no allocation. Buffers are used again for the next batch.
+//! and keeps the buffer in the batch's [arena](super::batch::Arena); the values borrow their parts of it. So a row
+//! costs a copy of its text and no allocation.
 //!
 //! ```text
 //!  rows      LCASE
@@ -10,76 +10,17 @@
 //!  "Course9"        ^------^------^             values borrow from it
 //! ```
 //!
-//! What is kept stays where it is while others are added ([`boxcar::Vec`]), which is what lets values
-//! borrow from a shared arena.
-//!
 //! Memory: functions write through an [`Ink`], which draws on the budget of the [`Batch`] before its
 //! buffer grows. While a buffer is copied to a larger one both are drawn.
 
-use super::batch::Batch;
+use super::batch::{BUFFER_BYTES, Batch};
 use super::value::{Language, Value};
 use crate::error::WalkError;
 use crate::limits::STRING_BYTES_MAX;
-use oxrdf::Triple;
-use std::cell::RefCell;
-
-/// Bytes after which a buffer is kept and another one begun, so that little is copied when one grows.
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// Bytes up to which a buffer doubles when it grows: it holds less than one longest string and what
 /// comes before another buffer is begun.
 const DOUBLING_BYTES_MAX: usize = STRING_BYTES_MAX + BUFFER_BYTES;
-
-/// What a batch computed.
-#[derive(Default)]
-pub(crate) struct Arena {
-    texts: boxcar::Vec<String>,
-    triples: boxcar::Vec<Triple>,
-    spare: RefCell<Vec<String>>,
-}
-
-impl Arena {
-    /// Forgets everything, keeps the buffers whose bytes `fits` admits.
-    pub(crate) fn clear(&mut self, fits: &mut dyn FnMut(usize) -> bool) {
-        let spare = self.spare.get_mut();
-        spare.retain(|text| fits(text.capacity()));
-        if self.texts.count() > 0 {
-            for mut text in std::mem::take(&mut self.texts) {
-                if text.capacity() > 0 && fits(text.capacity()) {
-                    text.clear();
-                    spare.push(text);
-                }
-            }
-        }
-        if self.triples.count() > 0 {
-            self.triples = boxcar::Vec::new();
-        }
-    }
-
-    /// Keeps a text.
-    pub(crate) fn keep_text(&self, text: String) -> &str {
-        let at = self.texts.push(text);
-        self.texts.get(at).expect("it was pushed")
-    }
-
-    /// Keeps a triple term.
-    pub(crate) fn keep_triple(&self, triple: Triple) -> &Triple {
-        let at = self.triples.push(triple);
-        self.triples.get(at).expect("it was pushed")
-    }
-
-    /// An empty buffer.
-    fn buffer(&self) -> String {
-        self.spare.borrow_mut().pop().unwrap_or_default()
-    }
-
-    fn give_back(&self, mut buffer: String) {
-        if buffer.capacity() > 0 && buffer.capacity() <= 2 * BUFFER_BYTES {
-            buffer.clear();
-            self.spare.borrow_mut().push(buffer);
-        }
-    }
-}
 
 /// What a row's function made.
 #[derive(Clone, Copy)]
