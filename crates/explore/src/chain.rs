@@ -121,7 +121,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         steps: Range<usize>,
         options: Options<'p>,
     ) -> Self {
-        let width = context.prepared.width();
+        let width = context.scene.width();
         let before = block.columns_before(steps.start);
         let mut columns = before;
         let mut stages = Vec::with_capacity(steps.len());
@@ -142,8 +142,8 @@ impl<'p, 'a> Chain<'p, 'a> {
         }
         let rows = options
             .chunk_rows
-            .clamp(1, rows_fitting(context.prepared.cells()));
-        let asks = match context.prepared.is_ask() && block.is_top() {
+            .clamp(1, rows_fitting(context.scene.cells));
+        let asks = match context.scene.is_ask() && block.is_top() {
             true if steps.end == block.steps().len() => Asks::Last,
             true => Asks::Part,
             false => Asks::No,
@@ -278,7 +278,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         out: &mut Chunk,
     ) -> Result<Status, WalkError> {
         self.chunks.cover(self.chunks_bytes)?;
-        out.shape(context.prepared.width(), self.output);
+        out.shape(context.scene.width(), self.output);
         let mut runs = 0;
         let mut rows = LOOK_ROWS;
         loop {

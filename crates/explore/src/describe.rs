@@ -65,7 +65,7 @@ pub fn describe<V: GraphView>(
     seeds: &mut Seeds<'_>,
     each: &mut dyn FnMut(&Edges) -> Result<(), WalkError>,
 ) -> Result<(), WalkError> {
-    let ResolvedScope::Fixed(scope) = prepared.dataset().resolve(Scope::Default, &[]) else {
+    let ResolvedScope::Fixed(scope) = prepared.scene().dataset.resolve(Scope::Default, &[]) else {
         return Ok(());
     };
     let mut search = Search {
@@ -117,7 +117,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                 predicate,
                 direction,
             };
-            let scope = self.prepared.dataset().graphs(self.scope);
+            let scope = self.prepared.scene().dataset.graphs(self.scope);
             let progress = self.view.lists(segment, &[vertex], scope, &mut lists)?;
             assert_eq!(progress, Progress::Ready, "a local view answers at once");
             let name = self.view.predicate_vertex(predicate);

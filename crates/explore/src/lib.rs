@@ -26,6 +26,7 @@ pub mod prepare;
 pub mod profile;
 pub mod run;
 pub mod sample;
+mod scene;
 mod scope;
 mod step;
 mod table;

@@ -27,9 +27,10 @@ pub use seed::Seed;
 
 use crate::environment::Environment;
 use crate::error::WalkError;
-use crate::expression::{Condition, Constants, Terms, computation, filter};
+use crate::expression::{Condition, Constants, computation, filter};
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
+use crate::scene::Scene;
 use crate::scope::Dataset;
 use crate::step::Policy;
 use crate::step::aggregate::AggregatePolicy;
@@ -37,8 +38,8 @@ use crate::step::count::CountPolicy;
 use crate::step::filter::FilterPolicy;
 use crate::step::order::OrderPolicy;
 use crate::step::slice::SlicePolicy;
-use query::plan::{Action, Form, Plan, Slot, Step};
-use rdf::{Lexicon, VertexId};
+use query::plan::{Action, Plan, Slot, Step};
+use rdf::VertexId;
 use std::cell::Cell;
 use std::ops::Range;
 use store::view::GraphView;
@@ -48,14 +49,8 @@ const STEPS_PER_LOOK: usize = 16;
 
 /// A plan that can be walked; see the module's documentation.
 pub struct Prepared<'a> {
-    plan: &'a Plan,
-    ids: Vec<VertexId>,
-    locals: LocalTerms<'a>,
-    environment: &'a Environment<'a>,
-    dataset: Dataset,
+    scene: Scene<'a>,
     top: Block<'a>,
-    /// Columns of all chunks of all blocks.
-    cells: usize,
     /// Sets that the steps own, not borrow.
     _reservations: [Reservation<'a>; 2],
 }
@@ -115,13 +110,15 @@ pub fn prepare<'a, V: GraphView>(
     top.is_top = true;
     let (reservation, cells) = (builder.reservation, builder.cells);
     Ok(Prepared {
-        plan,
-        ids,
-        locals,
-        environment,
-        dataset,
+        scene: Scene {
+            plan,
+            ids,
+            locals,
+            environment,
+            dataset,
+            cells,
+        },
         top,
-        cells,
         _reservations: [reservation, constant_bytes],
     })
 }
@@ -177,12 +174,12 @@ impl<'a> Block<'a> {
 impl<'a> Prepared<'a> {
     /// The plan.
     pub fn plan(&self) -> &'a Plan {
-        self.plan
+        self.scene.plan
     }
 
     /// The terms of query-local ids in its rows.
     pub fn locals(&self) -> &LocalTerms<'a> {
-        &self.locals
+        &self.scene.locals
     }
 
     /// What was chosen for each step, in words, for `--profile`.
@@ -218,40 +215,9 @@ impl<'a> Prepared<'a> {
         &self.top
     }
 
-    /// Columns of all chunks that a walk of the plan may hold at once.
-    pub(crate) fn cells(&self) -> usize {
-        self.cells
-    }
-
-    pub(crate) fn dataset(&self) -> &Dataset {
-        &self.dataset
-    }
-
-    /// Number of slots.
-    pub(crate) fn width(&self) -> usize {
-        self.plan.variables.len()
-    }
-
-    /// Whether one row answers the query.
-    pub(crate) fn is_ask(&self) -> bool {
-        self.plan.form == Form::Ask
-    }
-
-    /// What the query may know besides its graph.
-    pub(crate) fn environment(&self) -> &'a Environment<'a> {
-        self.environment
-    }
-
-    /// What expressions look terms up in.
-    pub(crate) fn terms<'b, L: Lexicon>(&'b self, lexicon: &'b L) -> Terms<'b> {
-        Terms {
-            constants: &self.plan.constants,
-            ids: &self.ids,
-            locals: &self.locals,
-            lexicon,
-            environment: self.environment,
-            base: self.plan.base.as_deref(),
-        }
+    /// What its steps work in.
+    pub(crate) fn scene(&self) -> &Scene<'a> {
+        &self.scene
     }
 }
 

@@ -10,7 +10,7 @@ use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::options::{Options, Status};
-use crate::prepare::{Part, Prepared, Seed};
+use crate::prepare::{Block, Part, Prepared, Seed};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
 use rdf::Lexicon;
@@ -37,11 +37,12 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         let context = Context {
             view,
             lexicon,
-            prepared,
+            scene: prepared.scene(),
             limits,
             chunk_rows: options.chunk_rows,
         };
-        let mut walk = Walk::over_steps(context, 0..prepared.steps().len(), options);
+        let mut walk =
+            Walk::over_steps(context, prepared.top(), 0..prepared.steps().len(), options);
         walk.chain.begin();
         walk
     }
@@ -62,11 +63,11 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         let context = Context {
             view,
             lexicon,
-            prepared,
+            scene: prepared.scene(),
             limits,
             chunk_rows: options.chunk_rows,
         };
-        let mut walk = Walk::over_steps(context, 0..prepared.part_steps(), options);
+        let mut walk = Walk::over_steps(context, prepared.top(), 0..prepared.part_steps(), options);
         let Part {
             step,
             elements,
@@ -105,25 +106,26 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         let context = Context {
             view,
             lexicon,
-            prepared,
+            scene: prepared.scene(),
             limits,
             chunk_rows: options.chunk_rows,
         };
         let steps = prepared.cut()..prepared.steps().len();
-        let mut walk = Walk::over_steps(context, steps, options);
+        let mut walk = Walk::over_steps(context, prepared.top(), steps, options);
         walk.chain.open();
         walk
     }
 
     fn over_steps(
         context: Context<'p, 'a, V, L>,
+        block: &'p Block<'a>,
         steps: Range<usize>,
         options: Options<'p>,
     ) -> Self {
         Walk {
             context,
             start: steps.start,
-            chain: Chain::new(context, context.prepared.top(), steps, options),
+            chain: Chain::new(context, block, steps, options),
         }
     }
 

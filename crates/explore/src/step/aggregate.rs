@@ -215,8 +215,8 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         }
         self.number(input, rows)?;
         let groups = self.groups();
-        self.scratch.reset(context.prepared.width());
-        let terms = context.prepared.terms(context.lexicon);
+        self.scratch.reset(context.scene.width());
+        let terms = context.scene.terms(context.lexicon);
         let all = std::mem::take(&mut self.buffers.rows);
         let batch = Batch::new(input, &all, terms, &self.scratch, context.limits);
         let each = self.policy.aggregates.iter();
@@ -284,7 +284,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             flow.room()
         };
         let range = self.given..groups.min(self.given + room);
-        let terms = context.prepared.terms(context.lexicon);
+        let terms = context.scene.terms(context.lexicon);
         let each = self.policy.aggregates.iter().zip(&mut self.states);
         for (aggregate, states) in each {
             states.extend_to(groups, &mut self.meter)?;

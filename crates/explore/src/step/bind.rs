@@ -45,11 +45,11 @@ impl<'p, 'a> Binding<'p, 'a> {
             left if is_count => left.min(flow.room() as u64),
             left => left,
         };
-        self.scratch.reset(context.prepared.width());
+        self.scratch.reset(context.scene.width());
         self.rows.clear();
         self.rows
             .extend(0..u32::try_from(take).expect("a table with columns is cut into chunks"));
-        let terms = context.prepared.terms(context.lexicon);
+        let terms = context.scene.terms(context.lexicon);
         let batch = Batch::new(flow.input, &self.rows, terms, &self.scratch, context.limits);
         let cells = flow.output.cells_mut(self.policy.into);
         self.policy.computation.ids(&batch, &self.rows, cells)?;

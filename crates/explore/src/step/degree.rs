@@ -78,7 +78,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
         keys: &[VertexId],
     ) -> Result<Progress, WalkError> {
         context.limits.check()?;
-        let graphs = context.prepared.dataset().graphs(self.policy.scope);
+        let graphs = context.scene.dataset.graphs(self.policy.scope);
         let segment = self.policy.segment;
         let asked = context.view.lists(segment, keys, graphs, &mut self.lists)?;
         let is_long = !self.lists.is_exact() && self.lists.total_edges() > EDGES_MAX;

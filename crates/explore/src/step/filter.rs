@@ -86,10 +86,10 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
             if self.rows.is_empty() {
                 break;
             }
-            self.scratch.reset(context.prepared.width());
+            self.scratch.reset(context.scene.width());
             self.at.clear();
             self.at.extend(0..self.rows.len() as u32);
-            let terms = context.prepared.terms(context.lexicon);
+            let terms = context.scene.terms(context.lexicon);
             let batch = Batch::new(flow.input, &self.rows, terms, &self.scratch, context.limits);
             conjunct.evaluate(&batch, &self.at, &mut self.truths)?;
             drop(batch);

@@ -158,7 +158,7 @@ impl<'a> GroupsExpansion<'_, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
-        let dataset = context.prepared.dataset();
+        let dataset = &context.scene.dataset;
         if !self.grouped {
             self.groups
                 .build(context.view, dataset, flow.input, self.policy.by);

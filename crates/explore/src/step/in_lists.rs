@@ -73,7 +73,7 @@ impl<'a> ListsCheck<'_, 'a> {
     ) -> Result<Turn, WalkError> {
         let policy = self.policy;
         let keys = policy.keys.cells(flow.input, &mut self.scratch);
-        let graphs = context.prepared.dataset().graphs(policy.scope);
+        let graphs = context.scene.dataset.graphs(policy.scope);
         match context
             .view
             .lists(policy.segment, keys, graphs, &mut self.lists)?

@@ -94,7 +94,7 @@ impl<'a> Intersection<'_, 'a> {
     ) -> Result<Turn, WalkError> {
         while let Some(side) = self.policy.sides.get(self.asked) {
             let keys = flow.input.live(side.from);
-            let graphs = context.prepared.dataset().graphs(side.scope);
+            let graphs = context.scene.dataset.graphs(side.scope);
             let lists = &mut self.lists[self.asked];
             match context.view.lists(side.segment, keys, graphs, lists)? {
                 Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
@@ -194,7 +194,7 @@ impl<'a> Intersection<'_, 'a> {
         for (open, side) in self.sets.iter_mut().zip(&self.policy.sides) {
             let vertex = flow.input.live(side.from)[self.row];
             if open.as_ref().is_none_or(|(of, _)| *of != vertex) {
-                let graphs = context.prepared.dataset().graphs(side.scope);
+                let graphs = context.scene.dataset.graphs(side.scope);
                 let set = context.view.neighbours(side.segment, vertex, graphs)?;
                 *open = Some((vertex, set));
             }

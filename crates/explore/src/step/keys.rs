@@ -151,9 +151,7 @@ impl<'a> KeysExpansion<'_, 'a> {
         let scope = match self.policy.scope {
             ResolvedScope::Nothing => None,
             ResolvedScope::Fixed(scope) => Some(scope),
-            ResolvedScope::PerRow(slot) => {
-                context.prepared.dataset().named(flow.input.live(slot)[row])
-            }
+            ResolvedScope::PerRow(slot) => context.scene.dataset.named(flow.input.live(slot)[row]),
         };
         let (Some(predicate), Some(scope)) = (context.view.predicate_id(predicate), scope) else {
             return Ok(None);
@@ -202,7 +200,7 @@ impl<'a> KeysExpansion<'_, 'a> {
         if !open.verify {
             return Ok(Progress::Ready);
         }
-        let graphs = context.prepared.dataset().graphs(open.scope);
+        let graphs = context.scene.dataset.graphs(open.scope);
         match context
             .view
             .lists(open.segment, &self.batch, graphs, &mut self.lists)?

@@ -191,7 +191,7 @@ impl<'a> ListExpansion<'_, 'a> {
         let begins = !self.asked;
         if begins {
             let keys = flow.input.live(policy.from);
-            let graphs = context.prepared.dataset().graphs(policy.scope);
+            let graphs = context.scene.dataset.graphs(policy.scope);
             match context
                 .view
                 .lists(policy.segment, keys, graphs, &mut self.lists)?

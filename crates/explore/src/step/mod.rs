@@ -51,7 +51,7 @@ pub(crate) mod unpack;
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
-use crate::prepare::Prepared;
+use crate::scene::Scene;
 use query::plan::Slot;
 use rdf::{Lexicon, VertexId};
 use store::VertexSet;
@@ -194,7 +194,7 @@ impl Place {
 pub(crate) struct Context<'p, 'a, V, L> {
     pub(crate) view: &'a V,
     pub(crate) lexicon: &'a L,
-    pub(crate) prepared: &'p Prepared<'a>,
+    pub(crate) scene: &'p Scene<'a>,
     pub(crate) limits: Limits<'a>,
     /// Rows of a full chunk, before the bound on all chunks.
     pub(crate) chunk_rows: usize,

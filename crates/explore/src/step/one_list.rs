@@ -53,7 +53,7 @@ impl<'a> OneListExpansion<'_, 'a> {
     ) -> Result<Turn, WalkError> {
         let policy = self.policy;
         if !self.asked {
-            let graphs = context.prepared.dataset().graphs(policy.scope);
+            let graphs = context.scene.dataset.graphs(policy.scope);
             match context
                 .view
                 .lists(policy.segment, &[policy.from], graphs, &mut self.lists)?

@@ -224,9 +224,9 @@ impl<'p, 'a> Ordering<'p, 'a> {
         input: &Chunk,
         rows: &[u32],
     ) -> Result<(Vec<u32>, Vec<SortKey>), WalkError> {
-        self.scratch.reset(context.prepared.width());
+        self.scratch.reset(context.scene.width());
         let at: Vec<u32> = (0..rows.len() as u32).collect();
-        let terms = context.prepared.terms(context.lexicon);
+        let terms = context.scene.terms(context.lexicon);
         let batch = Batch::new(input, rows, terms, &self.scratch, context.limits);
         let mut columns = Vec::with_capacity(self.policy.keys.len());
         for (computation, _) in &self.policy.keys {

@@ -262,11 +262,11 @@ impl<'p, 'a> Asking<'p, 'a> {
         reservation: &mut Reservation<'a>,
     ) -> Result<(), ServiceError> {
         let policy = self.policy;
-        let Some(service) = context.prepared.environment().service else {
+        let Some(service) = context.scene.environment.service else {
             let reason = "calls to other endpoints are not allowed here".to_owned();
             return Err(ServiceError::Refused(reason));
         };
-        let terms = context.prepared.terms(context.lexicon);
+        let terms = context.scene.terms(context.lexicon);
         let mut cells = Vec::with_capacity(policy.made.len());
         let mut each = |solution: &[Option<Term>]| {
             self.limits.check()?;
@@ -301,7 +301,7 @@ fn endpoint_name<V, L: Lexicon>(
         Term::NamedNode(iri) => Ok(iri.as_str().to_owned()),
         other => Err(other.to_string()),
     };
-    if let Some(term) = context.prepared.locals().term(endpoint) {
+    if let Some(term) = context.scene.locals.term(endpoint) {
         return Ok(name(&term));
     }
     let mut buffer = TermBuffer::new();

@@ -190,7 +190,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         scope: FixedScope,
         predicates: &[PredicateId],
     ) -> Result<bool, WalkError> {
-        let graphs = context.prepared.dataset().graphs(scope);
+        let graphs = context.scene.dataset.graphs(scope);
         let mut edges = 0;
         let mut present = 0;
         for (at, &predicate) in predicates.iter().enumerate() {
@@ -224,7 +224,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         scope: FixedScope,
         predicate: PredicateId,
     ) -> Result<(), WalkError> {
-        let graphs = context.prepared.dataset().graphs(scope);
+        let graphs = context.scene.dataset.graphs(scope);
         let is_one = self.policy.predicate.is_some();
         match context.view.edges(out(predicate), graphs)? {
             Some(0) => {}
@@ -263,7 +263,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         let is_one = self.policy.predicate.is_some();
         while let Some(keys) = scan.next_keys()? {
             context.limits.check()?;
-            let graphs = context.prepared.dataset().graphs(scope);
+            let graphs = context.scene.dataset.graphs(scope);
             let asked = context.view.lists(segment, keys, graphs, &mut self.lists)?;
             if let Progress::Pending(ticket) = asked {
                 return Ok(Some(ticket));

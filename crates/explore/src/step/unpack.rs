@@ -65,7 +65,7 @@ impl<'p> Unpacking<'p> {
         context: Context<'_, '_, V, L>,
         column: &[VertexId],
     ) -> Result<(), WalkError> {
-        let locals = context.prepared.locals();
+        let locals = &context.scene.locals;
         self.stored.clear();
         self.buffer.clear();
         self.positions.clear();
@@ -105,7 +105,7 @@ impl<'p> Unpacking<'p> {
         let parts: Vec<TermRef<'_>> = triples.iter().copied().flat_map(parts).collect();
         self.found.clear();
         context.lexicon.ids(&parts, &mut self.found)?;
-        let terms = context.prepared.terms(context.lexicon);
+        let terms = context.scene.terms(context.lexicon);
         for (terms_of, found) in parts.chunks_exact(3).zip(self.found.chunks_exact(3)) {
             let mut ids = [VertexId::UNBOUND; 3];
             for (id, (term, found)) in ids.iter_mut().zip(terms_of.iter().zip(found)) {

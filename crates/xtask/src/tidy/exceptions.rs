@@ -46,11 +46,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a number that outgrows its kind becomes one of the next kind, and the other way round",
     ),
     circle(
-        "crates/explore/src/prepare.rs",
-        "2 files import each other: prepare, step",
-        "operators hold blocks of operators, which preparation makes",
-    ),
-    circle(
         "crates/query/src/lower/expression.rs",
         "2 files import each other: lower/expression, lower/group",
         "EXISTS has a group, and a group has filters",

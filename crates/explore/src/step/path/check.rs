@@ -70,7 +70,7 @@ impl<'p, 'a> PathCheck<'p, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
-        let dataset = context.prepared.dataset();
+        let dataset = &context.scene.dataset;
         if !self.is_planned {
             self.plan(flow.input, dataset);
         }

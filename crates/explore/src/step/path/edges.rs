@@ -73,7 +73,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
-        let dataset = context.prepared.dataset();
+        let dataset = &context.scene.dataset;
         let policy = self.policy;
         if !self.is_planned {
             // One job for each graph: any constant will do for a start.

@@ -55,7 +55,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<Turn, WalkError> {
-        let dataset = context.prepared.dataset();
+        let dataset = &context.scene.dataset;
         if !self.is_planned {
             let (from, scope) = (self.policy.from, &self.policy.scope);
             self.jobs.plan(flow.input, from, scope, dataset);
