@@ -33,10 +33,12 @@
 
 mod accounts;
 mod board;
+mod bounds;
 
 use crate::request::access::Client;
 use board::Board;
-pub(crate) use board::{Bounds, Turn};
+pub(crate) use board::Turn;
+pub(crate) use bounds::Bounds;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 

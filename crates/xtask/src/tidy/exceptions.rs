@@ -61,11 +61,6 @@ const EXCEPTIONS: &[Exception] = &[
         "what is wrong with a request is said in a format that was negotiated for it",
     ),
     circle(
-        "crates/server/src/run/admission/accounts.rs",
-        "2 files import each other: run/admission/accounts, run/admission/board",
-        "the board shows accounts, which are entered there",
-    ),
-    circle(
         "crates/server/src/run/kept.rs",
         "2 files import each other: run/kept, run/pipe",
         "an answer that is kept was written through a pipe, and is read as one",

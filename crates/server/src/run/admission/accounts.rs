@@ -4,20 +4,19 @@
 //! change of turns: an index costs a nanosecond there, the hash of a client twenty.
 
 use super::SLICE_MIN;
-use super::board::{Bounds, Turn};
+use super::bounds::Bounds;
 use crate::request::access::Client;
 use std::collections::{HashMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::time::Duration;
-use tokio::sync::oneshot::Sender;
 
 /// The place of a client's account, as long as it has queries here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(usize);
 
-/// What is known of a client that has queries here.
-#[derive(Debug, Default)]
-pub(super) struct Account {
+/// What is known of a client that has queries here. `W`: what a query in its queue is told by.
+#[derive(Debug)]
+pub(super) struct Account<W> {
     /// Whose it is; of nobody once it is closed.
     client: Option<Client>,
     /// Service of its queries, times the shares that they held.
@@ -33,10 +32,24 @@ pub(super) struct Account {
     /// Of these, those that compute on although what they held is another's.
     pub overdue: usize,
     /// Its queries that wait to be started, by number.
-    pub queue: VecDeque<(u64, Sender<Turn>)>,
+    pub queue: VecDeque<(u64, W)>,
 }
 
-impl Account {
+impl<W> Account<W> {
+    /// The account of a client without queries.
+    fn new(client: Client, service: Duration) -> Account<W> {
+        Account {
+            client: Some(client),
+            service,
+            started: 0,
+            fresh: 0,
+            long: 0,
+            open: 0,
+            overdue: 0,
+            queue: VecDeque::new(),
+        }
+    }
+
     /// Whether one of its queries waits to be started and may be, by these bounds of one client. `front` is
     /// the least service of a client that computes with a share, or would.
     pub fn has_next(&self, bounds: Bounds, front: Option<Duration>) -> bool {
@@ -55,15 +68,25 @@ impl Account {
 }
 
 /// All accounts.
-#[derive(Debug, Default)]
-pub(super) struct Accounts {
+#[derive(Debug)]
+pub(super) struct Accounts<W> {
     /// By place; closed ones are used again.
-    by_place: Vec<Account>,
+    by_place: Vec<Account<W>>,
     closed: Vec<usize>,
     places: HashMap<Client, Place>,
 }
 
-impl Accounts {
+impl<W> Default for Accounts<W> {
+    fn default() -> Accounts<W> {
+        Accounts {
+            by_place: Vec::new(),
+            closed: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl<W> Accounts<W> {
     /// The place of a client's account, if it has one.
     pub fn find(&self, client: Client) -> Option<Place> {
         self.places.get(&client).copied()
@@ -76,11 +99,7 @@ impl Accounts {
             return place;
         }
         let services = self.all().map(|(_, account)| account.service);
-        let account = Account {
-            client: Some(client),
-            service: services.min().unwrap_or_default(),
-            ..Account::default()
-        };
+        let account = Account::new(client, services.min().unwrap_or_default());
         let place = if let Some(place) = self.closed.pop() {
             self.by_place[place] = account;
             Place(place)
@@ -105,7 +124,7 @@ impl Accounts {
     }
 
     /// All that are open.
-    pub fn all(&self) -> impl Iterator<Item = (Place, &Account)> {
+    pub fn all(&self) -> impl Iterator<Item = (Place, &Account<W>)> {
         let numbered = self.by_place.iter().enumerate();
         numbered
             .filter(|(_, account)| account.client.is_some())
@@ -113,16 +132,16 @@ impl Accounts {
     }
 }
 
-impl Index<Place> for Accounts {
-    type Output = Account;
+impl<W> Index<Place> for Accounts<W> {
+    type Output = Account<W>;
 
-    fn index(&self, place: Place) -> &Account {
+    fn index(&self, place: Place) -> &Account<W> {
         &self.by_place[place.0]
     }
 }
 
-impl IndexMut<Place> for Accounts {
-    fn index_mut(&mut self, place: Place) -> &mut Account {
+impl<W> IndexMut<Place> for Accounts<W> {
+    fn index_mut(&mut self, place: Place) -> &mut Account<W> {
         &mut self.by_place[place.0]
     }
 }

@@ -5,6 +5,7 @@
 //! whose threads waits for others, is idle and holds nothing; whoever could be given a share or a place has it.
 
 use super::accounts::{Accounts, Place};
+use super::bounds::Bounds;
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN, Turned};
 use crate::request::access::Client;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,26 +17,6 @@ pub(crate) use turn::Turn;
 use turn::{Applied, Queued, Share};
 
 mod turn;
-
-/// How many queries may do what, at most.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    /// Shares of the processors (count): one each.
-    pub shares: usize,
-    /// Queries that have started and not ended (count): each has a thread.
-    pub started: usize,
-    /// Of these, those of one client.
-    pub started_per_client: usize,
-    /// One client's queries beyond [`SHORT`] of service that alternate (count): each may hold a quarter of
-    /// the memory.
-    pub long_per_client: usize,
-    /// One client's heavy queries that have begun to walk (count): each has several threads.
-    pub open_per_client: usize,
-    /// Queries that wait to be started.
-    pub waiting: usize,
-    /// Queries whose clients take nothing, before the longest of them is ended.
-    pub stalled: usize,
-}
 
 /// Everything, behind one lock.
 #[derive(Debug)]
@@ -51,7 +32,7 @@ pub(crate) struct Board {
 struct Inner {
     /// By number, which is the order of arrival.
     queries: BTreeMap<u64, Entry>,
-    clients: Accounts,
+    clients: Accounts<Sender<Turn>>,
     last: u64,
     /// Queries in the state [`State::Fresh`].
     fresh: usize,
@@ -531,13 +512,6 @@ impl Inner {
                 entry.share.be_over();
             }
         }
-    }
-}
-
-impl Bounds {
-    /// Queries that compute without a share, in all.
-    pub fn fresh(self) -> usize {
-        2 * self.shares
     }
 }
 
