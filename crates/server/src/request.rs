@@ -7,6 +7,7 @@
 //! | `host` | the name under which the server is asked |
 //! | `parameters`, `known` | parameters, and which there are |
 //! | `negotiate`, `access` | formats, rights |
+//! | `quality` | how much a client wants each of what it lists |
 //! | `condition` | entity tags, and what depends on them |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
 
@@ -20,6 +21,7 @@ pub(crate) mod known;
 pub(crate) mod negotiate;
 pub(crate) mod parameters;
 pub(crate) mod protocol;
+pub(crate) mod quality;
 
 use crate::run::account::BodyAccount;
 use access::Client;

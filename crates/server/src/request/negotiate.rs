@@ -8,6 +8,7 @@
 
 use crate::request::known::{FORCED_FORMAT, FORMATS};
 use crate::request::parameters::{Parameters, quoted};
+use crate::request::quality::thousandths;
 use crate::response::format::{AnswerFormat, offered};
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
@@ -348,21 +349,6 @@ fn range(text: &str) -> Option<Range> {
         subtype,
         quality,
     })
-}
-
-/// A quality value, `0` to `1` with up to three decimals, in thousandths.
-pub(crate) fn thousandths(text: &str) -> Option<u16> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let fraction: u16 = format!("{decimals:0<3}").parse().ok()?;
-    match (whole, fraction) {
-        ("", _) if text.is_empty() => Some(1000),
-        ("0" | "", fraction) => Some(fraction),
-        ("1", 0) => Some(1000),
-        _ => None,
-    }
 }
 
 /// A `charset` parameter that says something else than UTF-8 or its subset ASCII.

@@ -167,7 +167,7 @@ fn listed(element: &str) -> Option<(&str, u16)> {
         if let Some((parameter, value)) = part.split_once('=')
             && parameter.trim().eq_ignore_ascii_case("q")
         {
-            quality = crate::request::negotiate::thousandths(value.trim())?;
+            quality = crate::request::quality::thousandths(value.trim())?;
         }
     }
     Some((name, quality))

@@ -56,11 +56,6 @@ const EXCEPTIONS: &[Exception] = &[
         "endpoints share what they say under a condition",
     ),
     circle(
-        "crates/server/src/request/known.rs",
-        "5 files import each other: request/known, request/negotiate, request/parameters, response/coding, response/problem",
-        "what is wrong with a request is said in a format that was negotiated for it",
-    ),
-    circle(
         "crates/server/src/run/kept.rs",
         "2 files import each other: run/kept, run/pipe",
         "an answer that is kept was written through a pipe, and is read as one",
