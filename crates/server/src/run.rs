@@ -9,6 +9,7 @@
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
+//! | `sizes` | how much of an answer is held and passed on at once |
 //! | `kept`, `spool` | answers that are finished before they are sent, and the disk that they take |
 //! | `change` | a change on an engine thread |
 //! | `fresh` | reading one's own writes |
@@ -25,6 +26,7 @@ pub(crate) mod kept;
 pub(crate) mod light;
 pub(crate) mod outlet;
 pub(crate) mod pipe;
+pub(crate) mod sizes;
 pub(crate) mod spool;
 pub(crate) mod throttle;
 pub(crate) mod work;

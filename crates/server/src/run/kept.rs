@@ -16,7 +16,7 @@
 //! Cost: the answer is written and read once more, mostly in the system's cache of files, and its first byte
 //! waits for its last. Files are written on the engine's thread and read on a thread for blocking work.
 
-use crate::run::pipe;
+use crate::run::sizes::{CHUNK_BYTES, HELD_BYTES_MAX};
 use crate::run::spool::{Spool, SpoolFile};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use somersault::QueryError;
@@ -30,10 +30,10 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, JoinHandle};
 
 /// Bytes of an answer in memory.
-const MEMORY_BYTES: usize = pipe::HELD_BYTES_MAX;
+const MEMORY_BYTES: usize = HELD_BYTES_MAX;
 /// Bytes of a file that are read at once, where as many have been taken of the memory, and elsewhere.
 const READ_BYTES: u64 = 256 << 10;
-const READ_BYTES_MIN: u64 = pipe::CHUNK_BYTES as u64;
+const READ_BYTES_MIN: u64 = CHUNK_BYTES as u64;
 /// Bytes a second that a client takes at least, once the time of a query is over.
 const PACE_BYTES: u64 = 1 << 20;
 

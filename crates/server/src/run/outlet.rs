@@ -8,7 +8,8 @@
 //! computes for long can still fail with a status of its own.
 
 use crate::response::format::{AnswerFormat, AnswerWriter};
-use crate::run::pipe::{CHUNK_BYTES, Writer};
+use crate::run::pipe::Writer;
+use crate::run::sizes::CHUNK_BYTES;
 use somersault::results::{Output, Rows, Sink};
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -30,6 +30,7 @@ use crate::run::admission::Turn;
 use crate::run::give_back;
 use crate::run::job::{Done, Started};
 use crate::run::kept::Kept;
+use crate::run::sizes::{CHUNK_BYTES, HELD_BYTES_MAX};
 use crate::run::spool::Spool;
 use hyper::body::Bytes;
 use somersault::budget::{Budget, Pool};
@@ -41,10 +42,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Bytes that are worth sending at once.
-pub(crate) const CHUNK_BYTES: usize = 64 << 10;
-/// Bytes that wait for the client at most, before the engine thread waits too.
-pub(crate) const HELD_BYTES_MAX: usize = 512 << 10;
 /// Bytes up to which pieces are put together.
 const PIECE_BYTES: usize = 16 << 10;
 /// The longest that output waits for more of it.

@@ -2,7 +2,8 @@
 
 use super::Served;
 use super::client::{self, Answer, encoded};
-use crate::run::pipe::{CHUNK_BYTES, LINGER};
+use crate::run::pipe::LINGER;
+use crate::run::sizes::CHUNK_BYTES;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;

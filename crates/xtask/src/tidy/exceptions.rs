@@ -56,11 +56,6 @@ const EXCEPTIONS: &[Exception] = &[
         "endpoints share what they say under a condition",
     ),
     circle(
-        "crates/server/src/run/kept.rs",
-        "2 files import each other: run/kept, run/pipe",
-        "an answer that is kept was written through a pipe, and is read as one",
-    ),
-    circle(
         "crates/somersault/src/change/ahead.rs",
         "23 files import each other: change/ahead, change/commit, change/draft, change/files, change/follow, change/keeper, change/open, change/operations, change/planning, change/reads, change/replay, change/spool, change/update, change/writer, database, plan_cache, prefixes, query, run, scan, scrub, statistics, warnings",
         "a database has a writer, its writer has graphs, and queries of both are started by the database",
