@@ -1,6 +1,7 @@
 //! What lives at the addresses of a server, one module a kind of address.
 
 pub(crate) mod api;
+pub(crate) mod asking;
 pub(crate) mod change;
 pub(crate) mod conditional;
 pub(crate) mod description;

@@ -3,7 +3,7 @@
 //! Whether a client has an answer is told before the query runs: a tag names a snapshot, and the graph, or
 //! for a query the whole store, was changed since or was not.
 
-use crate::endpoint::query;
+use crate::endpoint::asking;
 use crate::request::condition::{self, Strength};
 use crate::request::{QueryRequest, Read};
 use crate::response::format::AnswerFormat;
@@ -37,7 +37,7 @@ pub(crate) async fn answer(
         Read::Graph(Some(name)) => Subject::Graph(GraphTarget::Named(name.clone())),
         Read::Store => Subject::Graph(GraphTarget::Store),
         Read::Query(text) if condition::is_repeatable(text) => Subject::Query,
-        Read::Query(_) => return query::answer(server, asked, request_id).await,
+        Read::Query(_) => return asking::answer(server, asked, request_id).await,
     };
     if let Some(headers) = conditions {
         match judged(server, &asked, &headers, &subject).await {
@@ -46,7 +46,7 @@ pub(crate) async fn answer(
             Err(problem) => return refused(problem, request_id),
         }
     }
-    let mut response = query::answer(server, asked, request_id).await;
+    let mut response = asking::answer(server, asked, request_id).await;
     if response.status() == StatusCode::OK
         && let Ok(engine) = server.engine()
     {

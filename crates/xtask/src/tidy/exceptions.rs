@@ -51,11 +51,6 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/server/src/endpoint/conditional.rs",
-        "3 files import each other: endpoint/conditional, endpoint/graph_store, endpoint/query",
-        "endpoints share what they say under a condition",
-    ),
-    circle(
         "crates/somersault/src/change/ahead.rs",
         "23 files import each other: change/ahead, change/commit, change/draft, change/files, change/follow, change/keeper, change/open, change/operations, change/planning, change/reads, change/replay, change/spool, change/update, change/writer, database, plan_cache, prefixes, query, run, scan, scrub, statistics, warnings",
         "a database has a writer, its writer has graphs, and queries of both are started by the database",
