@@ -3,7 +3,7 @@
 //! A graph is named as the manifest says; a query that names files in its dataset clause, and a
 //! manifest that names none, means those files. Blank nodes of two files are never the same node.
 
-use super::manifest::{Case, Document};
+use super::case::{Case, Document};
 use crate::graph::{self, Format};
 use oxrdf::{BlankNode, Dataset, GraphName, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use oxrdfxml::RdfXmlParser;

@@ -4,159 +4,17 @@
 //! others. The tests of one folder are one suite, named after it (`sparql11-aggregates`). A manifest
 //! that does not read is an error with its file: a suite must not shrink unnoticed.
 
-use super::requests::{self, Exchange};
-use super::{ROOT, data, items, node, object, objects, text};
+use super::case::{Case, Document, Kind};
+use super::requests;
+use super::{MANIFEST, ROOT, data, items, node, object, objects, text};
 use oxrdf::vocab::{rdf, rdfs};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The vocabulary of manifests.
-pub(super) const MANIFEST: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
 const QUERY: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#";
 const UPDATE: &str = "http://www.w3.org/2009/sparql/tests/test-update#";
 const SERVICE: &str = "http://www.w3.org/ns/sparql-service-description#";
-
-/// What a test asks of an engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A query's answer.
-    QueryEvaluation,
-    /// A query's answer as CSV.
-    CsvResult,
-    /// A query that is to be accepted.
-    PositiveSyntax,
-    /// A query that is to be refused.
-    NegativeSyntax,
-    /// What an update makes of a dataset.
-    UpdateEvaluation,
-    /// An update that is to be accepted.
-    PositiveUpdateSyntax,
-    /// An update that is to be refused.
-    NegativeUpdateSyntax,
-    /// Requests of the SPARQL Protocol.
-    Protocol,
-    /// Requests of the Graph Store Protocol.
-    GraphStore,
-    /// What a service says about itself.
-    ServiceDescription,
-}
-
-impl Kind {
-    fn of(class: &str) -> Option<Kind> {
-        Some(match class.strip_prefix(MANIFEST)? {
-            "QueryEvaluationTest" => Kind::QueryEvaluation,
-            "CSVResultFormatTest" => Kind::CsvResult,
-            "PositiveSyntaxTest" | "PositiveSyntaxTest11" => Kind::PositiveSyntax,
-            "NegativeSyntaxTest" | "NegativeSyntaxTest11" => Kind::NegativeSyntax,
-            "UpdateEvaluationTest" => Kind::UpdateEvaluation,
-            "PositiveUpdateSyntaxTest" | "PositiveUpdateSyntaxTest11" => Kind::PositiveUpdateSyntax,
-            "NegativeUpdateSyntaxTest" | "NegativeUpdateSyntaxTest11" => Kind::NegativeUpdateSyntax,
-            "ProtocolTest" => Kind::Protocol,
-            "GraphStoreProtocolTest" => Kind::GraphStore,
-            "ServiceDescriptionTest" => Kind::ServiceDescription,
-            _ => return None,
-        })
-    }
-
-    /// Whether a query has an answer to compare.
-    pub fn is_evaluation(self) -> bool {
-        matches!(self, Kind::QueryEvaluation | Kind::CsvResult)
-    }
-
-    /// Whether it is about a query's text alone.
-    pub fn is_syntax(self) -> bool {
-        matches!(self, Kind::PositiveSyntax | Kind::NegativeSyntax)
-    }
-
-    /// Whether it is about an update's text alone.
-    pub fn is_update_syntax(self) -> bool {
-        self.is_update() && self != Kind::UpdateEvaluation
-    }
-
-    /// Whether it is about an update.
-    pub fn is_update(self) -> bool {
-        matches!(
-            self,
-            Kind::UpdateEvaluation | Kind::PositiveUpdateSyntax | Kind::NegativeUpdateSyntax
-        )
-    }
-}
-
-/// A file of a suite.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Document {
-    /// Its IRI, which is also its base.
-    pub iri: String,
-    /// Where it is.
-    pub path: PathBuf,
-}
-
-impl Document {
-    /// The file that an IRI below [`ROOT`] stands for.
-    pub fn of(root: &Path, iri: &str) -> Option<Document> {
-        Some(Document {
-            path: root.join(iri.strip_prefix(ROOT)?),
-            iri: iri.to_owned(),
-        })
-    }
-
-    /// Its bytes.
-    pub fn read(&self) -> Result<Vec<u8>, String> {
-        std::fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))
-    }
-
-    /// Its name's extension, without the dot.
-    pub fn extension(&self) -> &str {
-        self.iri.rsplit_once('.').map_or("", |(_, end)| end)
-    }
-}
-
-/// A test.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The folder of the suites.
-    pub root: PathBuf,
-    /// The suite's name.
-    pub suite: String,
-    /// The last part of the test's IRI, which is its name within the suite.
-    pub name: String,
-    /// What it asks.
-    pub kind: Kind,
-    /// The query or update.
-    pub query: Option<Document>,
-    /// Files of the default graph.
-    pub data: Vec<Document>,
-    /// Names of graphs, with their files.
-    pub named: Vec<(String, Document)>,
-    /// Other endpoints, with the files of their default graphs.
-    pub services: Vec<(String, Document)>,
-    /// The file of what is expected.
-    pub result: Option<Document>,
-    /// What an update leaves: files of the default graph.
-    pub left: Vec<Document>,
-    /// What an update leaves: names of graphs, with their files.
-    pub left_named: Vec<(String, Document)>,
-    /// Duplicates may be missing from the answer.
-    pub is_lax: bool,
-    /// It is asked under an entailment regime.
-    pub has_regime: bool,
-    /// Requests of a protocol, with the responses that are expected.
-    pub exchanges: Vec<Exchange>,
-}
-
-impl Case {
-    /// The query's text.
-    pub fn text(&self) -> Result<String, String> {
-        let document = self.query.as_ref().ok_or("the test names no query")?;
-        String::from_utf8(document.read()?).map_err(|error| error.to_string())
-    }
-
-    /// What the query's relative IRIs are resolved against.
-    pub fn base(&self) -> &str {
-        self.query.as_ref().map_or(ROOT, |query| &query.iri)
-    }
-}
 
 /// The tests of a folder.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@
 //!
 //! The tests are W3C data, and are not part of this repository: [`root`] says where they are sought.
 
+pub mod case;
 pub mod compare;
 pub mod data;
 pub mod manifest;
@@ -23,7 +24,8 @@ pub mod requests;
 pub mod results;
 pub mod update;
 
-pub use manifest::{Case, Document, Kind, Suite};
+pub use case::{Case, Document, Kind};
+pub use manifest::Suite;
 pub use report::{Report, Verdict};
 pub use results::{Expected, Results};
 pub use update::Updates;
@@ -33,6 +35,8 @@ use std::path::PathBuf;
 
 /// Stands for the folder of the suites in all IRIs.
 pub const ROOT: &str = "http://w3c.test/";
+/// The vocabulary of manifests.
+const MANIFEST: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
 
 /// The folder of the suites: `shared/w3c` beside the checkout. Nothing if it is not there.
 pub fn root() -> Option<PathBuf> {

@@ -3,7 +3,8 @@
 //! A test is left out only where a table names it with its reason; one that is named there and
 //! holds is a failure too, so that no table outlives its reasons.
 
-use super::manifest::{Case, Suite};
+use super::case::Case;
+use super::manifest::Suite;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

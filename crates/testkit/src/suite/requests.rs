@@ -3,8 +3,7 @@
 //! A test is a list of requests that are sent one after the other; each names the statuses that
 //! are allowed, and may name what the body is to be.
 
-use super::manifest::MANIFEST;
-use super::{items, node, object, objects, text};
+use super::{MANIFEST, items, node, object, objects, text};
 use oxrdf::{Graph, NamedOrBlankNodeRef, TermRef};
 
 const HTTP: &str = "http://www.w3.org/2011/http#";

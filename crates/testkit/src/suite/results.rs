@@ -3,7 +3,7 @@
 //! Besides the four formats of results the SPARQL 1.0 suite has result sets that are graphs (the
 //! vocabulary of `result-set#`), in which an order is told by `rs:index`.
 
-use super::manifest::{Case, Kind};
+use super::case::{Case, Kind};
 use super::{data, node, object, objects, text};
 use crate::Row;
 use oxrdf::vocab::rdf;

@@ -5,7 +5,7 @@
 //! there: the suite is written so that stores without empty graphs pass it. The datasets are compared up
 //! to the names of blank nodes.
 
-use super::manifest::{Case, Kind};
+use super::case::{Case, Kind};
 use super::report::Verdict;
 use super::{compare, data};
 use oxrdf::Dataset;

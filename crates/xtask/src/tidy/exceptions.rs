@@ -65,11 +65,6 @@ const EXCEPTIONS: &[Exception] = &[
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",
     ),
-    circle(
-        "crates/testkit/src/suite/data.rs",
-        "3 files import each other: suite/data, suite/manifest, suite/requests",
-        "a manifest names data and requests, which name manifests",
-    ),
     folder(
         "crates/explore/src/expression",
         "25 files, 24 are allowed",
