@@ -51,6 +51,12 @@ impl Failure {
             message: message.to_string(),
         }
     }
+
+    /// Somebody else changes the store.
+    pub fn locked(error: &dyn fmt::Display) -> Failure {
+        let message = format!("{error}; end it first, or let the server do it: --endpoint URL");
+        Failure::new(Code::Failed, message)
+    }
 }
 
 impl From<std::io::Error> for Failure {

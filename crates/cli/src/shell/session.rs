@@ -16,7 +16,8 @@ use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::{Form, Piece, Progress, declared, form, progress};
 use crate::trouble::Trouble;
-use crate::verbs::{load, open, stats};
+use crate::verbs::input::Input;
+use crate::verbs::{open, stats};
 use somersault::Request;
 use somersault::config::Config;
 use somersault::text::{TokenKind, pieces};
@@ -418,7 +419,7 @@ impl Session {
             std::fs::metadata(path).map_err(|error| named(path, &error))?;
             Source::local(
                 open::files(
-                    load::Input {
+                    Input {
                         files: &[path.to_owned()],
                         format: None,
                         base: None,

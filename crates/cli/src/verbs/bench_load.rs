@@ -9,7 +9,7 @@
 use crate::arguments::BenchLoad;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, load};
+use crate::verbs::{bench_output, input};
 use bench::figure::{Figure, Session};
 use bench::memory;
 use somersault::load::{LoadReport, Source, Unwatched};
@@ -48,7 +48,7 @@ pub fn run(flags: &BenchLoad, file: Option<&Path>) -> Outcome {
         (None, None) => unreachable!("the parser asks for a file or a number"),
     };
     read_once(&input)?;
-    let request = load::request(&config);
+    let request = input::request(&config);
     let session = Session {
         bench: "load".to_owned(),
         data,
@@ -80,7 +80,7 @@ fn load_once(
         let report = somersault::load::load(store, sources, request, &Unwatched);
         report.map(|report| (report, begin.elapsed()))
     });
-    let (report, elapsed) = loaded.map_err(load::failure)?;
+    let (report, elapsed) = loaded.map_err(input::failure)?;
     let sizes = upkeep::sizes(store).map_err(|error| Failure::new(Code::Failed, error))?;
     let bytes: u64 = sizes.files.iter().map(|(_, bytes)| bytes).sum();
     if sizes.quads != report.quads {

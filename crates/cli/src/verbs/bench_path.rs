@@ -10,7 +10,7 @@
 use crate::arguments::BenchPath;
 use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
-use crate::verbs::{bench_output, load, query};
+use crate::verbs::{bench_output, input, query};
 use bench::figure::{Figure, Session};
 use bench::graph::{Graph, vertex};
 use bench::stats::Latencies;
@@ -38,7 +38,7 @@ const CYCLES: [(&str, &str); 2] = [
 pub fn run(flags: &BenchPath, file: Option<&Path>) -> Outcome {
     let config = settings::check(&settings::layers(file)?)?;
     let options = Options::from_config(&config);
-    let request = load::request(&config);
+    let request = input::request(&config);
     let reached = Graph::skewed(flags.vertices, flags.edges, flags.seed);
     let mut figures = Vec::new();
     {

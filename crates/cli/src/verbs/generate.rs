@@ -3,12 +3,13 @@
 //! What is made depends on the parameters alone, not on the number of threads. A reader that closes
 //! its pipe ends the run without a message.
 
-use crate::arguments::{Generate, GenerateLubm};
+use crate::arguments::{Generate, GenerateLubm, LoadLimits};
 use crate::exit::{Code, Failure, Outcome};
 use crate::progress::Meter;
 use crate::settings;
-use crate::verbs::load;
+use crate::verbs::input;
 use crate::verbs::whole_file::whole_file;
+use somersault::load::{Source, load};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use workload::lubm::{Error, Lubm, Parameters, Progress, Syntax};
@@ -17,13 +18,13 @@ use workload::lubm::{Error, Lubm, Parameters, Progress, Syntax};
 pub fn run(generate: &Generate, file: Option<&Path>) -> Outcome {
     let Generate::Lubm(flags) = generate;
     match &flags.load {
-        Some(store) => load::run_generated(flags, store, file),
+        Some(store) => run_generated(flags, store, file),
         None => run_lubm(flags, settings::machine().cores),
     }
 }
 
 /// The generator that the flags describe.
-pub fn lubm(flags: &GenerateLubm) -> Result<Lubm, Failure> {
+fn lubm(flags: &GenerateLubm) -> Result<Lubm, Failure> {
     let parameters = Parameters {
         universities: flags.universities,
         start_index: flags.start,
@@ -40,6 +41,24 @@ pub fn lubm(flags: &GenerateLubm) -> Result<Lubm, Failure> {
         }
     };
     Lubm::new(parameters, syntax).map_err(|error| Failure::new(Code::Usage, error))
+}
+
+/// `generate lubm --load`: straight into a store.
+fn run_generated(flags: &GenerateLubm, store: &Path, file: Option<&Path>) -> Outcome {
+    let mut layers = settings::layers(file)?;
+    let limits = LoadLimits {
+        threads: flags.threads,
+        ..Default::default()
+    };
+    settings::add_load_limits(&mut layers, &limits)?;
+    let config = settings::check(&layers)?;
+    let reader = lubm(flags)?
+        .reader(1)
+        .map_err(|error| Failure::new(Code::Failed, error))?;
+    let source = Source::reader("generated", reader).with_syntax(input::syntax(&flags.format)?);
+    input::finish(input::run_watched("load", false, |watch| {
+        load(store, vec![source], &input::request(&config), watch).map_err(input::failure)
+    }))
 }
 
 fn run_lubm(flags: &GenerateLubm, cores: usize) -> Outcome {

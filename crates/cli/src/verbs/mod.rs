@@ -1,4 +1,4 @@
-//! The verbs of the command line, one file each, and what they share (`open`).
+//! The verbs of the command line, one file each, and what they share (`open`, `input`).
 
 pub mod backup;
 pub mod bench;
@@ -12,6 +12,7 @@ pub mod compact;
 pub mod config;
 pub mod dump;
 pub mod generate;
+pub mod input;
 pub mod load;
 pub mod open;
 pub mod query;

@@ -5,7 +5,7 @@
 use crate::exit::{Code, Failure};
 use crate::say::say;
 use crate::settings;
-use crate::verbs::load;
+use crate::verbs::input::{self, Input};
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
@@ -64,7 +64,7 @@ fn open_writable(
 /// Why a store was not opened.
 pub fn failure(error: OpenError) -> Failure {
     if error.is_locked() {
-        return locked(&error);
+        return Failure::locked(&error);
     }
     let code = if error.is_damage() {
         Code::Integrity
@@ -72,12 +72,6 @@ pub fn failure(error: OpenError) -> Failure {
         Code::Failed
     };
     Failure::new(code, error)
-}
-
-/// Somebody else changes the store.
-pub fn locked(error: &dyn std::fmt::Display) -> Failure {
-    let message = format!("{error}; end it first, or let the server do it: --endpoint URL");
-    Failure::new(Code::Failed, message)
 }
 
 /// The limits of queries by `limits`, and whom they may call by `config`.
@@ -93,11 +87,7 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
 }
 
 /// Files loaded in memory; to be changed if `is_writable`.
-pub fn files(
-    input: load::Input<'_>,
-    config: &Config,
-    is_writable: bool,
-) -> Result<Database, Failure> {
+pub fn files(input: Input<'_>, config: &Config, is_writable: bool) -> Result<Database, Failure> {
     let request = input.request(config);
     memory(input.sources()?, &request, config, is_writable)
 }
@@ -110,7 +100,7 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
         .map_err(|error| Failure::new(Code::Failed, error))?;
     memory(
         vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
-        &load::request(config),
+        &input::request(config),
         config,
         false,
     )
@@ -133,10 +123,10 @@ fn memory(
         }
     };
     let mut database = None;
-    load::run_watched("load", true, |watch| {
+    input::run_watched("load", true, |watch| {
         let loaded = load_in_memory_then(sources, request, options, watch);
         let (opened, report) = loaded.map_err(|error| match error {
-            MemoryError::Load(error) => load::failure(StoreError::Load(error)),
+            MemoryError::Load(error) => input::failure(StoreError::Load(error)),
             MemoryError::Open(error) => Failure::new(Code::Failed, error),
         })?;
         database = Some(opened);

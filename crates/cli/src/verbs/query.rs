@@ -17,7 +17,8 @@ use crate::stop::Stop;
 use crate::table::Style;
 use crate::text::form;
 use crate::trouble::Trouble;
-use crate::verbs::{load, open};
+use crate::verbs::input::Input;
+use crate::verbs::open;
 use somersault::config::Config;
 use somersault::results::{Rows, Sink};
 use somersault::units::parse_sample_from;
@@ -154,7 +155,7 @@ fn database(flags: &Flags, config: &Config) -> Result<Database, Failure> {
     if let Some(location) = &flags.location {
         return open::store(location, config);
     }
-    let input = load::Input {
+    let input = Input {
         files: &flags.data,
         format: flags.format.as_deref(),
         base: flags.base.as_deref(),

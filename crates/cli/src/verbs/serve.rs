@@ -4,6 +4,7 @@ use crate::arguments::{Demo, Serve};
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
+use crate::verbs::input::Input;
 use crate::verbs::{load, open};
 use server::{Ended, OpeningError, Reload, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
@@ -58,7 +59,7 @@ fn reading(
 
 /// What is to be served: for changing, where somebody may.
 fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
-    let input = load::Input {
+    let input = Input {
         files: &flags.files,
         format: flags.format.as_deref(),
         base: flags.base.as_deref(),

@@ -6,7 +6,8 @@ use crate::exit::Outcome;
 use crate::settings;
 use crate::shell::{self, Opening, Session};
 use crate::source::Source;
-use crate::verbs::{load, open};
+use crate::verbs::input::Input;
+use crate::verbs::open;
 use std::path::Path;
 
 /// Runs the verb.
@@ -25,7 +26,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         };
         Source::local(database, Some(location.clone()))
     } else {
-        let input = load::Input {
+        let input = Input {
             files: &flags.data,
             format: flags.format.as_deref(),
             base: flags.base.as_deref(),

@@ -31,11 +31,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a session reads scripts (`.read`), and a script is run in a session",
     ),
     circle(
-        "crates/cli/src/verbs/generate.rs",
-        "3 files import each other: verbs/generate, verbs/load, verbs/open",
-        "verbs use each other's ways to name a source and to open a store",
-    ),
-    circle(
         "crates/explore/src/expression/call.rs",
         "7 files import each other: expression/call, expression/compile, expression/computation, expression/condition, expression/integers, expression/make, expression/same_text",
         "a condition has computations and a computation conditions: the grammar of expressions",
