@@ -7,8 +7,9 @@
 
 use super::command::{COMMANDS, split};
 use super::complete::complete;
+use super::flow::Flow;
 use super::prefixes::Prefixes;
-use super::session::{Flow, Session, lock};
+use super::session::{Session, lock};
 use super::vocabulary::Vocabulary;
 use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;

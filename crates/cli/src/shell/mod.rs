@@ -21,6 +21,7 @@
 mod command;
 mod complete;
 mod editor;
+mod flow;
 mod pager;
 mod prefixes;
 mod script;
@@ -37,13 +38,14 @@ use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal};
 
 /// Runs a session to its end.
-pub fn run(session: Session) -> Outcome {
+pub fn run(mut session: Session) -> Outcome {
     let is_interactive = io::stdin().is_terminal() && io::stdout().is_terminal();
     listen(session.stop().clone(), is_interactive)?;
     if is_interactive {
         editor::run(session)
     } else {
-        script::run(session, io::stdin().lock(), None)
+        let input = io::stdin().lock();
+        script::statements(|piece| session.execute(piece), input, None).map(|_| ())
     }
 }
 

@@ -1,20 +1,17 @@
 //! A script: statements and commands one after the other, from a file or a pipe. The first that
 //! fails ends it.
+//!
+//! A script does not know what runs its statements: a session runs scripts, and reads more of them with `.read`.
 
-use super::session::{Flow, Session};
-use crate::exit::{Code, Failure, Outcome};
+use super::flow::Flow;
+use crate::exit::{Code, Failure};
 use crate::text::{Piece, Statements};
 use std::io::BufRead;
 use std::path::Path;
 
-/// Runs a script as the whole session.
-pub fn run(mut session: Session, input: impl BufRead, path: Option<&Path>) -> Outcome {
-    statements(&mut session, input, path).map(|_| ())
-}
-
-/// Runs the statements of a script.
+/// Runs the statements of a script, each by `execute`.
 pub fn statements(
-    session: &mut Session,
+    mut execute: impl FnMut(&Piece) -> Result<Flow, Failure>,
     mut input: impl BufRead,
     path: Option<&Path>,
 ) -> Result<Flow, Failure> {
@@ -32,7 +29,7 @@ pub fn statements(
             cut.line(text)
         };
         for piece in &pieces {
-            if execute(session, piece).map_err(|failure| of_file(failure, path))? == Flow::Quit {
+            if execute(piece).map_err(|failure| of_file(failure, path))? == Flow::Quit {
                 return Ok(Flow::Quit);
             }
         }
@@ -40,10 +37,6 @@ pub fn statements(
             return Ok(Flow::Continue);
         }
     }
-}
-
-fn execute(session: &mut Session, piece: &Piece) -> Result<Flow, Failure> {
-    session.execute(piece)
 }
 
 fn of_file(mut failure: Failure, path: Option<&Path>) -> Failure {

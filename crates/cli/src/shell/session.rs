@@ -2,6 +2,7 @@
 //! next.
 
 use super::command::{self, Command};
+use super::flow::Flow;
 use super::pager::{Pager, Screen};
 use super::prefixes::Prefixes;
 use super::script;
@@ -43,15 +44,6 @@ pub struct Opening {
     pub allow_update: bool,
     /// Whether files are loaded leniently.
     pub is_lenient: bool,
-}
-
-/// Whether a session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// It does.
-    Continue,
-    /// It was asked to end.
-    Quit,
 }
 
 /// A session.
@@ -392,7 +384,11 @@ impl Session {
         }
         let file = File::open(path).map_err(|error| named(path, &error))?;
         self.reads += 1;
-        let flow = script::statements(self, BufReader::new(file), Some(path));
+        let flow = script::statements(
+            |piece| self.execute(piece),
+            BufReader::new(file),
+            Some(path),
+        );
         self.reads -= 1;
         flow
     }

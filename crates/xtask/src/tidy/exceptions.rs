@@ -26,11 +26,6 @@ const EXCEPTIONS: &[Exception] = &[
                  argument, and none outlives the call",
     },
     circle(
-        "crates/cli/src/shell/script.rs",
-        "2 files import each other: shell/script, shell/session",
-        "a session reads scripts (`.read`), and a script is run in a session",
-    ),
-    circle(
         "crates/explore/src/expression/call.rs",
         "7 files import each other: expression/call, expression/compile, expression/computation, expression/condition, expression/integers, expression/make, expression/same_text",
         "a condition has computations and a computation conditions: the grammar of expressions",
