@@ -6,8 +6,8 @@
 //! by ourselves, column by column; the others by the library. A triple that a format cannot carry (a triple term in JSON-LD, a predicate
 //! without a local name in RDF/XML) ends the answer with an error that names it; nothing is left out.
 
-use crate::results::{Output, Rows, Sink, TextFormat, TextWriter, not_a_triple};
-use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef, Triple};
+use crate::results::statement::{not_a_triple, quad};
+use crate::results::{Output, Rows, Sink, TextFormat, TextWriter};
 use rdf::format::{Format, Writer, writer_with_prefixes};
 use std::io;
 
@@ -188,36 +188,6 @@ impl<W: Output> Sink for GraphWriter<W> {
 
 fn out_of_order() -> io::Error {
     io::Error::other("parts of an answer came out of order")
-}
-
-/// A row of three columns as a triple of the default graph, one of four as a quad of the graph that the
-/// last names; `None` where RDF has none such.
-fn quad(rows: &Rows, row: usize) -> Option<QuadRef<'_>> {
-    let mut cells = rows.row(row);
-    let subject: NamedOrBlankNodeRef<'_> = match cells.next()?? {
-        TermRef::NamedNode(iri) => iri.into(),
-        TermRef::BlankNode(blank) => blank.into(),
-        _ => return None,
-    };
-    let TermRef::NamedNode(predicate) = cells.next()?? else {
-        return None;
-    };
-    let object = cells.next()??;
-    let graph = match cells.next() {
-        None => GraphNameRef::DefaultGraph,
-        Some(name) => match name? {
-            TermRef::NamedNode(iri) => iri.into(),
-            TermRef::BlankNode(blank) => blank.into(),
-            _ => return None,
-        },
-    };
-    Some(QuadRef::new(subject, predicate, object, graph))
-}
-
-/// A row of three columns as a triple.
-pub(crate) fn triple(rows: &Rows, row: usize) -> Option<Triple> {
-    let quad = quad(rows, row)?;
-    Some(Triple::new(quad.subject, quad.predicate, quad.object))
 }
 
 #[cfg(test)]

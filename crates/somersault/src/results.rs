@@ -8,33 +8,20 @@
 //! break the connection.
 
 mod escape;
+mod rows;
+pub(crate) mod statement;
 mod text;
 mod whole;
 mod xml;
 
 use oxrdf::TermRef;
-use rdf::TermBuffer;
 use sparesults::QueryResultsFormat;
+use statement::{not_a_triple, triple};
 use std::io::{self, Write};
 pub(crate) use text::{TextFormat, TextWriter};
 
+pub use rows::Rows;
 pub use whole::Whole;
-
-/// A batch of rows: one column of terms per projected variable, all of the same length.
-#[derive(Debug, Default)]
-pub struct Rows {
-    /// The columns, in the order of the projection.
-    pub columns: Vec<TermBuffer>,
-    /// Number of rows; counts also where there is no column.
-    pub len: usize,
-}
-
-impl Rows {
-    /// The cells of one row, in the order of the projection.
-    pub fn row(&self, row: usize) -> impl Iterator<Item = Option<TermRef<'_>>> {
-        self.columns.iter().map(move |column| column.get(row))
-    }
-}
 
 /// Takes an answer as it comes. [`Sink::warnings`] perhaps, then either [`Sink::boolean`], or [`Sink::head`] or [`Sink::graph_head`],
 /// any number of [`Sink::rows`], [`Sink::finish`]. An error ends the query.
@@ -277,11 +264,6 @@ impl<W: Output> Sink for ResultWriter<W> {
     }
 }
 
-/// A row of a graph is none of its triples.
-pub(crate) fn not_a_triple() -> io::Error {
-    io::Error::other("a row is no triple")
-}
-
 /// A sink that keeps everything, for library users and tests with small answers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Collected {
@@ -309,7 +291,7 @@ impl Sink for Collected {
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
         if let Some(triples) = &mut self.triples {
             for row in 0..rows.len {
-                let triple = crate::graph::triple(rows, row);
+                let triple = triple(rows, row);
                 triples.push(triple.ok_or_else(not_a_triple)?);
             }
             return Ok(());
@@ -337,6 +319,7 @@ impl Sink for Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rdf::TermBuffer;
 
     fn written(format: ResultFormat) -> String {
         let mut first = TermBuffer::new();

@@ -13,7 +13,9 @@
 //! variable names too.
 
 use super::escape::{self, csv_field};
-use super::{Rows, not_a_triple, xml};
+use super::rows::Rows;
+use super::statement::not_a_triple;
+use super::xml;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, TermRef};
 use rdf::TermBuffer;

@@ -46,11 +46,6 @@ const EXCEPTIONS: &[Exception] = &[
         "a database has a writer, its writer has graphs, and queries of both are started by the database",
     ),
     circle(
-        "crates/somersault/src/graph.rs",
-        "2 files import each other: graph, results",
-        "triples of a graph are written as the terms of results are",
-    ),
-    circle(
         "crates/testkit/src/naive/basic.rs",
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",
