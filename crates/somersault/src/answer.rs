@@ -8,9 +8,9 @@
 //! | `DESCRIBE` | its vertices are kept; when the walk is over their descriptions are found |
 
 use crate::construct::Construction;
-use crate::database::Graph;
 use crate::decode::Decoder;
 use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
 use crate::query::Query;
 use crate::results::{Rows, Sink};
 use crate::run::{Finished, Folded, stop_reason};

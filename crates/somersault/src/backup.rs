@@ -10,11 +10,10 @@
 //! directory that says so ([`store::directory::copy`]), which nobody opens and the next copy writes anew. The cost is that of a
 //! checkpoint, and of reading the copy once.
 
-use crate::change::files::write_graph;
-use crate::change::keeper::counts_of;
 use crate::change::open;
-use crate::database::Graph;
 use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
+use crate::moment::files::{counts_of, write_graph};
 use crate::open_error::OpenError;
 use crate::upkeep::{self, Checked};
 use std::path::{Path, PathBuf};

@@ -14,27 +14,22 @@ use crate::config::Config;
 use crate::error::{Kind, QueryError};
 use crate::federation::ServiceClient;
 use crate::health::{ChangeHealth, FollowHealth, Health};
+pub use crate::moment::Graph;
+use crate::moment::scrub::Scrub;
 use crate::open_error::OpenError;
 use crate::plan_cache::{PlanCache, PlanFigures};
-use crate::planner_statistics::plan_statistics;
-use crate::prefixes::Noted;
 use crate::query::{Query, Request};
 use crate::running::Running;
-use crate::scrub::Scrub;
 use crate::stop::StopToken;
-use ::query::planner::Planner;
-use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
-use rdf::{Lexicon, LexiconError, VertexId};
+use rdf::dictionary::Dictionary;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::Snapshot;
-use store::delta::Version;
-use store::directory::{self, Opened};
+use store::directory;
 use store::disk::{Disk, RealDisk};
-use store::load::{BLANK_NODES_COUNT, open_dictionary};
 use store::log::{LogFigures, OpenOptions as LogOptions};
 use store::view::ViewError;
 
@@ -157,43 +152,6 @@ impl Default for Options {
             memory_is_writable: false,
             plan_cache_bytes: 32 << 20,
             sample_from: Duration::from_millis(2),
-        }
-    }
-}
-
-/// A graph at one moment, with its dictionary and what the planner knows of it.
-pub struct Graph {
-    /// Adjacency.
-    pub snapshot: Version,
-    /// Terms.
-    pub dictionary: DictionaryView,
-    /// Statistics, indexed; perhaps those of a version before, which costs time and no answer.
-    pub planner: Arc<Planner>,
-    /// Distinct quads.
-    pub quads: u64,
-    /// By which ids were given: graphs of one database in which this is the same name terms by the same ids.
-    pub(crate) ids: u64,
-    pub(crate) planned: Planned,
-    /// Bytes of the files under it; 0 in memory.
-    pub(crate) stored_bytes: u64,
-    /// Prefixes of documents that were written to this database.
-    pub(crate) noted: Noted,
-}
-
-/// Which version the statistics are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
-    /// The last commit in it.
-    pub(crate) number: u64,
-    /// Its distinct quads.
-    pub(crate) quads: u64,
-}
-
-impl Planned {
-    pub(crate) fn of(graph: &Graph) -> Planned {
-        Planned {
-            number: graph.snapshot.number(),
-            quads: graph.quads,
         }
     }
 }
@@ -597,101 +555,4 @@ pub struct ChangeFigures {
     pub checkpoints: u64,
     /// Why the last merge or checkpoint failed, if it did.
     pub upkeep_failure: Option<String>,
-}
-
-impl Graph {
-    /// A graph as files or memory hold it, at commit `number`.
-    pub(crate) fn new(
-        snapshot: Snapshot,
-        dictionary: Dictionary,
-        number: u64,
-        stored_bytes: u64,
-    ) -> Result<Graph, OpenError> {
-        let type_vertex = snapshot.type_vertex();
-        let version = Version::new(Arc::new(snapshot), number, type_vertex);
-        let statistics = plan_statistics(&version)?;
-        let quads = statistics.quads;
-        let live = Arc::new(LiveDictionary::new(Arc::new(dictionary)));
-        let counts = live.counts();
-        Ok(Graph {
-            snapshot: version,
-            dictionary: live.view(counts),
-            planner: Arc::new(Planner::new(statistics)),
-            quads,
-            ids: 0,
-            planned: Planned { number, quads },
-            stored_bytes,
-            noted: Noted::default(),
-        })
-    }
-
-    /// Damage of files that came after their blocks had been verified: then what was read of this graph
-    /// may have been zeros. One load where no file of this process has been damaged so; otherwise it asks
-    /// every file.
-    pub fn damage(&self) -> Option<ViewError> {
-        if memory::fault_count() == 0 {
-            return None;
-        }
-        let of_dictionary = || {
-            let files = self.dictionary.base().files();
-            let damage = files.into_iter().find_map(|file| file.damage())?;
-            Some(ViewError::Inconsistent {
-                file: damage.file.to_string(),
-                what: damage.damage.to_string(),
-            })
-        };
-        self.snapshot.damage().or_else(of_dictionary)
-    }
-
-    /// An error where there is such damage: for whoever has read all that it needs, before it says
-    /// that its answer is whole.
-    pub(crate) fn sound(&self) -> Result<(), QueryError> {
-        match self.damage() {
-            None => Ok(()),
-            Some(damage) => Err(QueryError::from(damage).with_hint(
-                "restore the file or a backup and open the store again; `somersault check` names \
-                 all that is wrong",
-            )),
-        }
-    }
-
-    /// Looks whether a file has become shorter than it was; then [`Graph::damage`] tells. One system call
-    /// a file. The keeper does it now and then, and [`Database::health`] where there is none.
-    pub fn look(&self) {
-        self.snapshot.look();
-        for file in self.dictionary.base().files() {
-            file.region().is_shortened();
-        }
-    }
-
-    /// Verifies every block of every file.
-    pub fn verify(&self) -> Result<(), ViewError> {
-        self.snapshot.verify_all()?;
-        for file in self.dictionary.base().files() {
-            file.verify_all().map_err(|damaged| ViewError::Damaged {
-                file: damaged.file.to_string(),
-                block: damaged.block,
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// The graph and dictionary of an opened directory.
-pub(crate) fn open_parts(opened: &Opened) -> Result<(Snapshot, Dictionary), OpenError> {
-    let blank_nodes = opened
-        .manifest()
-        .counts
-        .get(BLANK_NODES_COUNT)
-        .copied()
-        .unwrap_or(0);
-    let dictionary = open_dictionary(opened, blank_nodes)?;
-    Ok((Snapshot::open(opened)?, dictionary))
-}
-
-/// `rdf:type`, as soon as a dictionary has it.
-pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
-    let mut ids = Vec::new();
-    dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
-    Ok(ids[0])
 }

@@ -3,8 +3,8 @@
 //! Memory is bounded by a batch, whatever the store's size. Quads come grouped by predicate, then
 //! by subject: the order in which they lie, so that reading is sequential. Each quad comes once.
 
-use crate::database::Graph;
-use crate::scan::{self, Batch, Part};
+use crate::moment::Graph;
+use crate::moment::scan::{self, Batch, Part};
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use rdf::{Lexicon, LexiconError, PredicateId, TermBuffer, VertexId};
 use std::io;

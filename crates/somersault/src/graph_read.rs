@@ -2,17 +2,18 @@
 //!
 //! It is a query in all but its text: it stands in the list of running ones, has a deadline and can be
 //! cancelled, and its triples go into a [`Sink`] batch by batch. Memory is that of one batch of
-//! [`crate::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
+//! [`crate::moment::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
 //! is made of them. Statements of named graphs, where the store is read, are rows of four columns.
 
-use crate::database::{Database, Graph};
+use crate::database::Database;
 use crate::decode::Distinct;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError, Unit};
+use crate::moment::Graph;
+use crate::moment::scan::{self, Batch, Part};
 use crate::results::{Rows, Sink};
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
-use crate::scan::{self, Batch, Part};
 use crate::stop::{Pace, StopReason, StopToken, outdated};
 use crate::units::format_duration;
 use oxrdf::TermRef;

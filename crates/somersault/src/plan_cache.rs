@@ -31,8 +31,8 @@
 //!
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
-use crate::database::Graph;
 use crate::error::QueryError;
+use crate::moment::Graph;
 use crate::query::{Context, Effort, Planned, Query, degrees};
 use crate::warnings::Asked;
 use ::query::parse::ParseOptions;

@@ -5,14 +5,15 @@
 //! that whatever happens to it has an id.
 
 use crate::budget::Budget;
-use crate::database::{Database, Graph};
+use crate::database::Database;
 use crate::error::{Further, Kind, Position, QueryError, Unit};
 use crate::learnt::Learnt;
+use crate::moment::Graph;
+use crate::moment::statistics::ForeignStatistics;
 use crate::plan_cache::{Known, Shaped};
 use crate::run::{Answered, explained};
 use crate::running::{Entry, QueryId};
 use crate::sampling::Timed;
-use crate::statistics::ForeignStatistics;
 use crate::stop::{Pace, StopToken};
 use crate::warnings::Asked;
 use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};

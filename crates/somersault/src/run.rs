@@ -22,9 +22,9 @@
 mod parts;
 
 use crate::budget::Budget;
-use crate::database::Graph;
 use crate::error::{Kind, QueryError, Unit};
 use crate::federation::Federation;
+use crate::moment::Graph;
 use crate::query::Query;
 use crate::stop::{StopReason, StopToken, outdated};
 use ::query::plan::Weight;

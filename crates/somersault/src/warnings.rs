@@ -16,8 +16,9 @@
 //! [`CANDIDATES_MAX`] names and for [`SEARCH_TIME`]. Whether the default graph is empty is found out once
 //! a version, within [`KEYS_MAX`] keys; where that does not tell, nothing is said.
 
-use crate::database::{Database, Graph};
+use crate::database::Database;
 use crate::error::QueryError;
+use crate::moment::Graph;
 use ::query::mentions::Mentions;
 use ::query::plan::ConstantId;
 use oxrdf::{NamedNodeRef, Term, TermRef};

@@ -19,8 +19,8 @@ use super::charge::Charge;
 use super::draft::{Draft, Drafted, summed, typed};
 use super::touched::Touched;
 use crate::budget::Budget;
-use crate::database::{Graph, type_vertex};
 use crate::error::QueryError;
+use crate::moment::{Graph, type_vertex};
 use std::ops::Range;
 use std::sync::Arc;
 use store::delta::{Change, Effect, IdQuad, Layer, Version};
@@ -90,7 +90,7 @@ impl Draft {
         if ahead.is_large {
             ahead.idle.sort_unstable();
             if let Some(graph) = drafted.graph.take() {
-                drafted.graph = Some(super::planning::planned_beside(graph)?);
+                drafted.graph = Some(crate::moment::planning::planned_beside(graph)?);
             }
         }
         Ok(Prepared {

@@ -12,7 +12,7 @@
 //!   on request: base and layers are written as a new generation, whose manifest names the last
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
 //!   the whole log, or the new one with a log of which it needs the end.
-//! - **Statistics** of what is published ([`planning`](super::planning)).
+//! - **Statistics** of what is published ([`planning`](crate::moment::planning)).
 //! - **Rest**: once nobody has written for [`IDLE`], the log's count of durable records is synced.
 //! - **In memory** a checkpoint becomes a new base in memory.
 //! - **Looks** whether the store is still where it was opened, and its files as long as they were
@@ -20,15 +20,15 @@
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
-use super::files::write_graph;
-use super::planning::Rest;
 use super::writer::{Home, Staged, Writer, frozen_layers};
-use crate::database::{Graph, Planned, open_parts};
 use crate::error::{Kind, QueryError};
+use crate::moment::files::{counts_of, write_graph};
+use crate::moment::planner_statistics::plan_statistics;
+use crate::moment::{Graph, Planned, open_parts};
 use crate::open_error::OpenError;
 use crate::run::panicked;
-use rdf::dictionary::{Dictionary, TermCounts};
-use std::collections::BTreeMap;
+use ::query::planner::Planner;
+use rdf::dictionary::Dictionary;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,9 +39,7 @@ use store::delta::checkpoint::write_base;
 use store::delta::dictionary::Spilling;
 use store::delta::merge::plan_merge;
 use store::delta::{Layer, merge};
-use store::directory::manifest::SNAPSHOT_COUNT;
 use store::directory::{self, LostError, begin_locked};
-use store::load::BLANK_NODES_COUNT;
 use store::parts::MemoryParts;
 
 /// How long the thread sleeps when nothing rings.
@@ -59,6 +57,10 @@ const RESTING: Duration = Duration::from_millis(100);
 /// How often the thread looks whether the store is still there: some 50 microseconds a look. Where
 /// nothing rings it looks every [`IDLE`].
 const LOOK: Duration = Duration::from_secs(1);
+/// The keeper rests so many times as long as its last statistics took.
+const REST: u32 = 32;
+/// How long it rests after statistics that could not be read.
+const UNREAD_PAUSE: Duration = Duration::from_secs(30);
 
 /// Memory in which a checkpoint sorts the dictionary's hashes.
 const SORT_BYTES: u64 = 256 << 20;
@@ -421,25 +423,39 @@ impl Writer {
         let parts = files.freeze().map_err(failed)?;
         Snapshot::open(&parts).map_err(failed)
     }
+
+    /// Gives what is published statistics of its own where they are due. `is_quiet`: nobody writes.
+    fn plan_anew(&self, is_quiet: bool, rest: &mut Rest) -> Result<(), QueryError> {
+        let graph = self.published();
+        let is_old = is_quiet && graph.planned != Planned::of(&graph);
+        let begun = Instant::now();
+        if begun < rest.until || !(is_old || graph.has_drifted()) {
+            return Ok(());
+        }
+        rest.until = begun + UNREAD_PAUSE;
+        let planner = Arc::new(Planner::new(plan_statistics(&graph.snapshot)?));
+        rest.until = Instant::now() + begun.elapsed() * REST;
+        let planned = Planned::of(&graph);
+        let mut staged = self.turn.wait();
+        self.exchange(&mut staged, &|graph| {
+            let is_newer = graph.planned.number < planned.number;
+            is_newer.then(|| graph.planned_by(Arc::clone(&planner), planned))
+        });
+        Ok(())
+    }
 }
 
-/// What a manifest says of a graph.
-pub(crate) fn counts_of(graph: &Graph) -> BTreeMap<String, u64> {
-    let TermCounts {
-        iris,
-        blank_nodes,
-        literals,
-        triple_terms,
-    } = graph.dictionary.counts();
-    BTreeMap::from([
-        ("quads".to_owned(), graph.quads),
-        (
-            "terms".to_owned(),
-            iris + blank_nodes + literals + triple_terms,
-        ),
-        (BLANK_NODES_COUNT.to_owned(), blank_nodes),
-        (SNAPSHOT_COUNT.to_owned(), graph.snapshot.number()),
-    ])
+/// When the keeper may read statistics again.
+struct Rest {
+    until: Instant,
+}
+
+impl Rest {
+    fn over() -> Rest {
+        Rest {
+            until: Instant::now(),
+        }
+    }
 }
 
 /// The layers with `run` replaced by `merged`; `None` where it is not among them.

@@ -26,18 +26,16 @@
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
 //! - [`last`]: which commit changed a graph last, for preconditions;
 //! - [`writer`]: staging, group commit, publishing;
-//! - [`files`]: a version as files;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
 //! - [`follow`]: commits that another process makes;
-//! - [`keeper`]: merging and checkpoints beside readers and writers, and [`planning`]: statistics;
+//! - [`keeper`]: merging and checkpoints beside readers and writers;
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod ahead;
 mod charge;
 mod commit;
 mod draft;
-pub(crate) mod files;
 pub(crate) mod follow;
 mod held;
 pub(crate) mod keeper;
@@ -45,7 +43,6 @@ mod last;
 pub(crate) mod open;
 mod operations;
 mod patch;
-mod planning;
 mod reads;
 mod replay;
 pub(crate) mod spool;

@@ -6,11 +6,12 @@
 //! its number.
 //! A writer holds the lock as long as it lives, and cuts a torn tail off.
 
-use super::files::write_graph;
 use super::replay::{Replay, Replayed};
 use super::writer::Home;
-use crate::database::{Graph, Options, open_parts};
+use crate::database::Options;
 use crate::error::{Kind, QueryError};
+use crate::moment::files::{counts_of, write_graph};
+use crate::moment::{Graph, open_parts};
 use crate::open_error::OpenError;
 use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
@@ -136,7 +137,7 @@ pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> 
     let graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
     let generation = begin(disk, location)?;
     write_graph(&graph, &generation, Spilling::Never, &|| false).map_err(|error| failed(&error))?;
-    generation.commit(super::keeper::counts_of(&graph))?;
+    generation.commit(counts_of(&graph))?;
     Ok(())
 }
 

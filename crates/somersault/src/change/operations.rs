@@ -17,8 +17,8 @@ use super::draft::{Draft, refused, too_long};
 use super::spool::Spool;
 use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
+use crate::moment::scan::{self, Part};
 use crate::query::{Context, Effort};
-use crate::scan::{self, Part};
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use oxrdf::{
     BlankNode, BlankNodeRef, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Term, TermRef,

@@ -16,8 +16,8 @@
 //! brought by a commit in between.
 
 use super::touched::Touched;
-use crate::database::Graph;
 use crate::error::QueryError;
+use crate::moment::Graph;
 use oxrdf::{NamedNode, Term};
 use query::algebra::{Element, Group, Query};
 use query::plan::{ConstantId, Node};

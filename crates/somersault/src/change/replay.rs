@@ -12,8 +12,8 @@
 use super::charge::Charge;
 use super::draft::{STAGING_BYTES, change_of, refused, unreadable};
 use super::last::ChangedGraphs;
-use crate::database::{Graph, type_vertex};
 use crate::error::QueryError;
+use crate::moment::{Graph, type_vertex};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::delta::{Change, IdQuad, Layer, Version};

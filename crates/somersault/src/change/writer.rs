@@ -27,14 +27,14 @@ use super::commit::Tally;
 use super::draft::{Drafted, Piece};
 use super::keeper::Bell;
 use super::last::{ChangedGraphs, LastChanges};
-use super::planning::planned_in_time;
 use super::touched::Watches;
 use super::turn::{Held, Turn};
 use super::update::Committed;
 use crate::budget::Pool;
-use crate::database::Graph;
 use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;
+use crate::moment::Graph;
+use crate::moment::planning::planned_in_time;
 use crate::stop::StopToken;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -454,22 +454,6 @@ pub(crate) fn frozen_layers(layers: &[Arc<Layer>], frozen: u64) -> usize {
         .iter()
         .take_while(|layer| *layer.commits().start() <= frozen)
         .count()
-}
-
-impl Graph {
-    /// The same with another view of the graph.
-    pub(crate) fn with_snapshot(&self, snapshot: store::delta::Version) -> Graph {
-        Graph {
-            snapshot,
-            dictionary: self.dictionary.clone(),
-            planner: Arc::clone(&self.planner),
-            quads: self.quads,
-            ids: self.ids,
-            planned: self.planned,
-            stored_bytes: self.stored_bytes,
-            noted: self.noted.clone(),
-        }
-    }
 }
 
 impl From<LogError> for QueryError {

@@ -42,7 +42,12 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     circle(
         "crates/somersault/src/change/ahead.rs",
-        "23 files import each other: change/ahead, change/commit, change/draft, change/files, change/follow, change/keeper, change/open, change/operations, change/planning, change/reads, change/replay, change/spool, change/update, change/writer, database, plan_cache, prefixes, query, run, scan, scrub, statistics, warnings",
+        "2 files import each other: change/ahead, change/draft",
+        "a database has a writer, its writer has graphs, and queries of both are started by the database",
+    ),
+    circle(
+        "crates/somersault/src/change/commit.rs",
+        "14 files import each other: change/commit, change/follow, change/keeper, change/open, change/operations, change/spool, change/update, change/writer, database, moment/statistics, plan_cache, query, run, warnings",
         "a database has a writer, its writer has graphs, and queries of both are started by the database",
     ),
     circle(
@@ -67,7 +72,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/src",
-        "37 files, 24 are allowed",
+        "33 files, 24 are allowed",
         "the façade and the engine that it drives lie side by side, a crate's border being none between them",
     ),
     folder(

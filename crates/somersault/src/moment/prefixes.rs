@@ -7,7 +7,6 @@
 //! fills places that are free. All versions of a graph that was opened share what was noted, and a version shows
 //! what was noted after it, too.
 
-use crate::database::Graph;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Prefixes;
 
@@ -25,23 +24,8 @@ impl Noted {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Prefixes> {
+    /// What was noted, locked.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Prefixes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Graph {
-    /// All that are known.
-    pub(crate) fn prefixes(&self) -> Prefixes {
-        let mut prefixes = self.snapshot.base().prefixes().clone();
-        prefixes.fill(&self.noted.lock());
-        prefixes
-    }
-
-    /// What a prefix stands for, where that is known.
-    pub(crate) fn prefix_iri(&self, name: &str) -> Option<String> {
-        let kept = self.snapshot.base().prefixes().iri(name);
-        let kept = kept.map(str::to_owned);
-        kept.or_else(|| self.noted.lock().iri(name).map(str::to_owned))
     }
 }

@@ -4,7 +4,7 @@
 //! not the database, so that closing one frees its lock. Until it is done each block is verified at first
 //! touch, which is slower and as safe.
 
-use crate::database::Graph;
+use super::Graph;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use store::view::ViewError;
 

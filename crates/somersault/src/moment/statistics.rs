@@ -13,7 +13,8 @@
 //! characteristic set its predicates with their edges, its types and its vertices. What a graph does
 //! not know of a document's terms is left out. Statistics of elsewhere prove nothing empty.
 
-use crate::database::{Database, Graph};
+use super::Graph;
+use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};

@@ -14,25 +14,19 @@
 //! Reading them takes about 50 ns for each vertex of a layer (`store::statistics`). The keeper rests in
 //! proportion, so that a trickle of commits over large layers does not keep a core busy.
 
-use super::writer::Writer;
-use crate::database::{Graph, Planned};
+use super::planner_statistics::plan_statistics;
+use super::{Graph, Planned};
 use crate::error::QueryError;
-use crate::planner_statistics::plan_statistics;
-use query::planner::Planner;
+use ::query::planner::Planner;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// What a version has grown or shrunk by, besides a quarter, when its statistics are made anew.
 const DRIFT_QUADS: u64 = 1000;
 /// Quads in layers up to which a committing thread reads them: some 10 ms.
 const INLINE_QUADS: u64 = 1 << 18;
-/// The keeper rests so many times as long as its last statistics took.
-const REST: u32 = 32;
-/// How long it rests after statistics that could not be read.
-const PAUSE: Duration = Duration::from_secs(30);
 
 /// The same, its statistics made anew if a commit should wait for that.
-pub(super) fn planned_in_time(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
+pub(crate) fn planned_in_time(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
     let layered: u64 = graph
         .snapshot
         .layers()
@@ -47,7 +41,7 @@ pub(super) fn planned_in_time(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryErro
 }
 
 /// The same, its statistics made anew where much has changed: by a thread that nobody waits for.
-pub(super) fn planned_beside(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
+pub(crate) fn planned_beside(graph: Arc<Graph>) -> Result<Arc<Graph>, QueryError> {
     if graph.has_drifted() {
         return Ok(Arc::new(graph.planned_anew()?));
     }
@@ -60,7 +54,7 @@ impl Graph {
     }
 
     /// Whether much has changed since the statistics were made.
-    fn has_drifted(&self) -> bool {
+    pub(crate) fn has_drifted(&self) -> bool {
         self.drift() > self.planned.quads / 4 + DRIFT_QUADS
     }
 
@@ -70,47 +64,13 @@ impl Graph {
         Ok(self.planned_by(Arc::new(planner), Planned::of(self)))
     }
 
-    fn planned_by(&self, planner: Arc<Planner>, planned: Planned) -> Graph {
+    /// The same with these statistics.
+    pub(crate) fn planned_by(&self, planner: Arc<Planner>, planned: Planned) -> Graph {
         let version = self.snapshot.with_layers(self.snapshot.layers().to_vec());
         Graph {
             planner,
             planned,
             ..self.with_snapshot(version)
         }
-    }
-}
-
-/// When the keeper may read statistics again.
-pub(super) struct Rest {
-    until: Instant,
-}
-
-impl Rest {
-    pub(super) fn over() -> Rest {
-        Rest {
-            until: Instant::now(),
-        }
-    }
-}
-
-impl Writer {
-    /// Gives what is published statistics of its own where they are due. `is_quiet`: nobody writes.
-    pub(super) fn plan_anew(&self, is_quiet: bool, rest: &mut Rest) -> Result<(), QueryError> {
-        let graph = self.published();
-        let is_old = is_quiet && graph.planned != Planned::of(&graph);
-        let begun = Instant::now();
-        if begun < rest.until || !(is_old || graph.has_drifted()) {
-            return Ok(());
-        }
-        rest.until = begun + PAUSE;
-        let planner = Arc::new(Planner::new(plan_statistics(&graph.snapshot)?));
-        rest.until = Instant::now() + begun.elapsed() * REST;
-        let planned = Planned::of(&graph);
-        let mut staged = self.turn.wait();
-        self.exchange(&mut staged, &|graph| {
-            let is_newer = graph.planned.number < planned.number;
-            is_newer.then(|| graph.planned_by(Arc::clone(&planner), planned))
-        });
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! What dumps, the Graph Store Protocol and `CLEAR` read. Memory is that of a batch; the cost of one
 //! named graph is its own size, by the graph index.
 
-use crate::database::Graph;
+use super::Graph;
 use rdf::{Direction, PredicateId, VertexId};
 use store::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
 use store::{ListCursor, Lists};
