@@ -23,8 +23,8 @@
 //! its place ([`rdf::dictionary::LiveDictionary::rebased`]), and ids that were given by the old one
 //! since then mean nothing in the new one: such a request is evaluated again.
 
-use super::ahead::Prepared;
 use super::draft::{Draft, TurnLimit};
+use super::prepared::Prepared;
 use super::reads::Reads;
 use super::update::Committed;
 use super::writer::Writer;

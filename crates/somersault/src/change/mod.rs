@@ -18,7 +18,7 @@
 //!
 //! - [`turn`]: whose turn it is, with a deadline;
 //! - [`commit`]: evaluating under the turn, or before it where that takes long; [`ahead`] is what is
-//!   noted then, [`reads`] what a request reads, [`touched`] what others have changed meanwhile;
+//!   noted then, [`prepared`] what is made of that in the turn, [`reads`] what a request reads, [`touched`] what others have changed meanwhile;
 //! - [`draft`]: the versions within one request, and its record;
 //! - [`charge`]: the memory that a change holds;
 //! - [`operations`]: from operations to quads;
@@ -43,6 +43,7 @@ mod last;
 pub(crate) mod open;
 mod operations;
 mod patch;
+mod prepared;
 mod reads;
 mod replay;
 pub(crate) mod spool;

@@ -41,11 +41,6 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/somersault/src/change/ahead.rs",
-        "2 files import each other: change/ahead, change/draft",
-        "a database has a writer, its writer has graphs, and queries of both are started by the database",
-    ),
-    circle(
         "crates/somersault/src/change/commit.rs",
         "14 files import each other: change/commit, change/follow, change/keeper, change/open, change/operations, change/spool, change/update, change/writer, database, moment/statistics, plan_cache, query, run, warnings",
         "a database has a writer, its writer has graphs, and queries of both are started by the database",
