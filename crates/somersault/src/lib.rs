@@ -27,6 +27,7 @@ mod learnt;
 pub mod load;
 mod moment;
 mod open_error;
+mod panics;
 mod plan_cache;
 mod plan_document;
 pub mod query;

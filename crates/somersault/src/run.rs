@@ -25,6 +25,7 @@ use crate::budget::Budget;
 use crate::error::{Kind, QueryError, Unit};
 use crate::federation::Federation;
 use crate::moment::Graph;
+use crate::panics::panicked;
 use crate::query::Query;
 use crate::stop::{StopReason, StopToken, outdated};
 use ::query::plan::Weight;
@@ -423,16 +424,6 @@ fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
 fn clock() -> impl Fn() -> u64 {
     let origin = Instant::now();
     move || origin.elapsed().as_nanos() as u64
-}
-
-pub(crate) fn panicked(panic: &Box<dyn std::any::Any + Send>) -> QueryError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned());
-    QueryError::new(Kind::Internal, format!("a bug in the engine: {text}"))
-        .with_hint("please report it with the query")
 }
 
 impl From<WalkError> for QueryError {

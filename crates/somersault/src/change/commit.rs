@@ -23,17 +23,17 @@
 //! its place ([`rdf::dictionary::LiveDictionary::rebased`]), and ids that were given by the old one
 //! since then mean nothing in the new one: such a request is evaluated again.
 
+use super::committed::Committed;
 use super::draft::{Draft, TurnLimit};
 use super::prepared::Prepared;
 use super::reads::Reads;
-use super::update::Committed;
 use super::writer::Writer;
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
+use crate::panics::guarded;
 use crate::stop::{StopReason, StopToken};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often a request is evaluated before its turn.
@@ -51,15 +51,6 @@ pub(crate) struct Job<'j> {
     pub(crate) turn_quads: usize,
     /// What it reads; asked where it is evaluated before its turn.
     pub(crate) reads: &'j dyn Fn() -> Reads,
-}
-
-/// How requests were evaluated.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    /// Before their turn.
-    pub(crate) beside: AtomicU64,
-    /// Again, because of what came in between.
-    pub(crate) again: AtomicU64,
 }
 
 /// Fills a draft. It may be called several times, with a new draft each.
@@ -197,10 +188,4 @@ fn may_commit(token: &StopToken) -> Result<(), QueryError> {
         return Ok(());
     }
     Err(QueryError::new(Kind::Cancelled, "the change was cancelled"))
-}
-
-/// A panic is an error of the one request.
-fn guarded<T>(work: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
-    let done = catch_unwind(AssertUnwindSafe(work));
-    done.map_err(|panic| crate::run::panicked(&panic))?
 }

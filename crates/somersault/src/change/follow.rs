@@ -29,7 +29,6 @@
 //! Why polling, and the count: docs/decisions/2026-11-23-following.md.
 
 use super::charge::Charge;
-use super::keeper::guarded;
 use super::open::{Applying, Place, for_following};
 use super::replay::Replay;
 use super::writer::Writer;
@@ -39,6 +38,7 @@ use crate::health::FollowHealth;
 use crate::moment::Graph;
 use crate::moment::scrub::Scrub;
 use crate::open_error::OpenError;
+use crate::panics::guarded;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -26,13 +26,12 @@ use crate::moment::files::{counts_of, write_graph};
 use crate::moment::planner_statistics::plan_statistics;
 use crate::moment::{Graph, Planned, open_parts};
 use crate::open_error::OpenError;
-use crate::run::panicked;
+use crate::panics::{guarded, panicked};
 use ::query::planner::Planner;
 use rdf::dictionary::Dictionary;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::Snapshot;
 use store::delta::checkpoint::write_base;
@@ -80,72 +79,6 @@ impl Default for Pace {
             log_bytes: 64 << 20,
             memory_quads: 1 << 20,
         }
-    }
-}
-
-/// Wakes the keeper, and ends it.
-#[derive(Default)]
-pub(crate) struct Bell {
-    state: Mutex<Rung>,
-    rung: Condvar,
-    closing: AtomicBool,
-    /// Layers that were merged beside the writers.
-    pub(crate) merges: AtomicU64,
-    /// Checkpoints made.
-    pub(crate) checkpoints: AtomicU64,
-}
-
-#[derive(Default)]
-struct Rung {
-    work: bool,
-    /// Why the last merge, checkpoint or reading of statistics failed.
-    failure: Option<String>,
-}
-
-impl Bell {
-    /// There may be something to do.
-    pub(crate) fn ring(&self) {
-        self.lock().work = true;
-        self.rung.notify_all();
-    }
-
-    /// The database is being closed.
-    pub(crate) fn close(&self) {
-        self.closing.store(true, Ordering::SeqCst);
-        self.ring();
-    }
-
-    /// Whether whatever runs should end.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::SeqCst)
-    }
-
-    /// Why the last merge, checkpoint or reading of statistics failed, if it did.
-    pub(crate) fn failure(&self) -> Option<String> {
-        self.lock().failure.clone()
-    }
-
-    /// Lets time pass, unless the database is being closed.
-    fn sleep(&self, time: Duration) {
-        let state = self.lock();
-        let waited = self
-            .rung
-            .wait_timeout_while(state, time, |_| !self.is_closing());
-        drop(waited);
-    }
-
-    /// Waits until somebody rings; false where nobody did.
-    fn wait(&self, most: Duration) -> bool {
-        let mut state = self.lock();
-        if !state.work && !self.is_closing() {
-            let waited = self.rung.wait_timeout(state, most);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        std::mem::take(&mut state.work)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Rung> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -199,13 +132,6 @@ fn straddles(layer: &Layer, number: u64) -> bool {
     *layer.commits().start() <= number && *layer.commits().end() > number
 }
 
-/// Does a piece of work. A panic is a failure like another: a thread that is gone would let layers
-/// and log grow for ever, and nobody would know.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
-    let done = catch_unwind(AssertUnwindSafe(work));
-    done.unwrap_or_else(|panic| Err(panicked(&panic)))
-}
-
 impl Writer {
     /// Merges and writes out what is due, and notes whether that failed. `is_quiet`: nobody writes.
     fn round(&self, is_quiet: bool, pace: Pace, rest: &mut Rest) -> Result<(), ()> {
@@ -222,7 +148,8 @@ impl Writer {
         let has_failed = outcome.is_err() && !self.bell.is_closing();
         let failure = outcome.and(planned).err();
         let failure = failure.filter(|_| !self.bell.is_closing());
-        self.bell.lock().failure = failure.map(|error| error.to_string());
+        self.bell
+            .note_failure(failure.map(|error| error.to_string()));
         if has_failed { Err(()) } else { Ok(()) }
     }
 

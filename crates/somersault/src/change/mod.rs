@@ -18,23 +18,27 @@
 //!
 //! - [`turn`]: whose turn it is, with a deadline;
 //! - [`commit`]: evaluating under the turn, or before it where that takes long; [`ahead`] is what is
-//!   noted then, [`prepared`] what is made of that in the turn, [`reads`] what a request reads, [`touched`] what others have changed meanwhile;
+//!   noted then, [`prepared`] what is made of that in the turn, [`reads`] what a request reads,
+//!   [`touched`] what others have changed meanwhile;
 //! - [`draft`]: the versions within one request, and its record;
 //! - [`charge`]: the memory that a change holds;
 //! - [`operations`]: from operations to quads;
 //! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
 //! - [`last`]: which commit changed a graph last, for preconditions;
+//! - [`committed`]: what has come of a change;
 //! - [`writer`]: staging, group commit, publishing;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
 //! - [`follow`]: commits that another process makes;
-//! - [`keeper`]: merging and checkpoints beside readers and writers;
+//! - [`keeper`]: merging and checkpoints beside readers and writers, woken by a [`bell`];
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod ahead;
+mod bell;
 mod charge;
 mod commit;
+mod committed;
 mod draft;
 pub(crate) mod follow;
 mod held;
@@ -53,10 +57,11 @@ mod turn;
 mod update;
 pub(crate) mod writer;
 
+pub use committed::Committed;
 pub use patch::{RDF_PATCH, patch_to_update};
 pub use store_write::{
     Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
     WriteMode,
 };
-pub use update::{Committed, RunningUpdate, UpdateRequest, check_update};
+pub use update::{RunningUpdate, UpdateRequest, check_update};
 pub(crate) use writer::Writer;

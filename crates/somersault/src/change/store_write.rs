@@ -2,11 +2,11 @@
 //! side, for any surface.
 
 use super::commit::Job;
+use super::committed::Committed;
 use super::draft::Draft;
 use super::operations::{clear, named};
 use super::reads::{GraphRead, Reads};
 use super::spool::{Into, Spool};
-use super::update::Committed;
 use super::writer::Writer;
 use crate::database::Database;
 use crate::dump::{self, DumpError};

@@ -1,6 +1,7 @@
 //! One update request: read, its documents fetched, its turn, its operations, its commit.
 
 use super::commit::Job;
+use super::committed::Committed;
 use super::operations::{carry_out, charge};
 use super::reads::{Reads, asks_others};
 use super::spool::{Into, Spool};
@@ -27,21 +28,6 @@ pub struct UpdateRequest<'a> {
     pub timeout: Option<Duration>,
     /// Memory it may take.
     pub memory_bytes: Option<u64>,
-}
-
-/// What a change has done. It is durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Committed {
-    /// The number of the snapshot that contains it.
-    pub snapshot: u64,
-    /// Quads that were not there before.
-    pub inserted: u64,
-    /// Quads that are not there any more.
-    pub deleted: u64,
-    /// Time from text to operations.
-    pub parse: Duration,
-    /// Time from there to the durable commit.
-    pub exec: Duration,
 }
 
 /// Whether an update can be read, before there is a database to carry it out.

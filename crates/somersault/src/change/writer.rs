@@ -23,13 +23,12 @@
 //! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
-use super::commit::Tally;
+use super::bell::Bell;
+use super::committed::{Committed, Tally};
 use super::draft::{Drafted, Piece};
-use super::keeper::Bell;
 use super::last::{ChangedGraphs, LastChanges};
 use super::touched::Watches;
 use super::turn::{Held, Turn};
-use super::update::Committed;
 use crate::budget::Pool;
 use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;

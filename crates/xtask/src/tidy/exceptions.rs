@@ -41,9 +41,9 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/somersault/src/change/commit.rs",
-        "14 files import each other: change/commit, change/follow, change/keeper, change/open, change/operations, change/spool, change/update, change/writer, database, moment/statistics, plan_cache, query, run, warnings",
-        "a database has a writer, its writer has graphs, and queries of both are started by the database",
+        "crates/somersault/src/change/follow.rs",
+        "8 files import each other: change/follow, change/open, database, moment/statistics, plan_cache, query, run, warnings",
+        "the database starts queries and changes, and each of these holds the database",
     ),
     circle(
         "crates/testkit/src/naive/basic.rs",
@@ -67,7 +67,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/src",
-        "33 files, 24 are allowed",
+        "34 files, 24 are allowed",
         "the façade and the engine that it drives lie side by side, a crate's border being none between them",
     ),
     folder(

@@ -1,0 +1,79 @@
+//! What wakes the keeper: every commit rings, and closing the database ends the keeper's thread.
+//!
+//! The writer rings and the keeper works on the writer, so the bell stands below both. It also keeps the keeper's
+//! figures and the reason of its last failure, because whoever asks the writer for them has no keeper.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Wakes the keeper, and ends it.
+#[derive(Default)]
+pub(crate) struct Bell {
+    state: Mutex<Rung>,
+    rung: Condvar,
+    closing: AtomicBool,
+    /// Layers that were merged beside the writers.
+    pub(crate) merges: AtomicU64,
+    /// Checkpoints made.
+    pub(crate) checkpoints: AtomicU64,
+}
+
+#[derive(Default)]
+struct Rung {
+    work: bool,
+    /// Why the last merge, checkpoint or reading of statistics failed.
+    failure: Option<String>,
+}
+
+impl Bell {
+    /// There may be something to do.
+    pub(crate) fn ring(&self) {
+        self.lock().work = true;
+        self.rung.notify_all();
+    }
+
+    /// The database is being closed.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Whether whatever runs should end.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Why the last merge, checkpoint or reading of statistics failed, if it did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.lock().failure.clone()
+    }
+
+    /// Lets time pass, unless the database is being closed.
+    pub(super) fn sleep(&self, time: Duration) {
+        let state = self.lock();
+        let waited = self
+            .rung
+            .wait_timeout_while(state, time, |_| !self.is_closing());
+        drop(waited);
+    }
+
+    /// Waits until somebody rings; false where nobody did.
+    pub(super) fn wait(&self, most: Duration) -> bool {
+        let mut state = self.lock();
+        if !state.work && !self.is_closing() {
+            let waited = self.rung.wait_timeout(state, most);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::take(&mut state.work)
+    }
+
+    /// Notes whether the last merge, checkpoint or reading of statistics failed, and why.
+    pub(super) fn note_failure(&self, failure: Option<String>) {
+        self.lock().failure = failure;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rung> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
