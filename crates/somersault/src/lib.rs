@@ -27,6 +27,7 @@ mod learnt;
 pub mod load;
 mod moment;
 mod open_error;
+mod options;
 mod panics;
 mod plan_cache;
 mod plan_document;
@@ -47,7 +48,7 @@ pub use change::{
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
     patch_to_update,
 };
-pub use database::{ChangeFigures, Database, Options, Summary};
+pub use database::{ChangeFigures, Database, Summary};
 pub use error::{Further, Kind, Position, QueryError, Unit};
 pub use federation::{Document, ServiceClient, ServiceError};
 pub use graph::{GraphFormat, GraphWriter};
@@ -57,6 +58,7 @@ pub use learnt::Learnt;
 pub use memory::{give_back as give_back_memory, survive_bus_errors};
 pub use moment::statistics::ForeignStatistics;
 pub use open_error::OpenError;
+pub use options::Options;
 pub use oxrdf;
 pub use plan_cache::PlanFigures;
 pub use plan_document::PlanDocument;

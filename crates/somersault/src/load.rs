@@ -5,9 +5,10 @@
 //! it. Here is the one place where a load meets the real clock and the system's randomness: the key
 //! of its hash tables, without which an input could be written to collide.
 
-use crate::database::{Database, Options};
+use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use crate::open_error::OpenError;
+use crate::options::Options;
 use crate::upkeep;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -8,11 +8,11 @@
 
 use super::replay::{Replay, Replayed};
 use super::writer::Home;
-use crate::database::Options;
 use crate::error::{Kind, QueryError};
 use crate::moment::files::{counts_of, write_graph};
 use crate::moment::{Graph, open_parts};
 use crate::open_error::OpenError;
+use crate::options::Options;
 use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -41,8 +41,8 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/somersault/src/change/follow.rs",
-        "8 files import each other: change/follow, change/open, database, moment/statistics, plan_cache, query, run, warnings",
+        "crates/somersault/src/database.rs",
+        "6 files import each other: database, moment/statistics, plan_cache, query, run, warnings",
         "the database starts queries and changes, and each of these holds the database",
     ),
     circle(
@@ -67,7 +67,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/src",
-        "34 files, 24 are allowed",
+        "35 files, 24 are allowed",
         "the façade and the engine that it drives lie side by side, a crate's border being none between them",
     ),
     folder(
