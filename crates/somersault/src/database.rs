@@ -14,12 +14,14 @@ use crate::error::{Kind, QueryError};
 use crate::health::{ChangeHealth, FollowHealth, Health};
 pub use crate::moment::Graph;
 use crate::moment::scrub::Scrub;
+use crate::moment::statistics::{self, ForeignStatistics};
 use crate::open_error::OpenError;
 pub use crate::options::Options;
 use crate::plan_cache::{PlanCache, PlanFigures};
 use crate::query::{Query, Request};
 use crate::running::Running;
 use crate::stop::StopToken;
+use crate::warnings::EmptyDefault;
 use rdf::dictionary::Dictionary;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -60,8 +62,7 @@ struct Inner {
     running: Running,
     /// `None`: plans are not kept.
     plans: Option<PlanCache>,
-    /// A version whose default graph was looked at, and whether it is empty there.
-    empty_default: Mutex<Option<(u64, bool)>>,
+    empty_default: EmptyDefault,
     scrub: Arc<Scrub>,
 }
 
@@ -220,7 +221,7 @@ impl Database {
                     .then(|| PlanCache::new(options.plan_cache_bytes)),
                 options: options.clone(),
                 running: Running::default(),
-                empty_default: Mutex::default(),
+                empty_default: EmptyDefault::default(),
                 scrub,
             }),
         }
@@ -313,6 +314,17 @@ impl Database {
         Query::start(self, request)
     }
 
+    /// What the planner knows now, as a document.
+    pub fn planner_statistics(&self) -> Result<String, QueryError> {
+        statistics::document(&self.graph())
+    }
+
+    /// Reads a document, of this graph or of another one, to plan queries of this graph by it
+    /// ([`crate::Request::statistics`]).
+    pub fn read_planner_statistics(&self, text: &str) -> Result<ForeignStatistics, QueryError> {
+        ForeignStatistics::read(text, &self.graph())
+    }
+
     /// Prefixes that documents declare which were loaded, names without colons with their IRIs, by name. Those of
     /// `LOAD` and of the Graph Store Protocol survive the process once a checkpoint has written what was changed.
     pub fn prefixes(&self) -> Vec<(String, String)> {
@@ -342,7 +354,7 @@ impl Database {
     }
 
     /// What was found out of a version's default graph (see [`crate::warnings`]).
-    pub(crate) fn empty_default(&self) -> &Mutex<Option<(u64, bool)>> {
+    pub(crate) fn empty_default(&self) -> &EmptyDefault {
         &self.inner.empty_default
     }
 

@@ -310,7 +310,7 @@ impl Shaped {
         ids: &[Option<VertexId>],
     ) -> Result<Told, QueryError> {
         let asked = Asked {
-            database: &context.database,
+            empty_default: context.database.empty_default(),
             graph,
             query: &self.template.query,
             ids,

@@ -291,7 +291,7 @@ impl Query {
     /// Looks for what the query, parsed like this, probably did not mean.
     fn warned(mut self, parsed: &::query::Query) -> Result<Query, QueryError> {
         let asked = Asked {
-            database: &self.context.database,
+            empty_default: self.context.database.empty_default(),
             graph: &self.graph,
             query: parsed,
             ids: &self.constants,

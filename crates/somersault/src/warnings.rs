@@ -16,14 +16,13 @@
 //! [`CANDIDATES_MAX`] names and for [`SEARCH_TIME`]. Whether the default graph is empty is found out once
 //! a version, within [`KEYS_MAX`] keys; where that does not tell, nothing is said.
 
-use crate::database::Database;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use ::query::mentions::Mentions;
 use ::query::plan::ConstantId;
 use oxrdf::{NamedNodeRef, Term, TermRef};
 use rdf::{Direction, Lexicon, TermBuffer, VertexId};
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::Lists;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
@@ -45,7 +44,7 @@ const GRAPHS_MAX: u64 = 100_000;
 
 /// A query with what its constants are in a graph.
 pub(crate) struct Asked<'q> {
-    pub database: &'q Database,
+    pub empty_default: &'q EmptyDefault,
     pub graph: &'q Graph,
     pub query: &'q ::query::Query,
     /// The ids of the query's constants.
@@ -143,7 +142,7 @@ impl Asked<'_> {
     }
 
     fn default_graph(&self, told: &mut Vec<String>) -> Result<(), QueryError> {
-        if !self.database.has_empty_default(self.graph)? {
+        if !self.empty_default.of(self.graph)? {
             return Ok(());
         }
         let graphs = grouped(self.graph.snapshot.named_graphs()?.len() as u64);
@@ -244,15 +243,15 @@ impl Asked<'_> {
     }
 }
 
-impl Database {
+/// A version whose default graph was looked at, and whether it is empty there.
+#[derive(Default)]
+pub(crate) struct EmptyDefault(Mutex<Option<(u64, bool)>>);
+
+impl EmptyDefault {
     /// Whether the default graph of a version certainly holds nothing. Looked at once a version.
-    fn has_empty_default(&self, graph: &Graph) -> Result<bool, QueryError> {
+    fn of(&self, graph: &Graph) -> Result<bool, QueryError> {
         let number = graph.snapshot.number();
-        let lock = || {
-            self.empty_default()
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = *lock();
         if let Some((_, is_empty)) = known.filter(|(known, _)| *known == number) {
             return Ok(is_empty);

@@ -14,7 +14,6 @@
 //! not know of a document's terms is left out. Statistics of elsewhere prove nothing empty.
 
 use super::Graph;
-use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use ::query::planner::Planner;
 use ::query::statistics::{CharacteristicSet, PredicateStatistics, Statistics};
@@ -67,19 +66,9 @@ impl ForeignStatistics {
     pub(crate) fn planner(&self) -> &Planner {
         &self.planner
     }
-}
 
-impl Database {
-    /// What the planner knows now, as a document.
-    pub fn planner_statistics(&self) -> Result<String, QueryError> {
-        let graph = self.graph();
-        let document = Writer::new(&graph).document()?;
-        serde_json::to_string(&document).map_err(|error| QueryError::new(Kind::Internal, error))
-    }
-
-    /// Reads a document, of this graph or of another one, to plan queries of this graph by it
-    /// ([`crate::Request::statistics`]).
-    pub fn read_planner_statistics(&self, text: &str) -> Result<ForeignStatistics, QueryError> {
+    /// Reads a document, of this graph or of another one, to plan queries of this graph by it.
+    pub(crate) fn read(text: &str, graph: &Graph) -> Result<ForeignStatistics, QueryError> {
         let read: Document = serde_json::from_str(text).map_err(refused)?;
         if read.version != VERSION {
             let found = read.version;
@@ -87,11 +76,17 @@ impl Database {
                 "version {found}, and this is for {VERSION}"
             )));
         }
-        let statistics = Reader::new(&self.graph(), &read.terms)?.statistics(&read)?;
+        let statistics = Reader::new(graph, &read.terms)?.statistics(&read)?;
         Ok(ForeignStatistics {
             planner: Arc::new(Planner::new(statistics)),
         })
     }
+}
+
+/// What the planner knows of a graph, as a document.
+pub(crate) fn document(graph: &Graph) -> Result<String, QueryError> {
+    let document = Writer::new(graph).document()?;
+    serde_json::to_string(&document).map_err(|error| QueryError::new(Kind::Internal, error))
 }
 
 fn refused(why: impl std::fmt::Display) -> QueryError {

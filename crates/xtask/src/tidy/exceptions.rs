@@ -42,7 +42,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     circle(
         "crates/somersault/src/database.rs",
-        "6 files import each other: database, moment/statistics, plan_cache, query, run, warnings",
+        "4 files import each other: database, plan_cache, query, run",
         "the database starts queries and changes, and each of these holds the database",
     ),
     circle(
