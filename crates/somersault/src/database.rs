@@ -17,11 +17,12 @@ use crate::moment::scrub::Scrub;
 use crate::moment::statistics::{self, ForeignStatistics};
 use crate::open_error::OpenError;
 pub use crate::options::Options;
-use crate::plan_cache::{PlanCache, PlanFigures};
-use crate::query::{Query, Request};
+use crate::query::Query;
+use crate::request::Request;
+use crate::request::plan_cache::{PlanCache, PlanFigures};
+use crate::request::warnings::EmptyDefault;
 use crate::running::Running;
 use crate::stop::StopToken;
-use crate::warnings::EmptyDefault;
 use rdf::dictionary::Dictionary;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -353,7 +354,7 @@ impl Database {
         self.inner.plans.as_ref()
     }
 
-    /// What was found out of a version's default graph (see [`crate::warnings`]).
+    /// What was found out of a version's default graph (see [`crate::request::warnings`]).
     pub(crate) fn empty_default(&self) -> &EmptyDefault {
         &self.inner.empty_default
     }

@@ -6,98 +6,34 @@
 
 use crate::budget::Budget;
 use crate::database::Database;
-use crate::error::{Further, Kind, Position, QueryError, Unit};
-use crate::learnt::Learnt;
+use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
-use crate::plan_cache::{Known, Shaped};
-use crate::run::{Answered, explained};
+pub use crate::request::Request;
+use crate::request::degrees::degrees;
+use crate::request::plan_cache::{Known, Shaped};
+use crate::request::reading::{parse, unreadable};
+use crate::request::sampling::Timed;
+use crate::request::walking::explained;
+use crate::request::warnings::Asked;
 use crate::running::{Entry, QueryId};
-use crate::sampling::Timed;
-use crate::stop::{Pace, StopToken};
-use crate::warnings::Asked;
-use ::query::parse::{ParseError, ParseErrorKind, ParseOptions};
+use crate::stop::StopToken;
 use ::query::plan::{ConstantId, Form, Plan, Weight};
 use ::query::planner::{PlanError, PlanOptions};
 use ::query::shape::{Shape, TEXT_BYTES_MAX};
-use ::query::statistics::DegreeQuestion;
-use ::query::{Given, Scanned};
-use explore::{Limits, MemoryBudget, Samples, WalkError};
-use oxrdf::{NamedNode, Term, TermRef};
+use explore::{Limits, MemoryBudget, Samples, StepProfile, WalkError};
+use oxrdf::{Term, TermRef};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::Lists;
-use store::view::{GraphScope, GraphView, Progress, SegmentKey};
 
 /// Bytes of text that are read without being drawn on the budget.
 const TEXT_BYTES_FREE: usize = 64 << 10;
 /// Bytes that tokens, algebra, plan and constants take for a byte of text, together and at most: lists of
 /// IRIs in `VALUES` and `IN` take some 20 (`tests/abuse.rs`, 2026-11-22).
 const PARSED_FACTOR: u64 = 24;
-
-/// What is asked, and within which limits. Anything not said is the database's default.
-#[derive(Clone, Debug, Default)]
-pub struct Request<'a> {
-    /// The query's text.
-    pub text: &'a str,
-    /// What one who was asked before learnt of the text.
-    pub learnt: Option<&'a Learnt>,
-    /// What relative IRIs of the text are resolved against.
-    pub base: Option<&'a str>,
-    /// The protocol's `default-graph-uri`; with `named_graphs` it replaces the text's dataset
-    /// clause unless both are empty.
-    pub default_graphs: Vec<String>,
-    /// The protocol's `named-graph-uri`.
-    pub named_graphs: Vec<String>,
-    /// Whether the default graph is the union of all graphs, unless a dataset is named; `None`: as the
-    /// database has it ([`crate::Options::union_default_graph`]).
-    pub union_default_graph: Option<bool>,
-    /// Terms for variables of the text: names without question mark, terms as `VALUES` has them. Each is
-    /// as if `VALUES ?name { TERM }` were the first element of `WHERE` and of each group in it that has ?name.
-    pub bindings: Vec<(String, String)>,
-    /// Rows of a `SELECT` that are skipped (count).
-    pub offset: u64,
-    /// Rows of a `SELECT` after these at most (count); `None`: all.
-    pub limit: Option<u64>,
-    /// Time it may take; never more than the database's own limit allows.
-    pub timeout: Option<Duration>,
-    /// Memory it may take.
-    pub memory_bytes: Option<u64>,
-    /// Threads it may use if it is heavy.
-    pub threads: Option<usize>,
-    /// Walk the patterns in the order of the text: a forced plan, for experiments and tests.
-    pub keep_order: bool,
-    /// Plan by these statistics instead of the graph's own, and by no samples, for experiments.
-    pub statistics: Option<&'a ForeignStatistics>,
-    /// The expected time of a walk from which its plan is made by samples, too, instead of the database's
-    /// ([`crate::Options::sample_from`]); [`Duration::MAX`]: none is.
-    pub sample_from: Option<Duration>,
-    /// Expand, then check, where an intersection would do both: to measure what it gains.
-    pub keep_checks: bool,
-    /// Who shares the processors between this query and others; `None`: it never waits for others.
-    pub pace: Option<Arc<dyn Pace>>,
-}
-
-impl<'a> Request<'a> {
-    /// A request with the database's limits.
-    pub fn new(text: &'a str) -> Request<'a> {
-        Request {
-            text,
-            ..Request::default()
-        }
-    }
-
-    fn parse_options(&self, database: &Database) -> ParseOptions {
-        let options = database.options();
-        let union = self
-            .union_default_graph
-            .unwrap_or(options.union_default_graph);
-        parse_options(self.base, options.text_max_bytes, union)
-    }
-}
 
 /// What a query answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +73,12 @@ impl Timings {
     }
 }
 
+/// What is known after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) profile: Vec<StepProfile>,
+}
+
 /// A planned query, entered in the list of running ones until it is dropped.
 pub struct Query {
     pub(crate) context: Context,
@@ -171,8 +113,8 @@ impl Query {
     /// Plans a request.
     pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
         let context = Context::enter(database, request);
-        let options = request.parse_options(database);
-        let cache = database.plan_cache().filter(|_| is_plain(request));
+        let options = request.parse_options(database.options());
+        let cache = database.plan_cache().filter(|_| request.is_plain());
         let learnt = cache.and_then(|_| request.learnt?.take(request.text, &options));
         if let Some(cache) = cache
             && learnt.is_none()
@@ -242,10 +184,10 @@ impl Query {
     /// within microseconds, and means that [`Query::start`] is to be asked.
     pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<Query> {
         let cache = database.plan_cache()?;
-        if !is_plain(request) {
+        if !request.is_plain() {
             return None;
         }
-        let options = request.parse_options(database);
+        let options = request.parse_options(database.options());
         if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
             let query = Query::light(database, request, &shaped, &parameters)?;
             cache.count_spelled();
@@ -408,7 +350,7 @@ impl Query {
 
     fn profile(&self) -> Option<Vec<::query::explain::StepProfile>> {
         let steps = self.answered.as_ref()?.profile.iter();
-        let step = |step: &explore::StepProfile| ::query::explain::StepProfile {
+        let step = |step: &StepProfile| ::query::explain::StepProfile {
             rows: step.rows,
             nanos: step.nanoseconds,
         };
@@ -593,180 +535,4 @@ pub(crate) enum Effort {
     Light,
     /// Whatever pays.
     Any,
-}
-
-/// Whether the text alone decides the plan.
-fn is_plain(request: &Request<'_>) -> bool {
-    let has_dataset = !(request.default_graphs.is_empty() && request.named_graphs.is_empty());
-    let is_forced =
-        request.keep_order || request.statistics.is_some() || request.sample_from.is_some();
-    let is_whole = request.offset == 0 && request.limit.is_none();
-    !is_forced && !has_dataset && request.bindings.is_empty() && is_whole
-}
-
-fn parse(
-    scanned: &Scanned<'_>,
-    request: &Request<'_>,
-    options: &ParseOptions,
-    graph: &Graph,
-) -> Result<::query::Query, QueryError> {
-    let parsed = scanned.parse_with(options, &given(request, options)?);
-    let mut parsed = parsed.map_err(|error| unreadable(error, request.text, options, graph))?;
-    if !(request.default_graphs.is_empty() && request.named_graphs.is_empty()) {
-        let default = graph_terms(&request.default_graphs)?;
-        let named = graph_terms(&request.named_graphs)?;
-        parsed.set_dataset(&default, &named);
-    }
-    Ok(parsed)
-}
-
-/// The error of a query, with the declaration that it lacks where a loaded document has it, or with what else is wrong.
-fn unreadable(error: ParseError, text: &str, options: &ParseOptions, graph: &Graph) -> QueryError {
-    let further = ::query::parse::further_errors(text, options, &error);
-    declared(error, text, graph).with_further(also(further))
-}
-
-/// The error of a text, with the declaration that it lacks where a loaded document has it.
-pub(crate) fn declared(error: ParseError, text: &str, graph: &Graph) -> QueryError {
-    error
-        .declared_by(text, |name| graph.prefix_iri(name))
-        .into()
-}
-
-fn place(position: ::query::Position) -> Position {
-    Position {
-        line: u64::from(position.line),
-        column: u64::from(position.column),
-    }
-}
-
-/// What else is wrong with a text.
-pub(crate) fn also(errors: Vec<ParseError>) -> Vec<Further> {
-    let further = errors.into_iter().map(|error| Further {
-        message: error.message,
-        position: place(error.position),
-    });
-    further.collect()
-}
-
-/// What a request says beside its text.
-fn given(request: &Request<'_>, options: &ParseOptions) -> Result<Given, QueryError> {
-    let term = |(name, text): &(String, String)| {
-        let term = ::query::term(text, options);
-        let term = term.map_err(|error| {
-            let ParseError {
-                message, position, ..
-            } = error;
-            let place = format!("at {position} of the term for ?{name}");
-            let error = QueryError::new(Kind::Syntax, format!("{message} ({place})"));
-            error.with_hint(
-                "a term is written as in a query: an IRI in <>, a string in quotation marks",
-            )
-        })?;
-        Ok((name.clone(), term))
-    };
-    Ok(Given {
-        terms: request
-            .bindings
-            .iter()
-            .map(term)
-            .collect::<Result<_, QueryError>>()?,
-        offset: request.offset,
-        limit: request.limit,
-    })
-}
-
-pub(crate) fn parse_options(
-    base: Option<&str>,
-    text_max_bytes: u64,
-    union_default_graph: bool,
-) -> ParseOptions {
-    let mut options = ParseOptions {
-        base: base.map(str::to_owned),
-        union_default_graph,
-        ..Default::default()
-    };
-    options.limits.text_bytes = text_max_bytes;
-    options
-}
-
-pub(crate) fn graph_terms(names: &[String]) -> Result<Vec<Term>, QueryError> {
-    let term = |name: &String| match NamedNode::new(name) {
-        Ok(iri) => Ok(Term::from(iri)),
-        Err(error) => Err(QueryError::new(
-            Kind::Syntax,
-            format!("graph <{name}> is not an IRI: {error}"),
-        )),
-    };
-    names.iter().map(term).collect()
-}
-
-/// Answers the planner's questions about constants, over all graphs.
-pub(crate) fn degrees(
-    graph: &Graph,
-    questions: impl IntoIterator<Item = DegreeQuestion>,
-) -> Result<Vec<u64>, QueryError> {
-    let mut lists = Lists::new();
-    let mut answers = Vec::new();
-    let mut predicates = Vec::new();
-    for question in questions {
-        predicates.clear();
-        if let Some(vertex) = question.predicate {
-            predicates.extend(graph.snapshot.predicate_id(vertex));
-        } else {
-            let mut ends = Vec::new();
-            let (view, vertices) = (&graph.snapshot, [question.vertex]);
-            let direction = question.direction;
-            ready(view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?);
-        }
-        let mut edges = 0;
-        for predicate in &predicates {
-            let segment = SegmentKey {
-                predicate: *predicate,
-                direction: question.direction,
-            };
-            let keys = [question.vertex];
-            ready(
-                graph
-                    .snapshot
-                    .lists(segment, &keys, GraphScope::Default, &mut lists)?,
-            );
-            edges += lists.edges(0);
-        }
-        answers.push(edges);
-    }
-    Ok(answers)
-}
-
-fn ready(progress: Progress) {
-    assert_eq!(progress, Progress::Ready, "the local view never waits");
-}
-
-impl From<ParseError> for QueryError {
-    fn from(error: ParseError) -> QueryError {
-        let kind = match error.kind {
-            ParseErrorKind::Syntax
-            | ParseErrorKind::Undeclared
-            | ParseErrorKind::Update
-            | ParseErrorKind::Option => Kind::Syntax,
-            ParseErrorKind::Unsupported => Kind::Unsupported,
-            ParseErrorKind::Limit {
-                limit: ::query::Limit::TextBytes,
-                ..
-            } => Kind::TooLong,
-            ParseErrorKind::Limit { .. } => Kind::Shape,
-        };
-        let mut converted = QueryError::new(kind, error.message);
-        // What is said beside the text has no place in it.
-        let has_place = error.kind != ParseErrorKind::Option;
-        converted.position = has_place.then(|| place(error.position));
-        if let ParseErrorKind::Limit { limit, used, max } = error.kind {
-            let unit = match limit {
-                ::query::Limit::TextBytes => Unit::Bytes,
-                _ => Unit::Count,
-            };
-            converted = converted.with_limit(unit, max, used);
-        }
-        converted
-    }
 }

@@ -21,21 +21,20 @@
 
 mod parts;
 
-use crate::budget::Budget;
-use crate::error::{Kind, QueryError, Unit};
+use crate::error::QueryError;
 use crate::federation::Federation;
 use crate::moment::Graph;
 use crate::panics::panicked;
-use crate::query::Query;
-use crate::stop::{StopReason, StopToken, outdated};
+use crate::query::{Answered, Query};
+use crate::request::walking::{explained, stop_reason};
+use crate::stop::StopToken;
 use ::query::plan::Weight;
 use crossbeam_channel::{Sender, TryRecvError, TrySendError};
 use explore::{
-    Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Prepared, Seed, Service,
-    Status, StepProfile, Stop, Walk, WalkError, prepare,
+    Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
+    prepare,
 };
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
-use rdf::LexiconError;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,12 +59,6 @@ pub struct Folded {
     pub rows: u64,
     /// A sum over rows that does not depend on their order.
     pub checksum: u64,
-}
-
-/// What is known after a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Answered {
-    pub(crate) profile: Vec<StepProfile>,
 }
 
 impl Query {
@@ -154,15 +147,6 @@ impl Query {
     }
 }
 
-/// Adds the limit to a failure that only knows that it was told to stop.
-pub(crate) fn explained(token: &StopToken, error: QueryError) -> QueryError {
-    match (error.kind, token.timeout()) {
-        (Kind::Timeout, _) if token.reason() == Some(StopReason::Outdated) => outdated(),
-        (Kind::Timeout, Some(timeout)) => QueryError::out_of_time(timeout, token.elapsed()),
-        _ => error,
-    }
-}
-
 /// Sees the prepared plan when the walk is over.
 pub(crate) type End<'c> = dyn FnMut(&Prepared<'_>, Limits<'_>) -> Result<(), QueryError> + 'c;
 
@@ -186,33 +170,6 @@ impl Stop for Halt<'_> {
             return Some(explore::StopReason::Cancelled);
         }
         self.token.look().map(stop_reason)
-    }
-}
-
-impl Stop for StopToken {
-    fn reason(&self) -> Option<explore::StopReason> {
-        self.look().map(stop_reason)
-    }
-}
-
-pub(crate) fn stop_reason(reason: StopReason) -> explore::StopReason {
-    match reason {
-        StopReason::Deadline | StopReason::Outdated => explore::StopReason::Deadline,
-        StopReason::Cancelled => explore::StopReason::Cancelled,
-    }
-}
-
-impl MemoryBudget for Budget {
-    fn try_reserve(&self, bytes: u64) -> Result<(), MemoryExceeded> {
-        self.take(bytes).map_err(|exhausted| MemoryExceeded {
-            limit_bytes: exhausted.limit,
-            used_bytes: exhausted.used,
-            of_all: exhausted.of_all,
-        })
-    }
-
-    fn release(&self, bytes: u64) {
-        self.give_back(bytes);
     }
 }
 
@@ -424,51 +381,4 @@ fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
 fn clock() -> impl Fn() -> u64 {
     let origin = Instant::now();
     move || origin.elapsed().as_nanos() as u64
-}
-
-impl From<WalkError> for QueryError {
-    fn from(error: WalkError) -> QueryError {
-        match error {
-            WalkError::View(error) => error.into(),
-            WalkError::Lexicon(error) => error.into(),
-            WalkError::OutOfMemory {
-                limit_bytes,
-                used_bytes,
-                of_all,
-            } => QueryError::new(Kind::Memory, error)
-                .with_limit(Unit::Bytes, limit_bytes, used_bytes)
-                .with_hint(if of_all {
-                    "ask again when others have ended, or give queries more memory: `query.memory_pool`"
-                } else {
-                    "ask for less, or for a higher memory limit"
-                }),
-            WalkError::Stopped(explore::StopReason::Deadline) => {
-                QueryError::new(Kind::Timeout, error)
-            }
-            WalkError::Stopped(explore::StopReason::Cancelled) => {
-                QueryError::new(Kind::Cancelled, "the query was cancelled")
-            }
-            WalkError::StringTooLong { limit_bytes } => QueryError::new(Kind::Memory, error)
-                .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
-            WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
-            WalkError::RefusedPattern { .. } => QueryError::new(Kind::Unsupported, error),
-            WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)
-                .with_hint("allow it in the configuration, key service.allow (--allow-service), or ask it yourself"),
-            WalkError::ServiceFailed { .. } | WalkError::ServiceUnnamed { .. } => {
-                QueryError::new(Kind::Remote, error)
-            }
-        }
-    }
-}
-
-impl From<store::view::ViewError> for QueryError {
-    fn from(error: store::view::ViewError) -> QueryError {
-        QueryError::new(Kind::Damaged, error)
-    }
-}
-
-impl From<LexiconError> for QueryError {
-    fn from(error: LexiconError) -> QueryError {
-        QueryError::new(Kind::Damaged, error)
-    }
 }

@@ -19,6 +19,7 @@ use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
 use crate::moment::scan::{self, Part};
 use crate::query::{Context, Effort};
+use crate::request::walking::stop_reason;
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use oxrdf::{
     BlankNode, BlankNodeRef, NamedNode, NamedOrBlankNode, NamedOrBlankNodeRef, Term, TermRef,
@@ -567,7 +568,7 @@ fn quads_of<'c>(
         match context.token.reason() {
             None => Ok(()),
             Some(reason) => {
-                let stopped = WalkError::Stopped(crate::run::stop_reason(reason));
+                let stopped = WalkError::Stopped(stop_reason(reason));
                 Err(Scanned::Failed(stopped.into()))
             }
         }

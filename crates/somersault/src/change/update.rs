@@ -9,7 +9,9 @@ use super::writer::Writer;
 use crate::database::Database;
 use crate::error::{Kind, Position, QueryError};
 use crate::moment::Graph;
-use crate::query::{Context, Request, also, declared, graph_terms, parse_options};
+use crate::query::Context;
+use crate::request::Request;
+use crate::request::reading::{also, declared, graph_terms, parse_options};
 use query::update::{Operation, Update};
 use std::time::{Duration, Instant};
 

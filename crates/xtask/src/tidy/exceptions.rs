@@ -42,7 +42,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     circle(
         "crates/somersault/src/database.rs",
-        "4 files import each other: database, plan_cache, query, run",
+        "3 files import each other: database, query, request/plan_cache",
         "the database starts queries and changes, and each of these holds the database",
     ),
     circle(
@@ -67,7 +67,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/src",
-        "35 files, 24 are allowed",
+        "32 files, 24 are allowed",
         "the façade and the engine that it drives lie side by side, a crate's border being none between them",
     ),
     folder(

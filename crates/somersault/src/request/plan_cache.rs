@@ -31,10 +31,11 @@
 //!
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
+use super::degrees::degrees;
+use super::warnings::Asked;
 use crate::error::QueryError;
 use crate::moment::Graph;
-use crate::query::{Context, Effort, Planned, Query, degrees};
-use crate::warnings::Asked;
+use crate::query::{Context, Effort, Planned, Query};
 use ::query::parse::ParseOptions;
 use ::query::plan::{ConstantId, Plan, Weight};
 use ::query::planner::Planner;

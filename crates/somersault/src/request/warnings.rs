@@ -11,7 +11,7 @@
 //!
 //! Such a query is answered all the same, and by the letter: with nothing, or an empty column.
 //!
-//! **Cost.** A query whose plan is kept is not looked at again ([`crate::plan_cache`]); any other pays a
+//! **Cost.** A query whose plan is kept is not looked at again ([`crate::request::plan_cache`]); any other pays a
 //! few lookups. A nearest name is searched only for one that is not there, among at most
 //! [`CANDIDATES_MAX`] names and for [`SEARCH_TIME`]. Whether the default graph is empty is found out once
 //! a version, within [`KEYS_MAX`] keys; where that does not tell, nothing is said.
