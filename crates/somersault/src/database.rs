@@ -20,6 +20,7 @@ pub use crate::options::Options;
 use crate::query::Query;
 use crate::request::Request;
 use crate::request::plan_cache::{PlanCache, PlanFigures};
+use crate::request::start;
 use crate::request::warnings::EmptyDefault;
 use crate::running::Running;
 use crate::stop::StopToken;
@@ -306,13 +307,13 @@ impl Database {
     /// Plans a request if that takes microseconds and so will its walk: a shape that is known, for which
     /// a light plan is kept. `None`: ask [`Database::start`].
     pub fn start_light(&self, request: &Request<'_>) -> Option<Query> {
-        Query::start_light(self, request)
+        start::start_light(self, request)
     }
 
     /// Plans a query: parse, look up, plan. Microseconds; runs nothing yet. Needs
     /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
     pub fn start(&self, request: &Request<'_>) -> Result<Query, QueryError> {
-        Query::start(self, request)
+        start::start(self, request)
     }
 
     /// What the planner knows now, as a document.

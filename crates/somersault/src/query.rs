@@ -1,8 +1,7 @@
-//! One query from text to plan: parse, resolve constants, ask for degrees, plan.
+//! A planned query: what it sees, its plan, and what it says of both.
 //!
-//! Everything here takes microseconds and touches a few cache lines of the store; the walk itself
-//! is in `run`. A query is entered in the list of running ones before its text is even read, so
-//! that whatever happens to it has an id.
+//! A query stands in the list of running ones until it is dropped, and sees one graph from its beginning to its
+//! end. How it came to be is in [`crate::request`]; its walk is in `run`, and its answer in `answer`.
 
 use crate::budget::Budget;
 use crate::database::Database;
@@ -11,18 +10,14 @@ use crate::moment::Graph;
 use crate::moment::statistics::ForeignStatistics;
 pub use crate::request::Request;
 use crate::request::degrees::degrees;
-use crate::request::plan_cache::{Known, Shaped};
-use crate::request::reading::{parse, unreadable};
 use crate::request::sampling::Timed;
 use crate::request::walking::explained;
-use crate::request::warnings::Asked;
 use crate::running::{Entry, QueryId};
 use crate::stop::StopToken;
-use ::query::plan::{ConstantId, Form, Plan, Weight};
+use ::query::plan::{ConstantId, Form, Plan};
 use ::query::planner::{PlanError, PlanOptions};
-use ::query::shape::{Shape, TEXT_BYTES_MAX};
 use explore::{Limits, MemoryBudget, Samples, StepProfile, WalkError};
-use oxrdf::{Term, TermRef};
+use oxrdf::Term;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -110,138 +105,55 @@ pub(crate) struct Planned {
 }
 
 impl Query {
-    /// Plans a request.
-    pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
-        let context = Context::enter(database, request);
-        let options = request.parse_options(database.options());
-        let cache = database.plan_cache().filter(|_| request.is_plain());
-        let learnt = cache.and_then(|_| request.learnt?.take(request.text, &options));
-        if let Some(cache) = cache
-            && learnt.is_none()
-            && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
-            && let Some(query) =
-                shaped.query(&context, database.graph(), &parameters, Effort::Any)?
-        {
-            cache.count(true);
-            cache.count_spelled();
-            return Ok(query);
+    /// A query that is ready to be walked. `parse`: how long it took to read its text.
+    pub(crate) fn new(
+        context: &Context,
+        graph: Arc<Graph>,
+        plan: Planned,
+        parse: Duration,
+    ) -> Query {
+        Query {
+            context: context.clone(),
+            graph,
+            plan: plan.plan,
+            constants: plan.constants,
+            parameters: plan.parameters,
+            prefixes: plan.prefixes,
+            profiling: false,
+            answered: None,
+            slice_end: None,
+            warnings: None,
+            timings: Timings {
+                parse,
+                plan: context.elapsed().saturating_sub(parse),
+                samples: plan.samples,
+            },
         }
-        context.draw_text(request)?;
-        let (scanned, shape) = if let Some((scanned, shape)) = learnt {
-            (scanned, Some(shape))
-        } else {
-            let scanned = ::query::scan(request.text, &options)?;
-            let shape = cache.and_then(|_| Shape::of(&scanned, &options));
-            (scanned, shape)
-        };
-        let graph = database.graph();
-        let Some((cache, shape)) = cache.zip(shape) else {
-            let parsed = parse(&scanned, request, &options, &graph)?;
-            return context.plan(graph, &parsed)?.warned(&parsed);
-        };
-        let known = cache.get(&shape);
-        if let Some(Known::Planned(shaped)) = &known
-            && let Some(query) =
-                shaped.query(&context, Arc::clone(&graph), &shape.terms(), Effort::Any)?
-        {
-            cache.spell(request.text, &shape, &options, shaped);
-            cache.count(true);
-            return Ok(query);
-        }
-        cache.count(false);
-        let is_seen = match &known {
-            Some(Known::Seen) => true,
-            // Its ids mean other terms by now.
-            Some(Known::Planned(shaped)) => !shaped.is_of(&graph),
-            None | Some(Known::Refused | Known::Spelled(_)) => false,
-        };
-        let text = request.text;
-        if !is_seen {
-            let parsed = scanned.parse(&options);
-            let parsed = parsed.map_err(|error| unreadable(error, text, &options, &graph))?;
-            let query = context.plan(graph, &parsed)?.warned(&parsed)?;
-            if known.is_none() {
-                cache.put(&shape, Known::Seen);
-            }
-            return Ok(query);
-        }
-        let template = scanned.template(&shape, &options);
-        let template = template.map_err(|error| unreadable(error, text, &options, &graph))?;
-        let parsed = match &template {
-            Some(template) => template.filled(&shape.parameters),
-            None => scanned.parse(&options)?,
-        };
-        let query = context.plan(graph, &parsed)?.warned(&parsed)?;
-        let known = match template {
-            Some(template) => Known::Planned(Arc::new(Shaped::new(template, &query)?)),
-            None => Known::Refused,
-        };
-        cache.put(&shape, known);
-        Ok(query)
     }
 
-    /// Plans a request if that needs no parser: its shape is known, and asked lightly. `None` is said
-    /// within microseconds, and means that [`Query::start`] is to be asked.
-    pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<Query> {
-        let cache = database.plan_cache()?;
-        if !request.is_plain() {
-            return None;
-        }
-        let options = request.parse_options(database.options());
-        if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
-            let query = Query::light(database, request, &shaped, &parameters)?;
-            cache.count_spelled();
-            return Some(query);
-        }
-        if request.text.len() > TEXT_BYTES_MAX {
-            return None;
-        }
-        let scanned = ::query::scan(request.text, &options).ok()?;
-        let shape = Shape::of(&scanned, &options)?;
-        if let Some(Known::Planned(shaped)) = cache.get(&shape)
-            && let Some(query) = Query::light(database, request, &shaped, &shape.terms())
-        {
-            cache.spell(request.text, &shape, &options, &shaped);
-            return Some(query);
-        }
-        if let Some(learnt) = request.learnt {
-            learnt.keep(request.text, scanned, shape, options);
-        }
-        None
-    }
-
-    /// The query of a known shape with these parameters, if its walk is light.
-    fn light(
-        database: &Database,
-        request: &Request<'_>,
-        shaped: &Shaped,
-        parameters: &[TermRef<'_>],
-    ) -> Option<Query> {
-        if !shaped.is_local() {
-            return None;
-        }
-        let context = Context::enter(database, request);
-        let query = shaped.query(&context, database.graph(), parameters, Effort::Light);
-        let query = query.ok()??;
-        if query.plan.weight == Weight::Heavy {
-            return None;
-        }
-        database.plan_cache()?.count(true);
-        Some(query)
-    }
-
-    /// Looks for what the query, parsed like this, probably did not mean.
-    fn warned(mut self, parsed: &::query::Query) -> Result<Query, QueryError> {
-        let asked = Asked {
-            empty_default: self.context.database.empty_default(),
-            graph: &self.graph,
-            query: parsed,
-            ids: &self.constants,
-            placeholders: &[],
+    /// Resolves what the text names in a graph, and plans with no more than this effort.
+    pub(crate) fn plan_with(
+        context: &Context,
+        graph: Arc<Graph>,
+        parsed: &::query::Query,
+        effort: Effort,
+    ) -> Result<Query, QueryError> {
+        let parse = context.elapsed();
+        let mut constants = Vec::with_capacity(parsed.constants().len());
+        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
+        graph
+            .dictionary
+            .ids(&terms, &mut constants)
+            .map_err(QueryError::from)?;
+        let (plan, samples) = context.planned(&graph, parsed, &constants, effort)?;
+        let plan = Planned {
+            plan: Arc::new(plan),
+            constants,
+            parameters: Vec::new(),
+            prefixes: parsed.prefixes().into(),
+            samples,
         };
-        let told = asked.warnings()?;
-        self.warnings = (!told.is_empty()).then(|| told.into());
-        Ok(self)
+        Ok(Query::new(context, graph, plan, parse))
     }
 
     /// What the query probably did not mean: names that the graph does not have, variables that nothing
@@ -414,7 +326,7 @@ impl Context {
 
     /// Draws on the budget what reading a long text and planning it take, before either begins. Most of
     /// it stays: the plan is there until the query has ended.
-    fn draw_text(&self, request: &Request<'_>) -> Result<(), QueryError> {
+    pub(crate) fn draw_text(&self, request: &Request<'_>) -> Result<(), QueryError> {
         let terms = request
             .bindings
             .iter()
@@ -425,40 +337,6 @@ impl Context {
             self.budget.try_reserve(bytes).map_err(WalkError::from)?;
         }
         Ok(())
-    }
-
-    /// Resolves what the text names in a graph, and plans.
-    pub(crate) fn plan(
-        &self,
-        graph: Arc<Graph>,
-        parsed: &::query::Query,
-    ) -> Result<Query, QueryError> {
-        self.plan_with(graph, parsed, Effort::Any)
-    }
-
-    /// [`Context::plan`] with no more than this effort.
-    pub(crate) fn plan_with(
-        &self,
-        graph: Arc<Graph>,
-        parsed: &::query::Query,
-        effort: Effort,
-    ) -> Result<Query, QueryError> {
-        let parse = self.elapsed();
-        let mut constants = Vec::with_capacity(parsed.constants().len());
-        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
-        graph
-            .dictionary
-            .ids(&terms, &mut constants)
-            .map_err(QueryError::from)?;
-        let (plan, samples) = self.planned(&graph, parsed, &constants, effort)?;
-        let plan = Planned {
-            plan: Arc::new(plan),
-            constants,
-            parameters: Vec::new(),
-            prefixes: parsed.prefixes().into(),
-            samples,
-        };
-        Ok(self.query(graph, plan, parse))
     }
 
     /// Asks for degrees, plans, and has samples walked where the plan would be heavy. Says how long that
@@ -495,27 +373,6 @@ impl Context {
                 Some(why) => explained(&self.token, why.into()),
                 None => refused(error),
             })
-    }
-
-    /// A query that is ready to be walked. `parse`: how long it took to read its text.
-    pub(crate) fn query(&self, graph: Arc<Graph>, plan: Planned, parse: Duration) -> Query {
-        Query {
-            context: self.clone(),
-            graph,
-            plan: plan.plan,
-            constants: plan.constants,
-            parameters: plan.parameters,
-            prefixes: plan.prefixes,
-            profiling: false,
-            answered: None,
-            slice_end: None,
-            warnings: None,
-            timings: Timings {
-                parse,
-                plan: self.elapsed().saturating_sub(parse),
-                samples: plan.samples,
-            },
-        }
     }
 
     /// Time since the request was entered.

@@ -6,10 +6,11 @@
 //!    +-- a known shape: plan_cache -------------------+
 //! ```
 //!
-//! The parts below know graphs, budgets and tokens, and neither the database nor the planned query.
+//! But for `start`, which makes a planned query of it, the parts know graphs, budgets and tokens, and nobody above.
 //!
 //! | module | about |
 //! |---|---|
+//! | `start` | from a request to its planned query |
 //! | `reading` | from text to algebra, and what is said of a text that cannot be read |
 //! | `learnt` | what one reader of a text leaves to the next |
 //! | `degrees`, `sampling` | what the planner asks of a graph |
@@ -22,6 +23,7 @@ pub(crate) mod learnt;
 pub(crate) mod plan_cache;
 pub(crate) mod reading;
 pub(crate) mod sampling;
+pub(crate) mod start;
 pub(crate) mod walking;
 pub(crate) mod warnings;
 

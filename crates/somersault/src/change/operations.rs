@@ -18,7 +18,7 @@ use super::spool::Spool;
 use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
 use crate::moment::scan::{self, Part};
-use crate::query::{Context, Effort};
+use crate::query::{Context, Effort, Query};
 use crate::request::walking::stop_reason;
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use oxrdf::{
@@ -261,7 +261,7 @@ fn modification(context: &Context, draft: &mut Draft, modify: &Modify) -> Result
         Some(_) => Effort::Light,
         None => Effort::Any,
     };
-    let mut query = context.plan_with(graph, &modify.query, effort)?;
+    let mut query = Query::plan_with(context, graph, &modify.query, effort)?;
     query.slice_end = draft.until();
     let constants = constants(draft, modify, &query.constants)?;
     let mut deletes = Collected::new(context);

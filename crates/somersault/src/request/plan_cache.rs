@@ -32,12 +32,11 @@
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
 use super::degrees::degrees;
-use super::warnings::Asked;
+use super::warnings::{Asked, EmptyDefault};
 use crate::error::QueryError;
 use crate::moment::Graph;
-use crate::query::{Context, Effort, Planned, Query};
 use ::query::parse::ParseOptions;
-use ::query::plan::{ConstantId, Plan, Weight};
+use ::query::plan::{ConstantId, Plan};
 use ::query::planner::Planner;
 use ::query::shape::{ParameterDegree, Shape, TEXT_BYTES_MAX, Template};
 use ::query::spelling::{Spelling, skeleton};
@@ -48,7 +47,6 @@ use quick_cache::sync::Cache;
 use rdf::{Lexicon, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
-use std::time::Duration;
 
 /// Degrees of which the larger is at most so many times the smaller are planned for alike.
 const DEGREES_ALIKE: u64 = 4;
@@ -270,48 +268,59 @@ fn are_alike(left: u64, right: u64) -> bool {
 }
 
 impl Shaped {
-    /// Of a text that was parsed and planned as `query`.
-    pub(crate) fn new(template: Template, query: &Query) -> Result<Shaped, QueryError> {
+    /// Of a text that was parsed, and planned so for a graph. `constants`: the ids of the template's own.
+    pub(crate) fn new(
+        template: Template,
+        graph: &Graph,
+        plan: &Arc<Plan>,
+        constants: &[Option<VertexId>],
+        prefixes: &Arc<[(String, String)]>,
+    ) -> Result<Shaped, QueryError> {
         let is_absent = |constant: &ConstantId| {
-            query.constants[constant.0 as usize].is_none()
-                && !template.parameters.contains(constant)
+            constants[constant.0 as usize].is_none() && !template.parameters.contains(constant)
         };
-        let all = (0..query.constants.len() as u32).map(ConstantId);
-        let questions = template.parameter_degrees(&query.constants);
-        let degrees = parameter_degrees(&query.graph, &template, &questions, &query.constants)?;
+        let all = (0..constants.len() as u32).map(ConstantId);
+        let questions = template.parameter_degrees(constants);
+        let degrees = parameter_degrees(graph, &template, &questions, constants)?;
         let fitted = Fitted {
-            plan: Arc::clone(&query.plan),
-            planner: Arc::downgrade(&query.graph.planner),
+            plan: Arc::clone(plan),
+            planner: Arc::downgrade(&graph.planner),
             degrees,
         };
-        let mut shaped = Shaped {
-            prefixes: Arc::clone(&query.prefixes),
+        Ok(Shaped {
+            prefixes: Arc::clone(prefixes),
             absent: all.filter(is_absent).collect(),
-            absent_in: query.snapshot_number(),
-            ids: query.graph.ids,
-            constants: query.constants.clone(),
+            absent_in: graph.snapshot.number(),
+            ids: graph.ids,
+            constants: constants.to_vec(),
             questions,
             plans: RwLock::new(vec![Arc::new(fitted)]),
             warned: None,
-            is_local: query.plan.is_local(),
+            is_local: plan.is_local(),
             template,
-        };
-        if query.warnings.is_some() {
-            let told = shaped.look(&query.context, &query.graph, &query.constants)?;
-            shaped.warned = Some(Mutex::new((query.snapshot_number(), told)));
-        }
-        Ok(shaped)
+        })
     }
 
-    /// What is said of the text whatever its parameters are.
+    /// Keeps what is said of the text whatever its parameters are. Without this nothing ever is.
+    pub(crate) fn warn(
+        &mut self,
+        empty_default: &EmptyDefault,
+        graph: &Graph,
+        ids: &[Option<VertexId>],
+    ) -> Result<(), QueryError> {
+        let told = self.look(empty_default, graph, ids)?;
+        self.warned = Some(Mutex::new((graph.snapshot.number(), told)));
+        Ok(())
+    }
+
     fn look(
         &self,
-        context: &Context,
+        empty_default: &EmptyDefault,
         graph: &Graph,
         ids: &[Option<VertexId>],
     ) -> Result<Told, QueryError> {
         let asked = Asked {
-            empty_default: context.database.empty_default(),
+            empty_default,
             graph,
             query: &self.template.query,
             ids,
@@ -321,15 +330,23 @@ impl Shaped {
         Ok((!told.is_empty()).then(|| told.into()))
     }
 
-    /// The same as it was found last, or anew where the graph has changed since.
-    fn warnings(&self, warned: &Mutex<Warned>, query: &Query) -> Result<Told, QueryError> {
+    /// What is said of the text: the same as it was found last, or anew where the graph has changed since.
+    pub(crate) fn warnings(
+        &self,
+        empty_default: &EmptyDefault,
+        graph: &Graph,
+        ids: &[Option<VertexId>],
+    ) -> Result<Told, QueryError> {
+        let Some(warned) = &self.warned else {
+            return Ok(None);
+        };
         let lock = || warned.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = query.snapshot_number();
+        let number = graph.snapshot.number();
         let (known, told) = lock().clone();
         if known == number {
             return Ok(told);
         }
-        let told = self.look(&query.context, &query.graph, &query.constants)?;
+        let told = self.look(empty_default, graph, ids)?;
         *lock() = (number, told.clone());
         Ok(told)
     }
@@ -344,51 +361,24 @@ impl Shaped {
         self.is_local
     }
 
-    /// The query with these terms for its parameters; `None` where one of them is stored nowhere, where
-    /// ids mean other terms by now, and where no plan fits and one for a heavy query would have to be made
-    /// with [`Effort::Light`].
-    pub(crate) fn query(
-        &self,
-        context: &Context,
-        graph: Arc<Graph>,
-        terms: &[TermRef<'_>],
-        effort: Effort,
-    ) -> Result<Option<Query>, QueryError> {
-        if !self.is_of(&graph) {
-            return Ok(None);
-        }
-        let Some(constants) = self.constants(&graph, terms)? else {
-            return Ok(None);
-        };
-        let parse = context.elapsed();
-        let degrees = parameter_degrees(&graph, &self.template, &self.questions, &constants)?;
-        let (plan, samples) = if let Some(plan) = self.fitting(&graph.planner, &degrees) {
-            (plan, Duration::ZERO)
-        } else {
-            let query = &self.template.query;
-            let (plan, samples) = context.planned(&graph, query, &constants, effort)?;
-            if effort == Effort::Light && plan.weight == Weight::Heavy {
-                return Ok(None);
-            }
-            let plan = Arc::new(plan);
-            self.keep(&graph, &plan, degrees);
-            (plan, samples)
-        };
-        let plan = Planned {
-            plan,
-            samples,
-            constants,
-            parameters: self.template.parameters.clone(),
-            prefixes: Arc::clone(&self.prefixes),
-        };
-        let mut query = context.query(graph, plan, parse);
-        if let Some(warned) = &self.warned {
-            query.warnings = self.warnings(warned, &query)?;
-        }
-        Ok(Some(query))
+    /// Its algebra, with placeholders for the parameters.
+    pub(crate) fn algebra(&self) -> &::query::Query {
+        &self.template.query
     }
 
-    fn constants(
+    /// The constants that are parameters, in the order of a text's terms.
+    pub(crate) fn parameters(&self) -> &[ConstantId] {
+        &self.template.parameters
+    }
+
+    /// The prefixes that its first text declared.
+    pub(crate) fn prefixes(&self) -> &Arc<[(String, String)]> {
+        &self.prefixes
+    }
+
+    /// The ids of all constants with these terms for the parameters; `None` where one of them is stored
+    /// nowhere.
+    pub(crate) fn constants(
         &self,
         graph: &Graph,
         terms: &[TermRef<'_>],
@@ -417,15 +407,24 @@ impl Shaped {
         Ok(Some(constants))
     }
 
-    fn fitting(&self, planner: &Arc<Planner>, degrees: &[u64]) -> Option<Arc<Plan>> {
+    /// How many neighbours the parameters have, as far as that decides which plan fits.
+    pub(crate) fn degrees(
+        &self,
+        graph: &Graph,
+        constants: &[Option<VertexId>],
+    ) -> Result<Vec<u64>, QueryError> {
+        parameter_degrees(graph, &self.template, &self.questions, constants)
+    }
+
+    /// A plan that was made by this planner for about these degrees.
+    pub(crate) fn fitting(&self, planner: &Arc<Planner>, degrees: &[u64]) -> Option<Arc<Plan>> {
         let plans = self.plans.read().unwrap_or_else(PoisonError::into_inner);
         let fitted = plans.iter().find(|plan| plan.fits(planner, degrees))?;
         Some(Arc::clone(&fitted.plan))
     }
 
     /// Keeps a new plan in the place of one that fits no longer, or of the oldest.
-    fn keep(&self, graph: &Graph, plan: &Arc<Plan>, degrees: Vec<u64>) {
-        let planner = &graph.planner;
+    pub(crate) fn keep(&self, planner: &Arc<Planner>, plan: &Arc<Plan>, degrees: Vec<u64>) {
         let fitted = Arc::new(Fitted {
             plan: Arc::clone(plan),
             planner: Arc::downgrade(planner),

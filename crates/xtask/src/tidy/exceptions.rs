@@ -42,7 +42,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     circle(
         "crates/somersault/src/database.rs",
-        "3 files import each other: database, query, request/plan_cache",
+        "3 files import each other: database, query, request/start",
         "the database starts queries and changes, and each of these holds the database",
     ),
     circle(
