@@ -20,14 +20,15 @@ pub use crate::options::Options;
 use crate::query::Query;
 use crate::request::Request;
 use crate::request::plan_cache::{PlanCache, PlanFigures};
+use crate::request::shared::Shared;
 use crate::request::start;
 use crate::request::warnings::EmptyDefault;
 use crate::running::Running;
-use crate::stop::StopToken;
 use rdf::dictionary::Dictionary;
+use std::any::Any;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::Snapshot;
@@ -51,20 +52,19 @@ pub struct Summary {
     pub stored_bytes: u64,
 }
 
+/// What requests share, and what is done beside them.
 struct Inner {
-    /// What queries that begin now see.
-    published: Arc<RwLock<Arc<Graph>>>,
+    shared: Arc<Shared>,
+    background: Arc<Background>,
+}
+
+/// What a database does beside requests. It ends when neither the database nor a request is left.
+struct Background {
     /// Who publishes changes; `None` where there are none.
     writer: Option<Arc<Writer>>,
     /// Who makes them, where that is another process.
     follower: Option<follow::Running>,
-    keeper: Mutex<Option<JoinHandle<()>>>,
-    options: Options,
-    pool: Arc<Pool>,
-    running: Running,
-    /// `None`: plans are not kept.
-    plans: Option<PlanCache>,
-    empty_default: EmptyDefault,
+    keeper: Option<JoinHandle<()>>,
     scrub: Arc<Scrub>,
 }
 
@@ -77,17 +77,13 @@ enum Changes {
     Followed(Box<Followed>),
 }
 
-impl Drop for Inner {
+impl Drop for Background {
     fn drop(&mut self) {
         self.follower = None;
         if let Some(writer) = &self.writer {
             writer.bell.close();
         }
-        let keeper = self
-            .keeper
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(keeper) = keeper.take() {
+        if let Some(keeper) = self.keeper.take() {
             // A panic there has been reported by the thread; nothing of it is left to be mended.
             drop(keeper.join());
         }
@@ -118,7 +114,7 @@ impl Database {
         directory::refuse_unfinished(disk, location)?;
         let graph = open::for_reading(disk, location)?;
         let database = Database::new(graph, Changes::None, options);
-        database.inner.scrub.begin(database.graph());
+        database.inner.background.scrub.begin(database.graph());
         Ok(database)
     }
 
@@ -158,7 +154,7 @@ impl Database {
     ) -> Result<Database, OpenError> {
         let (graph, home) = open::for_writing(disk, location, options)?;
         let database = Database::new(graph, Changes::Kept(Box::new(home)), options);
-        database.inner.scrub.begin(database.graph());
+        database.inner.background.scrub.begin(database.graph());
         Ok(database)
     }
 
@@ -175,7 +171,7 @@ impl Database {
             Changes::None
         };
         let database = Database::new(graph, changes, options);
-        database.inner.scrub.skip();
+        database.inner.background.scrub.skip();
         Ok(database)
     }
 
@@ -212,26 +208,33 @@ impl Database {
             scrub.begin(graph);
             follow::follow(followed, writer, Arc::clone(&pool), Arc::clone(&scrub))
         });
+        let is_changed = writer.is_some();
+        let background = Arc::new(Background {
+            writer,
+            follower,
+            keeper,
+            scrub,
+        });
+        let plans =
+            (options.plan_cache_bytes > 0).then(|| PlanCache::new(options.plan_cache_bytes));
+        let shared = Arc::new(Shared {
+            options: options.clone(),
+            pool,
+            running: Running::default(),
+            plans,
+            empty_default: EmptyDefault::default(),
+            published,
+            is_changed,
+            _background: Arc::clone(&background) as Arc<dyn Any + Send + Sync>,
+        });
         Database {
-            inner: Arc::new(Inner {
-                published,
-                writer,
-                follower,
-                keeper: Mutex::new(keeper),
-                pool,
-                plans: (options.plan_cache_bytes > 0)
-                    .then(|| PlanCache::new(options.plan_cache_bytes)),
-                options: options.clone(),
-                running: Running::default(),
-                empty_default: EmptyDefault::default(),
-                scrub,
-            }),
+            inner: Arc::new(Inner { shared, background }),
         }
     }
 
     /// Who changes the database.
     pub(crate) fn writer(&self) -> Result<Arc<Writer>, QueryError> {
-        let writer = self.inner.writer.clone();
+        let writer = self.inner.background.writer.clone();
         writer.filter(|_| self.is_writable()).ok_or_else(|| {
             QueryError::new(Kind::Policy, "this database was opened for reading only")
                 .with_hint("open it with --allow-update")
@@ -240,33 +243,23 @@ impl Database {
 
     /// Who publishes changes, whoever makes them.
     pub(crate) fn changes(&self) -> Option<&Arc<Writer>> {
-        self.inner.writer.as_ref()
+        self.inner.background.writer.as_ref()
     }
 
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
-        self.inner.writer.is_some() && self.inner.follower.is_none()
+        self.inner.background.writer.is_some() && self.inner.background.follower.is_none()
     }
 
     /// Whether it shows what another process changes.
     pub fn is_following(&self) -> bool {
-        self.inner.follower.is_some()
+        self.inner.background.follower.is_some()
     }
 
     /// What has come of following; `None` where nobody is followed.
     pub fn follow_figures(&self) -> Option<FollowFigures> {
-        let follower = self.inner.follower.as_ref()?;
+        let follower = self.inner.background.follower.as_ref()?;
         Some(follower.shared.figures(self.snapshot_number()))
-    }
-
-    /// The token of a reader whose time begins now.
-    pub(crate) fn reader_token(&self, timeout: Duration) -> StopToken {
-        let token = StopToken::starting_now(Some(timeout));
-        if self.changes().is_some() {
-            token.with_snapshot_age(self.options().max_snapshot_age)
-        } else {
-            token
-        }
     }
 
     /// Waits until queries see commit `number`; false where that takes longer than `timeout`, or
@@ -275,7 +268,7 @@ impl Database {
         if self.snapshot_number() >= number {
             return true;
         }
-        let writer = self.inner.writer.as_ref();
+        let writer = self.inner.background.writer.as_ref();
         writer.is_some_and(|writer| writer.wait_for(number, timeout))
     }
 
@@ -287,7 +280,7 @@ impl Database {
 
     /// What changes have cost and hold, for people and metrics.
     pub fn change_figures(&self) -> Option<ChangeFigures> {
-        let writer = self.inner.writer.as_ref()?;
+        let writer = self.inner.background.writer.as_ref()?;
         let graph = self.graph();
         let layers = graph.snapshot.layers();
         Some(ChangeFigures {
@@ -307,13 +300,13 @@ impl Database {
     /// Plans a request if that takes microseconds and so will its walk: a shape that is known, for which
     /// a light plan is kept. `None`: ask [`Database::start`].
     pub fn start_light(&self, request: &Request<'_>) -> Option<Query> {
-        start::start_light(self, request)
+        start::start_light(&self.inner.shared, request)
     }
 
     /// Plans a query: parse, look up, plan. Microseconds; runs nothing yet. Needs
     /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
     pub fn start(&self, request: &Request<'_>) -> Result<Query, QueryError> {
-        start::start(self, request)
+        start::start(&self.inner.shared, request)
     }
 
     /// What the planner knows now, as a document.
@@ -339,40 +332,33 @@ impl Database {
 
     /// The graph as it is now. Whoever holds it sees it unchanged for as long as they like.
     pub fn graph(&self) -> Arc<Graph> {
-        let published = self.inner.published.read();
-        Arc::clone(&published.unwrap_or_else(PoisonError::into_inner))
+        self.inner.shared.graph()
     }
 
     /// What has come of keeping plans; zeros where none are kept.
     pub fn plan_figures(&self) -> PlanFigures {
-        self.plan_cache()
-            .map(PlanCache::figures)
-            .unwrap_or_default()
+        let plans = self.inner.shared.plans.as_ref();
+        plans.map(PlanCache::figures).unwrap_or_default()
     }
 
-    /// Plans of known shapes, where they are kept.
-    pub(crate) fn plan_cache(&self) -> Option<&PlanCache> {
-        self.inner.plans.as_ref()
-    }
-
-    /// What was found out of a version's default graph (see [`crate::request::warnings`]).
-    pub(crate) fn empty_default(&self) -> &EmptyDefault {
-        &self.inner.empty_default
+    /// What requests to it share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
     }
 
     /// The limits of queries.
     pub fn options(&self) -> &Options {
-        &self.inner.options
+        &self.inner.shared.options
     }
 
     /// Memory of all queries.
     pub fn pool(&self) -> &Arc<Pool> {
-        &self.inner.pool
+        &self.inner.shared.pool
     }
 
     /// The queries that run now.
     pub fn running(&self) -> &Running {
-        &self.inner.running
+        &self.inner.shared.running
     }
 
     /// The number of the snapshot that queries which begin now see: that of the last commit.
@@ -405,9 +391,11 @@ impl Database {
             graph.look();
             ChangeHealth::NotOffered
         };
-        let follower = self.inner.follower.as_ref();
+        let follower = self.inner.background.follower.as_ref();
         let following = follower.map(|follower| follower.shared.health());
-        let damage = graph.damage().or_else(|| self.inner.scrub.damage());
+        let damage = graph
+            .damage()
+            .or_else(|| self.inner.background.scrub.damage());
         Health {
             changes,
             following: following.unwrap_or(FollowHealth::NotOffered),
@@ -417,7 +405,7 @@ impl Database {
 
     /// Waits until every block has been verified; the first damaged one is the error.
     pub fn wait_until_verified(&self) -> Result<(), ViewError> {
-        self.inner.scrub.wait()
+        self.inner.background.scrub.wait()
     }
 }
 

@@ -76,7 +76,7 @@ impl Database {
     ) -> GraphRead {
         let longest = self.options().timeout;
         let timeout = timeout.map_or(longest, |asked| asked.min(longest));
-        let token = self.reader_token(timeout);
+        let token = self.shared().reader_token(timeout);
         let entry = self
             .running()
             .enter(&format!("# read {what}"), token.clone());

@@ -11,6 +11,8 @@
 //! | module | about |
 //! |---|---|
 //! | `start` | from a request to its planned query |
+//! | `shared` | what all requests to one database share |
+//! | `context` | what the parts of one request share |
 //! | `reading` | from text to algebra, and what is said of a text that cannot be read |
 //! | `learnt` | what one reader of a text leaves to the next |
 //! | `degrees`, `sampling` | what the planner asks of a graph |
@@ -18,11 +20,13 @@
 //! | `warnings` | what a query probably did not mean |
 //! | `walking` | the budget and the token of a request, as a walk asks for them |
 
+pub(crate) mod context;
 pub(crate) mod degrees;
 pub(crate) mod learnt;
 pub(crate) mod plan_cache;
 pub(crate) mod reading;
 pub(crate) mod sampling;
+pub(crate) mod shared;
 pub(crate) mod start;
 pub(crate) mod walking;
 pub(crate) mod warnings;

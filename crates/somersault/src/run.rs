@@ -101,7 +101,7 @@ impl Query {
             memory: &*self.context.budget,
             stop: &halt,
         };
-        let client = self.context.database.options().service.clone();
+        let client = self.context.shared.options.service.clone();
         let federation = client.as_deref().map(|client| Federation {
             client,
             token: &self.context.token,

@@ -18,7 +18,8 @@ use super::spool::Spool;
 use crate::decode::decode_ids;
 use crate::error::{Kind, QueryError};
 use crate::moment::scan::{self, Part};
-use crate::query::{Context, Effort, Query};
+use crate::query::Query;
+use crate::request::context::{Context, Effort};
 use crate::request::walking::stop_reason;
 use explore::{Chunk, MemoryBudget, Prepared, WalkError};
 use oxrdf::{

@@ -11,7 +11,7 @@ use super::charge::Charge;
 use super::draft::{Draft, Piece};
 use super::held::Held;
 use crate::error::{Kind, Position, QueryError};
-use crate::query::Context;
+use crate::request::context::Context;
 use crate::stop::{StopReason, StopToken};
 use memory::Region;
 use oxrdf::{GraphNameRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};

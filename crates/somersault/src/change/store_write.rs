@@ -12,8 +12,8 @@ use crate::database::Database;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError};
 use crate::moment::scan::Part;
-use crate::query::Context;
 use crate::request::Request;
+use crate::request::context::Context;
 use crate::running::QueryId;
 use crate::stop::StopToken;
 use oxrdf::NamedNode;
@@ -181,7 +181,7 @@ impl Database {
             ..Request::default()
         };
         Ok(RunningGraphChange {
-            context: Context::enter_change(self, &request),
+            context: Context::enter_change(self.shared(), &request),
             target: target.clone(),
             graph,
             writer,
@@ -314,14 +314,14 @@ impl RunningGraphChange {
             token: &self.context.token,
             budget: &self.context.budget,
             slice,
-            turn_quads: self.context.database.options().update_turn_quads,
+            turn_quads: self.context.shared.options.update_turn_quads,
             reads,
         }
     }
 
     /// How long it may be evaluated under the turn at first.
     fn slice(&self, quads: u64) -> Duration {
-        let options = self.context.database.options();
+        let options = &self.context.shared.options;
         if quads > options.update_turn_quads as u64 {
             return Duration::ZERO;
         }

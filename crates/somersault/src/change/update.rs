@@ -9,8 +9,8 @@ use super::writer::Writer;
 use crate::database::Database;
 use crate::error::{Kind, Position, QueryError};
 use crate::moment::Graph;
-use crate::query::Context;
 use crate::request::Request;
+use crate::request::context::Context;
 use crate::request::reading::{also, declared, graph_terms, parse_options};
 use query::update::{Operation, Update};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ impl Database {
     pub fn start_update(&self, request: &UpdateRequest<'_>) -> Result<RunningUpdate, QueryError> {
         let writer = self.writer()?;
         let context = Context::enter_change(
-            self,
+            self.shared(),
             &Request {
                 text: request.text,
                 base: request.base,
@@ -134,7 +134,7 @@ impl RunningUpdate {
             let document = fetch(&context, operation);
             documents.push(document.map_err(|error| placed(error, &update, number))?);
         }
-        let options = context.database.options();
+        let options = &context.shared.options;
         let turn_quads = options.update_turn_quads;
         let slice = if takes_long(&update, &documents, turn_quads) {
             Duration::ZERO
@@ -212,7 +212,7 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
                 "name what LOAD may read in the configuration, key service.allow (--allow-service)",
             )
         };
-        let Some(client) = context.database.options().service.clone() else {
+        let Some(client) = context.shared.options.service.clone() else {
             return Err(refuse(format!("LOAD <{}> is not allowed", source.as_str())));
         };
         let left = context

@@ -5,13 +5,14 @@
 //! that whatever happens to it has an id.
 
 use super::Request;
+use super::context::{Context, Effort, Planned};
 use super::plan_cache::{Known, Shaped};
 use super::reading::{parse, unreadable};
+use super::shared::Shared;
 use super::warnings::Asked;
-use crate::database::Database;
 use crate::error::QueryError;
 use crate::moment::Graph;
-use crate::query::{Context, Effort, Planned, Query};
+use crate::query::Query;
 use ::query::plan::Weight;
 use ::query::shape::{Shape, TEXT_BYTES_MAX, Template};
 use oxrdf::TermRef;
@@ -19,21 +20,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Plans a request.
-pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query, QueryError> {
-    let context = Context::enter(database, request);
-    let options = request.parse_options(database.options());
-    let cache = database.plan_cache().filter(|_| request.is_plain());
+pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query, QueryError> {
+    let context = Context::enter(shared, request);
+    let options = request.parse_options(&shared.options);
+    let cache = shared.plans.as_ref().filter(|_| request.is_plain());
     let learnt = cache.and_then(|_| request.learnt?.take(request.text, &options));
     if let Some(cache) = cache
         && learnt.is_none()
         && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
-        && let Some(query) = of_shape(
-            &context,
-            &shaped,
-            database.graph(),
-            &parameters,
-            Effort::Any,
-        )?
+        && let Some(query) = of_shape(&context, &shaped, shared.graph(), &parameters, Effort::Any)?
     {
         cache.count(true);
         cache.count_spelled();
@@ -47,7 +42,7 @@ pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query,
         let shape = cache.and_then(|_| Shape::of(&scanned, &options));
         (scanned, shape)
     };
-    let graph = database.graph();
+    let graph = shared.graph();
     let Some((cache, shape)) = cache.zip(shape) else {
         let parsed = parse(&scanned, request, &options, &graph)?;
         return planned(&context, graph, &parsed);
@@ -100,14 +95,14 @@ pub(crate) fn start(database: &Database, request: &Request<'_>) -> Result<Query,
 
 /// Plans a request if that needs no parser: its shape is known, and asked lightly. `None` is said
 /// within microseconds, and means that [`start`] is to be asked.
-pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<Query> {
-    let cache = database.plan_cache()?;
+pub(crate) fn start_light(shared: &Arc<Shared>, request: &Request<'_>) -> Option<Query> {
+    let cache = shared.plans.as_ref()?;
     if !request.is_plain() {
         return None;
     }
-    let options = request.parse_options(database.options());
+    let options = request.parse_options(&shared.options);
     if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
-        let query = light(database, request, &shaped, &parameters)?;
+        let query = light(shared, request, &shaped, &parameters)?;
         cache.count_spelled();
         return Some(query);
     }
@@ -117,7 +112,7 @@ pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<
     let scanned = ::query::scan(request.text, &options).ok()?;
     let shape = Shape::of(&scanned, &options)?;
     if let Some(Known::Planned(shaped)) = cache.get(&shape)
-        && let Some(query) = light(database, request, &shaped, &shape.terms())
+        && let Some(query) = light(shared, request, &shaped, &shape.terms())
     {
         cache.spell(request.text, &shape, &options, &shaped);
         return Some(query);
@@ -130,7 +125,7 @@ pub(crate) fn start_light(database: &Database, request: &Request<'_>) -> Option<
 
 /// The query of a known shape with these parameters, if its walk is light.
 fn light(
-    database: &Database,
+    shared: &Arc<Shared>,
     request: &Request<'_>,
     shaped: &Shaped,
     parameters: &[TermRef<'_>],
@@ -138,14 +133,14 @@ fn light(
     if !shaped.is_local() {
         return None;
     }
-    let context = Context::enter(database, request);
-    let graph = database.graph();
+    let context = Context::enter(shared, request);
+    let graph = shared.graph();
     let query = of_shape(&context, shaped, graph, parameters, Effort::Light);
     let query = query.ok()??;
     if query.plan.weight == Weight::Heavy {
         return None;
     }
-    database.plan_cache()?.count(true);
+    shared.plans.as_ref()?.count(true);
     Some(query)
 }
 
@@ -157,7 +152,7 @@ fn planned(
 ) -> Result<Query, QueryError> {
     let mut query = Query::plan_with(context, graph, parsed, Effort::Any)?;
     let asked = Asked {
-        empty_default: context.database.empty_default(),
+        empty_default: &context.shared.empty_default,
         graph: &query.graph,
         query: parsed,
         ids: &query.constants,
@@ -173,7 +168,7 @@ fn kept(template: Template, query: &Query) -> Result<Shaped, QueryError> {
     let (graph, constants) = (&query.graph, &query.constants);
     let mut shaped = Shaped::new(template, graph, &query.plan, constants, &query.prefixes)?;
     if query.warnings.is_some() {
-        shaped.warn(query.context.database.empty_default(), graph, constants)?;
+        shaped.warn(&query.context.shared.empty_default, graph, constants)?;
     }
     Ok(shaped)
 }
@@ -215,7 +210,7 @@ fn of_shape(
         prefixes: Arc::clone(shaped.prefixes()),
     };
     let mut query = Query::new(context, graph, plan, parse);
-    let empty_default = context.database.empty_default();
+    let empty_default = &context.shared.empty_default;
     query.warnings = shaped.warnings(empty_default, &query.graph, &query.constants)?;
     Ok(Some(query))
 }

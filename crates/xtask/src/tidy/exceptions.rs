@@ -41,11 +41,6 @@ const EXCEPTIONS: &[Exception] = &[
         "EXISTS has a group, and a group has filters",
     ),
     circle(
-        "crates/somersault/src/database.rs",
-        "3 files import each other: database, query, request/start",
-        "the database starts queries and changes, and each of these holds the database",
-    ),
-    circle(
         "crates/testkit/src/naive/basic.rs",
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",
