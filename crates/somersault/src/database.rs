@@ -9,8 +9,12 @@ use crate::budget::Pool;
 use crate::change::follow::{self, FollowFigures, Followed, Told};
 use crate::change::keeper::{Pace, keep};
 use crate::change::writer::Home;
-use crate::change::{Writer, open};
+use crate::change::{
+    Committed, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
+    UpdateRequest, Writer, open, patch, patch_to_update, store_write,
+};
 use crate::error::{Kind, QueryError};
+use crate::graph_read::GraphRead;
 use crate::health::{ChangeHealth, FollowHealth, Health};
 pub use crate::moment::Graph;
 use crate::moment::scrub::Scrub;
@@ -241,11 +245,6 @@ impl Database {
         })
     }
 
-    /// Who publishes changes, whoever makes them.
-    pub(crate) fn changes(&self) -> Option<&Arc<Writer>> {
-        self.inner.background.writer.as_ref()
-    }
-
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
         self.inner.background.writer.is_some() && self.inner.background.follower.is_none()
@@ -309,6 +308,83 @@ impl Database {
         start::start(&self.inner.shared, request)
     }
 
+    /// Gets ready to read the default graph (`None`) or a named one; `None` where no graph has the
+    /// name. The default graph always exists.
+    pub fn open_graph(
+        &self,
+        name: Option<&str>,
+        timeout: Option<Duration>,
+    ) -> Result<Option<GraphRead>, QueryError> {
+        GraphRead::of_graph(&self.inner.shared, name, timeout)
+    }
+
+    /// Gets ready to read everything.
+    pub fn open_dataset(&self, timeout: Option<Duration>) -> Result<GraphRead, QueryError> {
+        GraphRead::of_dataset(&self.inner.shared, timeout)
+    }
+
+    /// Carries out an update: all of it or nothing. Returns when it is durable, and visible to
+    /// every query that begins then. Needs `query::STACK_BYTES_MIN` (2 MiB) of stack.
+    pub fn update(&self, request: &UpdateRequest<'_>) -> Result<Committed, QueryError> {
+        self.start_update(request)?.run()
+    }
+
+    /// Reads an update, which from then on is in the list of running queries.
+    pub fn start_update(&self, request: &UpdateRequest<'_>) -> Result<RunningUpdate, QueryError> {
+        RunningUpdate::start(&self.inner.shared, self.writer()?, request)
+    }
+
+    /// Reads a patch of a graph, or of the store, which from then on is in the list of running queries.
+    /// `base`: what relative IRIs are resolved against.
+    pub fn start_patch(
+        &self,
+        text: &str,
+        target: &GraphTarget,
+        base: Option<&str>,
+        timeout: Option<Duration>,
+    ) -> Result<RunningUpdate, QueryError> {
+        let bytes_max = self.options().update_text_max_bytes;
+        let update = UpdateRequest {
+            text: &patch_to_update(text, target, bytes_max)?,
+            base,
+            timeout,
+            ..UpdateRequest::default()
+        };
+        self.start_update(&update).map_err(patch::placed)
+    }
+
+    /// Writes a document into a graph: all of it or nothing.
+    pub fn write_graph(&self, write: GraphWrite<'_>) -> Result<GraphWritten, QueryError> {
+        let change = self.start_graph_change(&write.target, write.timeout)?;
+        let document = (write.format, write.body);
+        change.write_single(write.mode, write.base.as_deref(), document)
+    }
+
+    /// Removes a graph; `None` where there is none of this name. The default graph and the store
+    /// are emptied.
+    pub fn delete_graph(
+        &self,
+        target: &GraphTarget,
+        timeout: Option<Duration>,
+    ) -> Result<Option<Committed>, QueryError> {
+        self.start_graph_change(target, timeout)?.delete()
+    }
+
+    /// Gets ready to change a graph; from then on that is in the list of running queries.
+    pub fn start_graph_change(
+        &self,
+        target: &GraphTarget,
+        timeout: Option<Duration>,
+    ) -> Result<RunningGraphChange, QueryError> {
+        RunningGraphChange::start(&self.inner.shared, self.writer()?, target, timeout)
+    }
+
+    /// The number of a commit from which on a graph holds what it holds now: of the last one that changed
+    /// it, or of a later one, perhaps not published yet. `None` where there is no graph of this name.
+    pub fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError> {
+        store_write::last_change(&self.graph(), self.inner.background.writer.as_ref(), target)
+    }
+
     /// What the planner knows now, as a document.
     pub fn planner_statistics(&self) -> Result<String, QueryError> {
         statistics::document(&self.graph())
@@ -339,11 +415,6 @@ impl Database {
     pub fn plan_figures(&self) -> PlanFigures {
         let plans = self.inner.shared.plans.as_ref();
         plans.map(PlanCache::figures).unwrap_or_default()
-    }
-
-    /// What requests to it share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.inner.shared
     }
 
     /// The limits of queries.

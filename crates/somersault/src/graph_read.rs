@@ -5,12 +5,12 @@
 //! [`crate::moment::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
 //! is made of them. Statements of named graphs, where the store is read, are rows of four columns.
 
-use crate::database::Database;
 use crate::decode::Distinct;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
 use crate::moment::scan::{self, Batch, Part};
+use crate::request::shared::Shared;
 use crate::results::{Rows, Sink};
 use crate::run::Finished;
 use crate::running::{Entry, QueryId};
@@ -36,15 +36,15 @@ pub struct GraphRead {
     entry: Entry,
 }
 
-impl Database {
+impl GraphRead {
     /// Gets ready to read the default graph (`None`) or a named one; `None` where no graph has the
-    /// name. The default graph always exists.
-    pub fn open_graph(
-        &self,
+    /// name.
+    pub(crate) fn of_graph(
+        shared: &Shared,
         name: Option<&str>,
         timeout: Option<Duration>,
     ) -> Result<Option<GraphRead>, QueryError> {
-        let graph = self.graph();
+        let graph = shared.graph();
         let part = match name {
             None => Part::Default,
             Some(name) => match dump::find(&graph, name) {
@@ -54,31 +54,40 @@ impl Database {
             },
         };
         let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
-        Ok(Some(self.reading(graph, vec![part], &what, timeout)))
+        Ok(Some(GraphRead::new(
+            shared,
+            graph,
+            vec![part],
+            &what,
+            timeout,
+        )))
     }
 
     /// Gets ready to read everything.
-    pub fn open_dataset(&self, timeout: Option<Duration>) -> Result<GraphRead, QueryError> {
-        let graph = self.graph();
+    pub(crate) fn of_dataset(
+        shared: &Shared,
+        timeout: Option<Duration>,
+    ) -> Result<GraphRead, QueryError> {
+        let graph = shared.graph();
         let mut parts = vec![Part::Default];
         if !graph.snapshot.named_graphs()?.is_empty() {
             parts.push(Part::EachNamed);
         }
-        Ok(self.reading(graph, parts, "store", timeout))
+        Ok(GraphRead::new(shared, graph, parts, "store", timeout))
     }
 
-    fn reading(
-        &self,
+    fn new(
+        shared: &Shared,
         graph: Arc<Graph>,
         parts: Vec<Part>,
         what: &str,
         timeout: Option<Duration>,
     ) -> GraphRead {
-        let longest = self.options().timeout;
+        let longest = shared.options.timeout;
         let timeout = timeout.map_or(longest, |asked| asked.min(longest));
-        let token = self.shared().reader_token(timeout);
-        let entry = self
-            .running()
+        let token = shared.reader_token(timeout);
+        let entry = shared
+            .running
             .enter(&format!("# read {what}"), token.clone());
         GraphRead {
             graph,
@@ -87,9 +96,7 @@ impl Database {
             entry,
         }
     }
-}
 
-impl GraphRead {
     /// Names it in the list of running queries.
     pub fn id(&self) -> QueryId {
         self.entry.id()

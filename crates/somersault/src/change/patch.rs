@@ -22,42 +22,12 @@
 //! transaction between them.
 
 use super::store_write::GraphTarget;
-use super::update::{RunningUpdate, UpdateRequest};
-use crate::database::Database;
 use crate::error::{Kind, Position, QueryError, Unit};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 /// The media type.
 pub const RDF_PATCH: &str = "application/rdf-patch";
-
-impl Database {
-    /// Reads a patch of a graph, or of the store, which from then on is in the list of running queries.
-    /// `base`: what relative IRIs are resolved against.
-    pub fn start_patch(
-        &self,
-        text: &str,
-        target: &GraphTarget,
-        base: Option<&str>,
-        timeout: Option<Duration>,
-    ) -> Result<RunningUpdate, QueryError> {
-        let bytes_max = self.options().update_text_max_bytes;
-        let update = UpdateRequest {
-            text: &patch_to_update(text, target, bytes_max)?,
-            base,
-            timeout,
-            ..UpdateRequest::default()
-        };
-        self.start_update(&update).map_err(|mut error| {
-            // Lines are those of the patch, columns are not.
-            if let Some(position) = &mut error.position {
-                position.column = 1;
-            }
-            error
-        })
-    }
-}
 
 /// The update that a patch of a graph, or of the store, is. `bytes_max`: what the text of an update may
 /// have.
@@ -95,6 +65,15 @@ pub fn patch_to_update(
     }
     writer.close();
     Ok(writer.update)
+}
+
+/// The error of a patch's update, with the place that it has in the patch: lines are those of the patch, columns
+/// are not.
+pub(crate) fn placed(mut error: QueryError) -> QueryError {
+    if let Some(position) = &mut error.position {
+        position.column = 1;
+    }
+    error
 }
 
 /// The byte of a line where something is wrong, and what.

@@ -8,12 +8,13 @@ use super::operations::{clear, named};
 use super::reads::{GraphRead, Reads};
 use super::spool::{Into, Spool};
 use super::writer::Writer;
-use crate::database::Database;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
 use crate::moment::scan::Part;
 use crate::request::Request;
 use crate::request::context::Context;
+use crate::request::shared::Shared;
 use crate::running::QueryId;
 use crate::stop::StopToken;
 use oxrdf::NamedNode;
@@ -131,44 +132,23 @@ impl Documents for Single<'_> {
     }
 }
 
-impl Database {
-    /// Writes a document into a graph: all of it or nothing.
-    #[allow(clippy::needless_pass_by_value)] // the body is used up
-    pub fn write_graph(&self, write: GraphWrite<'_>) -> Result<GraphWritten, QueryError> {
-        let GraphWrite {
-            target,
-            mode,
-            format,
-            base,
-            body,
-            timeout,
-        } = write;
-        let mut documents = Single {
-            format,
-            body: Some(body),
-            current: None,
-        };
-        let change = self.start_graph_change(&target, timeout)?;
-        change.write(mode, base.as_deref(), &mut documents)
-    }
+/// A change of a graph that is about to be made.
+pub struct RunningGraphChange {
+    context: Context,
+    target: GraphTarget,
+    graph: Option<NamedNode>,
+    writer: Arc<Writer>,
+    precondition: Precondition,
+}
 
-    /// Removes a graph; `None` where there is none of this name. The default graph and the store
-    /// are emptied.
-    pub fn delete_graph(
-        &self,
-        target: &GraphTarget,
-        timeout: Option<Duration>,
-    ) -> Result<Option<Committed>, QueryError> {
-        self.start_graph_change(target, timeout)?.delete()
-    }
-
+impl RunningGraphChange {
     /// Gets ready to change a graph; from then on that is in the list of running queries.
-    pub fn start_graph_change(
-        &self,
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        writer: Arc<Writer>,
         target: &GraphTarget,
         timeout: Option<Duration>,
     ) -> Result<RunningGraphChange, QueryError> {
-        let writer = self.writer()?;
         let graph = target_name(target)?;
         let what = match target {
             GraphTarget::Default => "default graph".to_owned(),
@@ -181,7 +161,7 @@ impl Database {
             ..Request::default()
         };
         Ok(RunningGraphChange {
-            context: Context::enter_change(self.shared(), &request),
+            context: Context::enter_change(shared, &request),
             target: target.clone(),
             graph,
             writer,
@@ -189,36 +169,6 @@ impl Database {
         })
     }
 
-    /// The number of a commit from which on a graph holds what it holds now: of the last one that changed
-    /// it, or of a later one, perhaps not published yet. `None` where there is no graph of this name.
-    pub fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError> {
-        let graph = self.graph();
-        let now = graph.snapshot.number();
-        let id = match target {
-            GraphTarget::Store => return Ok(Some(now)),
-            GraphTarget::Default => GraphScope::DEFAULT_GRAPH,
-            GraphTarget::Named(name) => match dump::find(&graph, name) {
-                Ok(id) => id,
-                Err(DumpError::NoSuchGraph(_)) => return Ok(None),
-                Err(error) => return Err(QueryError::new(Kind::Damaged, error)),
-            },
-        };
-        // Without one nothing changes.
-        let changes = self.changes();
-        Ok(Some(changes.map_or(now, |writer| writer.last.of(id))))
-    }
-}
-
-/// A change of a graph that is about to be made.
-pub struct RunningGraphChange {
-    context: Context,
-    target: GraphTarget,
-    graph: Option<NamedNode>,
-    writer: Arc<Writer>,
-    precondition: Precondition,
-}
-
-impl RunningGraphChange {
     /// Names it in the list of running queries.
     pub fn id(&self) -> QueryId {
         self.context.entry.id()
@@ -253,6 +203,21 @@ impl RunningGraphChange {
         }
         let message = "the graph is not as the request says: it was changed, made or removed since";
         Err(QueryError::new(Kind::Precondition, message).with_hint("read it again, and its ETag"))
+    }
+
+    /// Writes the only document into the graph.
+    pub(crate) fn write_single(
+        self,
+        mode: WriteMode,
+        base: Option<&str>,
+        (format, body): (Format, &mut dyn Read),
+    ) -> Result<GraphWritten, QueryError> {
+        let mut documents = Single {
+            format,
+            body: Some(body),
+            current: None,
+        };
+        self.write(mode, base, &mut documents)
     }
 
     /// Writes documents into the graph: all of them or nothing.
@@ -368,6 +333,26 @@ impl RunningGraphChange {
             ..committed
         }))
     }
+}
+
+/// The number of a commit from which on a graph holds what it holds now. `changes`: who publishes commits.
+pub(crate) fn last_change(
+    graph: &Graph,
+    changes: Option<&Arc<Writer>>,
+    target: &GraphTarget,
+) -> Result<Option<u64>, QueryError> {
+    let now = graph.snapshot.number();
+    let id = match target {
+        GraphTarget::Store => return Ok(Some(now)),
+        GraphTarget::Default => GraphScope::DEFAULT_GRAPH,
+        GraphTarget::Named(name) => match dump::find(graph, name) {
+            Ok(id) => id,
+            Err(DumpError::NoSuchGraph(_)) => return Ok(None),
+            Err(error) => return Err(QueryError::new(Kind::Damaged, error)),
+        },
+    };
+    // Without one nothing changes.
+    Ok(Some(changes.map_or(now, |writer| writer.last.of(id))))
 }
 
 /// What cannot be read of a document that was sent is the sender's business, like what does not

@@ -6,13 +6,14 @@ use super::operations::{carry_out, charge};
 use super::reads::{Reads, asks_others};
 use super::spool::{Into, Spool};
 use super::writer::Writer;
-use crate::database::Database;
 use crate::error::{Kind, Position, QueryError};
 use crate::moment::Graph;
 use crate::request::Request;
 use crate::request::context::Context;
 use crate::request::reading::{also, declared, graph_terms, parse_options};
+use crate::request::shared::Shared;
 use query::update::{Operation, Update};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A request to change the graph.
@@ -60,18 +61,23 @@ fn read(
     Ok(update)
 }
 
-impl Database {
-    /// Carries out an update: all of it or nothing. Returns when it is durable, and visible to
-    /// every query that begins then. Needs `query::STACK_BYTES_MIN` (2 MiB) of stack.
-    pub fn update(&self, request: &UpdateRequest<'_>) -> Result<Committed, QueryError> {
-        self.start_update(request)?.run()
-    }
+/// An update that was read.
+pub struct RunningUpdate {
+    pub(crate) context: Context,
+    update: Update,
+    writer: Arc<Writer>,
+    parse: Duration,
+}
 
+impl RunningUpdate {
     /// Reads an update, which from then on is in the list of running queries.
-    pub fn start_update(&self, request: &UpdateRequest<'_>) -> Result<RunningUpdate, QueryError> {
-        let writer = self.writer()?;
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        writer: Arc<Writer>,
+        request: &UpdateRequest<'_>,
+    ) -> Result<RunningUpdate, QueryError> {
         let context = Context::enter_change(
-            self.shared(),
+            shared,
             &Request {
                 text: request.text,
                 base: request.base,
@@ -81,14 +87,14 @@ impl Database {
             },
         );
         let begun = Instant::now();
-        let text_max = self.options().update_text_max_bytes;
+        let text_max = shared.options.update_text_max_bytes;
         // A text that is too long is refused before it takes anything.
         let is_short = request.text.len() as u64 <= text_max;
         let reading = is_short.then(|| query::update::reading_bytes(request.text));
         let reading = reading.unwrap_or(0);
         charge(&context, reading)?;
-        let union = self.options().union_default_graph;
-        let update = read(request, text_max, union, Some(&self.graph()))?;
+        let union = shared.options.union_default_graph;
+        let update = read(request, text_max, union, Some(&shared.graph()))?;
         context.budget.give_back(reading);
         // Given back with the budget, when the update is over.
         charge(&context, data_bytes(&update) + request.text.len() as u64)?;
@@ -99,17 +105,7 @@ impl Database {
             parse: begun.elapsed(),
         })
     }
-}
 
-/// An update that was read.
-pub struct RunningUpdate {
-    pub(crate) context: Context,
-    update: Update,
-    writer: std::sync::Arc<Writer>,
-    parse: Duration,
-}
-
-impl RunningUpdate {
     /// Names it in the list of running queries.
     pub fn id(&self) -> crate::running::QueryId {
         self.context.entry.id()
