@@ -6,7 +6,8 @@
 //!    +-- a known shape: plan_cache -------------------+
 //! ```
 //!
-//! But for `start`, which makes a planned query of it, the parts know graphs, budgets and tokens, and nobody above.
+//! All parts but `start` know graphs, budgets and tokens, and neither the planned query nor the database. So changes are
+//! read, planned and limited as queries are.
 //!
 //! | module | about |
 //! |---|---|

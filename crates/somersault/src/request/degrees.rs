@@ -1,6 +1,7 @@
 //! What the planner asks of a graph: how many neighbours the constants of a query have.
 //!
-//! A degree is read from the head of a list, so an answer costs a few cache lines for each constant.
+//! Plans and kept shapes ask the same questions, so the answers stand below both. An answer costs one lookup for each
+//! list that its question is about.
 
 use crate::error::QueryError;
 use crate::moment::Graph;

@@ -7,7 +7,7 @@
 //! | who | touches | when |
 //! |---|---|---|
 //! | requests | `published`, for the time of cloning a pointer | at their beginning |
-//! | requests | `pool`, `running`, `plans`, `empty_default`, each of which has its own table | always |
+//! | requests | `pool`, `running`, `plans`, `empty_default`, each of which is shared in its own way | always |
 //! | the writer | `published` | when commits are durable |
 
 use super::plan_cache::PlanCache;

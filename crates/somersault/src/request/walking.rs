@@ -1,7 +1,7 @@
 //! The budget and the token of a request, as a walk asks for them, and a walk's failure as an error of the request.
 //!
-//! Planning by samples, queries, answers and changes all walk within the same limits. The rooms below know neither
-//! tokens nor pools; here is the only place that says what one side means to the other.
+//! Planning by samples, queries, answers and changes all walk within the same limits. `explore` knows
+//! neither tokens nor pools, so what a token and a budget mean to it is said here, once for all of them.
 
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError, Unit};
