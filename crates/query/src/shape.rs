@@ -150,7 +150,7 @@ impl Shape {
         let parameters = 0..self.parameters.len();
         let parameters = parameters.map(constant).collect::<Option<Vec<_>>>()?;
         let template = Template { query, parameters };
-        (!template.has_class_for_parameter()).then_some(template)
+        (!template.has_parameter_in_proof()).then_some(template)
     }
 
     /// The text with other words in the places of its parameters.
@@ -181,21 +181,20 @@ pub struct ParameterDegree {
 }
 
 impl Template {
-    /// Whether a class is a parameter. The places are found for what people write ([`Finder`]); this looks
-    /// at what became of it, however a class was asked for.
-    fn has_class_for_parameter(&self) -> bool {
+    /// Whether a parameter is a class or a predicate, by which alone the planner proves that nothing
+    /// matches ([`Action::Never`](crate::plan::Action::Never)). The places are found for what people write
+    /// ([`Finder`]); this looks at what became of them.
+    fn has_parameter_in_proof(&self) -> bool {
         let rdf_type = Term::from(oxrdf::vocab::rdf::TYPE);
         let constants = &self.query.constants;
-        let Some(at) = constants.iter().position(|it| *it == rdf_type) else {
-            return false;
-        };
-        let rdf_type = Node::Constant(ConstantId(at as u32));
+        let is_type =
+            |node| matches!(node, Node::Constant(it) if constants[it.0 as usize] == rdf_type);
         let is_parameter =
             |node| matches!(node, Node::Constant(it) if self.parameters.contains(&it));
         let patterns = self.query.patterns();
-        patterns
-            .iter()
-            .any(|it| it.predicate == rdf_type && is_parameter(it.object))
+        patterns.iter().any(|it| {
+            is_parameter(it.predicate) || is_type(it.predicate) && is_parameter(it.object)
+        })
     }
 
     /// What is to be asked about the parameters, each question once. `ids` are those of the constants;
@@ -246,8 +245,8 @@ impl Template {
 
 impl Scanned<'_> {
     /// The template of the text's shape, which is that of [`Shape::of`] with these options, from one reading of the
-    /// text; `None` where a parameter stands in what is sent elsewhere (`SERVICE`), becomes part of a triple term,
-    /// or is not what [`Shape::of`] took it for. The text's own query is [`Template::filled`] with the shape's
+    /// text; `None` where a parameter stands in what is sent elsewhere (`SERVICE`), becomes a class or part of a
+    /// triple term, or is not what [`Shape::of`] took it for. The text's own query is [`Template::filled`] with the shape's
     /// parameters.
     pub fn template(
         &self,

@@ -192,7 +192,7 @@ impl Star {
         if groups.start == groups.end {
             *groups = self.groups.len()..self.groups.len();
         }
-        debug_assert_eq!(groups.end, self.groups.len());
+        assert_eq!(groups.end, self.groups.len(), "sets come by block");
         groups.end += 1;
         block.answers[direction as usize].0 |= answers.0;
         self.groups.push(Group {
@@ -297,7 +297,6 @@ impl Star {
             }
             _ => {}
         }
-        let wanted = [&out.demands[..], &into.demands[..]];
         let mut sum = 0.0;
         for (at, block) in self.blocks.iter().enumerate() {
             // Most have not all that is wanted.
@@ -306,7 +305,7 @@ impl Star {
                 && block.classes.may_have(classes.mask);
             if may_match && classes.demands.iter().all(|&it| self.has_class(at, it)) {
                 let [outs, ins] = &block.groups;
-                sum += block.vertices * self.ways(outs, wanted[0]) * self.ways(ins, wanted[1]);
+                sum += block.vertices * self.ways(outs, out) * self.ways(ins, into);
             }
         }
         sum
@@ -330,19 +329,18 @@ impl Star {
 
     /// Solutions per vertex of a block in one direction, whose groups these are.
     #[inline]
-    fn ways(&self, groups: &Range<usize>, wanted: &[usize]) -> f64 {
-        if wanted.is_empty() {
+    fn ways(&self, groups: &Range<usize>, wanted: &Wanted) -> f64 {
+        if wanted.demands.is_empty() {
             return 1.0;
         }
         let width = self.demands.len();
         let fans = self.fans[groups.start * width..groups.end * width].chunks_exact(width);
         let mut sum = 0.0;
         for (group, fans) in self.groups[groups.clone()].iter().zip(fans) {
-            let mut product = group.share;
-            for &demand in wanted {
-                product *= fans[demand];
+            if group.answers.may_have(wanted.mask) {
+                let demands = wanted.demands.iter();
+                sum += demands.fold(group.share, |product, &demand| product * fans[demand]);
             }
-            sum += product;
         }
         sum
     }

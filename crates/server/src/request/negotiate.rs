@@ -328,6 +328,7 @@ fn range(text: &str) -> Option<Range> {
         "*" => ("*", "*"),
         name => name.split_once('/')?,
     };
+    let (kind, subtype) = (kind.trim(), subtype.trim());
     if kind.is_empty() || subtype.is_empty() || (kind == "*" && subtype != "*") {
         return None;
     }
@@ -340,13 +341,9 @@ fn range(text: &str) -> Option<Range> {
             quality = thousandths(value.trim())?;
         }
     }
-    let (kind, subtype) = (
-        kind.trim().to_ascii_lowercase(),
-        subtype.trim().to_ascii_lowercase(),
-    );
     Some(Range {
-        kind,
-        subtype,
+        kind: kind.to_ascii_lowercase(),
+        subtype: subtype.to_ascii_lowercase(),
         quality,
     })
 }
@@ -391,6 +388,7 @@ mod tests {
             (&[], Some("json")),
             (&[""], Some("json")),
             (&["*/*"], Some("json")),
+            (&["text/csv;q=0.1, * /json, */json"], Some("csv")),
             (&["*"], Some("json")),
             (&["application/*"], Some("json")),
             (&["text/*"], Some("csv")),

@@ -21,7 +21,8 @@
 //! **A plan fits** as long as the planner is the same (it is replaced when the graph has changed much)
 //! and each parameter has about as many neighbours as the one that was planned for, within
 //! [`DEGREES_ALIKE`]; for others the shape is planned again, and a few plans are kept beside each other.
-//! A plan that does not fit well is slow, never wrong: plans promise nothing of the data.
+//! A plan that does not fit well is slow, never wrong: what it promises of the data it proved of classes and
+//! predicates, which are no parameters, and for one snapshot (`Action::Never`).
 //!
 //! **A shape is known** as long as ids mean what they meant: it holds those of its constants. Where a store
 //! that another process changes was opened anew ([`Graph::ids`]), its next text is parsed and it is kept anew.

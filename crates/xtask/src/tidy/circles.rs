@@ -99,7 +99,9 @@ fn imported<'m>(
     let mut at = 0;
     while at < code.len() {
         let is_start = matches!(&*code[at].text, "crate" | "self" | "super");
-        if is_start && !(at > 0 && code[at - 1].text == ":") {
+        // Behind `::` it is the end of a path; behind one colon it begins a type.
+        let is_within = at > 1 && code[at - 1].text == ":" && code[at - 2].text == ":";
+        if is_start && !is_within {
             at = read(code, at, &mut Vec::new(), &mut paths);
         } else {
             at += 1;
@@ -244,7 +246,7 @@ mod tests {
             ("crates/a/src/folder/mod.rs", "mod deep; mod beside;"),
             (
                 "crates/a/src/folder/deep.rs",
-                "use super::super::one::One; use super::beside::Beside;",
+                "struct Deep { one: super::super::one::One } use super::beside::Beside;",
             ),
             (
                 "crates/a/src/folder/beside.rs",
