@@ -7,7 +7,8 @@
 //! `||`, `&&`, `COALESCE` and `IF` look at them.
 
 use crate::node::{ConstantId, Slot};
-use oxrdf::NamedNodeRef;
+
+pub use crate::function::{Cast, Function};
 
 /// An expression over the columns of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +47,11 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Whether it may have another value each time that it is evaluated, for equal rows too (SPARQL 1.1 Query
-    /// sections 17.4.2.9, 17.4.2.12, 17.4.2.13, 17.4.4.5).
+    /// Whether it may have another value each time that it is evaluated, for equal rows too.
     pub fn gives_new(&self) -> bool {
-        use Function::{BNode, Rand, StrUuid, Uuid};
-        if let Expression::Call(BNode | Rand | StrUuid | Uuid, _) = self {
+        if let Expression::Call(function, _) = self
+            && function.gives_new()
+        {
             return true;
         }
         let mut any = false;
@@ -163,166 +164,4 @@ pub enum Arithmetic {
     Multiply,
     /// `/`
     Divide,
-}
-
-/// The builtins of SPARQL 1.1 section 17.4, those of 1.2, and the casts of section 17.5; the names
-/// are the specification's. An unknown function is refused by the translator with its position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Function {
-    /// Term tests and parts (17.4.2).
-    IsIri,
-    /// `isBLANK`
-    IsBlank,
-    /// `isLITERAL`
-    IsLiteral,
-    /// `isNUMERIC`
-    IsNumeric,
-    /// `STR`
-    Str,
-    /// `LANG`
-    Lang,
-    /// `DATATYPE`
-    Datatype,
-    /// Strings (17.4.3).
-    StrLen,
-    /// `SUBSTR`, two or three arguments
-    SubStr,
-    /// `UCASE`
-    UCase,
-    /// `LCASE`
-    LCase,
-    /// `STRSTARTS`
-    StrStarts,
-    /// `STRENDS`
-    StrEnds,
-    /// `CONTAINS`
-    Contains,
-    /// `STRBEFORE`
-    StrBefore,
-    /// `STRAFTER`
-    StrAfter,
-    /// `ENCODE_FOR_URI`
-    EncodeForUri,
-    /// `CONCAT`
-    Concat,
-    /// `langMATCHES`
-    LangMatches,
-    /// `REGEX`, two or three arguments
-    Regex,
-    /// `REPLACE`, three or four arguments
-    Replace,
-    /// Numbers (17.4.4).
-    Abs,
-    /// `ROUND`
-    Round,
-    /// `CEIL`
-    Ceil,
-    /// `FLOOR`
-    Floor,
-    /// Dates (17.4.5).
-    Year,
-    /// `MONTH`
-    Month,
-    /// `DAY`
-    Day,
-    /// `HOURS`
-    Hours,
-    /// `MINUTES`
-    Minutes,
-    /// `SECONDS`
-    Seconds,
-    /// `TIMEZONE`
-    Timezone,
-    /// `TZ`
-    Tz,
-    /// `NOW`, no argument
-    Now,
-    /// `ADJUST(dateTime, timezone)` of SEP-0002, one or two arguments
-    Adjust,
-    /// Terms that are made (17.4.2): `IRI`, relative ones against [`crate::plan::Plan::base`].
-    Iri,
-    /// `BNODE`, without an argument or with a string; equal strings give equal blank nodes within a row.
-    /// With a second argument, a blank node that names the row: equal ones in all its expressions
-    BNode,
-    /// `STRDT`
-    StrDt,
-    /// `STRLANG`
-    StrLang,
-    /// `STRLANGDIR`
-    StrLangDir,
-    /// `UUID`
-    Uuid,
-    /// `STRUUID`
-    StrUuid,
-    /// `RAND`
-    Rand,
-    /// Parts of language-tagged strings of RDF 1.2: `LANGDIR`
-    LangDir,
-    /// `hasLANG`
-    HasLang,
-    /// `hasLANGDIR`
-    HasLangDir,
-    /// Hashes (17.4.6).
-    Md5,
-    /// `SHA1`
-    Sha1,
-    /// `SHA256`
-    Sha256,
-    /// `SHA384`
-    Sha384,
-    /// `SHA512`
-    Sha512,
-    /// Triple terms of SPARQL 1.2: `TRIPLE(s, p, o)`
-    Triple,
-    /// `SUBJECT`
-    Subject,
-    /// `PREDICATE`
-    Predicate,
-    /// `OBJECT`
-    Object,
-    /// `isTRIPLE`
-    IsTriple,
-    /// A cast by the constructor function of a datatype (17.5), one argument.
-    Cast(Cast),
-}
-
-/// The datatypes that a term can be cast to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cast {
-    /// `xsd:boolean`
-    Boolean,
-    /// `xsd:integer`
-    Integer,
-    /// `xsd:decimal`
-    Decimal,
-    /// `xsd:float`
-    Float,
-    /// `xsd:double`
-    Double,
-    /// `xsd:string`
-    String,
-    /// `xsd:dateTime`
-    DateTime,
-    /// `xsd:date`
-    Date,
-    /// `xsd:time`
-    Time,
-    /// `xsd:duration`
-    Duration,
-    /// `xsd:yearMonthDuration`
-    YearMonthDuration,
-    /// `xsd:dayTimeDuration`
-    DayTimeDuration,
-    /// `xsd:gYear`
-    GYear,
-    /// `xsd:gYearMonth`
-    GYearMonth,
-    /// `xsd:gMonthDay`
-    GMonthDay,
-    /// `xsd:gMonth`
-    GMonth,
-    /// `xsd:gDay`
-    GDay,
-    /// A datatype that is derived from `xsd:integer`, `xsd:string` or `xsd:dateTime`, or `xsd:anyURI`.
-    Derived(NamedNodeRef<'static>),
 }

@@ -24,6 +24,7 @@
 //! | [`mentions`] | what a query names that may be a slip |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
+//! | [`function`] | the builtin functions, one row each |
 //! | [`xpath_pattern`] | regular expressions, from XPath's to those of the `regex` crate |
 //! | [`explain`] | a plan as text |
 //!
@@ -34,6 +35,7 @@ pub mod algebra;
 mod error;
 pub mod explain;
 pub mod expression;
+pub mod function;
 pub mod lexer;
 pub mod limits;
 mod lower;

@@ -5,13 +5,18 @@
 
 use crate::support;
 
-use oxrdf::{Dataset, Term};
+use oxrdf::vocab::{rdf, xsd};
+use oxrdf::{Dataset, NamedNodeRef, Term};
+use query::function::{Arguments, Function, Kind};
 use somersault::Database;
 use std::fmt::Write as _;
 use std::path::Path;
 use testkit::Answer;
 use testkit::graph::{self, Format};
 use testkit::naive::{self, NaiveError};
+use testkit::random::Random;
+use testkit::random_graph::{Shape, random_dataset};
+use testkit::random_query::{Vocabulary, random_wide_query};
 
 const PROLOGUE: &str =
     "BASE <http://www.example.com/a/b> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
@@ -169,4 +174,102 @@ fn the_naive_evaluator_gives_the_terms_of_the_table() {
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     assert!(asked >= ROWS_MIN - 60, "{asked} asked");
+}
+
+/// The builtin that is the whole expression, if it is one call.
+fn called(expression: &str) -> Option<Function> {
+    let (name, rest) = expression.split_once('(')?;
+    let (function, _) = Function::of_name(&name.to_ascii_uppercase())?;
+    let mut open = 1;
+    let end = rest.find(|letter| {
+        open += match letter {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        open == 0
+    });
+    (end? + 1 == rest.len()).then_some(function)
+}
+
+/// Whether a term is what functions of this kind give.
+fn is_of_kind(term: &Term, kind: Kind) -> bool {
+    let Term::Literal(literal) = term else {
+        return kind == Kind::Term;
+    };
+    let is_one_of = |types: &[NamedNodeRef<'_>]| types.contains(&literal.datatype());
+    match kind {
+        Kind::TermTest | Kind::TextTest => is_one_of(&[xsd::BOOLEAN]),
+        Kind::Text => is_one_of(&[xsd::STRING, rdf::LANG_STRING, rdf::DIR_LANG_STRING]),
+        Kind::Number => is_one_of(&[xsd::INTEGER, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE]),
+        Kind::Time => is_one_of(&[
+            xsd::DATE_TIME,
+            xsd::DATE,
+            xsd::TIME,
+            xsd::DURATION,
+            xsd::DAY_TIME_DURATION,
+            xsd::YEAR_MONTH_DURATION,
+        ]),
+        Kind::Term => true,
+    }
+}
+
+#[test]
+fn builtins_give_what_their_rows_say() {
+    let mut seen = Vec::new();
+    for row in rows() {
+        if let (Some(function), Some(term)) = (called(&row.expression), &row.expected) {
+            assert!(is_of_kind(term, function.kind()), "line {}", row.line);
+            seen.push(function);
+        }
+    }
+    for kind in [Kind::TextTest, Kind::Text, Kind::Number, Kind::Time] {
+        assert!(
+            seen.iter().any(|function| function.kind() == kind),
+            "{kind:?}"
+        );
+    }
+}
+
+/// Builtins that random queries leave out: their value is another each time, or that of the clock.
+fn has_no_expected_value(function: Function) -> bool {
+    function.gives_new() || function == Function::Now
+}
+
+/// Whether the oracle's grammar has it.
+fn is_known_to_the_oracle(function: Function) -> bool {
+    let given = match function.arguments() {
+        Arguments::Between(least, _) => least,
+        Arguments::Any | Arguments::Variable => 1,
+    };
+    let name = function.name().expect("a builtin has a name");
+    let query = format!(
+        "SELECT ({name}({}) AS ?v) {{}}",
+        vec!["?x"; given].join(", ")
+    );
+    let answer = naive::answer(&Dataset::new(), &query);
+    !matches!(answer, Err(NaiveError::Parse(_)))
+}
+
+#[test]
+fn random_queries_have_every_builtin() {
+    let mut random = Random::new(7);
+    let shape = Shape {
+        graphs: 2,
+        literals: 30,
+        ..Shape::random(&mut random)
+    };
+    let vocabulary = Vocabulary::of(&random_dataset(&shape, &mut random));
+    let mut texts = String::new();
+    for _ in 0..4000 {
+        texts += &random_wide_query(&vocabulary, &mut random).to_ascii_uppercase();
+    }
+    for function in Function::NAMED {
+        if has_no_expected_value(*function) || !is_known_to_the_oracle(*function) {
+            continue;
+        }
+        let name = function.name().expect("a builtin has a name");
+        let call = format!("{}(", name.to_ascii_uppercase());
+        assert!(texts.contains(&call), "no random query has {name}");
+    }
 }

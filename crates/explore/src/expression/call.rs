@@ -1,7 +1,7 @@
 //! Builtin functions over columns: which function, once per column; then a loop over its rows.
 //!
 //! Three shapes: functions of values to values ([`unary`], [`binary`]), functions that write text into
-//! a buffer that the column shares ([`write_unary`]), and those that make terms ([`super::make`]). A
+//! a buffer that the column shares ([`write_unary`]), and those that make terms ([`super::make`], [`made`]). A
 //! function of one text is not evaluated again for a row whose argument is the row before's: joins
 //! repeat a vertex many times in a row.
 
@@ -14,7 +14,7 @@ use super::value::{Language, Value};
 use super::{arithmetic, cast, dates, hash, make, text};
 use crate::error::WalkError;
 use crate::limits::STRING_BYTES_MAX;
-use query::expression::{Arithmetic, Function};
+use query::expression::{Arithmetic, Cast, Function};
 
 /// The values of a function that gives something else than a boolean.
 pub(crate) fn call<'b>(
@@ -24,65 +24,128 @@ pub(crate) fn call<'b>(
     at: &[u32],
 ) -> Result<Operand<'b>, WalkError> {
     use Function as F;
+    let argument = |place: usize| &arguments[place];
     match function {
-        F::Now => {
-            let now = Scalar::DateTime(batch.terms().environment.now());
-            return Ok(Operand::One(Some(Value::computed(now))));
-        }
-        F::Rand
-        | F::Uuid
-        | F::StrUuid
-        | F::BNode
-        | F::Iri
-        | F::StrDt
-        | F::StrLang
-        | F::StrLangDir
-        | F::Triple => return make::make(function, arguments, batch, at),
-        F::Concat => return concatenate(arguments, batch, at),
-        F::SubStr => return substring(arguments, batch, at),
-        F::Adjust => return adjust(arguments, batch, at),
-        _ => {}
-    }
-    let (first, rest) = arguments.split_first().expect("it has an argument");
-    match function {
-        F::Str => write_unary(first, batch, at, form_bytes, text::text_of),
-        F::Lang => write_unary(first, batch, at, text::language_bytes, text::language_of),
-        F::LangDir => unary(first, batch, at, text::direction_of),
-        F::Datatype => unary(first, batch, at, |value| value.datatype().map(Value::Iri)),
-        F::StrLen => unary(first, batch, at, |value| {
-            text::length(value).map(Value::computed)
-        }),
-        F::UCase | F::LCase => case(function, first, batch, at),
-        F::EncodeForUri => write_unary(first, batch, at, text::encoded_bytes, text::encode_for_uri),
-        F::StrBefore => binary(first, &rest[0], batch, at, text::before),
-        F::StrAfter => binary(first, &rest[0], batch, at, text::after),
+        F::Now => Ok(now(batch)),
+        F::Rand => made(arguments, batch, at, make::chances),
+        F::Uuid => made(arguments, batch, at, make::uuids),
+        F::StrUuid => made(arguments, batch, at, make::uuid_texts),
+        F::BNode => made(arguments, batch, at, make::blank_nodes),
+        F::Iri => made(arguments, batch, at, make::iris),
+        F::StrDt => made(arguments, batch, at, make::typed),
+        F::StrLang | F::StrLangDir => made(arguments, batch, at, make::tagged),
+        F::Triple => made(arguments, batch, at, make::triples),
+        F::Concat => concatenate(arguments, batch, at),
+        F::SubStr => substring(arguments, batch, at),
+        F::Adjust => adjust(arguments, batch, at),
+        F::Str => write_unary(argument(0), batch, at, form_bytes, text::text_of),
+        F::Lang => languages(argument(0), batch, at),
+        F::LangDir => unary(argument(0), batch, at, text::direction_of),
+        F::Datatype => unary(argument(0), batch, at, datatype),
+        F::StrLen => unary(argument(0), batch, at, length),
+        F::UCase | F::LCase => case(function, argument(0), batch, at),
+        F::EncodeForUri => encoded(argument(0), batch, at),
+        F::StrBefore => binary(argument(0), argument(1), batch, at, text::before),
+        F::StrAfter => binary(argument(0), argument(1), batch, at, text::after),
         F::Abs | F::Round | F::Ceil | F::Floor => {
-            numbers(first, batch, at, |value| arithmetic::round(function, value))
+            numbers(argument(0), batch, at, |it| arithmetic::round(function, it))
         }
         F::Year | F::Month | F::Day | F::Hours | F::Minutes | F::Seconds => {
-            scalars(first, batch, at, |scalar| {
-                dates::date_part(function, scalar)
-            })
+            scalars(argument(0), batch, at, |it| dates::date_part(function, it))
         }
-        F::Timezone => scalars(first, batch, at, dates::timezone),
-        F::Tz => write_unary(first, batch, at, form_bytes, dates::tz),
+        F::Timezone => scalars(argument(0), batch, at, dates::timezone),
+        F::Tz => write_unary(argument(0), batch, at, form_bytes, dates::tz),
         F::Md5 | F::Sha1 | F::Sha256 | F::Sha384 | F::Sha512 => {
-            write_unary(first, batch, at, form_bytes, |value, into| {
-                hash::write_digest(function, text::plain(value)?, into);
-                Some(Made::Text)
-            })
+            digests(function, argument(0), batch, at)
         }
         F::Subject | F::Predicate | F::Object => {
-            unary(first, batch, at, |value| make::part(function, value))
+            unary(argument(0), batch, at, |it| make::part(function, it))
         }
-        F::Cast(to) => {
-            let bytes = |value: &Value<'_>| cast::bytes(to, value);
-            write_unary(first, batch, at, bytes, |value, into| {
-                cast::cast(to, value, into)
-            })
-        }
-        _ => unreachable!("functions that give a boolean are compiled to conditions"),
+        F::Cast(to) => casts(to, argument(0), batch, at),
+        F::Replace => unreachable!("it is compiled to a computation with a matcher"),
+        F::IsIri
+        | F::IsBlank
+        | F::IsLiteral
+        | F::IsNumeric
+        | F::IsTriple
+        | F::HasLang
+        | F::HasLangDir
+        | F::LangMatches
+        | F::Contains
+        | F::StrStarts
+        | F::StrEnds
+        | F::Regex => unreachable!("functions that give a boolean are compiled to conditions"),
     }
+}
+
+fn now<'b>(batch: &Batch<'b>) -> Operand<'b> {
+    let now = Scalar::DateTime(batch.terms().environment.now());
+    Operand::One(Some(Value::computed(now)))
+}
+
+fn length<'b>(value: &Value<'b>) -> Option<Value<'b>> {
+    text::length(value).map(Value::computed)
+}
+
+fn datatype<'b>(value: &Value<'b>) -> Option<Value<'b>> {
+    value.datatype().map(Value::Iri)
+}
+
+/// The column that a function of [`super::make`] makes of all arguments.
+fn made<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+    column: impl FnOnce(&[Operand<'b>], &Batch<'b>, &[u32]) -> Result<Vec<Option<Value<'b>>>, WalkError>,
+) -> Result<Operand<'b>, WalkError> {
+    let operands = evaluate_all(arguments, batch, at)?;
+    Ok(Operand::Many(column(&operands, batch, at)?))
+}
+
+fn languages<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    write_unary(operand, batch, at, text::language_bytes, text::language_of)
+}
+
+fn encoded<'b>(
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    write_unary(
+        operand,
+        batch,
+        at,
+        text::encoded_bytes,
+        text::encode_for_uri,
+    )
+}
+
+fn digests<'b>(
+    function: Function,
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    write_unary(operand, batch, at, form_bytes, |value, into| {
+        hash::write_digest(function, text::plain(value)?, into);
+        Some(Made::Text)
+    })
+}
+
+fn casts<'b>(
+    to: Cast,
+    operand: &Computation,
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let bytes = |value: &Value<'_>| cast::bytes(to, value);
+    write_unary(operand, batch, at, bytes, |value, into| {
+        cast::cast(to, value, into)
+    })
 }
 
 /// Applies a function to each value; errors stay errors.

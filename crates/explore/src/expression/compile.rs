@@ -307,7 +307,7 @@ fn identities(
     candidates.iter().map(constant).collect()
 }
 
-/// The functions that give a boolean.
+/// The functions that give a boolean; the others are in [`super::call`], which the compiler holds to be complete.
 fn call(
     function: Function,
     arguments: &[Expression],
@@ -428,6 +428,39 @@ fn any(
         | Expression::SameTerm(..)
         | Expression::In(..) => {
             Computation::Condition(Box::new(condition(expression, constants, false)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use query::function::Arguments;
+    use query::plan::Slot;
+
+    /// A call of the function with the fewest arguments that it takes.
+    fn shortest(function: Function) -> Expression {
+        let given = match function.arguments() {
+            Arguments::Between(least, _) => least,
+            Arguments::Any => 0,
+            Arguments::Variable => 1,
+        };
+        let arguments = (0..given).map(|at| Expression::Slot(Slot(at as u16)));
+        Expression::Call(function, arguments.collect())
+    }
+
+    #[test]
+    fn what_gives_a_boolean_is_a_condition_and_nothing_else_is() {
+        let compiled_bytes = Cell::new(0);
+        let constants = Constants {
+            terms: &[],
+            ids: &[],
+            compiled_bytes: &compiled_bytes,
+        };
+        for function in Function::NAMED {
+            let compiled = computation(&shortest(*function), constants);
+            let is_condition = matches!(compiled, Computation::Condition(_));
+            assert_eq!(is_condition, function.kind().is_boolean(), "{function:?}");
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use super::batch::Batch;
 use super::column::{Made, write_column};
-use super::computation::{Computation, Operand, evaluate_all};
+use super::computation::Operand;
 use super::hash::{digest_of_parts, write_hex};
 use super::scalar::Scalar;
 use super::value::{Language, Value};
@@ -28,37 +28,43 @@ const TRIPLE_BYTES: u64 = 512;
 /// Bytes of a UUID as an IRI; a blank node's label takes fewer.
 const UUID_BYTES: usize = 45;
 
-/// A function that makes a term or a part of one.
-pub(crate) fn make<'b>(
-    function: Function,
-    arguments: &[Computation],
+/// `RAND`.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the others that make terms may fail"
+)]
+pub(crate) fn chances<'b>(
+    _: &[Operand<'b>],
     batch: &Batch<'b>,
     at: &[u32],
-) -> Result<Operand<'b>, WalkError> {
-    let operands = evaluate_all(arguments, batch, at)?;
-    let column = match function {
-        Function::Rand => (0..at.len()).map(|_| Some(random(batch))).collect(),
-        Function::Uuid | Function::StrUuid => write_column(batch, at.len(), |_, into| {
-            let is_iri = function == Function::Uuid;
-            let into = into.room(UUID_BYTES)?;
-            if is_iri {
-                into.push_str("urn:uuid:");
-            }
-            write_uuid(batch, into);
-            Ok(Some(if is_iri { Made::Iri } else { Made::Text }))
-        })?,
-        Function::BNode => blank_nodes(&operands, batch, at)?,
-        Function::Iri => iris(&operands[0], batch, at)?,
-        Function::StrLang | Function::StrLangDir => tagged(&operands, batch, at)?,
-        Function::Triple => triples(&operands, batch, at)?,
-        _ => (0..at.len())
-            .map(|row| {
-                let [lexical, datatype] = [0, 1].map(|place| operands[place].get(row));
-                with_datatype(lexical?, datatype?)
-            })
-            .collect(),
-    };
-    Ok(Operand::Many(column))
+) -> Result<Vec<Option<Value<'b>>>, WalkError> {
+    Ok((0..at.len()).map(|_| Some(random(batch))).collect())
+}
+
+/// `UUID`.
+pub(crate) fn uuids<'b>(
+    _: &[Operand<'b>],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Vec<Option<Value<'b>>>, WalkError> {
+    write_column(batch, at.len(), |_, into| {
+        let into = into.room(UUID_BYTES)?;
+        into.push_str("urn:uuid:");
+        write_uuid(batch, into);
+        Ok(Some(Made::Iri))
+    })
+}
+
+/// `STRUUID`.
+pub(crate) fn uuid_texts<'b>(
+    _: &[Operand<'b>],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Vec<Option<Value<'b>>>, WalkError> {
+    write_column(batch, at.len(), |_, into| {
+        write_uuid(batch, into.room(UUID_BYTES)?);
+        Ok(Some(Made::Text))
+    })
 }
 
 /// A double from 0 up to 1.
@@ -85,7 +91,8 @@ fn write_uuid(batch: &Batch<'_>, into: &mut String) {
     }
 }
 
-fn blank_nodes<'b>(
+/// `BNODE`.
+pub(crate) fn blank_nodes<'b>(
     operands: &[Operand<'b>],
     batch: &Batch<'b>,
     at: &[u32],
@@ -118,15 +125,15 @@ fn blank_nodes<'b>(
 }
 
 /// `IRI`: a string is resolved against the base, and an error where that gives no IRI.
-fn iris<'b>(
-    operand: &Operand<'b>,
+pub(crate) fn iris<'b>(
+    operands: &[Operand<'b>],
     batch: &Batch<'b>,
     at: &[u32],
 ) -> Result<Vec<Option<Value<'b>>>, WalkError> {
     let base = batch.terms().base.map(Iri::parse);
     let mut resolved = String::new();
     write_column(batch, at.len(), |row, into| {
-        let text = match operand.get(row) {
+        let text = match operands[0].get(row) {
             Some(Value::Iri(iri)) => return Ok(Some(Made::Value(Value::Iri(iri)))),
             Some(Value::Text(text)) => *text,
             _ => return Ok(None),
@@ -143,7 +150,24 @@ fn iris<'b>(
     })
 }
 
-/// `STRDT`; `None` is an error, also for the datatypes that only tagged strings have.
+/// `STRDT`.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the others that make terms may fail"
+)]
+pub(crate) fn typed<'b>(
+    operands: &[Operand<'b>],
+    _: &Batch<'b>,
+    at: &[u32],
+) -> Result<Vec<Option<Value<'b>>>, WalkError> {
+    let rows = (0..at.len()).map(|row| {
+        let [lexical, datatype] = [0, 1].map(|place| operands[place].get(row));
+        with_datatype(lexical?, datatype?)
+    });
+    Ok(rows.collect())
+}
+
+/// A literal of a datatype; `None` is an error, also for the datatypes that only tagged strings have.
 fn with_datatype<'b>(lexical: &Value<'b>, datatype: &Value<'b>) -> Option<Value<'b>> {
     let (Value::Text(lexical), Value::Iri(datatype)) = (lexical, datatype) else {
         return None;
@@ -156,7 +180,7 @@ fn with_datatype<'b>(lexical: &Value<'b>, datatype: &Value<'b>) -> Option<Value<
 }
 
 /// `STRLANG` and `STRLANGDIR`; an ill-formed tag (BCP 47) is an error.
-fn tagged<'b>(
+pub(crate) fn tagged<'b>(
     operands: &[Operand<'b>],
     batch: &Batch<'b>,
     at: &[u32],
@@ -199,7 +223,8 @@ fn well_formed<'b>(tag: &'b str, batch: &Batch<'b>) -> Result<Option<&'b str>, W
     batch.keep_text(tag).map(Some)
 }
 
-fn triples<'b>(
+/// `TRIPLE`.
+pub(crate) fn triples<'b>(
     operands: &[Operand<'b>],
     batch: &Batch<'b>,
     at: &[u32],

@@ -166,7 +166,14 @@ impl Lowering<'_> {
             | GraphPattern::Distinct { .. }
             | GraphPattern::Reduced { .. }
             | GraphPattern::Project { .. } => self.sub_select(pattern, context, table),
-            _ => {
+            GraphPattern::Join { .. }
+            | GraphPattern::LeftJoin { .. }
+            | GraphPattern::Lateral { .. }
+            | GraphPattern::Filter { .. }
+            | GraphPattern::Extend { .. }
+            | GraphPattern::Minus { .. }
+            | GraphPattern::OrderBy { .. }
+            | GraphPattern::Group { .. } => {
                 let nested = self.spine(pattern, context)?;
                 absorb(table, nested);
                 Ok(())

@@ -63,7 +63,11 @@ impl Lowering<'_> {
                 Ok(())
             }
             Algebra::Alternative(..) => self.alternatives(subject, path, object, context, table),
-            _ => {
+            Algebra::Inverse(_)
+            | Algebra::ZeroOrMore(_)
+            | Algebra::OneOrMore(_)
+            | Algebra::ZeroOrOne(_)
+            | Algebra::Negated(_) => {
                 let path = self.closed(path);
                 path_pattern(subject, path, object, context, table);
                 Ok(())

@@ -9,7 +9,6 @@ use crate::abstract_query::{
     Aggregate, AggregateName, Constant, Expression, GraphPattern, Name, NamePattern, Operator,
     Path, TermPattern, Terms, TriplePattern,
 };
-use crate::parser::builtin;
 use crate::plan::AggregateFunction;
 use oxrdf::Literal;
 use std::fmt::Write;
@@ -438,7 +437,7 @@ impl<'p, 't> Printer<'p, 't> {
             }
             Expression::Call(function, list) => {
                 // Casts stand for themselves within SERVICE.
-                text.push_str(builtin::name(*function).unwrap_or_default());
+                text.push_str(function.name().unwrap_or_default());
                 self.write_list(list.iter(), text);
             }
             Expression::CallOther(name, list) => {

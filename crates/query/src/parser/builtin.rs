@@ -1,8 +1,9 @@
-//! The functions that have names of their own (SPARQL 1.2 section 19.8, rules BuiltInCall and Aggregate;
-//! SEP-0002 for `ADJUST`), and how many arguments they take.
+//! The names that may be called (SPARQL 1.2 section 19.8, rules BuiltInCall and Aggregate; SEP-0002 for
+//! `ADJUST`), and how many arguments they take: the functions of [`crate::function`], the forms that look at
+//! errors or variables, the aggregates.
 
-use crate::expression::Function;
-use std::fmt;
+pub(super) use crate::function::Arguments;
+use crate::function::Function;
 
 /// A function and its arguments.
 #[derive(Clone, Debug)]
@@ -31,41 +32,6 @@ pub(crate) enum Aggregate {
     Avg,
     Sample,
     GroupConcat,
-}
-
-/// How many arguments a function takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arguments {
-    /// From, to.
-    Between(usize, usize),
-    /// Any number.
-    Any,
-    /// One, which is a variable.
-    Variable,
-}
-
-impl Arguments {
-    pub(super) fn allow(self, given: usize) -> bool {
-        match self {
-            Arguments::Between(least, most) => (least..=most).contains(&given),
-            Arguments::Any => true,
-            Arguments::Variable => given == 1,
-        }
-    }
-}
-
-impl fmt::Display for Arguments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Arguments::Between(0, 0) => f.write_str("no argument"),
-            Arguments::Between(1, 1) => f.write_str("one argument"),
-            Arguments::Between(0, 1) => f.write_str("no argument or one"),
-            Arguments::Between(least, most) if least == most => write!(f, "{least} arguments"),
-            Arguments::Between(least, most) => write!(f, "{least} or {most} arguments"),
-            Arguments::Any => f.write_str("any number of arguments"),
-            Arguments::Variable => f.write_str("a variable"),
-        }
-    }
 }
 
 /// Letters of the longest name.
@@ -113,144 +79,13 @@ pub(crate) fn builtin(word: &str) -> Option<Builtin> {
         "SAMETERM" => return special(Meaning::SameTerm, Arguments::Between(2, 2)),
         _ => {}
     }
-    let (function, arguments) = of_one(name)
-        .map(|function| (function, Arguments::Between(1, 1)))
-        .or_else(|| of_other_numbers(name))?;
+    let (function, arguments) = Function::of_name(name)?;
     let meaning = Meaning::Function(function);
     Some(Builtin { meaning, arguments })
 }
 
-/// Those of one argument.
-fn of_one(name: &str) -> Option<Function> {
-    Some(match name {
-        "STR" => Function::Str,
-        "LANG" => Function::Lang,
-        "LANGDIR" => Function::LangDir,
-        "DATATYPE" => Function::Datatype,
-        "IRI" | "URI" => Function::Iri,
-        "ABS" => Function::Abs,
-        "CEIL" => Function::Ceil,
-        "FLOOR" => Function::Floor,
-        "ROUND" => Function::Round,
-        "STRLEN" => Function::StrLen,
-        "UCASE" => Function::UCase,
-        "LCASE" => Function::LCase,
-        "ENCODE_FOR_URI" => Function::EncodeForUri,
-        "YEAR" => Function::Year,
-        "MONTH" => Function::Month,
-        "DAY" => Function::Day,
-        "HOURS" => Function::Hours,
-        "MINUTES" => Function::Minutes,
-        "SECONDS" => Function::Seconds,
-        "TIMEZONE" => Function::Timezone,
-        "TZ" => Function::Tz,
-        "MD5" => Function::Md5,
-        "SHA1" => Function::Sha1,
-        "SHA256" => Function::Sha256,
-        "SHA384" => Function::Sha384,
-        "SHA512" => Function::Sha512,
-        "ISIRI" | "ISURI" => Function::IsIri,
-        "ISBLANK" => Function::IsBlank,
-        "ISLITERAL" => Function::IsLiteral,
-        "ISNUMERIC" => Function::IsNumeric,
-        "HASLANG" => Function::HasLang,
-        "HASLANGDIR" => Function::HasLangDir,
-        "ISTRIPLE" => Function::IsTriple,
-        "SUBJECT" => Function::Subject,
-        "PREDICATE" => Function::Predicate,
-        "OBJECT" => Function::Object,
-        _ => return None,
-    })
-}
-
-/// Those of none, of several, or of more than one number.
-fn of_other_numbers(name: &str) -> Option<(Function, Arguments)> {
-    use Arguments::{Any, Between};
-    Some(match name {
-        "RAND" => (Function::Rand, Between(0, 0)),
-        "NOW" => (Function::Now, Between(0, 0)),
-        "UUID" => (Function::Uuid, Between(0, 0)),
-        "STRUUID" => (Function::StrUuid, Between(0, 0)),
-        "BNODE" => (Function::BNode, Between(0, 1)),
-        "LANGMATCHES" => (Function::LangMatches, Between(2, 2)),
-        "CONTAINS" => (Function::Contains, Between(2, 2)),
-        "STRSTARTS" => (Function::StrStarts, Between(2, 2)),
-        "STRENDS" => (Function::StrEnds, Between(2, 2)),
-        "STRBEFORE" => (Function::StrBefore, Between(2, 2)),
-        "STRAFTER" => (Function::StrAfter, Between(2, 2)),
-        "STRLANG" => (Function::StrLang, Between(2, 2)),
-        "STRDT" => (Function::StrDt, Between(2, 2)),
-        "ADJUST" => (Function::Adjust, Between(2, 2)),
-        "STRLANGDIR" => (Function::StrLangDir, Between(3, 3)),
-        "TRIPLE" => (Function::Triple, Between(3, 3)),
-        "SUBSTR" => (Function::SubStr, Between(2, 3)),
-        "REGEX" => (Function::Regex, Between(2, 3)),
-        "REPLACE" => (Function::Replace, Between(3, 4)),
-        "CONCAT" => (Function::Concat, Any),
-        _ => return None,
-    })
-}
-
-/// The names that are hints, as people write them.
-const NAMES: [&str; 67] = [
-    "STR",
-    "LANG",
-    "LANGDIR",
-    "DATATYPE",
-    "IRI",
-    "URI",
-    "ABS",
-    "CEIL",
-    "FLOOR",
-    "ROUND",
-    "STRLEN",
-    "UCASE",
-    "LCASE",
-    "ENCODE_FOR_URI",
-    "YEAR",
-    "MONTH",
-    "DAY",
-    "HOURS",
-    "MINUTES",
-    "SECONDS",
-    "TIMEZONE",
-    "TZ",
-    "MD5",
-    "SHA1",
-    "SHA256",
-    "SHA384",
-    "SHA512",
-    "isIRI",
-    "isURI",
-    "isBLANK",
-    "isLITERAL",
-    "isNUMERIC",
-    "hasLANG",
-    "hasLANGDIR",
-    "isTRIPLE",
-    "SUBJECT",
-    "PREDICATE",
-    "OBJECT",
-    "RAND",
-    "NOW",
-    "UUID",
-    "STRUUID",
-    "BNODE",
-    "LANGMATCHES",
-    "CONTAINS",
-    "STRSTARTS",
-    "STRENDS",
-    "STRBEFORE",
-    "STRAFTER",
-    "STRLANG",
-    "STRDT",
-    "ADJUST",
-    "STRLANGDIR",
-    "TRIPLE",
-    "SUBSTR",
-    "REGEX",
-    "REPLACE",
-    "CONCAT",
+/// The forms and aggregates that are hints, as people write them.
+const OTHERS: [&str; 9] = [
     "BOUND",
     "COALESCE",
     "IF",
@@ -265,18 +100,14 @@ const NAMES: [&str; 67] = [
 /// The others, which are near to too much.
 const SHORT: [&str; 2] = ["MAX", "MIN"];
 
-/// All names, as people write them.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain(SHORT)
+/// The names that are hints, as people write them.
+fn hints() -> impl Iterator<Item = &'static str> + Clone {
+    Function::NAMES.iter().copied().chain(OTHERS)
 }
 
-/// What a builtin is called.
-pub(crate) fn name(function: Function) -> Option<&'static str> {
-    let is_it = |name: &&&str| {
-        let builtin = builtin(name).map(|builtin| builtin.meaning);
-        matches!(builtin, Some(Meaning::Function(named)) if named == function)
-    };
-    NAMES.iter().find(is_it).copied()
+/// All names, as people write them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    hints().chain(SHORT)
 }
 
 /// What functions are called in other languages.
@@ -308,7 +139,7 @@ pub(super) fn nearest(word: &str) -> Option<&'static str> {
     if let Some((_, name)) = others.find(|(other, _)| other.eq_ignore_ascii_case(word)) {
         return Some(name);
     }
-    super::hint::nearest(word, &NAMES)
+    super::hint::nearest(word, hints())
 }
 
 #[cfg(test)]

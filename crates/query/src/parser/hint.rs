@@ -65,7 +65,7 @@ pub(super) fn keyword(word: &str) -> Option<&'static str> {
         () if is("ORDERBY") => Some("ORDER BY"),
         () if is("GROUPBY") => Some("GROUP BY"),
         () if is_keyword(word) => None,
-        () => nearest(word, &KEYWORDS),
+        () => nearest(word, KEYWORDS.into_iter()),
     }
 }
 
@@ -93,7 +93,10 @@ pub(super) fn operator(before: &str, word: &str) -> Option<&'static str> {
 
 /// The name that is nearest to a word, if one is near: one letter is wrong, missing, too many or in another
 /// place; two of a long name; or what one of them has more stands at its end.
-pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str> {
+pub(super) fn nearest(
+    word: &str,
+    names: impl Iterator<Item = &'static str> + Clone,
+) -> Option<&'static str> {
     /// No name is longer; a word that is costs nothing.
     const LETTERS_MAX: usize = 20;
     /// Names of which two letters may differ.
@@ -102,9 +105,9 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
         return None;
     }
     let word = word.to_ascii_uppercase();
-    let distances = names.iter().map(|name| {
+    let distances = names.clone().map(|name| {
         let distance = strsim::osa_distance(&word, &name.to_ascii_uppercase());
-        (distance, *name)
+        (distance, name)
     });
     let (distance, name) = distances.min_by_key(|(distance, _)| *distance)?;
     let begins_alike = word.as_bytes().first() == name.to_ascii_uppercase().as_bytes().first();
@@ -112,7 +115,7 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
         return Some(name);
     }
     // The longest name that the word begins with.
-    let begins = names.iter().filter(|name| name.len() > 4);
+    let begins = names.filter(|name| name.len() > 4);
     let begins = begins.filter(|name| word.starts_with(&name.to_ascii_uppercase()));
-    begins.max_by_key(|name| name.len()).copied()
+    begins.max_by_key(|name| name.len())
 }

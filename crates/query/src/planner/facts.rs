@@ -239,7 +239,18 @@ impl Facts {
                 let all: Vec<Facts> = branches.iter().map(|b| Facts::of(&b.elements)).collect();
                 return Facts::of_union(&all);
             }
-            _ => {}
+            Element::Optional { .. }
+            | Element::Minus(_)
+            | Element::Lateral(_)
+            | Element::Exists { .. }
+            | Element::Mark { .. }
+            | Element::Filter(_)
+            | Element::Bind { .. }
+            | Element::Aggregate { .. }
+            | Element::Order(_)
+            | Element::Project(_)
+            | Element::Distinct
+            | Element::Slice { .. } => {}
         }
         facts.occurs = facts.certain.or(&facts.maybe);
         facts

@@ -276,7 +276,7 @@ impl Planning<'_> {
                     match &barrier {
                         Piece::Unify { into, from } => unify(&mut facts, *into, *from),
                         Piece::Other(element) => facts.element(element),
-                        _ => {}
+                        Piece::Join(_) | Piece::Table(_) | Piece::Modifier(_) => {}
                     }
                     if let Some(last) = stages.last_mut() {
                         last.barrier = Some(barrier);
@@ -392,7 +392,14 @@ fn piece(element: Element) -> Piece {
         | Element::Project(_)
         | Element::Distinct
         | Element::Slice { .. } => Piece::Modifier(element),
-        other => Piece::Other(other),
+        Element::Join(_)
+        | Element::Optional { .. }
+        | Element::Minus(_)
+        | Element::Lateral(_)
+        | Element::Exists { .. }
+        | Element::Mark { .. }
+        | Element::Filter(_)
+        | Element::Bind { .. } => Piece::Other(element),
     }
 }
 
@@ -412,7 +419,7 @@ fn touches(barrier: &Piece) -> Option<Slots> {
             let fixed = is_volatile(element);
             (!fixed).then(|| occurs(element))
         }
-        _ => None,
+        Piece::Join(_) | Piece::Table(_) | Piece::Modifier(_) => None,
     }
 }
 

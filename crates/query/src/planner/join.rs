@@ -31,6 +31,9 @@ use crate::slots::Slots;
 use rdf::Direction;
 use std::borrow::Cow;
 
+/// Why a piece cannot be among the joins: [`super::group`] puts these alone there.
+const NO_JOIN: &str = "only joins and tables are joined";
+
 /// How deep ways for bound and for unbound variables are nested.
 const GUARDS_MAX: u8 = 2;
 
@@ -141,7 +144,9 @@ impl Planning<'_> {
             match &mut piece {
                 Piece::Join(element) => renaming.element(element),
                 Piece::Table(group) => renaming.group(group),
-                _ => {}
+                Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {
+                    unreachable!("{NO_JOIN}")
+                }
             }
             piece
         });
@@ -170,7 +175,9 @@ impl Planning<'_> {
                 return self.union(block, branches);
             }
             Piece::Join(element) => element,
-            _ => return,
+            Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {
+                unreachable!("{NO_JOIN}")
+            }
         };
         // An endpoint that is unbound in a row cannot be asked: the step has to tell, or with `SILENT`
         // not to.
@@ -227,7 +234,21 @@ impl Planning<'_> {
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
                 ask(block, service);
             }
-            _ => {}
+            Element::Graph(_) => unreachable!("named graphs come last, without an order"),
+            Element::Union(_) => unreachable!("its branches were joined above"),
+            Element::Join(_)
+            | Element::Optional { .. }
+            | Element::Minus(_)
+            | Element::Lateral(_)
+            | Element::Exists { .. }
+            | Element::Mark { .. }
+            | Element::Filter(_)
+            | Element::Bind { .. }
+            | Element::Aggregate { .. }
+            | Element::Order(_)
+            | Element::Project(_)
+            | Element::Distinct
+            | Element::Slice { .. } => unreachable!("{NO_JOIN}"),
         }
         for (into, from) in &renaming.to {
             block.unify(*into, *from);

@@ -45,7 +45,19 @@ impl Planning<'_> {
             }
             Element::Filter(filter) => block.filter(filter),
             Element::Bind { expression, into } => self.extend(block, expression, into),
-            _ => unreachable!("joins and modifiers are no barriers"),
+            Element::Pattern(_)
+            | Element::Path(_)
+            | Element::Graph(_)
+            | Element::TripleTerm { .. }
+            | Element::Values { .. }
+            | Element::Join(_)
+            | Element::Union(_)
+            | Element::Service(_)
+            | Element::Aggregate { .. }
+            | Element::Order(_)
+            | Element::Project(_)
+            | Element::Distinct
+            | Element::Slice { .. } => unreachable!("joins and modifiers are no barriers"),
         }
     }
 

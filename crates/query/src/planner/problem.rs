@@ -461,7 +461,8 @@ pub(super) fn questions<'p>(
 /// Share of rows that a filter lets pass: a guess by its kind.
 pub(super) fn selectivity(filter: &Expression) -> f64 {
     use super::costs::selectivity::{EQUAL, OTHER, RANGE, STRING};
-    use crate::expression::{Comparison, Function};
+    use crate::expression::Comparison;
+    use crate::function::Kind;
     match filter {
         Expression::Compare(Comparison::Equal, ..) | Expression::SameTerm(..) => EQUAL,
         Expression::Compare(Comparison::NotEqual, ..) => 1.0 - EQUAL,
@@ -471,14 +472,14 @@ pub(super) fn selectivity(filter: &Expression) -> f64 {
         Expression::And(list) => list.iter().map(selectivity).product(),
         Expression::Or(list) => list.iter().map(selectivity).sum::<f64>().min(1.0),
         Expression::Bound(_) => 1.0,
-        Expression::Call(
-            Function::Regex
-            | Function::Contains
-            | Function::StrStarts
-            | Function::StrEnds
-            | Function::LangMatches,
-            _,
-        ) => STRING,
-        _ => OTHER,
+        Expression::Call(function, _) if function.kind() == Kind::TextTest => STRING,
+        Expression::Slot(_)
+        | Expression::Constant(_)
+        | Expression::Arithmetic(..)
+        | Expression::Plus(_)
+        | Expression::Minus(_)
+        | Expression::If(..)
+        | Expression::Coalesce(_)
+        | Expression::Call(..) => OTHER,
     }
 }

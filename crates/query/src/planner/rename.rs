@@ -111,7 +111,13 @@ impl Renaming {
                 }
             }
             Element::Project(slots) => self.slots(slots),
-            _ => {}
+            Element::Distinct | Element::Slice { .. } => {}
+            Element::Pattern(_)
+            | Element::Path(_)
+            | Element::Graph(_)
+            | Element::TripleTerm { .. }
+            | Element::Values { .. }
+            | Element::Service(_) => unreachable!("it is renamed by `element`"),
         }
     }
 

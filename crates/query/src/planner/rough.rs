@@ -66,7 +66,7 @@ impl Planning<'_> {
                 other.start_ns = other.rows * costs::ROW;
                 other.row_ns = costs::LOOKUP;
             }
-            _ => {}
+            Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {}
         }
         Item::Other(other)
     }
