@@ -35,7 +35,7 @@ use crate::scope::Dataset;
 use crate::step::Policy;
 use crate::step::aggregate::AggregatePolicy;
 use crate::step::count::CountPolicy;
-use crate::step::filter::FilterPolicy;
+use crate::step::filter::{FilterPolicy, SamePolicy};
 use crate::step::order::OrderPolicy;
 use crate::step::slice::SlicePolicy;
 use query::plan::{Action, Plan, Slot, Step};
@@ -324,7 +324,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 Policy::Nothing
             }
             Action::Never { .. } => Policy::Pass,
-            Action::Same { left, right } => Policy::Same(*left, *right),
+            Action::Same { left, right } => Policy::Same(SamePolicy {
+                left: *left,
+                right: *right,
+            }),
             Action::Filter(expression) => {
                 let conjuncts = filter(expression, constants);
                 conjuncts.iter().try_for_each(Condition::check)?;

@@ -6,7 +6,7 @@ use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::degree::DegreePolicy;
 use crate::step::groups::{GroupBy, GroupsPolicy};
 use crate::step::in_groups::InGroupsPolicy;
-use crate::step::in_lists::InListsPolicy;
+use crate::step::in_lists::{InListsPolicy, InSetPolicy};
 use crate::step::keys::KeysPolicy;
 use crate::step::list::{ListPolicy, Targets};
 use crate::step::one_list::OneListPolicy;
@@ -355,13 +355,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             _ if targets.binds_graph => return Ok(None),
             (Place::Constant(constant), Place::Slot(slot)) => {
                 if let Some(set) = self.checkable_set(out, constant, scope)? {
-                    return Ok(Some(Policy::InSet(slot, set)));
+                    return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (object, subject, in_)
             }
             (Place::Slot(slot), Place::Constant(constant)) => {
                 if let Some(set) = self.checkable_set(in_, constant, scope)? {
-                    return Ok(Some(Policy::InSet(slot, set)));
+                    return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (subject, object, out)
             }

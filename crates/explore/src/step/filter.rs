@@ -12,17 +12,22 @@ use query::plan::Slot;
 use rdf::Lexicon;
 
 /// Two columns that have to hold the same term.
+#[derive(Clone, Copy)]
+pub(crate) struct SamePolicy {
+    pub(crate) left: Slot,
+    pub(crate) right: Slot,
+}
+
+/// Compares the two columns.
 pub(crate) struct SameCheck {
-    left: Slot,
-    right: Slot,
+    columns: SamePolicy,
     positions: Vec<u32>,
 }
 
 impl SameCheck {
-    pub(crate) fn new(left: Slot, right: Slot) -> Self {
+    pub(crate) fn new(policy: &SamePolicy) -> Self {
         SameCheck {
-            left,
-            right,
+            columns: *policy,
             positions: Vec::new(),
         }
     }
@@ -31,9 +36,9 @@ impl SameCheck {
         self.positions.clear();
         let pairs = flow
             .input
-            .live(self.left)
+            .live(self.columns.left)
             .iter()
-            .zip(flow.input.live(self.right));
+            .zip(flow.input.live(self.columns.right));
         let same = (0_u32..)
             .zip(pairs)
             .filter(|(_, (left, right))| left == right);

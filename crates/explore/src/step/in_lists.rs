@@ -13,26 +13,30 @@ use store::Lists;
 use store::VertexSet;
 use store::view::{GraphView, Progress, SegmentKey};
 
+/// A column, and the set that its terms have to be in.
+pub(crate) struct InSetPolicy<'a> {
+    pub(crate) slot: Slot,
+    pub(crate) set: VertexSet<'a>,
+}
+
 /// Against one set.
 pub(crate) struct SetCheck<'p, 'a> {
-    slot: Slot,
-    set: &'p VertexSet<'a>,
+    policy: &'p InSetPolicy<'a>,
     positions: Vec<u32>,
 }
 
 impl<'p, 'a> SetCheck<'p, 'a> {
-    pub(crate) fn new(slot: Slot, set: &'p VertexSet<'a>) -> Self {
+    pub(crate) fn new(policy: &'p InSetPolicy<'a>) -> Self {
         SetCheck {
-            slot,
-            set,
+            policy,
             positions: Vec::new(),
         }
     }
 
     pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
         self.positions.clear();
-        self.set
-            .select(flow.input.live(self.slot), &mut self.positions)?;
+        let column = flow.input.live(self.policy.slot);
+        self.policy.set.select(column, &mut self.positions)?;
         flow.keep(&self.positions)?;
         Ok(Turn::Drained)
     }

@@ -21,6 +21,8 @@
 //! | `Join` | probe, values | a table, by hash |
 //! | `Unpack`, `Service` | | triple terms' text; another endpoint |
 //! | `Distinct`, `Order`, `Count` | | all rows: memory from the budget |
+//!
+//! The list of them is `steps!`, one row each, which makes both enums and their dispatch: static, one match.
 
 pub(crate) mod aggregate;
 pub(crate) mod bind;
@@ -54,84 +56,181 @@ use crate::limits::Limits;
 use crate::scene::Scene;
 use query::plan::Slot;
 use rdf::{Lexicon, VertexId};
-use store::VertexSet;
 use store::view::{GraphView, Ticket};
 
-/// What a step does, decided once per plan.
-pub(crate) enum Policy<'a> {
-    /// No row: a pattern with a term or graph that is not there.
-    Nothing,
-    /// Every row: a pattern of constants that is there.
-    Pass,
-    Set(set::SetPolicy<'a>),
-    Keys(keys::KeysPolicy),
-    List(list::ListPolicy),
-    Intersect(intersect::IntersectPolicy),
-    OneList(one_list::OneListPolicy),
-    Groups(groups::GroupsPolicy),
-    Predicates(predicates::PredicatesPolicy),
-    Sizes(sizes::SizesPolicy),
-    Degree(degree::DegreePolicy),
-    InSet(Slot, VertexSet<'a>),
-    InLists(in_lists::InListsPolicy),
-    InGroups(in_groups::InGroupsPolicy),
-    Same(Slot, Slot),
-    Filter(filter::FilterPolicy),
-    Distinct(&'a [Slot]),
-    Order(order::OrderPolicy),
-    Slice(slice::SlicePolicy),
-    Count(count::CountPolicy<'a>),
-    Aggregate(aggregate::AggregatePolicy<'a>),
-    PathSeed(path::seed::SeedPolicy),
-    PathExpand(path::expand::ExpandPolicy),
-    PathEdges(path::edges::EdgesPolicy),
-    PathCheck(path::check::CheckPolicy),
-    Nested(Box<nested::NestedPolicy<'a>>),
-    Join(Box<join::JoinPolicy<'a>>),
-    Unify(unify::UnifyPolicy),
-    Bind(bind::BindPolicy),
-    Unpack(unpack::UnpackPolicy),
-    Service(Box<service::ServicePolicy<'a>>),
+/// How an operator is held: what is large and rarely stands in a light query is `boxed`, because an operator is
+/// moved into its chain, and all are as large as the largest.
+macro_rules! held {
+    (plain $operator:ty) => {
+        $operator
+    };
+    (boxed $operator:ty) => {
+        Box<$operator>
+    };
+}
+
+/// An operator at its beginning, made of its `policy`, or of that and the `limits` that it draws on.
+macro_rules! made {
+    (plain $operator:ty, policy, $policy:ident, $limits:ident) => {
+        <$operator>::new($policy)
+    };
+    (plain $operator:ty, limits, $policy:ident, $limits:ident) => {
+        <$operator>::new($policy, $limits)
+    };
+    (boxed $operator:ty, $made:ident, $policy:ident, $limits:ident) => {
+        Box::new(made!(plain $operator, $made, $policy, $limits))
+    };
+}
+
+/// Runs an operator that looks at rows alone (`flow`), or at the graph or terms besides (`context`).
+macro_rules! ran {
+    (flow, $operator:ident, $context:ident, $flow:ident) => {
+        $operator.run($flow)
+    };
+    (context, $operator:ident, $context:ident, $flow:ident) => {
+        $operator.run($context, $flow)
+    };
+}
+
+/// Whether an operator looks at rows together, so that it holds something between two inputs.
+macro_rules! is_global {
+    (each) => {
+        false
+    };
+    (all) => {
+        true
+    };
+    (last) => {
+        true
+    };
+}
+
+/// Tells an operator that has rows of its own to give at the end (`last`) that no more input comes.
+macro_rules! finished {
+    (last, $operator:ident) => {
+        $operator.finish()
+    };
+    ($other:ident, $operator:ident) => {{
+        let _ = $operator;
+        false
+    }};
+}
+
+/// Makes [`Policy`] and [`Operator`] of the steps, a row each: the name in code and for people; the policy; how
+/// the operator is held, and its type; what it is made of; what it runs with; how it takes rows: `each` for
+/// itself, `all` together, or all with rows that it gives at the `last`.
+macro_rules! steps {
+    ($(
+        $step:ident $name:literal ($policy:ty)
+            => $held:ident $operator:ty, $made:ident, $run:ident, $rows:ident;
+    )*) => {
+        /// What a step does, decided once per plan.
+        pub(crate) enum Policy<'a> {
+            /// No row: a pattern with a term or graph that is not there.
+            Nothing,
+            /// Every row: a pattern of constants that is there.
+            Pass,
+            $($step($policy),)*
+        }
+
+        impl Policy<'_> {
+            /// The policy's name, for people.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    Policy::Nothing => "nothing",
+                    Policy::Pass => "pass",
+                    $(Policy::$step(_) => $name,)*
+                }
+            }
+
+            /// Whether the step looks at rows together, so that it holds something between two inputs.
+            pub(crate) fn is_global(&self) -> bool {
+                match self {
+                    Policy::Nothing | Policy::Pass => false,
+                    $(Policy::$step(_) => is_global!($rows),)*
+                }
+            }
+        }
+
+        /// A policy and the state of one walk.
+        pub(crate) enum Operator<'p, 'a> {
+            Nothing,
+            Pass,
+            $($step(held!($held $operator)),)*
+        }
+
+        impl<'p, 'a> Operator<'p, 'a> {
+            /// An operator at its beginning.
+            pub(crate) fn new(policy: &'p Policy<'a>, limits: Limits<'a>) -> Operator<'p, 'a> {
+                match policy {
+                    Policy::Nothing => Operator::Nothing,
+                    Policy::Pass => Operator::Pass,
+                    $(Policy::$step(policy) => {
+                        Operator::$step(made!($held $operator, $made, policy, limits))
+                    })*
+                }
+            }
+
+            /// Works on the input until it is used up or the output is full.
+            pub(crate) fn run<V: GraphView, L: Lexicon>(
+                &mut self,
+                context: Context<'p, 'a, V, L>,
+                flow: &mut Flow<'_>,
+            ) -> Result<Turn, WalkError> {
+                match self {
+                    Operator::Nothing => Ok(Turn::Satisfied),
+                    Operator::Pass => {
+                        flow.output.absorb(flow.input, flow.carried)?;
+                        Ok(Turn::Drained)
+                    }
+                    $(Operator::$step(operator) => ran!($run, operator, context, flow),)*
+                }
+            }
+
+            /// Says that no more input comes; whether the operator now has rows of its own to give.
+            pub(crate) fn finish(&mut self) -> bool {
+                match self {
+                    Operator::Nothing | Operator::Pass => false,
+                    $(Operator::$step(operator) => finished!($rows, operator),)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    Set "set" (set::SetPolicy<'a>) => plain set::SetExpansion<'p, 'a>, policy, flow, each;
+    Keys "keys" (keys::KeysPolicy) => boxed keys::KeysExpansion<'p, 'a>, policy, context, each;
+    List "list" (list::ListPolicy) => plain list::ListExpansion<'p, 'a>, policy, context, each;
+    Intersect "intersect" (intersect::IntersectPolicy) => boxed intersect::Intersection<'p, 'a>, limits, context, each;
+    OneList "one list" (one_list::OneListPolicy) => boxed one_list::OneListExpansion<'p, 'a>, policy, context, each;
+    Groups "groups" (groups::GroupsPolicy) => boxed groups::GroupsExpansion<'p, 'a>, policy, context, each;
+    Predicates "predicates" (predicates::PredicatesPolicy) => plain predicates::PredicatesExpansion<'p>, policy, context, each;
+    Sizes "sizes" (sizes::SizesPolicy) => boxed sizes::Measuring<'p, 'a>, limits, context, each;
+    Degree "degree" (degree::DegreePolicy) => boxed degree::Degrees<'p, 'a>, policy, context, each;
+    InSet "in set" (in_lists::InSetPolicy<'a>) => plain in_lists::SetCheck<'p, 'a>, policy, flow, each;
+    InLists "in lists" (in_lists::InListsPolicy) => plain in_lists::ListsCheck<'p, 'a>, policy, context, each;
+    InGroups "in groups" (in_groups::InGroupsPolicy) => boxed in_groups::GroupsCheck<'p, 'a>, policy, context, each;
+    Same "same" (filter::SamePolicy) => plain filter::SameCheck, policy, flow, each;
+    Filter "filter" (filter::FilterPolicy) => boxed filter::FilterCheck<'p, 'a>, limits, context, each;
+    Distinct "distinct" (&'a [Slot]) => plain distinct::DistinctCheck<'a>, limits, flow, all;
+    Order "order" (order::OrderPolicy) => boxed order::Ordering<'p, 'a>, limits, context, last;
+    Slice "slice" (slice::SlicePolicy) => plain slice::Slicing, policy, flow, all;
+    Count "count" (count::CountPolicy<'a>) => plain count::Counting<'p, 'a>, limits, flow, last;
+    Aggregate "aggregate" (aggregate::AggregatePolicy<'a>) => boxed aggregate::Aggregation<'p, 'a>, limits, context, last;
+    PathSeed "path seed" (path::seed::SeedPolicy) => boxed path::seed::PathSeeding<'p, 'a>, policy, context, each;
+    PathExpand "path search" (path::expand::ExpandPolicy) => boxed path::expand::PathExpansion<'p, 'a>, limits, context, each;
+    PathEdges "path edges" (path::edges::EdgesPolicy) => boxed path::edges::EdgesExpansion<'p, 'a>, policy, context, each;
+    PathCheck "path check" (path::check::CheckPolicy) => boxed path::check::PathCheck<'p, 'a>, limits, context, each;
+    Nested "nested" (Box<nested::NestedPolicy<'a>>) => boxed nested::Nesting<'p, 'a>, limits, context, each;
+    Join "join" (Box<join::JoinPolicy<'a>>) => boxed join::Join<'p, 'a>, limits, context, each;
+    Unify "unify" (unify::UnifyPolicy) => plain unify::UnifyCheck<'p>, policy, flow, each;
+    Bind "bind" (bind::BindPolicy) => boxed bind::Binding<'p, 'a>, limits, context, each;
+    Unpack "unpack" (unpack::UnpackPolicy) => boxed unpack::Unpacking<'p>, policy, context, each;
+    Service "service" (Box<service::ServicePolicy<'a>>) => boxed service::Asking<'p, 'a>, limits, context, each;
 }
 
 impl Policy<'_> {
-    /// The policy's name, for people.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Policy::Nothing => "nothing",
-            Policy::Pass => "pass",
-            Policy::Set(_) => "set",
-            Policy::Keys(_) => "keys",
-            Policy::List(_) => "list",
-            Policy::Intersect(_) => "intersect",
-            Policy::OneList(_) => "one list",
-            Policy::Groups(_) => "groups",
-            Policy::Predicates(_) => "predicates",
-            Policy::Sizes(_) => "sizes",
-            Policy::Degree(_) => "degree",
-            Policy::InSet(..) => "in set",
-            Policy::InLists(_) => "in lists",
-            Policy::InGroups(_) => "in groups",
-            Policy::Same(..) => "same",
-            Policy::Filter(_) => "filter",
-            Policy::Distinct(_) => "distinct",
-            Policy::Order(_) => "order",
-            Policy::Slice(_) => "slice",
-            Policy::Count(_) => "count",
-            Policy::Aggregate(_) => "aggregate",
-            Policy::PathSeed(_) => "path seed",
-            Policy::PathExpand(_) => "path search",
-            Policy::PathEdges(_) => "path edges",
-            Policy::PathCheck(_) => "path check",
-            Policy::Nested(_) => "nested",
-            Policy::Join(_) => "join",
-            Policy::Unify(_) => "unify",
-            Policy::Bind(_) => "bind",
-            Policy::Unpack(_) => "unpack",
-            Policy::Service(_) => "service",
-        }
-    }
-
     /// Whether the step needs no row at all from before it.
     pub(crate) fn needs_no_input(&self) -> bool {
         match self {
@@ -139,18 +238,6 @@ impl Policy<'_> {
             Policy::Slice(slice) => slice.limit == Some(0),
             _ => false,
         }
-    }
-
-    /// Whether the step looks at rows together, so that it holds something between two inputs.
-    pub(crate) fn is_global(&self) -> bool {
-        matches!(
-            self,
-            Policy::Distinct(_)
-                | Policy::Order(_)
-                | Policy::Slice(_)
-                | Policy::Count(_)
-                | Policy::Aggregate(_)
-        )
     }
 }
 
@@ -254,171 +341,12 @@ pub(crate) enum Turn {
     Satisfied,
 }
 
-/// A policy and the state of one walk. What is large and rarely stands in a light query is boxed: an
-/// operator is moved into its chain, and all are as large as the largest.
-pub(crate) enum Operator<'p, 'a> {
-    Nothing,
-    Pass,
-    Set(set::SetExpansion<'p, 'a>),
-    Keys(Box<keys::KeysExpansion<'p, 'a>>),
-    List(list::ListExpansion<'p, 'a>),
-    Intersect(Box<intersect::Intersection<'p, 'a>>),
-    OneList(Box<one_list::OneListExpansion<'p, 'a>>),
-    Groups(Box<groups::GroupsExpansion<'p, 'a>>),
-    Predicates(predicates::PredicatesExpansion<'p>),
-    Sizes(Box<sizes::Measuring<'p, 'a>>),
-    Degree(Box<degree::Degrees<'p, 'a>>),
-    InSet(in_lists::SetCheck<'p, 'a>),
-    InLists(in_lists::ListsCheck<'p, 'a>),
-    InGroups(Box<in_groups::GroupsCheck<'p, 'a>>),
-    Same(filter::SameCheck),
-    Filter(Box<filter::FilterCheck<'p, 'a>>),
-    Distinct(distinct::DistinctCheck<'a>),
-    Order(Box<order::Ordering<'p, 'a>>),
-    Slice(slice::Slicing),
-    Count(count::Counting<'p, 'a>),
-    Aggregate(Box<aggregate::Aggregation<'p, 'a>>),
-    PathSeed(Box<path::seed::PathSeeding<'p, 'a>>),
-    PathExpand(Box<path::expand::PathExpansion<'p, 'a>>),
-    PathEdges(Box<path::edges::EdgesExpansion<'p, 'a>>),
-    PathCheck(Box<path::check::PathCheck<'p, 'a>>),
-    Nested(Box<nested::Nesting<'p, 'a>>),
-    Join(Box<join::Join<'p, 'a>>),
-    Unify(unify::UnifyCheck<'p>),
-    Bind(Box<bind::Binding<'p, 'a>>),
-    Unpack(Box<unpack::Unpacking<'p>>),
-    Service(Box<service::Asking<'p, 'a>>),
-}
-
 impl<'p, 'a> Operator<'p, 'a> {
-    /// An operator at its beginning.
-    pub(crate) fn new(policy: &'p Policy<'a>, limits: Limits<'a>) -> Operator<'p, 'a> {
-        match policy {
-            Policy::Nothing => Operator::Nothing,
-            Policy::Pass => Operator::Pass,
-            Policy::Set(policy) => Operator::Set(set::SetExpansion::new(policy)),
-            Policy::Keys(policy) => Operator::Keys(Box::new(keys::KeysExpansion::new(policy))),
-            Policy::List(policy) => Operator::List(list::ListExpansion::new(policy)),
-            Policy::Intersect(policy) => {
-                Operator::Intersect(Box::new(intersect::Intersection::new(policy, limits)))
-            }
-            Policy::OneList(policy) => {
-                Operator::OneList(Box::new(one_list::OneListExpansion::new(policy)))
-            }
-            Policy::Groups(policy) => {
-                Operator::Groups(Box::new(groups::GroupsExpansion::new(policy)))
-            }
-            Policy::Predicates(policy) => {
-                Operator::Predicates(predicates::PredicatesExpansion::new(policy))
-            }
-            Policy::Sizes(policy) => {
-                Operator::Sizes(Box::new(sizes::Measuring::new(policy, limits)))
-            }
-            Policy::Degree(policy) => Operator::Degree(Box::new(degree::Degrees::new(policy))),
-            Policy::InSet(slot, set) => Operator::InSet(in_lists::SetCheck::new(*slot, set)),
-            Policy::InLists(policy) => Operator::InLists(in_lists::ListsCheck::new(policy)),
-            Policy::InGroups(policy) => {
-                Operator::InGroups(Box::new(in_groups::GroupsCheck::new(policy)))
-            }
-            Policy::Same(left, right) => Operator::Same(filter::SameCheck::new(*left, *right)),
-            Policy::Filter(policy) => {
-                Operator::Filter(Box::new(filter::FilterCheck::new(policy, limits)))
-            }
-            Policy::Distinct(columns) => {
-                Operator::Distinct(distinct::DistinctCheck::new(columns, limits))
-            }
-            Policy::Order(policy) => {
-                Operator::Order(Box::new(order::Ordering::new(policy, limits)))
-            }
-            Policy::Slice(policy) => Operator::Slice(slice::Slicing::new(*policy)),
-            Policy::Count(policy) => Operator::Count(count::Counting::new(policy, limits)),
-            Policy::Aggregate(policy) => {
-                Operator::Aggregate(Box::new(aggregate::Aggregation::new(policy, limits)))
-            }
-            Policy::PathSeed(policy) => {
-                Operator::PathSeed(Box::new(path::seed::PathSeeding::new(policy)))
-            }
-            Policy::PathExpand(policy) => {
-                Operator::PathExpand(Box::new(path::expand::PathExpansion::new(policy, limits)))
-            }
-            Policy::PathEdges(policy) => {
-                Operator::PathEdges(Box::new(path::edges::EdgesExpansion::new(policy)))
-            }
-            Policy::PathCheck(policy) => {
-                Operator::PathCheck(Box::new(path::check::PathCheck::new(policy, limits)))
-            }
-            Policy::Nested(policy) => {
-                Operator::Nested(Box::new(nested::Nesting::new(policy, limits)))
-            }
-            Policy::Join(policy) => Operator::Join(Box::new(join::Join::new(policy, limits))),
-            Policy::Unify(policy) => Operator::Unify(unify::UnifyCheck::new(policy)),
-            Policy::Bind(policy) => Operator::Bind(Box::new(bind::Binding::new(policy, limits))),
-            Policy::Unpack(policy) => Operator::Unpack(Box::new(unpack::Unpacking::new(policy))),
-            Policy::Service(policy) => {
-                Operator::Service(Box::new(service::Asking::new(policy, limits)))
-            }
-        }
-    }
-
     /// Goes back to the beginning, whatever was under way.
     pub(crate) fn reset(&mut self, policy: &'p Policy<'a>, limits: Limits<'a>) {
         match self {
             Operator::Nested(operator) => operator.reset(),
             other => *other = Operator::new(policy, limits),
-        }
-    }
-
-    /// Works on the input until it is used up or the output is full.
-    pub(crate) fn run<V: GraphView, L: Lexicon>(
-        &mut self,
-        context: Context<'p, 'a, V, L>,
-        flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
-        match self {
-            Operator::Nothing => Ok(Turn::Satisfied),
-            Operator::Pass => {
-                flow.output.absorb(flow.input, flow.carried)?;
-                Ok(Turn::Drained)
-            }
-            Operator::Set(operator) => operator.run(flow),
-            Operator::Keys(operator) => operator.run(context, flow),
-            Operator::List(operator) => operator.run(context, flow),
-            Operator::Intersect(operator) => operator.run(context, flow),
-            Operator::OneList(operator) => operator.run(context, flow),
-            Operator::Groups(operator) => operator.run(context, flow),
-            Operator::Predicates(operator) => operator.run(context, flow),
-            Operator::Sizes(operator) => operator.run(context, flow),
-            Operator::Degree(operator) => operator.run(context, flow),
-            Operator::InSet(operator) => operator.run(flow),
-            Operator::InLists(operator) => operator.run(context, flow),
-            Operator::InGroups(operator) => operator.run(context, flow),
-            Operator::Same(operator) => operator.run(flow),
-            Operator::Filter(operator) => operator.run(context, flow),
-            Operator::Distinct(operator) => operator.run(flow),
-            Operator::Order(operator) => operator.run(context, flow),
-            Operator::Slice(operator) => operator.run(flow),
-            Operator::Count(operator) => operator.run(flow),
-            Operator::Aggregate(operator) => operator.run(context, flow),
-            Operator::PathSeed(operator) => operator.run(context, flow),
-            Operator::PathExpand(operator) => operator.run(context, flow),
-            Operator::PathEdges(operator) => operator.run(context, flow),
-            Operator::PathCheck(operator) => operator.run(context, flow),
-            Operator::Nested(operator) => operator.run(context, flow),
-            Operator::Join(operator) => operator.run(context, flow),
-            Operator::Unify(operator) => operator.run(flow),
-            Operator::Bind(operator) => operator.run(context, flow),
-            Operator::Unpack(operator) => operator.run(context, flow),
-            Operator::Service(operator) => operator.run(context, flow),
-        }
-    }
-
-    /// Says that no more input comes; whether the operator now has rows of its own to give.
-    pub(crate) fn finish(&mut self) -> bool {
-        match self {
-            Operator::Order(operator) => operator.finish(),
-            Operator::Count(operator) => operator.finish(),
-            Operator::Aggregate(operator) => operator.finish(),
-            _ => false,
         }
     }
 }

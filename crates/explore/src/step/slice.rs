@@ -16,8 +16,8 @@ pub(crate) struct Slicing {
 }
 
 impl Slicing {
-    pub(crate) fn new(policy: SlicePolicy) -> Self {
-        Slicing { left: policy }
+    pub(crate) fn new(policy: &SlicePolicy) -> Self {
+        Slicing { left: *policy }
     }
 
     pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
