@@ -6,39 +6,46 @@
 
 use crate::text::Form;
 use clap::ValueEnum;
-use somersault::GraphFormat;
+use clap::builder::PossibleValue;
 use somersault::results::ResultFormat;
+use somersault::{AnswerFormat as Written, GraphFormat};
 
 /// How an answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerFormat {
-    /// A table for people
+    /// A table for people.
     Table,
-    /// SPARQL results in JSON
-    Json,
-    /// SPARQL results in XML
-    Xml,
-    /// CSV
-    Csv,
-    /// TSV
-    Tsv,
-    /// Graphs as N-Triples
-    #[value(aliases = ["nt", "n-triples"])]
-    Ntriples,
-    /// Graphs as Turtle
-    #[value(alias = "ttl")]
-    Turtle,
-    /// Graphs as RDF/XML
-    #[value(aliases = ["rdf", "rdf-xml", "rdf/xml", "owl"])]
-    Rdfxml,
-    /// Graphs as JSON-LD
-    #[value(alias = "json-ld")]
-    Jsonld,
-    /// Graphs as N-Quads
-    #[value(aliases = ["nq", "n-quads"])]
-    Nquads,
-    /// Graphs as TriG
-    Trig,
+    /// One of the engine's formats.
+    Of(Written),
+}
+
+impl ValueEnum for AnswerFormat {
+    fn value_variants<'a>() -> &'a [AnswerFormat] {
+        const ALL: [AnswerFormat; 1 + Written::COUNT] = {
+            let mut all = [AnswerFormat::Table; 1 + Written::COUNT];
+            let mut at = 0;
+            while at < Written::COUNT {
+                all[1 + at] = AnswerFormat::Of(Written::ALL[at]);
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            AnswerFormat::Table => PossibleValue::new("table").help("A table for people"),
+            AnswerFormat::Of(format) => {
+                let value = PossibleValue::new(format.name()).help(format.about());
+                match format {
+                    // The other names of results are those of files and of other servers.
+                    Written::Rows(_) => value,
+                    Written::Graph(_) => value.aliases(&format.names()[1..]),
+                }
+            }
+        })
+    }
 }
 
 /// What can hold an answer.
@@ -53,69 +60,88 @@ pub enum Family {
 }
 
 impl AnswerFormat {
+    /// SPARQL results in JSON.
+    pub const JSON: AnswerFormat = AnswerFormat::of_rows(ResultFormat::Json);
+    /// SPARQL results in XML.
+    pub const XML: AnswerFormat = AnswerFormat::of_rows(ResultFormat::Xml);
+    /// TSV.
+    pub const TSV: AnswerFormat = AnswerFormat::of_rows(ResultFormat::Tsv);
+
+    /// A format of solutions and booleans.
+    pub const fn of_rows(format: ResultFormat) -> AnswerFormat {
+        AnswerFormat::Of(Written::Rows(format))
+    }
+
+    /// A format of graphs.
+    pub const fn of_graphs(format: GraphFormat) -> AnswerFormat {
+        AnswerFormat::Of(Written::Graph(format))
+    }
+
     /// What it can hold.
     pub fn family(self) -> Family {
-        use AnswerFormat as F;
         match self {
-            F::Table => Family::Any,
-            F::Json | F::Xml | F::Csv | F::Tsv => Family::Results,
-            F::Ntriples | F::Turtle | F::Rdfxml | F::Jsonld | F::Nquads | F::Trig => Family::Graph,
+            AnswerFormat::Table => Family::Any,
+            AnswerFormat::Of(Written::Rows(_)) => Family::Results,
+            AnswerFormat::Of(Written::Graph(_)) => Family::Graph,
         }
     }
 
     /// The name that flags have for it.
-    pub fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    pub fn name(self) -> &'static str {
+        match self {
+            AnswerFormat::Table => "table",
+            AnswerFormat::Of(format) => format.name(),
+        }
     }
 
     /// What a format is asked to hold and cannot, as a sentence; `None` if it can. Texts without a
     /// form get their error from whoever parses them.
     pub fn misfit(self, form: Option<Form>) -> Option<String> {
         let form = form?;
-        let (answer, formats) = match (self.family(), form.is_graph()) {
-            (Family::Results, true) => (
-                "a graph",
-                "ntriples, turtle, rdfxml, jsonld, nquads, trig or table",
-            ),
-            (Family::Graph, false) => ("no graph", "json, xml, csv, tsv or table"),
+        let (answer, family) = match (self.family(), form.is_graph()) {
+            (Family::Results, true) => ("a graph", Family::Graph),
+            (Family::Graph, false) => ("no graph", Family::Results),
             _ => return None,
         };
-        let (name, keyword) = (self.name(), form.keyword());
+        let fitting = AnswerFormat::value_variants().iter();
+        let fitting = fitting.filter(|format| format.family() == family);
+        let formats: Vec<&str> = fitting.map(|format| format.name()).collect();
+        let (name, keyword, formats) = (self.name(), form.keyword(), formats.join(", "));
         Some(format!(
-            "{name} cannot hold the answer of {keyword}, which is {answer}; take {formats}"
+            "{name} cannot hold the answer of {keyword}, which is {answer}; take {formats} or table"
         ))
     }
 
     /// The format of results that it is.
     pub fn results(self) -> Option<ResultFormat> {
-        Some(match self {
-            AnswerFormat::Json => ResultFormat::Json,
-            AnswerFormat::Xml => ResultFormat::Xml,
-            AnswerFormat::Csv => ResultFormat::Csv,
-            AnswerFormat::Tsv => ResultFormat::Tsv,
-            _ => return None,
-        })
+        match self {
+            AnswerFormat::Of(Written::Rows(format)) => Some(format),
+            AnswerFormat::Table | AnswerFormat::Of(Written::Graph(_)) => None,
+        }
     }
 
     /// The format of graphs that it is.
     pub fn graph(self) -> Option<GraphFormat> {
-        Some(match self {
-            AnswerFormat::Ntriples => GraphFormat::NTriples,
-            AnswerFormat::Turtle => GraphFormat::Turtle,
-            AnswerFormat::Rdfxml => GraphFormat::RdfXml,
-            AnswerFormat::Jsonld => GraphFormat::JsonLd,
-            AnswerFormat::Nquads => GraphFormat::NQuads,
-            AnswerFormat::Trig => GraphFormat::TriG,
-            _ => return None,
-        })
+        match self {
+            AnswerFormat::Of(Written::Graph(format)) => Some(format),
+            AnswerFormat::Table | AnswerFormat::Of(Written::Rows(_)) => None,
+        }
+    }
+
+    /// Whether what its writer gives ends with the end of a line.
+    pub fn ends_line(self) -> bool {
+        match self {
+            AnswerFormat::Table => true,
+            AnswerFormat::Of(format) => format.ends_line(),
+        }
     }
 
     /// The media types that say it, the canonical one first; none for a table.
     pub fn media_types(self) -> &'static [&'static str] {
-        let results = self.results().map(ResultFormat::accepted_types);
-        let graph = || self.graph().map(GraphFormat::accepted_types);
-        results.or_else(graph).unwrap_or_default()
+        match self {
+            AnswerFormat::Table => &[],
+            AnswerFormat::Of(format) => format.accepted_types(),
+        }
     }
 }
 
@@ -123,10 +149,10 @@ impl AnswerFormat {
 /// read elsewhere.
 pub fn default_format(form: Option<Form>, for_people: bool) -> AnswerFormat {
     match (form.is_some_and(Form::is_graph), for_people) {
-        (true, true) => AnswerFormat::Turtle,
-        (true, false) => AnswerFormat::Ntriples,
+        (true, true) => AnswerFormat::of_graphs(GraphFormat::Turtle),
+        (true, false) => AnswerFormat::of_graphs(GraphFormat::NTriples),
         (false, true) => AnswerFormat::Table,
-        (false, false) => AnswerFormat::Tsv,
+        (false, false) => AnswerFormat::TSV,
     }
 }
 
@@ -136,12 +162,16 @@ mod tests {
 
     #[test]
     fn formats_hold_what_they_can() {
-        let said = AnswerFormat::Turtle.misfit(Some(Form::Ask)).unwrap();
+        let said = AnswerFormat::of_graphs(GraphFormat::Turtle)
+            .misfit(Some(Form::Ask))
+            .unwrap();
         assert!(
             said.contains("turtle cannot hold the answer of ASK"),
             "{said}"
         );
-        let said = AnswerFormat::Csv.misfit(Some(Form::Describe)).unwrap();
+        let said = AnswerFormat::of_rows(ResultFormat::Csv)
+            .misfit(Some(Form::Describe))
+            .unwrap();
         assert!(said.contains("jsonld"), "{said}");
         for form in [Form::Select, Form::Construct] {
             assert_eq!(AnswerFormat::Table.misfit(Some(form)), None);
@@ -150,7 +180,7 @@ mod tests {
                 assert_eq!(format.misfit(Some(form)), None);
             }
         }
-        assert_eq!(AnswerFormat::Csv.misfit(None), None);
+        assert_eq!(AnswerFormat::of_rows(ResultFormat::Csv).misfit(None), None);
     }
 
     #[test]

@@ -182,10 +182,7 @@ impl Sink for Printer<'_> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.begun()?.finish()?;
-        use AnswerFormat as F;
-        // The other formats consist of lines.
-        let is_line = matches!(self.format, F::Json | F::Xml | F::Jsonld | F::Rdfxml);
-        self.end(is_line)
+        self.end(!self.format.ends_line())
     }
 
     fn boolean(&mut self, value: bool) -> io::Result<()> {
@@ -198,6 +195,9 @@ impl Sink for Printer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use somersault::{GraphFormat, ResultFormat};
+
+    const CSV: AnswerFormat = AnswerFormat::of_rows(ResultFormat::Csv);
 
     fn printed(format: AnswerFormat, print: impl Fn(&mut Printer<'_>)) -> String {
         let mut text = Vec::new();
@@ -210,12 +210,12 @@ mod tests {
     #[test]
     fn every_answer_ends_its_line() {
         let boolean = |printer: &mut Printer<'_>| printer.boolean(true).unwrap();
-        for format in [AnswerFormat::Table, AnswerFormat::Json, AnswerFormat::Tsv] {
+        for format in [AnswerFormat::Table, AnswerFormat::JSON, AnswerFormat::TSV] {
             let text = printed(format, boolean);
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
         }
         for body in ["true", "true\n", ""] {
-            let text = printed(AnswerFormat::Csv, |printer| {
+            let text = printed(CSV, |printer| {
                 printer.pass(&mut body.as_bytes()).unwrap();
                 assert_eq!(printer.count(), None);
             });
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn nothing_is_printed_before_the_first_row_or_the_end() {
-        for format in [AnswerFormat::Csv, AnswerFormat::Json, AnswerFormat::Xml] {
+        for format in [CSV, AnswerFormat::JSON, AnswerFormat::XML] {
             let head = |printer: &mut Printer<'_>| printer.head(&["x".to_owned()]).unwrap();
             assert_eq!(printed(format, head), "");
             let whole = |printer: &mut Printer<'_>| {
@@ -238,16 +238,23 @@ mod tests {
             let prefix = ("e".to_owned(), "http://e/".to_owned());
             printer.graph_head(&[prefix]).unwrap();
         };
-        assert_eq!(printed(AnswerFormat::Turtle, graph), "");
+        assert_eq!(
+            printed(AnswerFormat::of_graphs(GraphFormat::Turtle), graph),
+            ""
+        );
     }
 
     #[test]
     fn parts_out_of_order_are_errors() {
-        let mut printer = Printer::new(AnswerFormat::Csv, Style::default(), Box::new(io::sink()));
+        let mut printer = Printer::new(CSV, Style::default(), Box::new(io::sink()));
         assert!(printer.finish().is_err());
         printer.boolean(true).unwrap();
         assert!(printer.boolean(true).is_err());
-        let mut graph = Printer::new(AnswerFormat::Trig, Style::default(), Box::new(io::sink()));
+        let mut graph = Printer::new(
+            AnswerFormat::of_graphs(GraphFormat::TriG),
+            Style::default(),
+            Box::new(io::sink()),
+        );
         assert!(graph.boolean(true).is_err());
     }
 }

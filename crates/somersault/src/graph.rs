@@ -8,85 +8,10 @@
 
 use crate::results::statement::{not_a_triple, quad};
 use crate::results::{Output, Rows, Sink, TextFormat, TextWriter};
-use rdf::format::{Format, Writer, writer_with_prefixes};
+use rdf::format::{Writer, writer_with_prefixes};
 use std::io;
 
-/// The formats of graphs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphFormat {
-    /// RDF 1.2 Turtle.
-    Turtle,
-    /// RDF 1.2 N-Triples.
-    NTriples,
-    /// RDF 1.2 XML Syntax.
-    RdfXml,
-    /// JSON-LD 1.1.
-    JsonLd,
-    /// RDF 1.2 N-Quads; triples are in the default graph.
-    NQuads,
-    /// RDF 1.2 TriG; triples are in the default graph.
-    TriG,
-}
-
-impl GraphFormat {
-    /// All formats, the preferred one first.
-    pub const ALL: [GraphFormat; 6] = [
-        GraphFormat::Turtle,
-        GraphFormat::NTriples,
-        GraphFormat::RdfXml,
-        GraphFormat::JsonLd,
-        GraphFormat::NQuads,
-        GraphFormat::TriG,
-    ];
-
-    /// The media type sent with an answer.
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            GraphFormat::Turtle => "text/turtle; charset=utf-8",
-            GraphFormat::NTriples => "application/n-triples",
-            GraphFormat::RdfXml => "application/rdf+xml",
-            GraphFormat::JsonLd => "application/ld+json",
-            GraphFormat::NQuads => "application/n-quads",
-            GraphFormat::TriG => "application/trig",
-        }
-    }
-
-    /// The media types accepted for it, without parameters, the canonical one first.
-    pub const fn accepted_types(self) -> &'static [&'static str] {
-        self.library().media_types()
-    }
-
-    /// Whether it says of which graph a triple is.
-    pub const fn has_graphs(self) -> bool {
-        matches!(
-            self,
-            GraphFormat::NQuads | GraphFormat::TriG | GraphFormat::JsonLd
-        )
-    }
-
-    /// The format with this name, see [`Format::from_name`].
-    pub fn from_name(name: &str) -> Option<GraphFormat> {
-        let format = Format::from_name(name)?;
-        let mut all = GraphFormat::ALL.into_iter();
-        all.find(|known| known.library() == format)
-    }
-
-    /// Whether we write the format ourselves.
-    const fn is_text(self) -> bool {
-        matches!(self, GraphFormat::NTriples | GraphFormat::NQuads)
-    }
-
-    const fn library(self) -> Format {
-        match self {
-            GraphFormat::Turtle => Format::Turtle,
-            GraphFormat::NTriples => Format::NTriples,
-            GraphFormat::RdfXml => Format::RdfXml,
-            GraphFormat::JsonLd => Format::JsonLd,
-            GraphFormat::NQuads => Format::NQuads,
-            GraphFormat::TriG => Format::TriG,
-        }
-    }
-}
+pub use crate::results::GraphFormat;
 
 /// Writes a graph in one of its formats.
 pub struct GraphWriter<W: Output> {

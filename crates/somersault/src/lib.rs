@@ -62,5 +62,5 @@ pub use rdf;
 pub use request::Request;
 pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
-pub use results::ResultFormat;
+pub use results::{AnswerFormat, LastRecord, ResultFormat};
 pub use run::{Finished, Folded};

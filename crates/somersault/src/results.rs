@@ -8,6 +8,7 @@
 //! break the connection.
 
 mod escape;
+mod format;
 mod rows;
 pub(crate) mod statement;
 mod text;
@@ -15,11 +16,11 @@ mod whole;
 mod xml;
 
 use oxrdf::TermRef;
-use sparesults::QueryResultsFormat;
 use statement::{not_a_triple, triple};
 use std::io::{self, Write};
 pub(crate) use text::{TextFormat, TextWriter};
 
+pub use format::{AnswerFormat, GraphFormat, LastRecord, ResultFormat};
 pub use rows::Rows;
 pub use whole::Whole;
 
@@ -42,96 +43,6 @@ pub trait Sink {
     fn finish(&mut self) -> io::Result<()>;
     /// The whole answer of an `ASK`.
     fn boolean(&mut self, value: bool) -> io::Result<()>;
-}
-
-/// The result formats of the W3C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultFormat {
-    /// SPARQL Query Results JSON Format.
-    Json,
-    /// SPARQL Query Results XML Format.
-    Xml,
-    /// CSV: lossy, terms as plain text.
-    Csv,
-    /// TSV: terms in Turtle syntax.
-    Tsv,
-}
-
-impl ResultFormat {
-    /// All formats, the preferred one first.
-    pub const ALL: [ResultFormat; 4] = [
-        ResultFormat::Json,
-        ResultFormat::Xml,
-        ResultFormat::Csv,
-        ResultFormat::Tsv,
-    ];
-
-    /// The media type sent with an answer.
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            ResultFormat::Json => "application/sparql-results+json",
-            ResultFormat::Xml => "application/sparql-results+xml",
-            ResultFormat::Csv => "text/csv; charset=utf-8",
-            ResultFormat::Tsv => "text/tab-separated-values; charset=utf-8",
-        }
-    }
-
-    /// The media types accepted for it, without parameters, the canonical one first.
-    pub const fn accepted_types(self) -> &'static [&'static str] {
-        match self {
-            ResultFormat::Json => &[
-                "application/sparql-results+json",
-                "application/json",
-                "text/json",
-            ],
-            ResultFormat::Xml => &[
-                "application/sparql-results+xml",
-                "application/xml",
-                "text/xml",
-            ],
-            ResultFormat::Csv => &["text/csv"],
-            ResultFormat::Tsv => &["text/tab-separated-values", "text/tsv"],
-        }
-    }
-
-    /// The format with this name, as people and other tools write it, in any case: short, a file's extension, or a
-    /// media type without parameters.
-    pub fn from_name(name: &str) -> Option<ResultFormat> {
-        let name = name.to_ascii_lowercase();
-        let is_of = |format: &ResultFormat| {
-            format.names().contains(&&*name) || format.accepted_types().contains(&&*name)
-        };
-        ResultFormat::ALL.into_iter().find(is_of)
-    }
-
-    /// Its names besides media types, the one that flags have first.
-    const fn names(self) -> &'static [&'static str] {
-        match self {
-            ResultFormat::Json => &["json", "srj", "sparql-results+json"],
-            // `sparql` is Fuseki's.
-            ResultFormat::Xml => &["xml", "srx", "sparql-results+xml", "sparql"],
-            ResultFormat::Csv => &["csv"],
-            ResultFormat::Tsv => &["tsv"],
-        }
-    }
-
-    const fn text(self) -> TextFormat {
-        match self {
-            ResultFormat::Json => TextFormat::Json,
-            ResultFormat::Xml => TextFormat::Xml,
-            ResultFormat::Csv => TextFormat::Csv,
-            ResultFormat::Tsv => TextFormat::Tsv,
-        }
-    }
-
-    pub(crate) const fn library(self) -> QueryResultsFormat {
-        match self {
-            ResultFormat::Json => QueryResultsFormat::Json,
-            ResultFormat::Xml => QueryResultsFormat::Xml,
-            ResultFormat::Csv => QueryResultsFormat::Csv,
-            ResultFormat::Tsv => QueryResultsFormat::Tsv,
-        }
-    }
 }
 
 /// Where the bytes of an answer go.

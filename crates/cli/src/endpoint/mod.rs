@@ -26,6 +26,7 @@ use crate::stop::Stop;
 use crate::text::{Form, form};
 use crate::trouble::Trouble;
 use exchange::{Message, Sent};
+use somersault::GraphFormat;
 use somersault::PlanDocument;
 use std::io::Read;
 use std::time::Duration;
@@ -239,7 +240,7 @@ impl Endpoint {
         let message = Message {
             content_type: "application/sparql-query",
             coding: None,
-            accept: accept(AnswerFormat::Json, Some(Form::Ask)),
+            accept: accept(AnswerFormat::JSON, Some(Form::Ask)),
             body: Sent::Text("ASK {}".to_owned()),
         };
         let response = exchange::send(&endpoint, message, stop)?;
@@ -256,11 +257,11 @@ impl Endpoint {
 /// What is asked for: the format itself, and after it those that it can be made of. Not CSV, in
 /// which a term has lost its kind, unless it is CSV that is wanted.
 fn accept(format: AnswerFormat, form: Option<Form>) -> String {
-    use AnswerFormat as F;
-    let others: &[F] = if form.is_some_and(Form::is_graph) {
-        &[F::Ntriples, F::Turtle, F::Rdfxml, F::Jsonld]
+    use GraphFormat::{JsonLd, NTriples, RdfXml, Turtle};
+    let others: &[AnswerFormat] = if form.is_some_and(Form::is_graph) {
+        &[NTriples, Turtle, RdfXml, JsonLd].map(AnswerFormat::of_graphs)
     } else {
-        &[F::Json, F::Xml, F::Tsv]
+        &[AnswerFormat::JSON, AnswerFormat::XML, AnswerFormat::TSV]
     };
     let wanted = std::iter::once(format).chain(others.iter().copied().filter(|f| *f != format));
     let types = wanted
@@ -280,7 +281,10 @@ mod tests {
     #[test]
     fn what_is_accepted() {
         assert_eq!(
-            accept(AnswerFormat::Csv, Some(Form::Select)),
+            accept(
+                AnswerFormat::of_rows(somersault::ResultFormat::Csv),
+                Some(Form::Select)
+            ),
             "text/csv, application/sparql-results+json;q=0.8, \
              application/sparql-results+xml;q=0.7, text/tab-separated-values;q=0.6"
         );

@@ -83,7 +83,7 @@ pub const COMMANDS: [Entry; 15] = [
         ".mode",
         Argument::Format,
         "FORMAT",
-        "how answers are printed: table json xml csv tsv, and for graphs ntriples turtle rdfxml jsonld nquads trig",
+        "how answers are printed: as a table, or in a format of results or of graphs (Tab lists them)",
     ),
     entry(
         ".explain",
@@ -273,7 +273,7 @@ fn format(name: &str) -> Result<AnswerFormat, String> {
 pub fn formats() -> impl Iterator<Item = String> {
     AnswerFormat::value_variants()
         .iter()
-        .map(|format| format.name())
+        .map(|format| format.name().to_owned())
 }
 
 /// `p: <iri>`, `p <iri>`, `p:` or `p`.

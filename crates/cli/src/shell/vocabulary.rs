@@ -68,7 +68,7 @@ impl Vocabulary {
         for query in QUERIES {
             let mut answer = Vec::new();
             let output = Box::new(&mut answer);
-            let mut printer = Printer::new(AnswerFormat::Tsv, Style::default(), output);
+            let mut printer = Printer::new(AnswerFormat::TSV, Style::default(), output);
             // An error ends the list where it is.
             let _ = source
                 .within(TIMEOUT)

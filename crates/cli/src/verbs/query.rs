@@ -133,7 +133,7 @@ fn plan_form(flags: &Flags) -> Result<Option<PlanForm>, Failure> {
     match (flags.explain || flags.profile, flags.results_format) {
         (false, _) => Ok(None),
         (true, None | Some(AnswerFormat::Table)) => Ok(Some(PlanForm::Text)),
-        (true, Some(AnswerFormat::Json)) => Ok(Some(PlanForm::Json)),
+        (true, Some(AnswerFormat::JSON)) => Ok(Some(PlanForm::Json)),
         (true, Some(_)) => {
             let message = "a plan is printed as text, or with --results-format json";
             Err(Failure::new(Code::Usage, message))

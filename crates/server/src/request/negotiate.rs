@@ -232,16 +232,16 @@ fn by_name(text: &str) -> Option<Accepted> {
 }
 
 fn unknown_format(parameter: &str, text: &str) -> Problem {
-    const NAMES: &str = "json, xml, csv, tsv, turtle, ntriples, rdfxml, jsonld, nquads, trig";
+    let names = AnswerFormat::ALL.map(AnswerFormat::name).join(", ");
     if names_page(text) {
         return Problem::bad_request(format!(
             "`{parameter}` is {}: only the answer to a query that is sent by GET is shown as a page; the other \
-             formats are {NAMES}, or their media types",
+             formats are {names}, or their media types",
             quoted(text)
         ));
     }
     Problem::bad_request(format!(
-        "`{parameter}` is {}; the formats are {NAMES}, html, or their media types",
+        "`{parameter}` is {}; the formats are {names}, html, or their media types",
         quoted(text)
     ))
 }
@@ -374,12 +374,7 @@ mod tests {
         }
         Accepted::any(&headers, None)
             .rows
-            .map(|format| match format {
-                ResultFormat::Json => "json",
-                ResultFormat::Xml => "xml",
-                ResultFormat::Csv => "csv",
-                ResultFormat::Tsv => "tsv",
-            })
+            .map(|format| AnswerFormat::Rows(format).name())
     }
 
     #[test]

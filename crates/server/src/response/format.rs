@@ -1,77 +1,20 @@
-//! The format of one answer, whatever form the query has: solutions, a boolean or a graph.
+//! The writer of one answer, whatever form the query has: solutions, a boolean or a graph. What is said of its format
+//! is [`AnswerFormat`]'s.
 
-use somersault::results::{Output, ResultFormat, ResultWriter, Rows, Sink};
-use somersault::{AnswerKind, GraphFormat, GraphWriter};
+use somersault::results::{Output, ResultWriter, Rows, Sink};
+use somersault::{AnswerKind, GraphWriter};
 use std::io;
 
-/// How an answer is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerFormat {
-    /// Solutions, or a boolean.
-    Rows(ResultFormat),
-    /// Triples.
-    Graph(GraphFormat),
-}
-
-/// How a reason is written after part of an answer has been sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastRecord {
-    /// Nowhere: the format has no room, what stands in it is read as data.
-    None,
-    /// As a member of the JSON object, after its rows.
-    Member,
-    /// As an XML comment.
-    Comment,
-    /// As a line that begins with `#`, which is a comment there.
-    Line,
-}
-
-impl AnswerFormat {
-    /// The media type sent with the answer.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            AnswerFormat::Rows(format) => format.media_type(),
-            AnswerFormat::Graph(format) => format.media_type(),
-        }
-    }
-
-    /// Whether a failure in the middle of an answer is told well enough by its breaking off. Of JSON-LD, which
-    /// lacks triple terms, nobody should get a part and then hear that there is no such thing.
-    pub fn can_be_cut(self) -> bool {
-        self != AnswerFormat::Graph(GraphFormat::JsonLd)
-    }
-
-    /// Where a reason can be put.
-    pub fn last_record(self) -> LastRecord {
-        match self {
-            AnswerFormat::Rows(ResultFormat::Json) => LastRecord::Member,
-            AnswerFormat::Rows(ResultFormat::Csv | ResultFormat::Tsv)
-            | AnswerFormat::Graph(GraphFormat::JsonLd) => LastRecord::None,
-            AnswerFormat::Rows(ResultFormat::Xml) | AnswerFormat::Graph(GraphFormat::RdfXml) => {
-                LastRecord::Comment
-            }
-            AnswerFormat::Graph(
-                GraphFormat::Turtle
-                | GraphFormat::NTriples
-                | GraphFormat::NQuads
-                | GraphFormat::TriG,
-            ) => LastRecord::Line,
-        }
-    }
-}
+pub(crate) use somersault::{AnswerFormat, LastRecord};
 
 /// The canonical media types of all formats for this kind of answer.
 pub(crate) fn offered(kind: AnswerKind) -> Vec<&'static str> {
-    match kind {
-        AnswerKind::Graph => GraphFormat::ALL
-            .iter()
-            .map(|format| format.accepted_types()[0])
-            .collect(),
-        AnswerKind::Solutions | AnswerKind::Boolean => ResultFormat::ALL
-            .iter()
-            .map(|format| format.accepted_types()[0])
-            .collect(),
-    }
+    let is_of_kind = |format: &AnswerFormat| match format {
+        AnswerFormat::Rows(_) => matches!(kind, AnswerKind::Solutions | AnswerKind::Boolean),
+        AnswerFormat::Graph(_) => kind == AnswerKind::Graph,
+    };
+    let formats = AnswerFormat::ALL.into_iter().filter(is_of_kind);
+    formats.map(|format| format.accepted_types()[0]).collect()
 }
 
 /// The writer of either.
