@@ -11,6 +11,9 @@
 //! to an [`Answer`]. The naive oracle follows the definitions of SPARQL 1.1 Query section 18 to the
 //! letter and is as slow as they are; `spareval` is a second opinion by other people. Where the two
 //! are known to differ, the naive one notes it ([`naive::Expected::spareval_differs`]).
+//!
+//! Beside them [`plan`] interprets plans, as `query` defines them, for whoever makes or walks plans. The oracles
+//! above know no plan.
 
 pub mod cases;
 pub mod compare;
@@ -18,6 +21,7 @@ pub mod correlated;
 pub mod graph;
 pub mod naive;
 pub mod oracles;
+pub mod plan;
 pub mod random;
 pub mod random_graph;
 pub mod random_query;

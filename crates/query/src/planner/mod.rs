@@ -57,12 +57,6 @@ use problem::{Known, questions};
 use rdf::VertexId;
 use refine::Sampling;
 
-/// The variables that solutions of a group may bind.
-#[cfg(test)]
-pub(crate) fn out_of(group: &Group) -> Vec<Slot> {
-    facts::Facts::of(&group.elements).out().to_vec()
-}
-
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanOptions {

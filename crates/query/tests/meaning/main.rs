@@ -1,16 +1,22 @@
 //! Plans mean what the algebra says: random texts over random small graphs, evaluated by definition
-//! ([`super::reference`]) and by their plans ([`super::interpreter`]), by cost and in the order of the
-//! text.
+//! ([`reference`]) and by their plans ([`testkit::plan`]), by cost and in the order of the text.
+//!
+//! A program of its own, because `testkit` knows the library and not its unit tests' copy of it.
 
-use super::invariants::check_plan;
-use super::reference::{Row, Value, World};
-use crate::plan::Form;
-use crate::statistics::{PredicateStatistics, Statistics};
-use crate::{ParseOptions, PlanOptions, parse};
+#[path = "../../src/tests/invariants.rs"]
+mod invariants;
+mod reference;
+
+use invariants::check_plan;
 use oxrdf::Term;
 use proptest::prelude::*;
-use rdf::{Tag, VertexId};
+use query::plan::{self, DatasetClause, Form};
+use query::statistics::{PredicateStatistics, Statistics};
+use query::{ParseOptions, PlanOptions, parse};
+use rdf::{Tag, VertexId, inline};
+use reference::Reference;
 use std::collections::BTreeSet;
+use testkit::plan::{Row, Unbound, World};
 
 /// The terms of texts and graphs; those from `GRAPHS` on name graphs.
 const NAMES: [&str; 9] = [
@@ -19,16 +25,12 @@ const NAMES: [&str; 9] = [
 const PREDICATES: std::ops::Range<u32> = 4..7;
 const GRAPHS: std::ops::Range<u32> = 7..9;
 
-fn value(term: &Term) -> Value {
+fn value(term: &Term) -> VertexId {
     let Term::NamedNode(node) = term else {
-        return if term.to_string().contains("true") {
-            1001
-        } else {
-            1000
-        };
+        return inline::from_boolean(term.to_string().contains("true"));
     };
     let at = NAMES.iter().position(|name| *name == node.as_str());
-    at.expect("a name of the world") as Value
+    id(at.expect("a name of the world") as u32)
 }
 
 /// Subject, predicate, object, graph.
@@ -48,7 +50,8 @@ fn printed(rows: Vec<Row>, form: &Form) -> Vec<String> {
     printed
 }
 
-fn id(value: Value) -> VertexId {
+/// The id of a name.
+fn id(value: u32) -> VertexId {
     VertexId::new(Tag::Iri, u64::from(value))
 }
 
@@ -75,28 +78,30 @@ fn statistics(edges: &[Edge]) -> Statistics {
 /// Compares both ways; says what differs.
 fn compare(text: &str, edges: &[Edge]) -> Result<(), String> {
     let query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
+    let quad = |&(s, p, o, graph): &Edge| (id(s), id(p), id(o), graph.map(id));
     let world = World {
-        edges: edges.iter().copied().collect(),
+        quads: edges.iter().map(quad).collect(),
+        dataset: DatasetClause::default(),
         constants: query.constants().iter().map(value).collect(),
+        strings: &|_| None,
+        unbound: Unbound::Mistake,
     };
-    let expected = printed(world.solve(&query.body, &Row::new()), &query.form);
-    let ids: Vec<_> = query
-        .constants()
-        .iter()
-        .map(|term| Some(id(value(term))))
-        .collect();
+    let reference = Reference { world: &world };
+    let solutions = reference.solve(query.body(), &Row::new());
+    let expected = printed(solutions, query.form());
+    let ids: Vec<_> = world.constants.iter().copied().map(Some).collect();
     let statistics = statistics(edges);
     for keep_order in [false, true] {
         let options = PlanOptions { keep_order };
-        let plan = crate::plan(&query, &ids, &statistics, &[], options)
+        let plan = query::plan(&query, &ids, &statistics, &[], options)
             .map_err(|error| error.to_string())?;
         check_plan(&plan);
-        let found = printed(world.walk(&plan.steps, vec![Row::new()]), &query.form);
+        let found = printed(world.walk(&plan.steps, vec![Row::new()]), query.form());
         if found != expected {
             let plan = plan.explain();
             return Err(format!(
                 "{text}\nover {edges:?}\nfound    {found:?}\nexpected {expected:?}\n{plan}\n{:#?}",
-                query.body
+                query.body()
             ));
         }
     }
