@@ -25,6 +25,10 @@ pub(crate) struct SameCheck {
 }
 
 impl SameCheck {
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "`steps!` makes each operator of a reference"
+    )]
     pub(crate) fn new(policy: &SamePolicy) -> Self {
         SameCheck {
             columns: *policy,

@@ -165,7 +165,6 @@ impl Planning<'_> {
         piece: Piece,
     ) {
         block.begin(ordered);
-        let sized = &problem.patterns[ordered.pattern];
         let mut element = match piece {
             Piece::Table(group) => {
                 let rows = block.expected(ordered);
@@ -179,36 +178,15 @@ impl Planning<'_> {
                 unreachable!("{NO_JOIN}")
             }
         };
-        // An endpoint that is unbound in a row cannot be asked: the step has to tell, or with `SILENT`
-        // not to.
-        if let Element::Service(service) = &element
-            && let Some(endpoint) = slot_of(service.endpoint)
-        {
-            block.ensure(&[endpoint].into_iter().collect());
-        }
-        let apart = match &element {
-            // Its columns are new ones in any case; its parts are looked at where they are known.
-            Element::Values { .. } | Element::TripleTerm { .. } => Slots::default(),
-            Element::Service(service) => service
-                .columns
-                .iter()
-                .map(|(_, slot)| *slot)
-                .collect::<Slots>()
-                .and(&block.columns()),
-            _ if block.maybe.is_empty() => Slots::default(),
-            other => Facts::of_join(other).out().and(&block.maybe),
-        };
+        let endpoint = endpoint_of(block, &element);
+        let apart = columns_apart(block, &element);
         let renaming = self.renaming(&apart);
-        let endpoint = match &element {
-            Element::Service(service) => Some(service.endpoint),
-            _ => None,
-        };
         if !apart.is_empty() {
             renaming.element(&mut element);
         }
         match element {
             Element::Pattern(pattern) => {
-                let mut sized = Cow::Borrowed(sized);
+                let mut sized = Cow::Borrowed(&problem.patterns[ordered.pattern]);
                 if pattern != sized.pattern {
                     sized.to_mut().pattern = pattern;
                 }
@@ -566,6 +544,35 @@ fn end_to_look_for(block: &Block, subject: Node, path: &Path, object: Node) -> O
             let constant = if one.is_none() { subject } else { object };
             (!path.connects_outside(is_pair)).then_some(constant)
         }
+    }
+}
+
+/// The endpoint that an element asks. One that is unbound in a row cannot be asked: the step has to tell, or
+/// with `SILENT` not to.
+fn endpoint_of(block: &mut Block, element: &Element) -> Option<Node> {
+    let Element::Service(service) = element else {
+        return None;
+    };
+    if let Some(endpoint) = slot_of(service.endpoint) {
+        block.ensure(&[endpoint].into_iter().collect());
+    }
+    Some(service.endpoint)
+}
+
+/// The columns of an element that it gets under other names, to be unified with the table's afterwards: those
+/// that the table may have unbound, and those that an endpoint answers with.
+fn columns_apart(block: &Block, element: &Element) -> Slots {
+    match element {
+        // Its columns are new ones in any case; its parts are looked at where they are known.
+        Element::Values { .. } | Element::TripleTerm { .. } => Slots::default(),
+        Element::Service(service) => service
+            .columns
+            .iter()
+            .map(|(_, slot)| *slot)
+            .collect::<Slots>()
+            .and(&block.columns()),
+        _ if block.maybe.is_empty() => Slots::default(),
+        other => Facts::of_join(other).out().and(&block.maybe),
     }
 }
 

@@ -176,7 +176,7 @@ impl Reference<'_> {
                 }
             }
             Element::Filter(filter) => {
-                table.retain(|row| self.world.truth(filter, row) == Some(true))
+                table.retain(|row| self.world.truth(filter, row) == Some(true));
             }
             Element::Bind { expression, into } => {
                 for row in &mut table {

@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn table_of_negotiation() {
-        let table: [(&[&str], Option<&str>); 25] = [
+        let table: [(&[&str], Option<&str>); 26] = [
             (&[], Some("json")),
             (&[""], Some("json")),
             (&["*/*"], Some("json")),

@@ -182,6 +182,7 @@ impl GraphFormat {
         GraphFormat::TriG,
     ];
 
+    #[allow(clippy::too_many_lines, reason = "a table, with a row for each format")]
     const fn row(self) -> &'static Row {
         match self {
             GraphFormat::Turtle => {

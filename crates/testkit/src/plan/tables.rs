@@ -43,7 +43,9 @@ impl World<'_> {
             Action::Aggregate { keys, aggregates } => {
                 return self.aggregate(&table, keys, aggregates);
             }
-            Action::Count { distinct, into } => return vec![counted(distinct, *into, table)],
+            Action::Count { distinct, into } => {
+                return vec![counted(distinct.as_ref(), *into, table)];
+            }
             Action::Slice { offset, limit } => {
                 let rest = table.into_iter().skip(*offset as usize);
                 let limit = limit.map_or(usize::MAX, |limit| limit as usize);
@@ -77,7 +79,7 @@ impl World<'_> {
     }
 }
 
-fn counted(distinct: &Option<Vec<Slot>>, into: Slot, table: Vec<Row>) -> Row {
+fn counted(distinct: Option<&Vec<Slot>>, into: Slot, table: Vec<Row>) -> Row {
     let count = match distinct {
         None => table.len(),
         Some(columns) => {
