@@ -18,6 +18,7 @@ mod exceptions;
 mod filled;
 mod folders;
 mod headers;
+mod howto;
 mod length;
 mod links;
 mod named;
@@ -81,6 +82,7 @@ const CHECKS: &[&Check] = &[
     &places::CHECK,
     &size::CHECK,
     &links::CHECK,
+    &howto::CHECK,
     &named::CHECK,
     &readme::CHECK,
 ];
