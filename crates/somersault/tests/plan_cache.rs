@@ -478,12 +478,22 @@ fn an_empty_default_graph_is_told_where_it_is_asked() {
     };
     let query = database.start(&union).expect("it plans");
     assert_eq!(query.warnings(), [""; 0]);
-    let request = UpdateRequest {
-        text: "INSERT DATA { <http://e/s> <http://e/p> 1 }",
-        ..UpdateRequest::default()
+    let change = |text: &str| {
+        let request = UpdateRequest {
+            text,
+            ..UpdateRequest::default()
+        };
+        database.update(&request).expect("it is a change");
     };
-    database.update(&request).expect("it is a change");
+    change("INSERT DATA { <http://e/s> <http://e/p> 1 }");
     for _ in 0..4 {
         assert_eq!(warned("SELECT ?s { ?s <http://e/p> ?o }"), [""; 0]);
     }
+    change("DROP DEFAULT; DROP GRAPH <http://e/g1>; DROP GRAPH <http://e/g2>");
+    assert_eq!(
+        warned("SELECT ?s { ?s ?p ?o }"),
+        [told.replace("3 named graphs are not", "a named graph is not")]
+    );
+    change("CLEAR ALL");
+    assert_eq!(warned("SELECT ?s { ?s ?p ?o }"), [""; 0]);
 }

@@ -145,9 +145,13 @@ impl Asked<'_> {
         if !self.empty_default.of(self.graph)? {
             return Ok(());
         }
-        let graphs = grouped(self.graph.snapshot.named_graphs()?.len() as u64);
+        let graphs = match self.graph.snapshot.named_graphs()?.len() as u64 {
+            0 => return Ok(()),
+            1 => "a named graph is not".to_owned(),
+            graphs => format!("{} named graphs are not", grouped(graphs)),
+        };
         told.push(format!(
-            "the default graph is empty, and {graphs} named graphs are not: ask with GRAPH, or set --union-default-graph"
+            "the default graph is empty, and {graphs}: ask with GRAPH, or set --union-default-graph"
         ));
         Ok(())
     }
