@@ -7,7 +7,7 @@
 use crate::text::Form;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use somersault::results::ResultFormat;
+use somersault::output::ResultFormat;
 use somersault::{AnswerFormat as Written, GraphFormat};
 
 /// How an answer is printed.

@@ -12,7 +12,7 @@ use crate::say::say;
 use crate::table::{Style, Table};
 use crate::trouble::Trouble;
 use somersault::GraphWriter;
-use somersault::results::{ResultWriter, Rows, Sink};
+use somersault::output::{ResultWriter, Rows, Sink};
 use std::io::{self, Read, Write};
 
 /// Where it is printed.

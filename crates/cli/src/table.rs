@@ -9,8 +9,8 @@
 //! Widths are counted in terminal cells, and control characters are shown as escapes, so no data
 //! can move the cursor.
 
-use somersault::oxrdf::{NamedNodeRef, TermRef};
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
+use somersault::terms::{NamedNodeRef, TermRef};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -204,7 +204,7 @@ impl Style {
             TermRef::Literal(literal)
                 if literal.language().is_none() && literal.datatype() != XSD_STRING =>
             {
-                let quoted = somersault::oxrdf::LiteralRef::new_simple_literal(literal.value());
+                let quoted = somersault::terms::LiteralRef::new_simple_literal(literal.value());
                 heading(&format!("{quoted}^^{}", self.name(literal.datatype())))
             }
             other => heading(&other.to_string()),
@@ -307,7 +307,7 @@ fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use somersault::rdf::TermBuffer;
+    use somersault::terms::TermBuffer;
 
     fn printed(style: Style, names: &[&str], columns: Vec<TermBuffer>) -> String {
         let len = columns.first().map_or(0, TermBuffer::len);

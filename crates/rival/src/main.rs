@@ -17,7 +17,7 @@ use oxigraph::io::RdfFormat;
 use oxigraph::sparql::{QueryResults, SparqlEvaluator};
 use oxigraph::store::Store;
 use somersault::load::{Source, Unwatched, load_in_memory};
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::{Database, Options, Request};
 use std::error::Error;
 use std::fs::File;

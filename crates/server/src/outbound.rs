@@ -15,9 +15,9 @@
 mod exchange;
 
 use rustls::crypto::ring;
-use somersault::rdf::format::Format;
-use somersault::results::ResultFormat;
+use somersault::output::ResultFormat;
 use somersault::stop::StopToken;
+use somersault::terms::format::Format;
 use somersault::{Document, ServiceClient, ServiceError};
 use std::fmt;
 use std::io::{self, Read};

@@ -7,7 +7,7 @@
 //! is the median of the ratios of their times, with the interval that holds 95 % of medians
 //! (order statistics). Then one snapshot is held while 500 commits a second are made.
 
-use somersault::database::Graph;
+use somersault::Graph;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{Database, Options, Request, UpdateRequest};
 use std::fmt::Write as _;

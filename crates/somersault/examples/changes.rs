@@ -9,7 +9,7 @@
 //! and about 40 in the log; a sync of the log costs what the disk takes.
 
 use somersault::load::{self, Source, Syntax, Unwatched};
-use somersault::rdf::format::Format;
+use somersault::terms::format::Format;
 use somersault::{
     Committed, Database, GraphTarget, GraphWrite, Options, Request, UpdateRequest, WriteMode,
 };

@@ -10,12 +10,10 @@
 //! directory that says so ([`store::directory::copy`]), which nobody opens and the next copy writes anew. The cost is that of a
 //! checkpoint, and of reading the copy once.
 
-use crate::change::open;
-use crate::error::{Kind, QueryError};
-use crate::moment::Graph;
-use crate::moment::files::{counts_of, write_graph};
-use crate::open_error::OpenError;
 use crate::upkeep::{self, Checked};
+use engine::change::open;
+use engine::moment::files::{counts_of, write_graph};
+use engine::{Graph, Kind, OpenError, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store::delta::dictionary::Spilling;

@@ -6,7 +6,7 @@
 //! error that names its origin. This module reads neither files nor the environment: the edge
 //! hands over what it read.
 
-use crate::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
+use engine::units::{UnitError, format_size, parse_duration, parse_sample_from, parse_size};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};

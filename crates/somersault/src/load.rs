@@ -5,11 +5,8 @@
 //! it. Here is the one place where a load meets the real clock and the system's randomness: the key
 //! of its hash tables, without which an input could be written to collide.
 
-use crate::database::Database;
-use crate::error::{Kind, QueryError};
-use crate::open_error::OpenError;
-use crate::options::Options;
 use crate::upkeep;
+use engine::{Database, Kind, OpenError, Options, QueryError, is_damaged_load};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use store::directory::BeginError;
@@ -82,7 +79,7 @@ impl StoreError {
     /// Whether the store that was to grow is damaged.
     pub fn is_damage(&self) -> bool {
         match self {
-            StoreError::Load(error) => crate::open_error::is_damaged_load(error),
+            StoreError::Load(error) => is_damaged_load(error),
             StoreError::Open(error) => error.is_damage(),
             StoreError::Fold(error) => error.kind == Kind::Damaged,
         }

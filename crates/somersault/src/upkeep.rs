@@ -5,10 +5,8 @@
 //! the graph would. Terms are checked once the files are sound, because in a damaged dictionary
 //! every one of them would be a finding.
 
-use crate::change::open;
-use crate::database::Database;
-use crate::error::{Kind, QueryError};
-use crate::open_error::OpenError;
+use engine::change::open;
+use engine::{Database, Kind, OpenError, QueryError};
 use rdf::Lexicon;
 use rdf::TermBuffer;
 use rdf::dictionary::{Dictionary, DictionaryView};

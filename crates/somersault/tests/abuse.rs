@@ -9,7 +9,7 @@
 //! memory for everything and little time, and has to end soon after its deadline, what it held freed.
 
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load_in_memory};
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::{AnswerKind, Database, GraphFormat, GraphWriter, Kind, Options, Request};
 use std::fmt::Write;
 use std::io;

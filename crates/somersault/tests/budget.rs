@@ -2,7 +2,7 @@
 //! many rows share must not be copied once for each row of a chunk.
 
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load_in_memory};
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::{Database, Kind, Options, Request, UpdateRequest};
 use std::fmt::Write;
 use std::io;
@@ -31,7 +31,7 @@ impl Sink for Largest {
         let bytes = rows
             .columns
             .iter()
-            .map(somersault::rdf::TermBuffer::text_bytes)
+            .map(somersault::terms::TermBuffer::text_bytes)
             .sum();
         self.batch_bytes = self.batch_bytes.max(bytes);
         Ok(())

@@ -5,7 +5,7 @@
 
 use oxrdf::QuadRef;
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::{
     Database, FollowHealth, GraphTarget, Kind, Options, QueryError, Request, Told, UpdateRequest,
 };

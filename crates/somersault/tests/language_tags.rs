@@ -4,7 +4,7 @@
 use crate::support;
 
 use somersault::load::{self, Source, Unwatched};
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::{Database, GraphFormat, GraphWriter, Options, Request, dump};
 use std::fmt::Write as _;
 use testkit::Answer;

@@ -5,7 +5,7 @@
 //! on a busy machine, and for nothing that grows with the data.
 
 use somersault::load::{self, Source, Unwatched};
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::stop::{Pace, Wait};
 use somersault::{Database, Kind, Options, Request};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! hang while others have to go on.
 
 use somersault::load::{self, Source, Unwatched};
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::stop::{Pace, StopToken, Wait};
 use somersault::{Database, Kind, Options, QueryError, Request, ServiceClient, ServiceError};
 use std::io::{Cursor, Read};

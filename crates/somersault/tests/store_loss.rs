@@ -6,7 +6,7 @@
 
 use oxrdf::{Dataset, QuadRef};
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::{
     ChangeHealth, Database, GraphState, GraphTarget, Kind, Options, Precondition, QueryError,
     Request, UpdateRequest,

@@ -3,9 +3,9 @@
 use crate::support;
 
 use oxrdf::{Literal, NamedNode, Term};
-use somersault::rdf::format::Format;
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::stop::StopToken;
+use somersault::terms::format::Format;
 use somersault::{
     Database, Document, GraphTarget, GraphWrite, Kind, Options, QueryError, Request, ServiceClient,
     ServiceError, UpdateRequest, WriteMode, load,

@@ -11,8 +11,8 @@
 use crate::support;
 
 use oxrdf::{Dataset, QuadRef};
-use somersault::database::Graph;
-use somersault::rdf::format::Format;
+use somersault::Graph;
+use somersault::terms::format::Format;
 use somersault::{Database, GraphTarget, GraphWrite, Options, UpdateRequest, WriteMode};
 use std::collections::BTreeSet;
 use std::path::Path;

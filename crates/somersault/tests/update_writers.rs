@@ -8,10 +8,10 @@
 use crate::support;
 
 use oxrdf::{Dataset, QuadRef, Term};
-use somersault::database::Graph;
-use somersault::rdf::format::Format;
-use somersault::results::ResultFormat;
+use somersault::Graph;
+use somersault::output::ResultFormat;
 use somersault::stop::StopToken;
+use somersault::terms::format::Format;
 use somersault::{
     Committed, Database, GraphTarget, GraphWrite, Kind, Options, ServiceClient, ServiceError,
     UpdateRequest, WriteMode,

@@ -12,7 +12,7 @@ use query::statistics::Statistics;
 use query::{ParseError, ParseOptions, Planner};
 use rdf::{Tag, VertexId};
 use somersault::load::{Request as LoadRequest, Source, Syntax, Unwatched, load_in_memory};
-use somersault::results::ResultWriter;
+use somersault::output::ResultWriter;
 use somersault::stop::StopToken;
 use somersault::{
     AnswerKind, Database, GraphFormat, GraphWriter, Kind, Options, QueryError, Request,

@@ -8,7 +8,7 @@ use oxrdf::{Quad, QuadRef};
 use rdf::format::{Format, read_quads, split_turtle, writer};
 use rdf::nt::{Dialect, Parser};
 use somersault::load::{OnError, Request, Source, Syntax, Unwatched, load_in_memory};
-use somersault::results::Collected;
+use somersault::output::Collected;
 use somersault::{Database, Options, dump};
 use std::io::{self, Read};
 use std::ops::ControlFlow;

@@ -4,7 +4,7 @@
 //! may be malformed, endless or deeply nested, and then the query fails with an error that says so.
 
 use super::query::{check, database};
-use somersault::results::Collected;
+use somersault::output::Collected;
 use somersault::stop::StopToken;
 use somersault::{Database, Request, ResultFormat, ServiceClient, ServiceError};
 use std::io::{Cursor, Read};

@@ -10,7 +10,7 @@ use crate::exit::Code;
 use crate::source::Changed;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
-use somersault::rdf::format::Format;
+use somersault::terms::format::Format;
 use std::io::Read;
 use ureq::http::{Uri, header};
 use ureq::{Agent, SendBody};

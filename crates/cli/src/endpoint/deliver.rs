@@ -12,9 +12,9 @@ use crate::printer::Printer;
 use crate::text::Form;
 use crate::trouble::Trouble;
 use oxrdfio::{RdfFormat, RdfParseError, RdfParser};
-use somersault::oxrdf::{GraphName, TermRef};
-use somersault::rdf::{TermBuffer, strictness};
-use somersault::results::{Rows, Sink, Whole};
+use somersault::output::{Rows, Sink, Whole};
+use somersault::terms::{GraphName, TermRef};
+use somersault::terms::{TermBuffer, strictness};
 use sparesults::{
     QueryResultsFormat, QueryResultsParseError, QueryResultsParser, ReaderQueryResultsParserOutput,
 };

@@ -7,7 +7,7 @@
 //! declares it.
 
 use crate::text::{declared, used_prefixes};
-use somersault::rdf::prefix::{self, well_known};
+use somersault::terms::prefix::{self, well_known};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -14,7 +14,7 @@ use bench::figure::{Figure, Session};
 use bench::flight::fly;
 use bench::http::{Address, Client};
 use bench::mix::{Error, FirstRows, Pace, Run, Tally, work};
-use somersault::results::ResultWriter;
+use somersault::output::ResultWriter;
 use somersault::units::parse_duration;
 use somersault::{Database, Request, ResultFormat};
 use std::path::Path;

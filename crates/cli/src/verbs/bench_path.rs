@@ -37,7 +37,7 @@ const CYCLES: [(&str, &str); 2] = [
 /// Runs the verb.
 pub fn run(flags: &BenchPath, file: Option<&Path>) -> Outcome {
     let config = settings::check(&settings::layers(file)?)?;
-    let options = Options::from_config(&config);
+    let options = Options::from(&config);
     let request = input::request(&config);
     let reached = Graph::skewed(flags.vertices, flags.edges, flags.seed);
     let mut figures = Vec::new();

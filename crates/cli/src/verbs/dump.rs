@@ -9,9 +9,9 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::open;
 use crate::verbs::whole_file::whole_file;
-use somersault::database::Graph;
+use somersault::Graph;
 use somersault::dump::{DumpError, all, named};
-use somersault::rdf::format::{Format, writer};
+use somersault::terms::format::{Format, writer};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 

@@ -76,7 +76,7 @@ pub fn failure(error: OpenError) -> Failure {
 
 /// The limits of queries by `limits`, and whom they may call by `config`.
 fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
-    let mut options = Options::from_config(limits);
+    let mut options = Options::from(limits);
     let prefixes = config.services.iter().map(String::as_str);
     let allowed = AllowList::new(prefixes)
         .map_err(|error| Failure::new(Code::Configuration, format!("service.allow: {error}")))?;
@@ -119,7 +119,7 @@ fn memory(
         Options {
             service,
             memory_is_writable: is_writable,
-            ..Options::from_config(&config.with_free_memory(free))
+            ..Options::from(&config.with_free_memory(free))
         }
     };
     let mut database = None;

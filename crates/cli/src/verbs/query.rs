@@ -20,7 +20,7 @@ use crate::trouble::Trouble;
 use crate::verbs::input::Input;
 use crate::verbs::open;
 use somersault::config::Config;
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::units::parse_sample_from;
 use somersault::{Database, ForeignStatistics, Request};
 use std::fs;

@@ -10,7 +10,7 @@ use crate::say::say;
 use crate::settings;
 use crate::stop::Stop;
 use somersault::config::Config;
-use somersault::rdf::format::Format;
+use somersault::terms::format::Format;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -14,9 +14,9 @@ use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, VARY};
 use hyper::{HeaderMap, Request, Response};
 use somersault::AnswerKind;
-use somersault::oxrdf::vocab::{rdf, xsd};
-use somersault::rdf::TermBuffer;
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
+use somersault::terms::TermBuffer;
+use somersault::terms::vocab::{rdf, xsd};
 
 const SD: &str = "http://www.w3.org/ns/sparql-service-description#";
 const VOID: &str = "http://rdfs.org/ns/void#";

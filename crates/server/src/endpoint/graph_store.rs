@@ -41,7 +41,7 @@ use axum::extract::State;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 use somersault::config::Right;
-use somersault::oxrdf::NamedNode;
+use somersault::terms::NamedNode;
 use somersault::{GraphTarget, Learnt, RDF_PATCH, WriteMode};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

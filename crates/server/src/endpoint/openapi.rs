@@ -14,7 +14,7 @@ use crate::response::{problem, reading, text};
 use axum::body::Body;
 use hyper::{Method, Response};
 use serde_json::{Map, Value, json};
-use somersault::rdf::format::Format;
+use somersault::terms::format::Format;
 use somersault::{AnswerKind, RDF_PATCH};
 
 const TOKEN: &str = "token";

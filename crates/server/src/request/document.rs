@@ -10,7 +10,7 @@ use crate::response::coding::Coding;
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use somersault::rdf::format::Format;
+use somersault::terms::format::Format;
 use somersault::{Documents, Kind, QueryError};
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use crate::response::format::{AnswerFormat, offered};
 use crate::response::problem::Problem;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
-use somersault::results::ResultFormat;
+use somersault::output::ResultFormat;
 use somersault::{AnswerKind, GraphFormat};
 use std::cmp::Reverse;
 

@@ -34,7 +34,7 @@ use axum::body::Body;
 use hyper::header::{CONTENT_TYPE, TE};
 use hyper::{HeaderMap, Method, Request, Version};
 use somersault::config::Right;
-use somersault::oxrdf::NamedNode;
+use somersault::terms::NamedNode;
 use somersault::units::parse_duration;
 use somersault::{Learnt, Precondition};
 use std::collections::HashSet;

@@ -20,7 +20,7 @@ use axum::body::Body;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER, VARY};
 use hyper::{HeaderMap, Response};
-use somersault::results::ResultFormat;
+use somersault::output::ResultFormat;
 use somersault::{AnswerKind, Kind, QueryError};
 use std::future::Future;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The writer of one answer, whatever form the query has: solutions, a boolean or a graph. What is said of its format
 //! is [`AnswerFormat`]'s.
 
-use somersault::results::{Output, ResultWriter, Rows, Sink};
+use somersault::output::{Output, ResultWriter, Rows, Sink};
 use somersault::{AnswerKind, GraphWriter};
 use std::io;
 

@@ -26,7 +26,8 @@ struct Nothing;
 impl Documents for Nothing {
     fn next(
         &mut self,
-    ) -> Result<Option<(somersault::rdf::format::Format, &mut dyn std::io::Read)>, QueryError> {
+    ) -> Result<Option<(somersault::terms::format::Format, &mut dyn std::io::Read)>, QueryError>
+    {
         Ok(None)
     }
 }

@@ -7,7 +7,7 @@ use crate::request::{QueryRequest, Read};
 use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
 use somersault::budget::Pool;
 use somersault::dump;
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{

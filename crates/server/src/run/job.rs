@@ -7,7 +7,7 @@
 
 use crate::request::{ChangeRequest, Explain, QueryRequest};
 use somersault::budget::Pool;
-use somersault::results::Sink;
+use somersault::output::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{

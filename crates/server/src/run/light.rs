@@ -22,7 +22,7 @@ use crate::state::ServerState;
 use axum::body::Body;
 use hyper::Response;
 use somersault::QueryError;
-use somersault::results::Output;
+use somersault::output::Output;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@
 use crate::response::format::{AnswerFormat, AnswerWriter};
 use crate::run::pipe::Writer;
 use crate::run::sizes::CHUNK_BYTES;
-use somersault::results::{Output, Rows, Sink};
+use somersault::output::{Output, Rows, Sink};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;

@@ -22,10 +22,10 @@ use crate::request::{Change, ChangeRequest};
 use crate::request::{QueryRequest, Read};
 use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
 use somersault::budget::Pool;
-use somersault::rdf::TermBuffer;
-use somersault::results::{Rows, Sink};
+use somersault::output::{Rows, Sink};
 use somersault::running::{Entry, QueryId, Running};
 use somersault::stop::{Pace, StopReason, StopToken};
+use somersault::terms::TermBuffer;
 use somersault::{
     AnswerKind, ChangeFigures, ChangeHealth, Documents, FollowHealth, GraphTarget, Health, Kind,
     Position, QueryError, Unit,

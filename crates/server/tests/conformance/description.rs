@@ -8,7 +8,7 @@
 
 use crate::served::Served;
 use crate::{client, engine};
-use somersault::oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef, Triple, vocab::rdf};
+use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef, Triple, vocab::rdf};
 use testkit::suite::data::Input;
 use testkit::suite::{Case, Kind, Results, Verdict, results};
 

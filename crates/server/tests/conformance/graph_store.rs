@@ -6,7 +6,7 @@
 use crate::client::Answer;
 use crate::served::Served;
 use crate::{engine, protocol};
-use somersault::oxrdf::{Dataset, Triple};
+use oxrdf::{Dataset, Triple};
 use testkit::suite::requests::Reply;
 use testkit::suite::{Case, Expected, Kind, Results, Verdict, compare, data};
 

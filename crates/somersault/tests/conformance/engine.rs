@@ -1,9 +1,9 @@
 //! A database for a test of a suite: its data, loaded by the product's readers, and the endpoints
 //! that it calls, which are databases too.
 
+use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
-use somersault::oxrdf::Dataset;
-use somersault::results::{ResultFormat, ResultWriter};
+use somersault::output::{ResultFormat, ResultWriter};
 use somersault::stop::StopToken;
 use somersault::{Database, Options, QueryError, Request, ServiceClient, ServiceError};
 use std::collections::HashMap;

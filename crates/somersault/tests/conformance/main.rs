@@ -9,11 +9,11 @@
 
 mod engine;
 
-use somersault::oxrdf::Dataset;
-use somersault::results::{Collected, ResultFormat};
+use oxrdf::Dataset;
+use somersault::output::{Collected, ResultFormat};
 use somersault::{
     Database, GraphTarget, GraphWrite, Kind as Failure, QueryError, Request, UpdateRequest,
-    WriteMode, dump, rdf,
+    WriteMode, dump,
 };
 use std::io::Write as _;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use oxrdf::Triple;
 use somersault::load::{self, Source, Unwatched};
-use somersault::results::Collected;
+use somersault::output::Collected;
 use somersault::{Database, Kind, Options, Request};
 use std::collections::HashSet;
 use testkit::compare::Blanks;

@@ -1,0 +1,67 @@
+//! Changes: one writer at a time, a log that keeps what was acknowledged, readers that never wait.
+//!
+//! ```text
+//! request --> turn --> draft --------------> record --> log    (buffered)
+//!             one at   a version of its own,            |
+//!             a time   layer by layer                   +--> turn is free, staged is the new version
+//!                                                       |
+//!             answer <-- published <-- sync, shared by all who wait (group commit)
+//! ```
+//!
+//! A request is evaluated on the newest *staged* version, which may not be durable yet; what it
+//! changes becomes a layer over it. Readers see the newest *published* version, whose log records
+//! are durable. So a reader never sees what a crash could take back, and the disk is waited for by
+//! many at once, outside of the turn.
+//!
+//! A request is one record and one commit: all of it or nothing. What it evaluates sees what its own
+//! operations before it did (SPARQL 1.1 Update section 2.2), in a draft that nobody else sees.
+//!
+//! - [`turn`]: whose turn it is, with a deadline;
+//! - [`commit`]: evaluating under the turn, or before it where that takes long; [`ahead`] is what is
+//!   noted then, [`prepared`] what is made of that in the turn, [`reads`] what a request reads,
+//!   [`touched`] what others have changed meanwhile;
+//! - [`draft`]: the versions within one request, and its record;
+//! - [`charge`]: the memory that a change holds;
+//! - [`operations`]: from operations to quads;
+//! - [`patch`]: RDF Patch as an update;
+//! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
+//! - [`last`]: which commit changed a graph last, for preconditions;
+//! - [`committed`]: what has come of a change;
+//! - [`writer`]: staging, group commit, publishing;
+//! - [`open`]: opening and making stores;
+//! - [`replay`]: the log's tail, then;
+//! - [`follow`]: commits that another process makes;
+//! - [`keeper`]: merging and checkpoints beside readers and writers, woken by a [`bell`];
+//! - [`store_write`]: the Graph Store Protocol's writes.
+
+mod ahead;
+mod bell;
+mod charge;
+mod commit;
+mod committed;
+mod draft;
+pub(crate) mod follow;
+mod held;
+pub(crate) mod keeper;
+mod last;
+pub mod open;
+mod operations;
+pub(crate) mod patch;
+mod prepared;
+mod reads;
+mod replay;
+pub(crate) mod spool;
+pub(crate) mod store_write;
+mod touched;
+mod turn;
+mod update;
+pub(crate) mod writer;
+
+pub use committed::Committed;
+pub use patch::{RDF_PATCH, patch_to_update};
+pub use store_write::{
+    Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
+    WriteMode,
+};
+pub use update::{RunningUpdate, UpdateRequest, check_update};
+pub(crate) use writer::Writer;

@@ -1,0 +1,481 @@
+//! What is done beside readers and writers: merging layers, and checkpoints.
+//!
+//! One thread for a database that can be changed or [follows](super::follow) one, and another one while a checkpoint is written. It works on versions that nobody changes and has
+//! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
+//! keep that as long as they like.
+//!
+//! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
+//!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
+//!   one costs every lookup another search. A large layer is not written again for a few quads
+//!   ([`is_worth_it`]).
+//! - **Checkpoints**: when the log has grown past [`Pace::log_bytes`] and a share of the store, or
+//!   on request: base and layers are written as a new generation, whose manifest names the last
+//!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
+//!   the whole log, or the new one with a log of which it needs the end.
+//! - **Statistics** of what is published ([`planning`](crate::moment::planning)).
+//! - **Rest**: once nobody has written for [`IDLE`], the log's count of durable records is synced.
+//! - **In memory** a checkpoint becomes a new base in memory.
+//! - **Looks** whether the store is still where it was opened, and its files as long as they were
+//!   ([`Writer::look`]): a folder that was removed is noticed without a change, too.
+//!
+//! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
+
+use super::writer::{Home, Staged, Writer, frozen_layers};
+use crate::error::{Kind, QueryError};
+use crate::moment::files::{counts_of, write_graph};
+use crate::moment::planner_statistics::plan_statistics;
+use crate::moment::{Graph, Planned, open_parts};
+use crate::open_error::OpenError;
+use crate::panics::{guarded, panicked};
+use query::planner::Planner;
+use rdf::dictionary::Dictionary;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use store::Snapshot;
+use store::delta::checkpoint::write_base;
+use store::delta::dictionary::Spilling;
+use store::delta::merge::plan_merge;
+use store::delta::{Layer, merge};
+use store::directory::{self, LostError, begin_locked};
+use store::parts::MemoryParts;
+
+/// How long the thread sleeps when nothing rings.
+const IDLE: Duration = Duration::from_secs(5);
+/// How long nobody has written when the layers are merged into one.
+const QUIET: Duration = Duration::from_millis(100);
+/// A layer of fewer quads is merged whatever is merged with it: some tenths of a second.
+const ALWAYS_QUADS: u64 = 1 << 19;
+/// The share of a larger layer that has to be merged with it.
+const WORTH_SHARE: u64 = 32;
+/// How long what has failed is not tried again, and how often the thread looks meanwhile whether it is
+/// to end.
+const PAUSE: Duration = Duration::from_secs(30);
+const RESTING: Duration = Duration::from_millis(100);
+/// How often the thread looks whether the store is still there: some 50 microseconds a look. Where
+/// nothing rings it looks every [`IDLE`].
+const LOOK: Duration = Duration::from_secs(1);
+/// The keeper rests so many times as long as its last statistics took.
+const REST: u32 = 32;
+/// How long it rests after statistics that could not be read.
+const UNREAD_PAUSE: Duration = Duration::from_secs(30);
+
+/// Memory in which a checkpoint sorts the dictionary's hashes.
+const SORT_BYTES: u64 = 256 << 20;
+
+/// When checkpoints are made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Bytes of log after which a checkpoint is due.
+    pub(crate) log_bytes: u64,
+    /// Quads in layers after which a base in memory is made anew.
+    pub(crate) memory_quads: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            log_bytes: 64 << 20,
+            memory_quads: 1 << 20,
+        }
+    }
+}
+
+/// The keeper's thread: until the bell closes.
+pub(crate) fn keep(writer: &Writer, pace: Pace) {
+    let mut pause = IDLE;
+    let mut failed: Option<Instant> = None;
+    let mut rest = Rest::over();
+    let mut looked = Instant::now();
+    while !writer.bell.is_closing() {
+        let is_rung = writer.bell.wait(pause);
+        if looked.elapsed() >= LOOK {
+            writer.look();
+            looked = Instant::now();
+        }
+        if !is_rung && pause == IDLE {
+            writer.rest();
+        }
+        // Every commit rings: what failed is not tried again at each of them.
+        if let Some(since) = failed
+            && since.elapsed() < PAUSE
+        {
+            pause = IDLE;
+            if is_rung {
+                writer.bell.sleep(RESTING);
+            }
+            continue;
+        }
+        pause = if is_rung { QUIET } else { IDLE };
+        let round = writer.round(!is_rung, pace, &mut rest);
+        failed = round.is_err().then(Instant::now);
+    }
+}
+
+/// Which layers to merge, by their quads.
+type Plan = fn(&[u64]) -> Option<Range<usize>>;
+
+/// All layers from the first one on that is not too large to be written again for those behind it.
+fn is_worth_it(sizes: &[u64]) -> Option<Range<usize>> {
+    let is_too_large = |place: usize| {
+        let newer: u64 = sizes[place + 1..].iter().sum();
+        sizes[place] > ALWAYS_QUADS && newer < sizes[place] / WORTH_SHARE
+    };
+    let start = (0..sizes.len()).find(|&place| !is_too_large(place))?;
+    let range = start..sizes.len();
+    (range.len() > 1).then_some(range)
+}
+
+/// Whether a layer holds commits up to this one and later ones, too.
+fn straddles(layer: &Layer, number: u64) -> bool {
+    *layer.commits().start() <= number && *layer.commits().end() > number
+}
+
+impl Writer {
+    /// Merges and writes out what is due, and notes whether that failed. `is_quiet`: nobody writes.
+    fn round(&self, is_quiet: bool, pace: Pace, rest: &mut Rest) -> Result<(), ()> {
+        let plan = if is_quiet { is_worth_it } else { plan_merge };
+        let merged = guarded(|| self.merge_all(plan));
+        let written = if !self.bell.is_closing() && self.is_due(pace) {
+            self.checkpoint_beside_merges()
+        } else {
+            Ok(())
+        };
+        let planned = guarded(|| self.plan_anew(is_quiet, rest));
+        // What is closed in the middle of its work has not failed.
+        let outcome = merged.and(written);
+        let has_failed = outcome.is_err() && !self.bell.is_closing();
+        let failure = outcome.and(planned).err();
+        let failure = failure.filter(|_| !self.bell.is_closing());
+        self.bell
+            .note_failure(failure.map(|error| error.to_string()));
+        if has_failed { Err(()) } else { Ok(()) }
+    }
+
+    /// A checkpoint takes seconds in which writers go on: their layers are merged meanwhile, because
+    /// each one costs every reader another search.
+    fn checkpoint_beside_merges(&self) -> Result<(), QueryError> {
+        let write = || {
+            let written = guarded(|| self.checkpoint());
+            self.bell.ring();
+            // Somebody else is writing one.
+            written.or_else(|error| match error.kind {
+                Kind::Conflict => Ok(()),
+                _ => Err(error),
+            })
+        };
+        std::thread::scope(|scope| {
+            let writing = std::thread::Builder::new()
+                .name("checkpoint".to_owned())
+                .spawn_scoped(scope, write);
+            let Ok(writing) = writing else {
+                return write();
+            };
+            let mut merged = Ok(());
+            while !writing.is_finished() && !self.bell.is_closing() {
+                if self.bell.wait(QUIET) && merged.is_ok() {
+                    merged = guarded(|| self.merge_all(plan_merge));
+                }
+            }
+            let written = writing.join().unwrap_or_else(|panic| Err(panicked(&panic)));
+            written.and(merged)
+        })
+    }
+
+    fn merge_all(&self, plan: Plan) -> Result<(), QueryError> {
+        while !self.bell.is_closing() && self.merge_some(plan)? {}
+        Ok(())
+    }
+
+    /// Whether enough has changed for a checkpoint.
+    fn is_due(&self, pace: Pace) -> bool {
+        let graph = self.published();
+        let layers = graph.snapshot.layers();
+        let delta: u64 = layers.iter().map(|layer| layer.quads()).sum();
+        match self.log_figures() {
+            None => delta > pace.memory_quads.max(graph.quads / 4),
+            // A quarter of the base: what is written again and again stays in proportion.
+            Some(figures) => {
+                let is_long = figures.kept_bytes > pace.log_bytes;
+                let is_very_long = figures.kept_bytes > pace.log_bytes * 16;
+                !layers.is_empty() && (is_very_long || is_long && delta * 4 > graph.quads)
+            }
+        }
+    }
+
+    /// Merges one run of layers beside the writers; false where nothing was to be merged.
+    fn merge_some(&self, plan: Plan) -> Result<bool, QueryError> {
+        let (layers, fixed) = {
+            let staged = self.turn.wait();
+            let layers = staged.graph.snapshot.layers().to_vec();
+            let fixed = frozen_layers(&layers, staged.frozen);
+            (layers, fixed)
+        };
+        let sizes: Vec<u64> = layers[fixed..].iter().map(|layer| layer.quads()).collect();
+        let Some(range) = plan(&sizes) else {
+            return Ok(false);
+        };
+        let run = &layers[range.start + fixed..range.end + fixed];
+        let merged = Arc::new(merge(run, &|| self.bell.is_closing())?);
+        self.put(run, &merged);
+        Ok(true)
+    }
+
+    /// Puts the sum of some layers into their place, unless a checkpoint has begun since they were chosen
+    /// and takes some of their commits with it.
+    fn put(&self, run: &[Arc<Layer>], merged: &Arc<Layer>) {
+        let mut staged = self.turn.wait();
+        if straddles(merged, staged.frozen) {
+            return;
+        }
+        self.exchange(&mut staged, &|graph| {
+            let layers = replaced(graph.snapshot.layers(), run, merged)?;
+            Some(graph.with_snapshot(graph.snapshot.with_layers(layers)))
+        });
+        self.bell.merges.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What is published, whose commits must not be merged with later ones until this has been written.
+    fn freeze(&self) -> Result<Arc<Graph>, QueryError> {
+        let mut staged = self.turn.wait();
+        if staged.frozen != 0 {
+            let message = "a checkpoint is being made already";
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        // What is staged may have been merged with what is published already. A log that has failed
+        // leaves what is published as it is.
+        let fate = Arc::clone(&staged.fate);
+        let gone_on = self.go_on(&mut staged);
+        let settled = gone_on.and_then(|()| self.settle(staged.graph.snapshot.number(), &fate));
+        let graph = self.published();
+        let number = graph.snapshot.number();
+        let mut layers = staged.graph.snapshot.layers().iter();
+        if layers.any(|layer| straddles(layer, number)) {
+            settled?;
+            let message = "a layer holds commits that are published and others that are not";
+            return Err(QueryError::new(Kind::Internal, message));
+        }
+        staged.frozen = number;
+        Ok(graph)
+    }
+
+    /// Writes what is published as a new base, and lets go of the log and the layers that it holds.
+    pub(crate) fn checkpoint(&self) -> Result<(), QueryError> {
+        let graph = self.freeze()?;
+        let _thaw = Thaw(self);
+        let number = graph.snapshot.number();
+        if graph.snapshot.layers().is_empty() {
+            return Ok(());
+        }
+        let (base, dictionary) = match &self.home {
+            Some(home) => {
+                let (base, dictionary) = self.write_generation(home, &graph)?;
+                (base, Some(Arc::new(dictionary)))
+            }
+            None => (self.base_in_memory(&graph)?, None),
+        };
+        let base = Arc::new(base);
+        let mut staged = self.turn.wait();
+        let layers = staged.graph.snapshot.layers();
+        if layers.iter().any(|layer| straddles(layer, number)) {
+            let message = "a layer holds commits of the checkpoint and later ones";
+            return Err(QueryError::new(Kind::Internal, message));
+        }
+        let live = match dictionary {
+            Some(dictionary) => Arc::new(staged.graph.dictionary.live().rebased(dictionary)),
+            None => Arc::clone(staged.graph.dictionary.live()),
+        };
+        self.exchange(&mut staged, &|graph| {
+            let layers = graph.snapshot.layers();
+            let later = layers[frozen_layers(layers, number)..].to_vec();
+            let rebased = graph.with_snapshot(graph.snapshot.rebased(Arc::clone(&base), later));
+            let view = live.view(graph.dictionary.counts());
+            // The content is the same, so what the planner knows of it still holds. It is read anew when
+            // nobody waits for that.
+            let planned = Planned {
+                number: 0,
+                ..rebased.planned
+            };
+            Some(Graph {
+                dictionary: view,
+                planned,
+                ..rebased
+            })
+        });
+        drop(staged);
+        self.bell.ring();
+        if let Some(home) = &self.home {
+            home.log.trim(number + 1)?;
+        }
+        self.bell.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes and opens a new generation of the store.
+    fn write_generation(
+        &self,
+        home: &Home,
+        graph: &Graph,
+    ) -> Result<(Snapshot, Dictionary), QueryError> {
+        let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
+        // What lies there now may be another store, which is not ours to write into.
+        home.lock.look(&*home.disk).map_err(lost)?;
+        let generation = begin_locked(&*home.disk, &home.lock).map_err(failed)?;
+        let spilling = Spilling::Above {
+            limit_bytes: SORT_BYTES,
+            disk: &*home.disk,
+            directory: generation.directory(),
+        };
+        write_graph(graph, &generation, spilling, &|| self.bell.is_closing())?;
+        // What was written may have been zeros in place of a file's bytes.
+        graph.sound()?;
+        home.lock.look(&*home.disk).map_err(lost)?;
+        generation.commit(counts_of(graph)).map_err(failed)?;
+        let opened = directory::open(&*home.disk, &home.location).map_err(failed)?;
+        let (base, dictionary) = open_parts(&opened).map_err(|error: OpenError| failed(error))?;
+        // Verified now, so that readers find trusted blocks; what was just written is in memory.
+        base.verify_all()?;
+        for file in dictionary.files() {
+            file.verify_all().map_err(failed)?;
+        }
+        Ok((base, dictionary))
+    }
+
+    fn base_in_memory(&self, graph: &Graph) -> Result<Snapshot, QueryError> {
+        let files = MemoryParts::new();
+        write_base(&graph.snapshot, &graph.prefixes(), &files, &|| {
+            self.bell.is_closing()
+        })?;
+        let parts = files.freeze().map_err(failed)?;
+        Snapshot::open(&parts).map_err(failed)
+    }
+
+    /// Gives what is published statistics of its own where they are due. `is_quiet`: nobody writes.
+    fn plan_anew(&self, is_quiet: bool, rest: &mut Rest) -> Result<(), QueryError> {
+        let graph = self.published();
+        let is_old = is_quiet && graph.planned != Planned::of(&graph);
+        let begun = Instant::now();
+        if begun < rest.until || !(is_old || graph.has_drifted()) {
+            return Ok(());
+        }
+        rest.until = begun + UNREAD_PAUSE;
+        let planner = Arc::new(Planner::new(plan_statistics(&graph.snapshot)?));
+        rest.until = Instant::now() + begun.elapsed() * REST;
+        let planned = Planned::of(&graph);
+        let mut staged = self.turn.wait();
+        self.exchange(&mut staged, &|graph| {
+            let is_newer = graph.planned.number < planned.number;
+            is_newer.then(|| graph.planned_by(Arc::clone(&planner), planned))
+        });
+        Ok(())
+    }
+}
+
+/// When the keeper may read statistics again.
+struct Rest {
+    until: Instant,
+}
+
+impl Rest {
+    fn over() -> Rest {
+        Rest {
+            until: Instant::now(),
+        }
+    }
+}
+
+/// The layers with `run` replaced by `merged`; `None` where it is not among them.
+fn replaced(
+    layers: &[Arc<Layer>],
+    run: &[Arc<Layer>],
+    merged: &Arc<Layer>,
+) -> Option<Vec<Arc<Layer>>> {
+    let is_run = |window: &[Arc<Layer>]| {
+        window
+            .iter()
+            .zip(run)
+            .all(|(left, right)| Arc::ptr_eq(left, right))
+    };
+    let start = layers.windows(run.len()).position(is_run)?;
+    let mut layers = layers.to_vec();
+    layers.splice(start..start + run.len(), [Arc::clone(merged)]);
+    Some(layers)
+}
+
+/// Ends the freezing of layers, however the checkpoint ended.
+struct Thaw<'w>(&'w Writer);
+
+impl Drop for Thaw<'_> {
+    fn drop(&mut self) {
+        let mut staged = self.0.turn.wait();
+        let Staged { frozen, .. } = &mut *staged;
+        *frozen = 0;
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
+fn failed(error: impl std::error::Error + 'static) -> QueryError {
+    let message = format!("no checkpoint could be made: {error}");
+    QueryError::of_cause(&error, Kind::ReadOnly, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::empty;
+    use crate::{Options, UpdateRequest};
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        assert!(guarded(|| Ok(())).is_ok());
+        let error = guarded::<()>(|| panic!("no such layer")).unwrap_err();
+        assert!(error.to_string().contains("no such layer"), "{error}");
+    }
+
+    /// A merge that began before a checkpoint and ended in it would take later commits away with it.
+    #[test]
+    fn layers_are_not_merged_across_a_checkpoint_that_has_begun() {
+        let options = Options {
+            memory_is_writable: true,
+            ..Options::default()
+        };
+        let database = empty(&options);
+        let writer = database.writer().unwrap();
+        let layers = || writer.published().snapshot.layers().to_vec();
+        // The keeper merges what lies there for a while, so there is not always something to merge.
+        for number in 0..1000 {
+            let text = format!("INSERT DATA {{ <http://e/s> <http://e/p> {number} }}");
+            let request = UpdateRequest {
+                text: &text,
+                ..UpdateRequest::default()
+            };
+            database.update(&request).unwrap();
+            let run = layers();
+            if run.len() < 2 {
+                continue;
+            }
+            let merged = Arc::new(merge(&run, &|| false).unwrap());
+            writer.turn.wait().frozen = *run[0].commits().end();
+            writer.put(&run, &merged);
+            let is_there = layers().iter().any(|layer| Arc::ptr_eq(layer, &merged));
+            assert!(!is_there);
+            writer.turn.wait().frozen = 0;
+            return;
+        }
+        panic!("layers were always merged at once");
+    }
+
+    #[test]
+    fn a_large_layer_is_not_written_again_for_a_few_quads() {
+        assert_eq!(is_worth_it(&[]), None);
+        assert_eq!(is_worth_it(&[7]), None);
+        assert_eq!(is_worth_it(&[7, 1]), Some(0..2));
+        assert_eq!(is_worth_it(&[ALWAYS_QUADS, 1]), Some(0..2));
+        let large = ALWAYS_QUADS * 64;
+        assert_eq!(is_worth_it(&[large, 1]), None);
+        assert_eq!(is_worth_it(&[large, 1, 1]), Some(1..3));
+        assert_eq!(is_worth_it(&[large, large / 16, 1]), Some(0..3));
+        assert_eq!(is_worth_it(&[large, large / 64, large / 40]), Some(0..3));
+    }
+}

@@ -1,0 +1,192 @@
+//! Opening a store: its generation, then the log's tail.
+//!
+//! A reader takes no lock and changes nothing. Where a checkpoint is made while it opens, the log
+//! may be trimmed behind the generation that it has read; then it begins again with the new one. One that
+//! [follows](super::follow) the store takes no record that is not known to be durable: another one may get
+//! its number.
+//! A writer holds the lock as long as it lives, and cuts a torn tail off.
+
+use super::replay::{Replay, Replayed};
+use super::writer::Home;
+use crate::error::{Kind, QueryError};
+use crate::moment::files::{counts_of, write_graph};
+use crate::moment::{Graph, open_parts};
+use crate::open_error::OpenError;
+use crate::options::Options;
+use rdf::dictionary::DictionaryBuilder;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use store::delta::dictionary::Spilling;
+use store::directory::{self, Current, begin, lock_writer};
+use store::disk::Disk;
+use store::log::{self, FileLog, Follower, Log};
+use store::testing::snapshot_of;
+
+/// How often a reader begins again.
+const TRIES: u32 = 10;
+
+/// The graph as it is now, read beside whoever changes it.
+pub fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, OpenError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (graph, generation) = checkpointed(disk, location)?;
+        let first = graph.snapshot.number() + 1;
+        let mut replay = Applying::new(Replay::new(graph));
+        let read = log::read_tail(disk, location, first, &mut |number, record| {
+            replay.apply(number, record)
+        });
+        match read {
+            Ok(_) => return replay.finish(),
+            Err(error) => {
+                let is_new = directory::open(disk, location)?.manifest().generation != generation;
+                if !is_new || tries == TRIES {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+}
+
+/// The graph as far as its log is known to be durable, with the place from where it goes on. An error once
+/// `is_stopped`, which is asked between the steps of opening, and before each record.
+pub(crate) fn for_following(
+    disk: &dyn Disk,
+    location: &Path,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(Graph, Place), OpenError> {
+    let go_on = || {
+        if is_stopped() {
+            let stopped = QueryError::new(Kind::Cancelled, "it is being closed");
+            return Err(OpenError::Replay(stopped));
+        }
+        Ok(())
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        go_on()?;
+        // Before the generation is opened: a newer one than this says is opened again, and an older one
+        // would never be left.
+        let current = directory::current(disk, location)?;
+        let (graph, _) = checkpointed(disk, location)?;
+        let first = graph.snapshot.number() + 1;
+        let mut replay = Applying::new(Replay::new(graph));
+        let read = log::read_durable(disk, location, first, &mut |number, record| match go_on() {
+            Ok(()) => replay.apply(number, record),
+            Err(_) => ControlFlow::Break(()),
+        });
+        // What was broken off is not all there is.
+        go_on()?;
+        match read {
+            Ok(log) => return Ok((replay.finish()?, Place { current, log })),
+            Err(error) => {
+                let is_new = directory::current(disk, location)? != current;
+                if !is_new || tries == TRIES {
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+}
+
+/// Where in a store somebody reads who follows it.
+pub(crate) struct Place {
+    /// The generation whose files are mapped.
+    pub(crate) current: Current,
+    /// The records that are applied to it.
+    pub(crate) log: Follower,
+}
+
+/// The graph, and the right to change it. An empty store is made where there is none.
+pub(crate) fn for_writing(
+    disk: Arc<dyn Disk>,
+    location: &Path,
+    options: &Options,
+) -> Result<(Graph, Home), OpenError> {
+    match directory::open(&*disk, location) {
+        Err(directory::OpenError::Missing { .. } | directory::OpenError::Empty { .. }) => {
+            create(&*disk, location)?;
+        }
+        found => drop(found?),
+    }
+    let lock = lock_writer(&*disk, location)?;
+    let (graph, _) = checkpointed(&*disk, location)?;
+    let first = graph.snapshot.number() + 1;
+    let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
+    let mut replay = Applying::new(Replay::new(graph));
+    log.read(first, &mut |number, record| replay.apply(number, record))?;
+    let home = Home {
+        disk,
+        location: location.to_owned(),
+        lock,
+        log: Box::new(log),
+    };
+    Ok((replay.finish()?, home))
+}
+
+/// Makes a store without a quad.
+pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> {
+    let failed = |what: &dyn std::fmt::Display| OpenError::Create {
+        path: location.to_owned(),
+        what: what.to_string(),
+    };
+    let dictionary = DictionaryBuilder::new().finish();
+    let dictionary = dictionary.map_err(|error| failed(&error))?;
+    let graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
+    let generation = begin(disk, location)?;
+    write_graph(&graph, &generation, Spilling::Never, &|| false).map_err(|error| failed(&error))?;
+    generation.commit(counts_of(&graph))?;
+    Ok(())
+}
+
+/// The graph of the current generation, and the generation's number.
+fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenError> {
+    let opened = directory::open(disk, location)?;
+    let (snapshot, dictionary) = open_parts(&opened)?;
+    let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
+    let number = opened.manifest().snapshot();
+    let graph = Graph::new(snapshot, dictionary, number, stored_bytes)?;
+    Ok((graph, opened.manifest().generation))
+}
+
+/// A replay that keeps its first error.
+pub(super) struct Applying {
+    replay: Replay,
+    failed: Option<QueryError>,
+}
+
+impl Applying {
+    pub(super) fn new(replay: Replay) -> Applying {
+        Applying {
+            replay,
+            failed: None,
+        }
+    }
+
+    pub(super) fn apply(&mut self, number: u64, record: &[u8]) -> ControlFlow<()> {
+        match self.replay.apply(number, record) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The graph after the last record, and what was done for it.
+    pub(super) fn replayed(self) -> Result<Replayed, QueryError> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.replay.replayed(),
+        }
+    }
+
+    fn finish(self) -> Result<Graph, OpenError> {
+        match self.failed {
+            Some(error) => Err(OpenError::Replay(error)),
+            None => self.replay.finish().map_err(OpenError::Replay),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Reading a whole graph, or the whole store: what the Graph Store Protocol's GET answers with.
+//!
+//! It is a query in all but its text: it stands in the list of running ones, has a deadline and can be
+//! cancelled, and its triples go into a [`Sink`] batch by batch. Memory is that of one batch of
+//! [`crate::moment::scan`], whatever the graph's size: decoded columns are given out as they are, and no triple
+//! is made of them. Statements of named graphs, where the store is read, are rows of four columns.
+
+use crate::dump::{self, DumpError};
+use crate::error::{Kind, QueryError, Unit};
+use crate::moment::Graph;
+use crate::moment::scan::{self, Batch, Part};
+use crate::output::decode::Distinct;
+use crate::output::{Rows, Sink};
+use crate::request::shared::Shared;
+use crate::run::Finished;
+use crate::running::{Entry, QueryId};
+use crate::stop::{Pace, StopReason, StopToken, outdated};
+use crate::units::format_duration;
+use oxrdf::TermRef;
+use rdf::{Lexicon, PredicateId, Tag, TermBuffer, VertexId};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::view::GraphView;
+
+/// Triples given to the sink together.
+const BATCH: usize = 1024;
+/// Text of one column after which a batch is given out earlier.
+const BATCH_BYTES: usize = 1 << 18;
+
+/// A graph that is about to be read; stands in the list of running queries until it is dropped.
+pub struct GraphRead {
+    graph: Arc<Graph>,
+    parts: Vec<Part>,
+    token: StopToken,
+    entry: Entry,
+}
+
+impl GraphRead {
+    /// Gets ready to read the default graph (`None`) or a named one; `None` where no graph has the
+    /// name.
+    pub(crate) fn of_graph(
+        shared: &Shared,
+        name: Option<&str>,
+        timeout: Option<Duration>,
+    ) -> Result<Option<GraphRead>, QueryError> {
+        let graph = shared.graph();
+        let part = match name {
+            None => Part::Default,
+            Some(name) => match dump::find(&graph, name) {
+                Ok(id) => Part::Named(id),
+                Err(DumpError::NoSuchGraph(_)) => return Ok(None),
+                Err(error) => return Err(failure(error)),
+            },
+        };
+        let what = name.map_or_else(|| "default graph".to_owned(), |name| format!("<{name}>"));
+        Ok(Some(GraphRead::new(
+            shared,
+            graph,
+            vec![part],
+            &what,
+            timeout,
+        )))
+    }
+
+    /// Gets ready to read everything.
+    pub(crate) fn of_dataset(
+        shared: &Shared,
+        timeout: Option<Duration>,
+    ) -> Result<GraphRead, QueryError> {
+        let graph = shared.graph();
+        let mut parts = vec![Part::Default];
+        if !graph.snapshot.named_graphs()?.is_empty() {
+            parts.push(Part::EachNamed);
+        }
+        Ok(GraphRead::new(shared, graph, parts, "store", timeout))
+    }
+
+    fn new(
+        shared: &Shared,
+        graph: Arc<Graph>,
+        parts: Vec<Part>,
+        what: &str,
+        timeout: Option<Duration>,
+    ) -> GraphRead {
+        let longest = shared.options.timeout;
+        let timeout = timeout.map_or(longest, |asked| asked.min(longest));
+        let token = shared.reader_token(timeout);
+        let entry = shared
+            .running
+            .enter(&format!("# read {what}"), token.clone());
+        GraphRead {
+            graph,
+            parts,
+            token,
+            entry,
+        }
+    }
+
+    /// Names it in the list of running queries.
+    pub fn id(&self) -> QueryId {
+        self.entry.id()
+    }
+
+    /// Stops it, from anywhere.
+    pub fn token(&self) -> &StopToken {
+        &self.token
+    }
+
+    /// The same at this pace.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Option<Arc<dyn Pace>>) -> GraphRead {
+        self.token = self.token.with_pace(pace);
+        self
+    }
+
+    /// Whether statements of named graphs are given, by their graphs.
+    pub fn has_named_graphs(&self) -> bool {
+        self.parts.contains(&Part::EachNamed)
+    }
+
+    /// The number of the snapshot that it sees.
+    pub fn snapshot_number(&self) -> u64 {
+        self.graph.snapshot.number()
+    }
+
+    /// Gives every triple to the sink, once. Blocks until all are, or it has failed.
+    pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Finished, QueryError> {
+        let begun = Instant::now();
+        sink.graph_head(&[])
+            .map_err(crate::output::answer::output)?;
+        let mut triples = 0;
+        for part in &self.parts {
+            triples += self.give(*part, sink)?;
+        }
+        self.graph.sound()?;
+        sink.finish().map_err(crate::output::answer::output)?;
+        Ok(Finished {
+            rows: triples,
+            exec: begun.elapsed(),
+            peak_bytes: 0,
+        })
+    }
+
+    /// Gives those of a part to the sink; says how many there are.
+    fn give(&self, part: Part, sink: &mut dyn Sink) -> Result<u64, QueryError> {
+        let mut columns = Columns::of(part);
+        let mut triples = 0;
+        let mut stopped = None;
+        let read = scan::scan(&self.graph, part, &mut |predicate, batch| {
+            columns.name(&self.graph, predicate)?;
+            let mut from = 0;
+            while from < batch.subjects.len() {
+                let len = columns.decode(&self.graph, batch, from)?;
+                sink.rows(&columns.rows)?;
+                from += len;
+                triples += len as u64;
+                stopped = self.token.look();
+                if stopped.is_some() {
+                    return Err(DumpError::Output(io::ErrorKind::Interrupted.into()));
+                }
+            }
+            Ok(())
+        });
+        read.map_err(|error| match stopped {
+            Some(reason) => self.stopped(reason),
+            None => failure(error),
+        })?;
+        Ok(triples)
+    }
+
+    fn stopped(&self, reason: StopReason) -> QueryError {
+        match (reason, self.token.timeout()) {
+            (StopReason::Deadline, Some(timeout)) => QueryError::new(
+                Kind::Timeout,
+                format!(
+                    "the graph was not read within its time of {}",
+                    format_duration(timeout)
+                ),
+            )
+            .with_limit(
+                Unit::Milliseconds,
+                timeout.as_millis() as u64,
+                self.token.elapsed().as_millis() as u64,
+            ),
+            (StopReason::Outdated, _) => outdated(),
+            _ => QueryError::new(Kind::Cancelled, "the reading was cancelled"),
+        }
+    }
+}
+
+/// Triples of one predicate, decoded.
+struct Columns {
+    rows: Rows,
+    predicate: Option<PredicateId>,
+    distinct: Distinct,
+}
+
+impl Columns {
+    fn of(part: Part) -> Columns {
+        let mut rows = Rows::default();
+        let columns = match part {
+            Part::EachNamed => 4,
+            Part::Default | Part::Named(_) => 3,
+        };
+        rows.columns.resize_with(columns, TermBuffer::for_output);
+        Columns {
+            rows,
+            predicate: None,
+            distinct: Distinct::default(),
+        }
+    }
+}
+
+impl Columns {
+    /// Names the predicate of the triples that come.
+    fn name(&mut self, graph: &Graph, predicate: PredicateId) -> Result<(), DumpError> {
+        if self.predicate == Some(predicate) {
+            return Ok(());
+        }
+        let names = &mut self.rows.columns[1];
+        names.clear();
+        let vertex = graph.snapshot.predicate_vertex(predicate);
+        graph.dictionary.terms(&[vertex], names)?;
+        if !matches!(names.get(0), Some(TermRef::NamedNode(_))) {
+            return Err(DumpError::NotRdf(predicate));
+        }
+        self.predicate = Some(predicate);
+        Ok(())
+    }
+
+    /// Decodes triples from `from` on, as many as their text allows; gives their number, at least one.
+    fn decode(&mut self, graph: &Graph, batch: &Batch, from: usize) -> Result<usize, DumpError> {
+        let mut len = BATCH.min(batch.subjects.len() - from);
+        let decoded = [
+            (0, &batch.subjects),
+            (2, &batch.objects),
+            (3, &batch.graphs),
+        ];
+        for (column, ids) in decoded.into_iter().take(self.rows.columns.len() - 1) {
+            let terms = &mut self.rows.columns[column];
+            terms.clear();
+            let ids = &ids[from..from + len];
+            len = self
+                .distinct
+                .decode(ids, BATCH_BYTES, terms, |ids, terms| {
+                    graph.dictionary.terms_within(ids, BATCH_BYTES, terms)
+                })?;
+        }
+        let is_subject = |id: &VertexId| matches!(id.tag(), Some(Tag::Iri | Tag::Blank));
+        if let (false, Some(predicate)) = (
+            batch.subjects[from..from + len].iter().all(is_subject),
+            self.predicate,
+        ) {
+            return Err(DumpError::NotRdf(predicate));
+        }
+        self.rows.columns[1].spread(&[0; BATCH][..len]);
+        self.rows.len = len;
+        Ok(len)
+    }
+}
+
+fn failure(error: DumpError) -> QueryError {
+    match error {
+        DumpError::Output(error) => crate::output::answer::output(error),
+        DumpError::NoSuchGraph(_) => QueryError::new(Kind::Internal, error),
+        DumpError::View(_) | DumpError::Lexicon(_) | DumpError::NotRdf(_) => {
+            QueryError::new(Kind::Damaged, error)
+        }
+    }
+}

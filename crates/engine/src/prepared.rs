@@ -1,0 +1,252 @@
+//! A planned query: what it sees, its plan, and what it says of both.
+//!
+//! A query stands in the list of running ones until it is dropped, and sees one graph from its beginning to its
+//! end. How it came to be is in [`crate::request`]; its walk is in `run`, and its answer in `answer`.
+
+use crate::error::QueryError;
+use crate::moment::Graph;
+use crate::request::context::{Context, Effort, Planned};
+use crate::running::QueryId;
+use crate::stop::StopToken;
+use explore::StepProfile;
+use oxrdf::Term;
+use query::plan::{ConstantId, Form, Plan};
+use rdf::{Lexicon, TermBuffer, VertexId};
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a query answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerKind {
+    /// `SELECT`: rows.
+    Solutions,
+    /// `ASK`.
+    Boolean,
+    /// `CONSTRUCT`, `DESCRIBE`: triples.
+    Graph,
+}
+
+/// How long the parts before the walk took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// From text to algebra.
+    pub parse: Duration,
+    /// From algebra to plan, constants and their degrees looked up, samples walked.
+    pub plan: Duration,
+    /// Of that, walking samples.
+    pub samples: Duration,
+}
+
+impl Timings {
+    /// Appends them as a line for people.
+    pub(crate) fn write(&self, text: &mut String) {
+        let Timings {
+            parse,
+            plan,
+            samples,
+        } = self;
+        let _ = write!(text, "parsed in {parse:.1?}, planned in {plan:.1?}");
+        if !samples.is_zero() {
+            let _ = write!(text, ", of which samples took {samples:.1?}");
+        }
+        text.push('\n');
+    }
+}
+
+/// What is known after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) profile: Vec<StepProfile>,
+}
+
+/// A planned query, entered in the list of running ones until it is dropped.
+pub struct Query {
+    pub(crate) context: Context,
+    /// What it sees, from its beginning to its end.
+    pub(crate) graph: Arc<Graph>,
+    /// Its constants' terms are those of a placeholder for `parameters`.
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) constants: Vec<Option<VertexId>>,
+    pub(crate) profiling: bool,
+    pub(crate) answered: Option<Answered>,
+    parameters: Vec<ConstantId>,
+    /// When its slice of the calling thread's time is over, if it has no more than that.
+    pub(crate) slice_end: Option<Instant>,
+    /// What it probably did not mean; `None`: nothing.
+    pub(crate) warnings: Option<Arc<[String]>>,
+    timings: Timings,
+    pub(crate) prefixes: Arc<[(String, String)]>,
+}
+
+impl Query {
+    /// A query that is ready to be walked. `parse`: how long it took to read its text.
+    pub(crate) fn new(
+        context: &Context,
+        graph: Arc<Graph>,
+        plan: Planned,
+        parse: Duration,
+    ) -> Query {
+        Query {
+            context: context.clone(),
+            graph,
+            plan: plan.plan,
+            constants: plan.constants,
+            parameters: plan.parameters,
+            prefixes: plan.prefixes,
+            profiling: false,
+            answered: None,
+            slice_end: None,
+            warnings: None,
+            timings: Timings {
+                parse,
+                plan: context.elapsed().saturating_sub(parse),
+                samples: plan.samples,
+            },
+        }
+    }
+
+    /// Resolves what the text names in a graph, and plans with no more than this effort.
+    pub(crate) fn plan_with(
+        context: &Context,
+        graph: Arc<Graph>,
+        parsed: &query::Query,
+        effort: Effort,
+    ) -> Result<Query, QueryError> {
+        let parse = context.elapsed();
+        let mut constants = Vec::with_capacity(parsed.constants().len());
+        let terms: Vec<_> = parsed.constants().iter().map(Term::as_ref).collect();
+        graph
+            .dictionary
+            .ids(&terms, &mut constants)
+            .map_err(QueryError::from)?;
+        let (plan, samples) = context.planned(&graph, parsed, &constants, effort)?;
+        let plan = Planned {
+            plan: Arc::new(plan),
+            constants,
+            parameters: Vec::new(),
+            prefixes: parsed.prefixes().into(),
+            samples,
+        };
+        Ok(Query::new(context, graph, plan, parse))
+    }
+
+    /// What the query probably did not mean: names that the graph does not have, variables that nothing
+    /// binds. A sentence each, for people.
+    pub fn warnings(&self) -> &[String] {
+        self.warnings.as_deref().unwrap_or_default()
+    }
+
+    /// Names the query in the list of running ones.
+    pub fn id(&self) -> QueryId {
+        self.context.entry.id()
+    }
+
+    /// Stops the query, from anywhere.
+    pub fn token(&self) -> &StopToken {
+        &self.context.token
+    }
+
+    /// The number of the snapshot that it sees.
+    pub fn snapshot_number(&self) -> u64 {
+        self.graph.snapshot.number()
+    }
+
+    /// What the answer is.
+    pub fn kind(&self) -> AnswerKind {
+        match self.plan.form {
+            Form::Select(_) => AnswerKind::Solutions,
+            Form::Ask => AnswerKind::Boolean,
+            Form::Construct(_) | Form::Describe(_) => AnswerKind::Graph,
+        }
+    }
+
+    /// The prefixes that the text declares, without colon, with their IRIs.
+    pub fn prefixes(&self) -> &[(String, String)] {
+        &self.prefixes
+    }
+
+    /// The projected variables, in order.
+    pub fn variables(&self) -> Vec<String> {
+        match &self.plan.form {
+            Form::Select(slots) => slots
+                .iter()
+                .map(|slot| self.plan.variables[usize::from(slot.0)].clone())
+                .collect(),
+            Form::Ask | Form::Construct(_) | Form::Describe(_) => Vec::new(),
+        }
+    }
+
+    /// How long parsing and planning took.
+    pub fn timings(&self) -> Timings {
+        self.timings
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The plan with its estimates, for people.
+    pub fn explain(&self) -> String {
+        self.written_out().explain_with(&self.prefixes, None)
+    }
+
+    /// The plan as values, with what each step did in a run that was profiled.
+    pub(crate) fn outline(&self) -> query::explain::Outline {
+        let profile = self.profile();
+        self.written_out()
+            .outline(&self.prefixes, profile.as_deref())
+    }
+
+    /// The plan with the terms of this query's own constants.
+    fn written_out(&self) -> Cow<'_, Plan> {
+        let mut plan = Cow::Borrowed(&*self.plan);
+        for parameter in &self.parameters {
+            let at = parameter.0 as usize;
+            let mut cells = TermBuffer::new();
+            let id = self.constants[at].unwrap_or(VertexId::UNBOUND);
+            // It was found in this dictionary, so what fails is reading it, which the walk will say.
+            if self.graph.dictionary.terms(&[id], &mut cells).is_ok()
+                && let Some(term) = cells.get(0)
+            {
+                plan.to_mut().constants[at] = term.into_owned();
+            }
+        }
+        plan
+    }
+
+    /// The plan with what each step did in the last run.
+    pub fn explain_profile(&self) -> String {
+        let Some(steps) = self.profile() else {
+            return self.explain();
+        };
+        let mut text = self
+            .written_out()
+            .explain_with(&self.prefixes, Some(&steps));
+        self.timings.write(&mut text);
+        text
+    }
+
+    /// How far the planner's estimate of each step's rows was off in the last run that was profiled, as
+    /// a factor (see [`query::explain::q_error`]); empty before the first one.
+    pub fn q_errors(&self) -> Vec<f64> {
+        self.profile()
+            .map_or_else(Vec::new, |steps| self.plan.q_errors(&steps))
+    }
+
+    fn profile(&self) -> Option<Vec<query::explain::StepProfile>> {
+        let steps = self.answered.as_ref()?.profile.iter();
+        let step = |step: &StepProfile| query::explain::StepProfile {
+            rows: step.rows,
+            nanos: step.nanoseconds,
+        };
+        Some(steps.map(step).collect())
+    }
+
+    /// Counts rows and time of each step from now on.
+    pub fn enable_profile(&mut self) {
+        self.profiling = true;
+    }
+}

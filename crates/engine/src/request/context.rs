@@ -1,0 +1,158 @@
+//! What the parts of one request share: its entry, its time, its memory, and how it is planned.
+//!
+//! A request is entered in the list of running ones when its context is made, and is there until the last part of it
+//! is gone. Queries and changes are planned by their context, so that every part keeps to the same limits.
+
+use super::Request;
+use super::degrees::degrees;
+use super::sampling::Timed;
+use super::shared::Shared;
+use super::walking::explained;
+use crate::budget::Budget;
+use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
+use crate::moment::statistics::ForeignStatistics;
+use crate::running::Entry;
+use crate::stop::StopToken;
+use explore::{Limits, MemoryBudget, Samples, WalkError};
+use query::plan::{ConstantId, Plan};
+use query::planner::{PlanError, PlanOptions};
+use rdf::VertexId;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of text that are read without being drawn on the budget.
+const TEXT_BYTES_FREE: usize = 64 << 10;
+/// Bytes that tokens, algebra, plan and constants take for a byte of text, together and at most: lists of
+/// IRIs in `VALUES` and `IN` take some 20 (`tests/abuse.rs`, 2026-11-22).
+const PARSED_FACTOR: u64 = 24;
+
+/// What the parts of one request share: its place in the list of running ones, its deadline, its
+/// memory. A query has one part, an update as many as it has patterns.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) token: StopToken,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) threads: usize,
+    keep_order: bool,
+    statistics: Option<ForeignStatistics>,
+    sample_from: Duration,
+    pub(crate) keep_checks: bool,
+}
+
+impl Context {
+    /// Enters a request in the list of running ones; its time runs from now on.
+    pub(crate) fn enter(shared: &Arc<Shared>, request: &Request<'_>) -> Context {
+        let longest = shared.options.timeout;
+        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
+        let token = shared.reader_token(timeout);
+        Context::enter_for(shared, request, token.with_pace(request.pace.clone()))
+    }
+
+    /// As [`Context::enter`], for a change.
+    pub(crate) fn enter_change(shared: &Arc<Shared>, request: &Request<'_>) -> Context {
+        let longest = shared.options.update_timeout;
+        let timeout = request.timeout.map_or(longest, |asked| asked.min(longest));
+        Context::enter_for(shared, request, StopToken::starting_now(Some(timeout)))
+    }
+
+    fn enter_for(shared: &Arc<Shared>, request: &Request<'_>, token: StopToken) -> Context {
+        let options = &shared.options;
+        let entry = shared.running.enter(request.text, token.clone());
+        let asked = request.memory_bytes.unwrap_or(options.query_memory_bytes);
+        let limit = asked.min(options.query_memory_bytes);
+        Context {
+            shared: Arc::clone(shared),
+            token,
+            budget: Arc::new(Budget::new(&shared.pool, limit)),
+            entry: Arc::new(entry),
+            threads: request.threads.unwrap_or(options.query_threads),
+            keep_order: request.keep_order,
+            statistics: request.statistics.cloned(),
+            sample_from: request.sample_from.unwrap_or(options.sample_from),
+            keep_checks: request.keep_checks,
+        }
+    }
+
+    /// Draws on the budget what reading a long text and planning it take, before either begins. Most of
+    /// it stays: the plan is there until the query has ended.
+    pub(crate) fn draw_text(&self, request: &Request<'_>) -> Result<(), QueryError> {
+        let terms = request
+            .bindings
+            .iter()
+            .map(|(name, term)| name.len() + term.len());
+        let len = request.text.len() + terms.sum::<usize>();
+        if len > TEXT_BYTES_FREE {
+            let bytes = len as u64 * PARSED_FACTOR;
+            self.budget.try_reserve(bytes).map_err(WalkError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for degrees, plans, and has samples walked where the plan would be heavy. Says how long that
+    /// took.
+    pub(crate) fn planned(
+        &self,
+        graph: &Graph,
+        query: &query::Query,
+        constants: &[Option<VertexId>],
+        effort: Effort,
+    ) -> Result<(Plan, Duration), QueryError> {
+        let degrees = degrees(graph, query.degree_questions(constants))?;
+        let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
+        let planner = foreign.unwrap_or(&graph.planner);
+        let is_forced = self.keep_order || foreign.is_some();
+        if is_forced || effort == Effort::Light || self.sample_from == Duration::MAX {
+            let options = PlanOptions {
+                keep_order: self.keep_order,
+            };
+            let plan = planner.plan(query, constants, &degrees, options);
+            return Ok((plan.map_err(refused)?, Duration::ZERO));
+        }
+        let limits = Limits {
+            memory: &*self.budget,
+            stop: &self.token,
+        };
+        let samples = Samples::new(&graph.snapshot, query.dataset(), constants, limits);
+        let mut timed = Timed::new(samples);
+        let from_ns = u64::try_from(self.sample_from.as_nanos()).unwrap_or(u64::MAX);
+        let plan = planner.plan_with_samples(query, constants, &degrees, &mut timed, from_ns);
+        let (samples, taken) = timed.into_parts();
+        plan.map(|plan| (plan, taken))
+            .map_err(|error| match samples.into_error() {
+                Some(why) => explained(&self.token, why.into()),
+                None => refused(error),
+            })
+    }
+
+    /// Time since the request was entered.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.token.elapsed()
+    }
+}
+
+fn refused(error: PlanError) -> QueryError {
+    QueryError::new(Kind::Shape, error.to_string())
+}
+
+/// What may be done for a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What takes microseconds: no samples.
+    Light,
+    /// Whatever pays.
+    Any,
+}
+
+/// A plan with what it needs to be walked.
+pub(crate) struct Planned {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) constants: Vec<Option<VertexId>>,
+    /// The constants whose terms are not those of the plan.
+    pub(crate) parameters: Vec<ConstantId>,
+    pub(crate) prefixes: Arc<[(String, String)]>,
+    /// How long samples were walked for the plan.
+    pub(crate) samples: Duration,
+}

@@ -1,0 +1,216 @@
+//! One query from text to plan: parse, resolve constants, ask for degrees, plan; or take the plan of its shape.
+//!
+//! Everything here takes microseconds and touches a few cache lines of the store; the walk itself
+//! is in `run`. A query is entered in the list of running ones before its text is even read, so
+//! that whatever happens to it has an id.
+
+use super::Request;
+use super::context::{Context, Effort, Planned};
+use super::plan_cache::{Known, Shaped};
+use super::reading::{parse, unreadable};
+use super::shared::Shared;
+use super::warnings::Asked;
+use crate::error::QueryError;
+use crate::moment::Graph;
+use crate::prepared::Query;
+use oxrdf::TermRef;
+use query::plan::Weight;
+use query::shape::{Shape, TEXT_BYTES_MAX, Template};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Plans a request.
+pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query, QueryError> {
+    let context = Context::enter(shared, request);
+    let options = request.parse_options(&shared.options);
+    let cache = shared.plans.as_ref().filter(|_| request.is_plain());
+    let learnt = cache.and_then(|_| request.learnt?.take(request.text, &options));
+    if let Some(cache) = cache
+        && learnt.is_none()
+        && let Some((shaped, parameters)) = cache.spelled(request.text, &options)
+        && let Some(query) = of_shape(&context, &shaped, shared.graph(), &parameters, Effort::Any)?
+    {
+        cache.count(true);
+        cache.count_spelled();
+        return Ok(query);
+    }
+    context.draw_text(request)?;
+    let (scanned, shape) = if let Some((scanned, shape)) = learnt {
+        (scanned, Some(shape))
+    } else {
+        let scanned = query::scan(request.text, &options)?;
+        let shape = cache.and_then(|_| Shape::of(&scanned, &options));
+        (scanned, shape)
+    };
+    let graph = shared.graph();
+    let Some((cache, shape)) = cache.zip(shape) else {
+        let parsed = parse(&scanned, request, &options, &graph)?;
+        return planned(&context, graph, &parsed);
+    };
+    let known = cache.get(&shape);
+    if let Some(Known::Planned(shaped)) = &known
+        && let Some(query) = of_shape(
+            &context,
+            shaped,
+            Arc::clone(&graph),
+            &shape.terms(),
+            Effort::Any,
+        )?
+    {
+        cache.spell(request.text, &shape, &options, shaped);
+        cache.count(true);
+        return Ok(query);
+    }
+    cache.count(false);
+    let is_seen = match &known {
+        Some(Known::Seen) => true,
+        // Its ids mean other terms by now.
+        Some(Known::Planned(shaped)) => !shaped.is_of(&graph),
+        None | Some(Known::Refused | Known::Spelled(_)) => false,
+    };
+    let text = request.text;
+    if !is_seen {
+        let parsed = scanned.parse(&options);
+        let parsed = parsed.map_err(|error| unreadable(error, text, &options, &graph))?;
+        let query = planned(&context, graph, &parsed)?;
+        if known.is_none() {
+            cache.put(&shape, Known::Seen);
+        }
+        return Ok(query);
+    }
+    let template = scanned.template(&shape, &options);
+    let template = template.map_err(|error| unreadable(error, text, &options, &graph))?;
+    let parsed = match &template {
+        Some(template) => template.filled(&shape.parameters),
+        None => scanned.parse(&options)?,
+    };
+    let query = planned(&context, graph, &parsed)?;
+    let known = match template {
+        Some(template) => Known::Planned(Arc::new(kept(template, &query)?)),
+        None => Known::Refused,
+    };
+    cache.put(&shape, known);
+    Ok(query)
+}
+
+/// Plans a request if that needs no parser: its shape is known, and asked lightly. `None` is said
+/// within microseconds, and means that [`start`] is to be asked.
+pub(crate) fn start_light(shared: &Arc<Shared>, request: &Request<'_>) -> Option<Query> {
+    let cache = shared.plans.as_ref()?;
+    if !request.is_plain() {
+        return None;
+    }
+    let options = request.parse_options(&shared.options);
+    if let Some((shaped, parameters)) = cache.spelled(request.text, &options) {
+        let query = light(shared, request, &shaped, &parameters)?;
+        cache.count_spelled();
+        return Some(query);
+    }
+    if request.text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let scanned = query::scan(request.text, &options).ok()?;
+    let shape = Shape::of(&scanned, &options)?;
+    if let Some(Known::Planned(shaped)) = cache.get(&shape)
+        && let Some(query) = light(shared, request, &shaped, &shape.terms())
+    {
+        cache.spell(request.text, &shape, &options, &shaped);
+        return Some(query);
+    }
+    if let Some(learnt) = request.learnt {
+        learnt.keep(request.text, scanned, shape, options);
+    }
+    None
+}
+
+/// The query of a known shape with these parameters, if its walk is light.
+fn light(
+    shared: &Arc<Shared>,
+    request: &Request<'_>,
+    shaped: &Shaped,
+    parameters: &[TermRef<'_>],
+) -> Option<Query> {
+    if !shaped.is_local() {
+        return None;
+    }
+    let context = Context::enter(shared, request);
+    let graph = shared.graph();
+    let query = of_shape(&context, shaped, graph, parameters, Effort::Light);
+    let query = query.ok()??;
+    if query.plan.weight == Weight::Heavy {
+        return None;
+    }
+    shared.plans.as_ref()?.count(true);
+    Some(query)
+}
+
+/// A query that was parsed like this, planned, with what it probably did not mean.
+fn planned(
+    context: &Context,
+    graph: Arc<Graph>,
+    parsed: &query::Query,
+) -> Result<Query, QueryError> {
+    let mut query = Query::plan_with(context, graph, parsed, Effort::Any)?;
+    let asked = Asked {
+        empty_default: &context.shared.empty_default,
+        graph: &query.graph,
+        query: parsed,
+        ids: &query.constants,
+        placeholders: &[],
+    };
+    let told = asked.warnings()?;
+    query.warnings = (!told.is_empty()).then(|| told.into());
+    Ok(query)
+}
+
+/// What is kept of the shape of a text that was planned as `query`.
+fn kept(template: Template, query: &Query) -> Result<Shaped, QueryError> {
+    let (graph, constants) = (&query.graph, &query.constants);
+    let mut shaped = Shaped::new(template, graph, &query.plan, constants, &query.prefixes)?;
+    if query.warnings.is_some() {
+        shaped.warn(&query.context.shared.empty_default, graph, constants)?;
+    }
+    Ok(shaped)
+}
+
+/// The query of a known shape with these terms for its parameters; `None` where one of them is stored nowhere, where
+/// ids mean other terms by now, and where no plan fits and one for a heavy query would have to be made
+/// with [`Effort::Light`].
+fn of_shape(
+    context: &Context,
+    shaped: &Shaped,
+    graph: Arc<Graph>,
+    terms: &[TermRef<'_>],
+    effort: Effort,
+) -> Result<Option<Query>, QueryError> {
+    if !shaped.is_of(&graph) {
+        return Ok(None);
+    }
+    let Some(constants) = shaped.constants(&graph, terms)? else {
+        return Ok(None);
+    };
+    let parse = context.elapsed();
+    let degrees = shaped.degrees(&graph, &constants)?;
+    let (plan, samples) = if let Some(plan) = shaped.fitting(&graph.planner, &degrees) {
+        (plan, Duration::ZERO)
+    } else {
+        let (plan, samples) = context.planned(&graph, shaped.algebra(), &constants, effort)?;
+        if effort == Effort::Light && plan.weight == Weight::Heavy {
+            return Ok(None);
+        }
+        let plan = Arc::new(plan);
+        shaped.keep(&graph.planner, &plan, degrees);
+        (plan, samples)
+    };
+    let plan = Planned {
+        plan,
+        samples,
+        constants,
+        parameters: shaped.parameters().to_vec(),
+        prefixes: Arc::clone(shaped.prefixes()),
+    };
+    let mut query = Query::new(context, graph, plan, parse);
+    let empty_default = &context.shared.empty_default;
+    query.warnings = shaped.warnings(empty_default, &query.graph, &query.constants)?;
+    Ok(Some(query))
+}

@@ -1,0 +1,384 @@
+//! A planned query's walk: on the calling thread, or cut at its seed for several.
+//!
+//! ```text
+//!  light, or one thread:   walk ----------------------------------> consumer
+//!  heavy:   worker walks over parts of the seed -- chunks --> tail -> consumer
+//! ```
+//!
+//! Workers take the next [part](parts) of the seed when they are done with one, so a part that fans out
+//! delays nobody else's. The channels between them and the calling thread are short: a slow client slows the
+//! walk down, and memory stays at a few chunks a worker. Whatever ends the query early (a limit that is
+//! satisfied, an error, a client that has gone) raises `halted`, which every worker sees at its next
+//! look; the scope joins them all before this returns, so nothing of a query outlives it.
+//!
+//! | who | touches | when |
+//! |---|---|---|
+//! | workers | the next part (a lock), their own walk | always |
+//! | calling thread | the tail, the consumer | always |
+//! | any of them | `halted`, set once | at the end |
+//!
+//! A panic in any of them ends the query with an internal error, never the process.
+
+mod parts;
+
+use crate::error::QueryError;
+use crate::federation::Federation;
+use crate::moment::Graph;
+use crate::panics::panicked;
+use crate::prepared::{Answered, Query};
+use crate::request::walking::{explained, stop_reason};
+use crate::stop::StopToken;
+use crossbeam_channel::{Sender, TryRecvError, TrySendError};
+use explore::{
+    Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
+    prepare,
+};
+use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
+use query::plan::Weight;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Finished {
+    /// Rows of the answer.
+    pub rows: u64,
+    /// Time of the walk, decoding and writing included.
+    pub exec: Duration,
+    /// The most memory held at once, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// The answer as a number: what a benchmark keeps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// Rows of the answer.
+    pub rows: u64,
+    /// A sum over rows that does not depend on their order.
+    pub checksum: u64,
+}
+
+impl Query {
+    /// Walks the plan and shows every chunk of the result to `consume`.
+    pub(crate) fn walk(&mut self, consume: &mut Consumer<'_>) -> Result<(), QueryError> {
+        self.walk_then(consume, &mut |_, _| Ok(()))
+    }
+
+    /// As [`Query::walk`], with something to be done at the end, while the plan is still prepared.
+    pub(crate) fn walk_then(
+        &mut self,
+        consume: &mut Consumer<'_>,
+        end: &mut End<'_>,
+    ) -> Result<(), QueryError> {
+        let walked = catch_unwind(AssertUnwindSafe(|| {
+            self.walk_unguarded(&self.graph, consume, end)
+        }));
+        // Zeros may have been read in place of a file's bytes, whatever has come of them.
+        self.graph.sound()?;
+        let answered = walked.map_err(|panic| panicked(&panic))??;
+        self.answered = Some(answered);
+        Ok(())
+    }
+
+    fn walk_unguarded(
+        &self,
+        graph: &Graph,
+        consume: &mut Consumer<'_>,
+        end: &mut End<'_>,
+    ) -> Result<Answered, QueryError> {
+        if self.plan.weight == Weight::Heavy {
+            self.context.token.expect_heavy(self.context.threads);
+        }
+        let halt = Halt {
+            token: &self.context.token,
+            halted: AtomicBool::new(false),
+            slice_end: self.slice_end,
+        };
+        let limits = Limits {
+            memory: &*self.context.budget,
+            stop: &halt,
+        };
+        let client = self.context.shared.options.service.clone();
+        let federation = client.as_deref().map(|client| Federation {
+            client,
+            token: &self.context.token,
+        });
+        let service = federation
+            .as_ref()
+            .map(|federation| federation as &dyn Service);
+        let mut environment = Environment::new(&crate::clock::now, self.chance(), service);
+        environment.intersects = !self.context.keep_checks;
+        let snapshot = &graph.snapshot;
+        let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
+            .map_err(|error| explained(&self.context.token, error.into()))?;
+        let run = Run {
+            graph,
+            prepared: &prepared,
+            limits,
+            halt: &halt,
+            profiling: self.profiling,
+        };
+        let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
+        let seed = if is_shared {
+            let seed = prepared.seed(snapshot);
+            seed.map_err(|error| explained(&self.context.token, error.into()))?
+        } else {
+            None
+        };
+        let profile = match seed {
+            Some(seed) if seed.len() > PART_LEN_MIN => {
+                run.shared(self.context.threads, &seed, consume)
+            }
+            _ => run.alone(consume),
+        };
+        // The walk's threads have ended, and what comes after them has not.
+        halt.halted.store(false, Ordering::Relaxed);
+        let profile = profile.and_then(|profile| end(&prepared, limits).map(|()| profile));
+        let profile = profile.map_err(|error| explained(&self.context.token, error))?;
+        Ok(Answered { profile })
+    }
+
+    /// A number that nobody can foresee: the seed of what the query draws.
+    pub(crate) fn chance(&self) -> u64 {
+        RandomState::new().hash_one(self.id().0)
+    }
+}
+
+/// Sees the prepared plan when the walk is over.
+pub(crate) type End<'c> = dyn FnMut(&Prepared<'_>, Limits<'_>) -> Result<(), QueryError> + 'c;
+
+/// Takes chunks of the result, on the calling thread.
+pub(crate) type Consumer<'c> =
+    dyn FnMut(&Prepared<'_>, &Chunk) -> Result<ControlFlow<()>, QueryError> + 'c;
+
+/// Stops a query's threads: its token, or its own end.
+struct Halt<'q> {
+    token: &'q StopToken,
+    halted: AtomicBool,
+    slice_end: Option<Instant>,
+}
+
+impl Stop for Halt<'_> {
+    fn reason(&self) -> Option<explore::StopReason> {
+        if self.halted.load(Ordering::Relaxed) {
+            return Some(explore::StopReason::Cancelled);
+        }
+        if self.slice_end.is_some_and(|end| Instant::now() >= end) {
+            return Some(explore::StopReason::Cancelled);
+        }
+        self.token.look().map(stop_reason)
+    }
+}
+
+struct Run<'r, 'a> {
+    graph: &'a Graph,
+    prepared: &'r Prepared<'a>,
+    limits: Limits<'a>,
+    halt: &'r Halt<'a>,
+    profiling: bool,
+}
+
+impl<'a> Run<'_, 'a> {
+    fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let options = self.options(&clock);
+        let mut walk = Walk::new(self.prepared, snapshot, dictionary, self.limits, options);
+        let mut chunk = Chunk::new();
+        loop {
+            match walk.next(&mut chunk)? {
+                Status::Rows => {
+                    if consume(self.prepared, &chunk)?.is_break() {
+                        break;
+                    }
+                }
+                Status::Done => break,
+                Status::Yield => {}
+                Status::Pending(_) | Status::Starved => {
+                    unreachable!("a local view answers at once, a whole walk feeds itself")
+                }
+            }
+        }
+        Ok(walk.into_profile())
+    }
+
+    fn shared(
+        &self,
+        workers: usize,
+        seed: &Seed<'a>,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Vec<StepProfile>, QueryError> {
+        let is_ordered = self.prepared.chooses_rows();
+        let (parts, mut chunks) = parts::parts(seed.len(), workers, is_ordered);
+        std::thread::scope(|scope| {
+            let spawned: Vec<_> = (0..workers)
+                .map(|_| {
+                    // Here, or a tail that waits for threads which have not begun would give its share up.
+                    let computing = self.halt.token.computing();
+                    let parts = &parts;
+                    scope.spawn(move || {
+                        let _computing = computing;
+                        self.work(seed, parts)
+                    })
+                })
+                .collect();
+            let tail = {
+                // Raised also when the tail panics, or workers would walk on to their deadline.
+                let _halting = Halting(self.halt);
+                self.tail(&mut chunks, consume)
+            };
+            drop(chunks);
+            let mut profile = vec![StepProfile::default(); self.prepared.plan().steps.len()];
+            let mut failed = None;
+            for worker in spawned {
+                match worker.join().map_err(|panic| panicked(&panic)) {
+                    Ok(Ok(steps)) => add(&mut profile, 0, &steps),
+                    Ok(Err(error)) | Err(error) => {
+                        failed = failed.or(Some(error));
+                    }
+                }
+            }
+            // A worker that failed has stopped the tail, too; one that was stopped has not failed.
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            let steps = tail?;
+            add(&mut profile, self.prepared.cut(), &steps);
+            Ok(profile)
+        })
+    }
+
+    /// One worker: walks parts of the seed until there are none left or the query has ended.
+    fn work(&self, seed: &Seed<'a>, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
+        let _end_on_panic = EndOnPanic(parts);
+        while let Some(Part { range, chunks }) = parts.next() {
+            let options = self.options(&clock);
+            let mut walk = Walk::over(
+                self.prepared,
+                snapshot,
+                dictionary,
+                self.limits,
+                options,
+                seed,
+                range,
+            );
+            loop {
+                let mut chunk = Chunk::new();
+                match walk.next(&mut chunk) {
+                    Ok(Status::Rows) if !self.send(&chunks, chunk) => return Ok(profile),
+                    Ok(Status::Rows | Status::Yield) => {}
+                    Ok(Status::Done) => break,
+                    Ok(Status::Pending(_) | Status::Starved) => {
+                        unreachable!("a local view answers at once, a part feeds itself")
+                    }
+                    Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
+                    Err(error) => {
+                        // What this walk gives back is for nobody else to take: the query has ended.
+                        self.halt.halted.store(true, Ordering::Relaxed);
+                        parts.end();
+                        return Err(error.into());
+                    }
+                }
+            }
+            add(&mut profile, 0, walk.profile());
+        }
+        Ok(profile)
+    }
+
+    /// Sends a chunk to the tail; false where nobody takes it any more. While the tail is behind, mostly
+    /// because the client is, the thread computes nothing.
+    fn send(&self, sender: &Sender<Chunk>, chunk: Chunk) -> bool {
+        match sender.try_send(chunk) {
+            Ok(()) => true,
+            Err(TrySendError::Full(chunk)) => {
+                let token = self.halt.token;
+                token.waiting_for_own(|| sender.send(chunk)).is_ok()
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    /// The next chunk of the workers; none when they have all ended.
+    fn receive(&self, chunks: &mut Chunks) -> Option<Chunk> {
+        match chunks.try_next() {
+            Ok(chunk) => Some(chunk),
+            Err(TryRecvError::Empty) => self.halt.token.waiting_for_own(|| chunks.next()),
+            Err(TryRecvError::Disconnected) => None,
+        }
+    }
+
+    /// The steps that look at rows together, over what the workers send.
+    fn tail(
+        &self,
+        chunks: &mut Chunks,
+        consume: &mut Consumer<'_>,
+    ) -> Result<Vec<StepProfile>, QueryError> {
+        let clock = clock();
+        let Graph {
+            snapshot,
+            dictionary,
+            ..
+        } = self.graph;
+        let options = self.options(&clock);
+        let mut tail = Walk::tail(self.prepared, snapshot, dictionary, self.limits, options);
+        let mut result = Chunk::new();
+        loop {
+            match tail.next(&mut result)? {
+                Status::Rows => {
+                    if consume(self.prepared, &result)?.is_break() {
+                        break;
+                    }
+                }
+                Status::Starved => match self.receive(chunks) {
+                    Some(mut chunk) => tail.push(&mut chunk)?,
+                    None => tail.end_input(),
+                },
+                Status::Done => break,
+                Status::Yield => {}
+                Status::Pending(_) => unreachable!("a local view answers at once"),
+            }
+        }
+        Ok(tail.into_profile())
+    }
+
+    fn options<'c>(&self, clock: &'c (dyn Fn() -> u64 + Sync)) -> Options<'c> {
+        Options {
+            clock: self.profiling.then_some(clock),
+            ..Options::default()
+        }
+    }
+}
+
+/// Raises `halted` when it is dropped.
+struct Halting<'h, 'q>(&'h Halt<'q>);
+
+impl Drop for Halting<'_, '_> {
+    fn drop(&mut self) {
+        self.0.halted.store(true, Ordering::Relaxed);
+    }
+}
+
+fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
+    for (sum, step) in profile[from..].iter_mut().zip(steps) {
+        sum.add(step);
+    }
+}
+
+fn clock() -> impl Fn() -> u64 {
+    let origin = Instant::now();
+    move || origin.elapsed().as_nanos() as u64
+}

@@ -1,0 +1,16 @@
+//! An empty database for tests of this crate, which must not reach up to the façade's loading.
+
+use crate::{Database, Options};
+use std::time::Duration;
+use store::load::{LoadOptions, Unwatched, Watch, load_in_memory};
+
+/// A database in memory without a quad.
+pub(crate) fn empty(options: &Options) -> Database {
+    let watch = Watch {
+        progress: &Unwatched,
+        clock: &|| Duration::ZERO,
+    };
+    let (snapshot, dictionary, _) =
+        load_in_memory(Vec::new(), &LoadOptions::new(1, [0; 16]), watch).expect("nothing to load");
+    Database::in_memory(snapshot, dictionary, options).expect("nothing to open")
+}
