@@ -10,15 +10,12 @@
 //! |---|---|
 //! | `options`, `error` | how a text is read, and why it gave no query |
 //! | `node` | slots and constants, by which all below speak of values |
-//! | [`lexer`] | text to tokens; and text as pieces, for tools |
+//! | [`grammar`] | text to tokens, tokens to a syntax tree, the tree to the specification's algebra |
 //! | [`limits`] | what a text may hold |
 //! | [`mod@parse`] | text to [`Query`] |
-//! | `parser` | the grammar: tokens to a syntax tree |
-//! | `abstract_query` | what a text says: the algebra of the specification |
-//! | `translate` | the tree to that algebra |
 //! | `lower` | that algebra to [`Query`] |
 //! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
-//! | [`spelling`] | the same by comparing bytes, for texts that come from one template |
+//! | [`shape::spelling`] | the same by comparing bytes, for texts that come from one template |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`mentions`] | what a query names that may be a slip |
@@ -30,20 +27,18 @@
 //!
 //! Deliberately does not know: data, node ids, threads.
 
-mod abstract_query;
 pub mod algebra;
 mod error;
 pub mod explain;
 pub mod expression;
 pub mod function;
-pub mod lexer;
+pub mod grammar;
 pub mod limits;
 mod lower;
 pub mod mentions;
 mod node;
 mod options;
 pub mod parse;
-mod parser;
 pub mod path;
 pub mod plan;
 pub mod planner;
@@ -51,9 +46,7 @@ pub mod position;
 pub mod sampling;
 pub mod shape;
 mod slots;
-pub mod spelling;
 pub mod statistics;
-mod translate;
 pub mod update;
 pub mod xpath_pattern;
 
@@ -62,10 +55,10 @@ mod tests;
 
 pub use algebra::Query;
 pub use error::{ParseError, ParseErrorKind};
+pub use grammar::parser::words;
 pub use limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use options::{Given, ParseOptions};
 pub use parse::{Cut, Scanned, parse, scan, term};
-pub use parser::words;
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
 pub use update::{Update, parse_update};

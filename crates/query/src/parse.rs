@@ -5,11 +5,12 @@
 
 use crate::algebra::Query;
 pub use crate::error::{ParseError, ParseErrorKind};
-use crate::lexer;
-use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::lexer;
+use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::translate;
+use crate::lower;
 pub use crate::options::{Given, ParseOptions};
 use crate::position::Position;
-use crate::{lower, translate};
 use oxrdf::Term;
 
 /// A text as its tokens.
@@ -40,7 +41,7 @@ pub fn further_errors(text: &str, options: &ParseOptions, first: &ParseError) ->
     let Ok(tokens) = lexer::scan(text, &options.limits) else {
         return Vec::new();
     };
-    let mut errors = crate::parser::errors_of_query(&tokens, &options.limits);
+    let mut errors = crate::grammar::parser::errors_of_query(&tokens, &options.limits);
     errors.retain(|error| error.position != first.position);
     errors
 }
@@ -82,7 +83,7 @@ impl Scanned<'_> {
     pub fn parse_with(&self, options: &ParseOptions, given: &Given) -> Result<Query, ParseError> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
-        let tree = crate::parser::query(tokens, &options.limits)?;
+        let tree = crate::grammar::parser::query(tokens, &options.limits)?;
         let parsed = translate::query(&tree, options)?;
         lower::lower(parsed, options, given)
     }
@@ -92,7 +93,7 @@ impl Scanned<'_> {
 /// triple term of these; an IRI may be relative to the options' base and have their prefixes.
 pub fn term(text: &str, options: &ParseOptions) -> Result<Term, ParseError> {
     let tokens = lexer::scan(text, &options.limits)?;
-    let tree = crate::parser::term(&tokens, &options.limits)?;
+    let tree = crate::grammar::parser::term(&tokens, &options.limits)?;
     translate::term(&tree, options)
 }
 

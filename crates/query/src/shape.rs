@@ -7,8 +7,8 @@
 //!
 //! A service is asked the same few questions about ever other things. Texts of one shape have one
 //! algebra but for these constants, so whoever keeps the algebra of a shape and its plan needs neither
-//! the grammar nor the planner for the next text (the engine page, "The planner"): a pass of the
-//! lexer, which is made anyway, and a comparison of bytes.
+//! the grammar nor the planner for the next text: a pass of the lexer, which is made anyway, and a comparison
+//! of bytes.
 //!
 //! **What is a parameter.** An IRI or a plain string that is the subject or the object of a triple
 //! pattern whose predicate is one token, and that is no class: the object of `rdf:type`, by which plans
@@ -26,14 +26,16 @@
 //! looked up in the dictionary, and what is found there is a term; of a shape with a parameter that is
 //! not found nothing is known, and the text has to be parsed.
 
+pub mod spelling;
+
 use crate::algebra::Query;
 use crate::error::ParseError;
-use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::translate::{self, Holes, Parameter};
 use crate::lower;
 use crate::options::{Given, ParseOptions};
 use crate::parse::{Scanned, is_one, refuse_update};
 use crate::plan::{ConstantId, Node};
-use crate::translate::{self, Holes, Parameter};
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use rdf::{Direction, VertexId};
 
@@ -255,7 +257,7 @@ impl Scanned<'_> {
     ) -> Result<Option<Template>, ParseError> {
         let tokens = &self.tokens;
         refuse_update(tokens)?;
-        let tree = crate::parser::query(tokens, &options.limits)?;
+        let tree = crate::grammar::parser::query(tokens, &options.limits)?;
         let (parsed, holes) = translate::query_with_holes(&tree, options, shape.holes())?;
         if !holes.are_all_met() {
             return Ok(None);

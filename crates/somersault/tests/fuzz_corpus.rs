@@ -8,6 +8,8 @@
 
 #![allow(clippy::unwrap_used)] // a test's helpers may fail as a test does
 
+// `rustc` looks for the parts of a file that is named by its path beside that file.
+#[allow(clippy::mod_module_files)]
 #[path = "../../../fuzz/src/bodies/mod.rs"]
 mod bodies;
 

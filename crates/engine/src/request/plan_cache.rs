@@ -14,7 +14,7 @@
 //!   each, and no second parse;
 //! * from its second text on: the algebra with placeholders, and plans.
 //!
-//! * from its third text on: its spelling ([`query::spelling`]), so that texts from one template are not
+//! * from its third text on: its spelling ([`query::shape::spelling`]), so that texts from one template are not
 //!   even cut into tokens. Spellings are found by a hash of the text without what stands in angle brackets
 //!   and quotes; that of a text that was seen once is only marked, and [`SPELLINGS_MAX`] may share one.
 //!
@@ -40,8 +40,8 @@ use oxrdf::TermRef;
 use query::parse::ParseOptions;
 use query::plan::{ConstantId, Plan};
 use query::planner::Planner;
+use query::shape::spelling::{Spelling, skeleton};
 use query::shape::{ParameterDegree, Shape, TEXT_BYTES_MAX, Template};
-use query::spelling::{Spelling, skeleton};
 use query::statistics::DegreeQuestion;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;

@@ -7,10 +7,10 @@
 use super::group::Pipeline;
 use super::names::{Passes, Scope};
 use super::{Context, Lowering};
-use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, Operator};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::{Arithmetic, Comparison, Expression};
+use crate::grammar::abstract_query::{Expression as Algebra, GraphPattern, Name, Operator};
 use crate::plan::Slot;
 use crate::slots::Slots;
 use oxrdf::Literal;

@@ -2,12 +2,12 @@
 
 use super::select::Modifiers;
 use super::{Context, Lowering};
-use crate::abstract_query::{
-    self, Blank, Constant, Dataset, Name, NamePattern, Query, TermPattern, TriplePattern,
-};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::Expression;
+use crate::grammar::abstract_query::{
+    self, Blank, Constant, Dataset, Name, NamePattern, Query, TermPattern, TriplePattern,
+};
 use crate::plan::{ConstantId, DatasetClause, Form, Node, TemplateTerm};
 use hashbrown::HashMap;
 use std::borrow::Cow;

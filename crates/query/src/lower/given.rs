@@ -10,11 +10,11 @@
 //! joined with rows that have the value, so the element is left out of those that would keep the same rows
 //! without it: plans stay as they are. Cost: a pass over the query for each level of nesting.
 
-use crate::abstract_query::{
+use crate::error::{ParseError, ParseErrorKind};
+use crate::grammar::abstract_query::{
     Aggregate, Constant, Expression, Form, GraphPattern, Name, NamePattern, Query, TermPattern,
     Terms, TriplePattern,
 };
-use crate::error::{ParseError, ParseErrorKind};
 use crate::options::Given;
 use crate::position::Position;
 use oxrdf::Term;

@@ -13,10 +13,10 @@
 use super::expression::View;
 use super::having::after_aliases;
 use super::{Context, Lowering};
-use crate::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::{Expression, Function};
+use crate::grammar::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
 use crate::plan::{Node, OrderKey, Slot};
 use crate::slots::Slots;
 

@@ -10,7 +10,7 @@
 //! not copied: the text of a query cannot grow by it, and `RAND()` is drawn once. A name within an
 //! `EXISTS` of the condition is that pattern's own, and moves nothing.
 
-use crate::abstract_query::{Expression, GraphPattern, Name};
+use crate::grammar::abstract_query::{Expression, GraphPattern, Name};
 
 /// Puts the `HAVING` among the links of a spine, outermost first, behind the last alias that it names.
 pub(super) fn after_aliases(links: &mut [&GraphPattern]) {

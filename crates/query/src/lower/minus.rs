@@ -21,10 +21,10 @@
 use super::group::{Pipeline, is_modifier};
 use super::names::{Passes, Scope};
 use super::{Context, Lowering, Outer};
-use crate::abstract_query::{GraphPattern, Name, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::Expression;
+use crate::grammar::abstract_query::{GraphPattern, Name, TermPattern, TriplePattern};
 use crate::plan::{Node, Slot};
 use hashbrown::HashMap;
 use std::rc::Rc;

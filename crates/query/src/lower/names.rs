@@ -10,8 +10,8 @@
 //! stands in one basic graph pattern only.
 
 use super::Lowering;
-use crate::abstract_query::{Blank, Name};
 use crate::error::{ParseError, ParseErrorKind};
+use crate::grammar::abstract_query::{Blank, Name};
 use crate::limits::Limit;
 use crate::plan::Slot;
 use crate::position::Position;
@@ -286,7 +286,7 @@ impl Lowering<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abstract_query::Terms;
+    use crate::grammar::abstract_query::Terms;
 
     #[test]
     fn slots_are_a_set_beyond_a_word_too() {

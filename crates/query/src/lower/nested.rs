@@ -3,10 +3,10 @@
 use super::expression::View;
 use super::group::{Pipeline, absorb};
 use super::{Context, Lowering};
-use crate::abstract_query::{Expression as Algebra, GraphPattern, Name, NamePattern};
 use crate::algebra::Element;
 use crate::error::ParseError;
 use crate::expression::Expression;
+use crate::grammar::abstract_query::{Expression as Algebra, GraphPattern, Name, NamePattern};
 use crate::plan::{Node, Slot};
 use crate::slots::Slots;
 

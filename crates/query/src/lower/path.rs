@@ -8,9 +8,9 @@ use super::group::Pipeline;
 use super::nested::join_union;
 use super::pattern::{edge, take_apart};
 use super::{Context, Lowering};
-use crate::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::algebra::{Element, PathPattern};
 use crate::error::ParseError;
+use crate::grammar::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::path::Path;
 use crate::plan::{ConstantId, Node};
 

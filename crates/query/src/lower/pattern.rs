@@ -6,9 +6,9 @@
 
 use super::group::Pipeline;
 use super::{Context, Lowering};
-use crate::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Pattern};
 use crate::error::ParseError;
+use crate::grammar::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
 use crate::plan::Node;
 
 impl Lowering<'_> {

@@ -5,7 +5,7 @@
 //! whose results are filtered and bound outside of it.
 
 use super::having::after_aliases;
-use crate::abstract_query::{
+use crate::grammar::abstract_query::{
     Aggregate, AggregateName, Constant, Expression, GraphPattern, Name, NamePattern, Operator,
     Path, TermPattern, Terms, TriplePattern,
 };

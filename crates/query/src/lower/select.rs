@@ -12,10 +12,10 @@ use super::expression::View;
 use super::group::Pipeline;
 use super::names::{Passes, Scope};
 use super::{Context, Lowering, row_order};
-use crate::abstract_query::{self, AggregateName, GraphPattern, Name};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::Expression;
+use crate::grammar::abstract_query::{self, AggregateName, GraphPattern, Name};
 use crate::plan::{Aggregate, AggregateFunction, Node, Slot};
 use crate::slots::Slots;
 

@@ -6,13 +6,13 @@
 use super::Lowering;
 use super::group::Pipeline;
 use super::print::Printer;
-use crate::abstract_query::{GraphPattern, NamePattern};
 use crate::algebra::{Element, Service};
 use crate::error::ParseError;
-use crate::lexer::{self, token::TokenKind};
+use crate::grammar::abstract_query::{GraphPattern, NamePattern};
+use crate::grammar::lexer::{self, token::TokenKind};
+use crate::grammar::translate::in_scope;
 use crate::limits::Limits;
 use crate::plan::Node;
-use crate::translate::in_scope;
 use std::collections::HashMap;
 use std::fmt::Write;
 

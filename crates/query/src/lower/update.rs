@@ -12,13 +12,15 @@
 //! for `GRAPH`; but that it exists is not asked for. `USING` replaces the dataset, as `FROM` does.
 
 use super::{Context, Lowering};
-use crate::abstract_query::{Blank, Name, NamePattern, QuadPattern, TermPattern, TriplePattern};
 use crate::algebra::{Element, Group, Query};
 use crate::error::ParseError;
+use crate::grammar::abstract_query::{
+    Blank, Name, NamePattern, QuadPattern, TermPattern, TriplePattern,
+};
+use crate::grammar::translate::{Modification, Translated};
 use crate::options::ParseOptions;
 use crate::plan::{Form, Node, Slot, TemplateTerm};
 use crate::slots::Slots;
-use crate::translate::{Modification, Translated};
 use crate::update::QuadTemplate;
 use std::collections::HashMap;
 

@@ -22,9 +22,10 @@
 //! | a comment between the brackets of `[]` and `()` | refuses it |
 
 use super::library;
-use crate::lexer::token::{TokenKind, Tokens};
+use crate::grammar::lexer;
+use crate::grammar::lexer::token::{TokenKind, Tokens};
 use crate::update::{Operation, parse_update};
-use crate::{Limits, ParseErrorKind, ParseOptions, lexer, parse};
+use crate::{Limits, ParseErrorKind, ParseOptions, parse};
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The lexer: text in, tokens out; what is counted on the way; and that neither ever stands in the way.
 
 use super::sizes;
-use crate::lexer::{scan, token::TokenKind};
+use crate::grammar::lexer::{scan, token::TokenKind};
 use crate::{Limit, Limits, ParseErrorKind, ParseOptions, parse};
 use proptest::prelude::*;
 

@@ -3,11 +3,11 @@
 mod conversion;
 
 use crate::error::{ParseError, ParseErrorKind};
-use crate::lexer::token::{TokenKind, Tokens};
+use crate::grammar::lexer::token::{TokenKind, Tokens};
+use crate::grammar::translate::Modification;
 use crate::lower::{lower, lower_modification};
 use crate::options::{Given, ParseOptions};
 use crate::parse;
-use crate::translate::Modification;
 use crate::update::{Modify, Operation, Target};
 use crate::{Position, Query};
 use conversion::Conversion;

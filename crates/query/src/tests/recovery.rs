@@ -1,9 +1,9 @@
 //! All errors of a text at once: those that people make together, and what holds for any text.
 
-use crate::lexer;
+use crate::grammar::lexer;
+use crate::grammar::parser::{self, ERRORS_MAX};
 use crate::limits::Limits;
 use crate::parse::further_errors;
-use crate::parser::{self, ERRORS_MAX};
 use crate::update::{self, parse_update};
 use crate::{ParseError, ParseOptions, parse};
 

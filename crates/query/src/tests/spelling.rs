@@ -3,7 +3,7 @@
 use super::shape::{queries, shape};
 use crate::ParseOptions;
 use crate::shape::Shape;
-use crate::spelling::{Spelling, skeleton};
+use crate::shape::spelling::{Spelling, skeleton};
 use oxrdf::Term;
 use std::path::Path;
 

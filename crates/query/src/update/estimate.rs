@@ -5,7 +5,7 @@
 //! that does not go on a word, a number or a name, outside of angle brackets and quotes. (Comparisons that
 //! stand between `<` and `>` are missed; bulk has none.) One pass over the bytes, of about a nanosecond each.
 
-use crate::lexer::token::Token;
+use crate::grammar::lexer::token::Token;
 
 /// Bytes of the list of tokens for one token: what is there, and the copy that it grows into.
 const TOKEN_BYTES: u64 = 3 * size_of::<Token>() as u64;
@@ -53,7 +53,8 @@ fn begins_iri(next: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{lexer::scan, limits::Limits};
+    use crate::grammar::lexer::scan;
+    use crate::limits::Limits;
 
     #[test]
     fn no_text_has_many_more_tokens_than_are_counted() {

@@ -18,8 +18,8 @@
 //! made to collide cost what they would cost without it.
 
 use super::data::{Data, Place};
-use crate::lexer::token::{Token, TokenKind, Tokens};
-use crate::translate::{Made, is_relative};
+use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::translate::{Made, is_relative};
 use oxiri::Iri;
 use oxrdf::vocab::{rdf as rdf_vocabulary, xsd};
 use oxrdf::{Literal, NamedNodeRef};

@@ -1,8 +1,8 @@
 //! Rule: no test that nobody runs. Where the manifest of a crate lists its test programs (`autotests = false`), a file
 //! in `tests` is compiled only if a program names it; one that is forgotten would pass for ever.
 //!
-//! Held as: in a crate with a `tests/all.rs`, that is a program of the manifest, and each `tests/NAME.rs` and
-//! `tests/NAME/mod.rs` is declared there or a program, too; each `tests/NAME/main.rs` is a program.
+//! Held as: in a crate with a `tests/all.rs`, that is a program of the manifest, and each `tests/NAME.rs` is
+//! declared there or a program, too; each `tests/NAME/main.rs` is a program.
 
 use super::tree::{File, Tree};
 use super::{Check, Finding};
@@ -32,7 +32,7 @@ fn is_forgotten(file: &File, tree: &Tree) -> bool {
     }) else {
         return false;
     };
-    let stem = below.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+    let stem = below.trim_end_matches(".rs");
     if stem.trim_end_matches("/main").contains('/') {
         return false;
     }
@@ -61,7 +61,7 @@ mod tests {
             ("crates/one/tests/all.rs", "mod named;\nmod support;\n"),
             ("crates/one/tests/named.rs", ""),
             ("crates/one/tests/abuse.rs", ""),
-            ("crates/one/tests/support/mod.rs", ""),
+            ("crates/one/tests/support.rs", ""),
             ("crates/one/tests/support/part.rs", ""),
             ("crates/one/tests/forgotten.rs", ""),
             ("crates/one/tests/suite/main.rs", ""),

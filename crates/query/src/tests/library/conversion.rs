@@ -1,16 +1,16 @@
 //! The library's algebra in our types: a name for a name, nothing decided.
 
-use crate::abstract_query::{
+use crate::error::{ParseError, ParseErrorKind};
+use crate::expression::Function;
+use crate::grammar::abstract_query::{
     Aggregate, AggregateName, Blank, Constant, Dataset, Expression, Form, GraphPattern, Name,
     NamePattern, Operator, OrderKey, Path, QuadPattern, Query, TermPattern, Terms, TriplePattern,
 };
-use crate::error::{ParseError, ParseErrorKind};
-use crate::expression::Function;
-use crate::lexer::token::{TokenKind, Tokens};
-use crate::parser::builtin::{self, Meaning};
+use crate::grammar::lexer::token::{TokenKind, Tokens};
+use crate::grammar::parser::builtin::{self, Meaning};
+use crate::grammar::translate::{Translated, cast, usable};
 use crate::plan::AggregateFunction;
 use crate::position::Position;
-use crate::translate::{Translated, cast, usable};
 use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, Term, Triple, Variable};
 use spargebra::algebra as theirs;

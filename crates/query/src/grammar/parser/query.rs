@@ -3,7 +3,7 @@
 use super::builtin::is_function;
 use super::tree::Kind;
 use super::{Fault, Parsed, Parser};
-use crate::lexer::token::{Token, TokenKind};
+use crate::grammar::lexer::token::{Token, TokenKind};
 use crate::limits::Limits;
 
 impl Parser<'_> {

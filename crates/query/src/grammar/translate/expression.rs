@@ -1,10 +1,10 @@
 //! Expressions.
 
 use super::Translation;
-use crate::abstract_query::{Expression, Operator};
 use crate::expression::Function;
-use crate::parser::Parsed;
-use crate::parser::tree::{Id, Kind};
+use crate::grammar::abstract_query::{Expression, Operator};
+use crate::grammar::parser::Parsed;
+use crate::grammar::parser::tree::{Id, Kind};
 use oxrdf::vocab::rdf;
 
 impl Translation<'_> {

@@ -5,7 +5,7 @@
 //! | in scope | what a solution may bind (SPARQL 1.1 Query section 18.2.1); the endpoint of a `SERVICE`, too | `SELECT *`, `BIND`, `AS` |
 //! | assigned | what `AS` and `VALUES` give a value | `LATERAL`, on whose left side none of it may be in scope (SEP-0006) |
 
-use crate::abstract_query::{GraphPattern, Name, NamePattern, TermPattern, TriplePattern};
+use crate::grammar::abstract_query::{GraphPattern, Name, NamePattern, TermPattern, TriplePattern};
 use hashbrown::HashSet;
 
 /// The variables in scope, each once.

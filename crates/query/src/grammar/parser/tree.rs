@@ -15,7 +15,7 @@
 //! nodes in postorder; one pass at the end turns them round. A node's place in preorder is the number of nodes
 //! finished before its subtree, and of its ancestors.
 
-use crate::lexer::token::{Token, Tokens};
+use crate::grammar::lexer::token::{Token, Tokens};
 use std::ops::Range;
 
 /// What a node is. Names follow the grammar of SPARQL 1.2 section 19.8 where it has one.

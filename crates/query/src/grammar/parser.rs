@@ -20,7 +20,7 @@
 //! | `recover` | going on behind what is wrong |
 //!
 //! Whatever a text means (prefixes, scopes, grouping) is not looked at here: that is
-//! [`translate`](crate::translate).
+//! [`translate`](crate::grammar::translate).
 
 pub(crate) mod builtin;
 mod counts;
@@ -34,8 +34,8 @@ mod triples;
 mod update;
 
 use crate::error::{ParseError, ParseErrorKind};
-use crate::lexer::nesting;
-use crate::lexer::token::{Token, TokenKind, Tokens};
+use crate::grammar::lexer::nesting;
+use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
 use crate::limits::{Exceeded, Limits};
 use crate::position::Position;
 use counts::Counts;

@@ -10,13 +10,13 @@ use super::Translation;
 use super::group::filtered;
 use super::scope::in_scope;
 use super::triples::joined;
-use crate::abstract_query::{
+use crate::grammar::abstract_query::{
     Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
 };
-use crate::lexer::token::TokenKind;
+use crate::grammar::lexer::token::TokenKind;
+use crate::grammar::parser::tree::{Id, Kind, Tree};
+use crate::grammar::parser::{Fault, Parsed};
 use crate::limits::{Exceeded, Limit};
-use crate::parser::tree::{Id, Kind, Tree};
-use crate::parser::{Fault, Parsed};
 use hashbrown::HashSet;
 
 /// What is selected.
@@ -373,7 +373,7 @@ impl Translation<'_> {
     fn not_grouped<T>(&self, at: Id, variable: Name) -> Parsed<T> {
         let range = self.tree.range(at);
         let tokens = &self.tree.tokens.tokens[range.clone()];
-        let is_it = |token: &crate::lexer::token::Token| {
+        let is_it = |token: &crate::grammar::lexer::token::Token| {
             let slice = self.tree.tokens.slice(*token);
             let name = slice.strip_prefix(['?', '$']);
             name.is_some() && name == self.terms.text(variable)

@@ -5,7 +5,7 @@
 
 use super::Made;
 use super::triples::bytes_of;
-use crate::abstract_query::{
+use crate::grammar::abstract_query::{
     Blank, Constant, NamePattern, QuadPattern, TermPattern, Terms, TriplePattern,
 };
 use crate::limits::Exceeded;

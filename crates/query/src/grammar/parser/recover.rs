@@ -10,8 +10,8 @@
 //! linear in the text. An error at the end of the text ends it.
 
 use super::{Fault, Parsed, Parser};
-use crate::lexer::nesting;
-use crate::lexer::token::TokenKind;
+use crate::grammar::lexer::nesting;
+use crate::grammar::lexer::token::TokenKind;
 
 /// Errors that are told of a text at most.
 pub(crate) const ERRORS_MAX: usize = 8;

@@ -3,11 +3,11 @@
 //! Within a subject's triples those of what stands inside (lists, `[ ]`, annotations) come first.
 
 use super::Translation;
-use crate::abstract_query::{
+use crate::grammar::abstract_query::{
     Constant, GraphPattern, Name, NamePattern, Path, TermPattern, TriplePattern,
 };
-use crate::parser::Parsed;
-use crate::parser::tree::{Id, Kind};
+use crate::grammar::parser::Parsed;
+use crate::grammar::parser::tree::{Id, Kind};
 use oxrdf::vocab::rdf;
 use oxrdf::{NamedOrBlankNode, Term, Triple};
 

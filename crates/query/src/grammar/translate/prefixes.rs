@@ -1,6 +1,6 @@
 //! What prefixes stand for.
 
-use crate::abstract_query::Once;
+use crate::grammar::abstract_query::Once;
 use crate::options::ParseOptions;
 
 /// The prefixes declared so far, without colons; the last declaration of each counts.

@@ -8,12 +8,12 @@
 //! that cannot be used: as an error of each row they would make an empty answer, which looks like one.
 
 use super::Translation;
-use crate::abstract_query::{Aggregate, AggregateName, Expression, Name, Operator};
 use crate::error::ParseErrorKind;
 use crate::expression::{Cast, Function};
-use crate::parser::builtin::{self, Meaning};
-use crate::parser::tree::{Id, Kind};
-use crate::parser::{Fault, Parsed};
+use crate::grammar::abstract_query::{Aggregate, AggregateName, Expression, Name, Operator};
+use crate::grammar::parser::builtin::{self, Meaning};
+use crate::grammar::parser::tree::{Id, Kind};
+use crate::grammar::parser::{Fault, Parsed};
 use crate::plan::AggregateFunction;
 use crate::xpath_pattern::{self, RefusalKind};
 use oxrdf::vocab::xsd;

@@ -1,11 +1,11 @@
 //! IRIs, literals, labels.
 
 use super::Translation;
-use crate::abstract_query::{Blank, Constant, Name};
 use crate::error::{ParseErrorKind, undeclared};
-use crate::lexer::token::TokenKind;
-use crate::parser::tree::{Id, Kind};
-use crate::parser::{Fault, Parsed, quoted};
+use crate::grammar::abstract_query::{Blank, Constant, Name};
+use crate::grammar::lexer::token::TokenKind;
+use crate::grammar::parser::tree::{Id, Kind};
+use crate::grammar::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, Literal, NamedNode};

@@ -3,9 +3,9 @@
 use super::Translation;
 use super::scope::{assigned, in_scope, is_in_scope};
 use super::triples::{Piece, joined, pattern};
-use crate::abstract_query::{Constant, Expression, GraphPattern};
-use crate::parser::Parsed;
-use crate::parser::tree::{Id, Kind};
+use crate::grammar::abstract_query::{Constant, Expression, GraphPattern};
+use crate::grammar::parser::Parsed;
+use crate::grammar::parser::tree::{Id, Kind};
 
 impl Translation<'_> {
     /// A group. Aggregates cannot stand in one.

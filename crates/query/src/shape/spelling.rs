@@ -20,8 +20,8 @@
 //! is another spelling; a text without a known spelling is read as ever. Tests hold both ways against each
 //! other.
 
-use crate::lexer::iri_length;
-use crate::lexer::token::TokenKind;
+use crate::grammar::lexer::iri_length;
+use crate::grammar::lexer::token::TokenKind;
 use crate::options::ParseOptions;
 use crate::shape::{Shape, TEXT_BYTES_MAX, between, is_absolute};
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
@@ -48,7 +48,7 @@ impl Spelling {
     /// That of a text of this shape; `None` where a parameter is written with a prefix, which does not
     /// say where it ends.
     pub fn new(text: &str, shape: &Shape, options: &ParseOptions) -> Option<Spelling> {
-        let place = |(token, number): &(crate::lexer::token::Token, usize)| {
+        let place = |(token, number): &(crate::grammar::lexer::token::Token, usize)| {
             let is_delimited = matches!(token.kind, TokenKind::Iri | TokenKind::String);
             is_delimited.then_some(Place {
                 start: token.start,

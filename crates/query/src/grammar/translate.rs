@@ -1,4 +1,4 @@
-//! The syntax tree to [`abstract_query`](crate::abstract_query) (SPARQL 1.1 Query section 18.2, SPARQL 1.2 where
+//! The syntax tree to [`abstract_query`](crate::grammar::abstract_query) (SPARQL 1.1 Query section 18.2, SPARQL 1.2 where
 //! it says more).
 //!
 //! What the grammar does not say is decided here: what prefixes and relative IRIs stand for, which names may
@@ -40,12 +40,12 @@ pub(crate) use scope::in_scope;
 pub(crate) use term::is_relative;
 pub(crate) use update::{Declared, Modification, Parts, update};
 
-use crate::abstract_query::{Aggregate, Constant, Name, Query, Terms};
 use crate::error::ParseError;
+use crate::grammar::abstract_query::{Aggregate, Constant, Name, Query, Terms};
+use crate::grammar::parser::tree::{Id, Kind, Tree};
+use crate::grammar::parser::{Fault, Parsed};
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::options::ParseOptions;
-use crate::parser::tree::{Id, Kind, Tree};
-use crate::parser::{Fault, Parsed};
 use hashbrown::HashSet;
 use oxiri::Iri;
 use oxrdf::Term;

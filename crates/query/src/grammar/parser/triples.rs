@@ -2,7 +2,7 @@
 
 use super::tree::Kind;
 use super::{Parsed, Parser, hint};
-use crate::lexer::token::TokenKind;
+use crate::grammar::lexer::token::TokenKind;
 
 impl Parser<'_> {
     /// TriplesSameSubject, or TriplesSameSubjectPath.

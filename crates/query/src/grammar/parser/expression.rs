@@ -3,7 +3,7 @@
 use super::builtin::{self, Arguments};
 use super::tree::Kind;
 use super::{Fault, Parsed, Parser, hint, quoted};
-use crate::lexer::token::TokenKind;
+use crate::grammar::lexer::token::TokenKind;
 
 impl Parser<'_> {
     /// Expression: a chain of `||`.

@@ -1,4 +1,4 @@
-//! [`abstract_query`](crate::abstract_query) to [`algebra::Query`](crate::algebra::Query): names to slots, trees to
+//! [`abstract_query`](crate::grammar::abstract_query) to [`algebra::Query`](crate::algebra::Query): names to slots, trees to
 //! pipelines, `GRAPH` into patterns, paths to patterns, unions and closures.
 //!
 //! | module | holds |
@@ -40,13 +40,13 @@ mod update;
 
 pub(crate) use update::lower_modification;
 
-use crate::abstract_query::{self, Constant, Terms};
 use crate::algebra::{Group, Query};
 use crate::error::ParseError;
+use crate::grammar::abstract_query::{self, Constant, Terms};
+use crate::grammar::translate::Translated;
 use crate::options::{Given, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
 use crate::slots::Slots;
-use crate::translate::Translated;
 use names::Scope;
 use std::rc::Rc;
 

@@ -3,13 +3,13 @@
 use super::data::Filling;
 use super::triples::{Piece, joined};
 use super::{Translated, Translation, translated};
-use crate::abstract_query::{
+use crate::error::ParseError;
+use crate::grammar::abstract_query::{
     Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern,
 };
-use crate::error::ParseError;
+use crate::grammar::parser::tree::{Id, Kind, Tree};
+use crate::grammar::parser::{Fault, Parsed};
 use crate::options::ParseOptions;
-use crate::parser::tree::{Id, Kind, Tree};
-use crate::parser::{Fault, Parsed};
 use crate::update::{Data, Operation, Target, Transfer};
 use oxrdf::NamedNode;
 
