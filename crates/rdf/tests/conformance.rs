@@ -1,6 +1,6 @@
 //! The W3C parser tests, RDF 1.1 and 1.2, over our own readers and over the libraries'.
 //!
-//! Manifests are read with `oxttl`. Every suite prints one line (`cargo test -p rdf --test
+//! Manifests are read with `oxttl`. Every suite prints one line (`cargo test -p somersault-rdf --test
 //! conformance -- --nocapture`) and any failure that [`SKIPPED`] does not name with its reason fails
 //! the test; so does a skipped test that has come to pass. Without `../shared/w3c` beside the
 //! checkout the tests are skipped, which is reported.

@@ -21,7 +21,7 @@ struct Program {
 
 const PROGRAMS: &[Program] = &[
     Program {
-        package: "rdf",
+        package: "somersault-rdf",
         test: "conformance",
         about: "W3C parser suites: N-Triples, N-Quads, Turtle, TriG, RDF/XML, RDF 1.2",
     },
@@ -31,7 +31,7 @@ const PROGRAMS: &[Program] = &[
         about: "W3C SPARQL suites 1.0, 1.1 and 1.2 through the library",
     },
     Program {
-        package: "server",
+        package: "somersault-server",
         test: "conformance",
         about: "W3C SPARQL suites over HTTP; protocol, graph store and service description",
     },
@@ -109,13 +109,15 @@ mod tests {
     #[test]
     fn runs_in_the_build_that_is_there() {
         let program = Program {
-            package: "rdf",
+            package: "somersault-rdf",
             test: "conformance",
             about: "",
         };
-        let dev = "cargo test -p rdf --test conformance -- --nocapture";
+        let dev = "cargo test -p somersault-rdf --test conformance -- --nocapture";
         assert_eq!(command(&program, Build::Dev), dev);
-        assert!(command(&program, Build::Release).starts_with("cargo test --release -p rdf"));
+        assert!(
+            command(&program, Build::Release).starts_with("cargo test --release -p somersault-rdf")
+        );
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub const CHECK: Check = Check {
 
 const PAGE: &str = "ARCHITECTURE.md";
 const HEAD: &str = "| crate | may depend on |";
+/// Packages have it, so that they have names of their own among all packages; crates and folders do without.
+const PREFIX: &str = "somersault-";
 const FOR_TESTS: &[&str] = &["testkit", "workload"];
 
 /// From each crate to the crates of ours that it may depend on.
@@ -62,7 +64,21 @@ fn run(tree: &Tree) -> Vec<Finding> {
 fn packages() -> Result<Vec<Package>, ChoreError> {
     let line = CommandLine::new("cargo metadata --no-deps --offline --format-version 1");
     let metadata: Metadata = serde_json::from_slice(&line.output()?)?;
-    Ok(metadata.packages)
+    let mut packages = metadata.packages;
+    for package in &mut packages {
+        short(&mut package.name);
+        for dependency in &mut package.dependencies {
+            short(&mut dependency.name);
+        }
+    }
+    Ok(packages)
+}
+
+/// The name of a crate of ours, which its folder has too, instead of its package's.
+fn short(name: &mut String) {
+    if let Some(of_crate) = name.strip_prefix(PREFIX) {
+        *name = of_crate.to_owned();
+    }
 }
 
 /// The rows under the table's head: names in backticks, the first cell's being the crates that
