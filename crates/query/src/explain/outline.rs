@@ -1,11 +1,11 @@
 //! A plan as values, for programs: what [`Plan::explain`] prints, before it is laid out, and the layout.
 //!
 //! The layout knows nothing but the values, so a plan that came as a document is printed as one of this process.
-//! Names of operators are those of [`Action`], in lower case with hyphens; they and the fields are what a
+//! Names of operators are [`Action::name`](crate::plan::Action::name); they and the fields are what a
 //! reader may rely on, the texts are for people. O(plan).
 
 use super::{Printer, StepProfile, factor, q_error, rows, time};
-use crate::plan::{Action, Plan, Step, Weight};
+use crate::plan::{Plan, Step, Weight};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -154,52 +154,16 @@ impl OutlinedStep {
 impl Printer<'_> {
     /// As deep as blocks are nested, which the parser bounds.
     fn outlined(&self, step: &Step) -> OutlinedStep {
-        let blocks = match &step.action {
-            Action::Nested { branches, .. } => &branches[..],
-            Action::Probe { table, .. } => std::slice::from_ref(table),
-            _ => &[],
-        };
         let block = |steps: &Vec<Step>| steps.iter().map(|step| self.outlined(step)).collect();
         OutlinedStep {
-            operator: operator(&step.action).into(),
+            operator: step.action.name().into(),
             text: self.action(&step.action),
             keeps: step.keep.iter().map(|slot| self.slot(*slot)).collect(),
             rows: step.estimate.rows,
             nanos: step.estimate.cost_ns,
             is_sampled: step.estimate.is_sampled,
             found: None,
-            branches: blocks.iter().map(block).collect(),
+            branches: step.action.blocks().iter().map(block).collect(),
         }
-    }
-}
-
-fn operator(action: &Action) -> &'static str {
-    match action {
-        Action::Expand { .. } => "expand",
-        Action::ExpandKeys { .. } => "expand-keys",
-        Action::ExpandPredicates { .. } => "expand-predicates",
-        Action::AllPredicates { .. } => "all-predicates",
-        Action::Never { .. } => "never",
-        Action::AllGraphs { .. } => "all-graphs",
-        Action::Check { .. } => "check",
-        Action::Same { .. } => "same",
-        Action::Filter(_) => "filter",
-        Action::Distinct { .. } => "distinct",
-        Action::Order { .. } => "order",
-        Action::Nested { .. } => "nested",
-        Action::Probe { .. } => "probe",
-        Action::Unify { .. } => "unify",
-        Action::Bind { .. } => "bind",
-        Action::Values { .. } => "values",
-        Action::Aggregate { .. } => "aggregate",
-        Action::PathSeed { .. } => "path-seed",
-        Action::PathExpand { .. } => "path-expand",
-        Action::PathCheck { .. } => "path-check",
-        Action::Unpack { .. } => "unpack",
-        Action::Service { .. } => "service",
-        Action::Sizes { .. } => "sizes",
-        Action::Degree { .. } => "degree",
-        Action::Slice { .. } => "slice",
-        Action::Count { .. } => "count",
     }
 }
