@@ -151,6 +151,12 @@ pub fn workspace_root() -> PathBuf {
         .to_path_buf()
 }
 
+/// Where cargo puts what it builds, where the workspace's own folder would be `standard`.
+pub fn target_folder(standard: &str) -> PathBuf {
+    let told = std::env::var_os("CARGO_TARGET_DIR");
+    workspace_root().join(told.unwrap_or_else(|| standard.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

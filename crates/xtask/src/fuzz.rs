@@ -18,7 +18,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::command::{CommandLine, workspace_root};
+use crate::command::{CommandLine, target_folder, workspace_root};
 use crate::error::ChoreError;
 
 /// How long a target runs when nothing is said.
@@ -158,9 +158,7 @@ fn build(names: &[String]) -> Result<PathBuf, ChoreError> {
             message: "the targets do not build; they need a C++ compiler besides Rust".to_owned(),
         });
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "fuzz/target".into());
-    let target = workspace_root().join(target);
-    Ok(target.join(host).join("release"))
+    Ok(target_folder("fuzz/target").join(host).join("release"))
 }
 
 /// A target that has been built.

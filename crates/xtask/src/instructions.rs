@@ -8,7 +8,7 @@
 //!
 //! A count says nothing of cache misses, so it stands beside measured times and not for them.
 
-use crate::command::{CommandLine, workspace_root};
+use crate::command::{CommandLine, target_folder, workspace_root};
 use crate::error::ChoreError;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,10 +22,11 @@ const GROWTH_MAX: f64 = 1.03;
 
 /// As releases are built.
 const BUILD: &str = "cargo build --release -p somersault --example light_instructions";
-const PROGRAM: &str = "target/release/examples/light_instructions";
+/// In the folder of what is built.
+const PROGRAM: &str = "release/examples/light_instructions";
 const COUNTER: &str = "valgrind --tool=callgrind --quiet --collect-atstart=no";
 const COUNTED: &str = "light_instructions::measured";
-const OUTPUT: &str = "target/release/callgrind";
+const OUTPUT: &str = "release/callgrind";
 
 /// Instructions of a query, by its name and whether its plan is kept.
 type Counts = BTreeMap<String, u64>;
@@ -70,14 +71,15 @@ fn count() -> Result<Option<Counts>, ChoreError> {
     if !CommandLine::new(BUILD).run()? {
         return Ok(None);
     }
-    let output = &workspace_root().join(OUTPUT);
+    let target = target_folder("target");
+    let output = &target.join(OUTPUT);
     let _ = fs::remove_dir_all(output);
     fs::create_dir_all(output).map_err(|source| read_error(output, source))?;
     let line = CommandLine::new(COUNTER).with_words([
         format!("--toggle-collect={COUNTED}"),
         format!("--dump-after={COUNTED}"),
-        format!("--callgrind-out-file={OUTPUT}/out"),
-        PROGRAM.to_owned(),
+        format!("--callgrind-out-file={}/out", output.display()),
+        target.join(PROGRAM).display().to_string(),
     ]);
     let mut counts = Counts::new();
     let mut number = 0;
