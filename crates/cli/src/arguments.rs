@@ -230,6 +230,16 @@ pub struct Query {
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
     pub header: Vec<String>,
+    /// The token that the server asks for; without a value that of $SOMERSAULT_TOKEN, which other users of
+    /// the machine do not see
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        num_args = 0..=1,
+        default_missing_value = "",
+        requires = "endpoint"
+    )]
+    pub token: Option<String>,
     /// The query
     #[arg(
         short,
@@ -428,6 +438,16 @@ pub struct Shell {
     /// A header for the endpoint, as in 'Authorization: Bearer ...'; may be given again
     #[arg(long, value_name = "'NAME: VALUE'", requires = "endpoint")]
     pub header: Vec<String>,
+    /// The token that the server asks for; without a value that of $SOMERSAULT_TOKEN, which other users of
+    /// the machine do not see
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        num_args = 0..=1,
+        default_missing_value = "",
+        requires = "endpoint"
+    )]
+    pub token: Option<String>,
     /// Run updates on the store or the files, not queries only; an endpoint decides by itself
     #[arg(long, conflicts_with = "endpoint")]
     pub allow_update: bool,

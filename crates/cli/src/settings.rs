@@ -114,16 +114,27 @@ pub fn add_hosts(layers: &mut Layers, hosts: &[String]) -> Result<(), Failure> {
 /// The headers for an endpoint that is changed: those that are named, and the token of the flag or
 /// of the environment, unless there is an `Authorization` among them.
 pub fn headers(remote: &Remote) -> Vec<String> {
-    let mut headers = remote.header.clone();
+    authorized(&remote.header, remote.token.as_deref().unwrap_or_default())
+}
+
+/// The headers for an endpoint that is asked. It may be anybody's, so the token of the environment is sent
+/// only where `--token` asks for that.
+pub fn headers_of_query(header: &[String], token: Option<&str>) -> Vec<String> {
+    token.map_or_else(|| header.to_vec(), |token| authorized(header, token))
+}
+
+/// With the token, or that of the environment for an empty one.
+fn authorized(header: &[String], token: &str) -> Vec<String> {
+    let mut headers = header.to_vec();
     let is_authorization = |header: &String| {
         let name = header.split(':').next().unwrap_or_default();
         name.trim().eq_ignore_ascii_case("authorization")
     };
-    let token = remote.token.clone();
-    let token = token.or_else(|| std::env::var("SOMERSAULT_TOKEN").ok());
-    if let Some(token) = token.filter(|token| !token.is_empty())
-        && !headers.iter().any(is_authorization)
-    {
+    let token = match token {
+        "" => std::env::var("SOMERSAULT_TOKEN").unwrap_or_default(),
+        token => token.to_owned(),
+    };
+    if !token.is_empty() && !headers.iter().any(is_authorization) {
         headers.push(format!("Authorization: Bearer {token}"));
     }
     headers

@@ -161,6 +161,31 @@ fn answers_are_passed_on_or_written_anew() {
     }
 }
 
+/// An endpoint may be anybody's: a token that is only in the environment stays there.
+#[test]
+fn a_token_is_sent_where_it_is_asked_for() {
+    for (more, in_environment, sent) in [
+        (&["--token", "told"][..], "kept", Some("bearer told")),
+        (&["--token"], "kept", Some("bearer kept")),
+        (&[], "kept", None),
+        (&["--token", "--timeout", "9s"], "", None),
+    ] {
+        let json = answer("200 OK", "application/sparql-results+json", JSON);
+        let (url, requests) = listener(vec![json]);
+        let mut command = common::somersault();
+        command.args(["query", "--endpoint", &url, "--query", SELECT]);
+        command.args(more).env("SOMERSAULT_TOKEN", in_environment);
+        let status = command.output().expect("the binary starts").status;
+        assert_eq!(status.code(), Some(0), "{more:?}");
+        let request = requests.recv().expect("the listener was asked");
+        let request = request.to_lowercase();
+        let found = request
+            .lines()
+            .find_map(|line| line.strip_prefix("authorization: "));
+        assert_eq!(found, sent, "{more:?}");
+    }
+}
+
 #[test]
 fn graphs_are_passed_on_or_written_anew() {
     let turtle = "@prefix e: <http://e/> .\ne:a e:b e:c .\n";

@@ -44,7 +44,8 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
         Some(printer(flags, &text)?)
     };
     if let Some(url) = &flags.endpoint {
-        let endpoint = Endpoint::new(url, &flags.header, config.timeout)?
+        let headers = settings::headers_of_query(&flags.header, flags.token.as_deref());
+        let endpoint = Endpoint::new(url, &headers, config.timeout)?
             .with_timeout_sent(flags.limits.timeout.is_some())
             .with_terms(&parameters);
         return stoppable(|stop| match printer {

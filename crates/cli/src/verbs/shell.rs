@@ -15,8 +15,9 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_limits(&mut layers, &flags.limits)?;
     let config = settings::check(&layers)?;
+    let headers = settings::headers_of_query(&flags.header, flags.token.as_deref());
     let source = if let Some(url) = &flags.endpoint {
-        let endpoint = Endpoint::new(url, &flags.header, config.timeout)?;
+        let endpoint = Endpoint::new(url, &headers, config.timeout)?;
         Source::Remote(endpoint.with_timeout_sent(flags.limits.timeout.is_some()))
     } else if let Some(location) = &flags.location {
         let database = if flags.allow_update {
@@ -38,7 +39,7 @@ pub fn run(flags: &Flags, file: Option<&Path>) -> Outcome {
     shell::run(Session::new(Opening {
         source,
         config,
-        headers: flags.header.clone(),
+        headers,
         allow_update: flags.allow_update,
         is_lenient: flags.lenient,
     }))
