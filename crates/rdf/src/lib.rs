@@ -14,6 +14,7 @@ pub mod nt;
 pub mod prefix;
 pub mod strictness;
 pub mod terms;
+pub mod varint;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};

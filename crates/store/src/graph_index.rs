@@ -16,9 +16,8 @@
 use crate::format::{HEADER_BYTES, PartKind};
 use crate::parts::{PartError, PartFiles, PartSummary, PartWriter};
 use crate::source::{Fault, Source, damaged, inconsistent, with_source};
-use crate::varint;
 use memory::CheckedRegion;
-use rdf::{Direction, PredicateId, VertexId};
+use rdf::{Direction, PredicateId, VertexId, varint};
 use std::sync::Arc;
 
 /// One entry of the graph index. Orders as the index is sorted.

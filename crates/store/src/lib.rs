@@ -30,7 +30,6 @@ mod snapshot;
 mod source;
 pub mod statistics;
 pub mod testing;
-mod varint;
 mod vertex_set;
 pub mod view;
 

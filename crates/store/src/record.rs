@@ -22,12 +22,11 @@
 //! Reading is total: bytes that are no record give a [`RecordError`], whatever their checksum said.
 
 use crate::delta::IdQuad;
-use crate::varint;
 use crate::view::GraphScope;
 use hashbrown::HashTable;
 use oxrdf::{NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
 use rdf::dictionary::TRIPLE_TERM_DEPTH_MAX;
-use rdf::{TermBuffer, VertexId, key};
+use rdf::{TermBuffer, VertexId, key, varint};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -23,7 +23,8 @@
 //! 4 keys would give 1.93 and 1.15 and was left: it would save 0.6 bytes of 10 a term, and it
 //! helps nothing but generated data.
 
-use super::format::{push_count, take_bytes, take_count};
+use super::format::take_bytes;
+use crate::varint;
 use std::ops::Range;
 
 /// Runs of digits that an entry can count up: those nearest the end.
@@ -54,12 +55,12 @@ pub(super) fn push_entry(out: &mut Vec<u8>, before: &[u8], key: &[u8], scratch: 
     let middle_code = middle.len().min(MIDDLE_CODES - 1);
     out.push((MIDDLE_FIRST + MIDDLE_CODES * end_code + middle_code) as u8);
     if end_code == END_CODES - 1 {
-        push_count(out, shared_end - end_code);
+        varint::write(out, (shared_end - end_code) as u64);
     }
     if middle_code == MIDDLE_CODES - 1 {
-        push_count(out, middle.len() - middle_code);
+        varint::write(out, (middle.len() - middle_code) as u64);
     }
-    push_count(out, start);
+    varint::write(out, start as u64);
     out.extend_from_slice(middle);
 }
 
@@ -128,13 +129,13 @@ impl EntryKey {
 fn apply_middle(key: &mut Vec<u8>, bytes: &mut &[u8], code: usize) -> Option<()> {
     let mut end = code / MIDDLE_CODES;
     if end == END_CODES - 1 {
-        end = end.checked_add(take_count(bytes)?)?;
+        end = end.checked_add(varint::read_length(bytes)?)?;
     }
     let mut middle = code % MIDDLE_CODES;
     if middle == MIDDLE_CODES - 1 {
-        middle = middle.checked_add(take_count(bytes)?)?;
+        middle = middle.checked_add(varint::read_length(bytes)?)?;
     }
-    let start = take_count(bytes)?;
+    let start = varint::read_length(bytes)?;
     let middle = take_bytes(bytes, middle)?;
     let end_from = key.len().checked_sub(end)?;
     let room = end_from.checked_sub(start)?;

@@ -1,4 +1,4 @@
-//! The bytes that all files of a dictionary share: header, packed offsets, variable-length counts.
+//! The bytes that all files of a dictionary share: header and packed offsets.
 //!
 //! Everything is little-endian and position-independent. Every file begins with 64 bytes:
 //!
@@ -109,38 +109,6 @@ pub(super) fn read_offset(bytes: [u8; OFFSET_BYTES]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Appends a count in groups of 7 bits, low ones first (LEB128): 1 byte below 128.
-pub(super) fn push_count(out: &mut Vec<u8>, mut count: usize) {
-    while count >= 0x80 {
-        out.push(count as u8 | 0x80);
-        count >>= 7;
-    }
-    out.push(count as u8);
-}
-
-/// Takes a count off the front; `None` where the bytes end or the count exceeds 63 bits.
-#[inline]
-pub(super) fn take_count(bytes: &mut &[u8]) -> Option<usize> {
-    let (&first, rest) = bytes.split_first()?;
-    if first < 0x80 {
-        *bytes = rest;
-        return Some(usize::from(first));
-    }
-    take_long_count(bytes)
-}
-
-fn take_long_count(bytes: &mut &[u8]) -> Option<usize> {
-    let mut count = 0;
-    for (place, &byte) in bytes.iter().enumerate().take(9) {
-        count |= usize::from(byte & 0x7f) << (7 * place);
-        if byte < 0x80 {
-            *bytes = &bytes[place + 1..];
-            return Some(count);
-        }
-    }
-    None
-}
-
 /// Takes `count` bytes off the front; `None` where there are fewer.
 #[inline]
 pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
@@ -153,19 +121,6 @@ pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [
 mod tests {
     use super::*;
     use memory::Region;
-
-    #[test]
-    fn counts_come_back_and_bad_ones_are_refused() {
-        for count in [0, 1, 127, 128, 16383, 16384, 1 << 40, (1 << 63) - 1] {
-            let mut bytes = Vec::new();
-            push_count(&mut bytes, count);
-            let mut rest = &bytes[..];
-            assert_eq!(take_count(&mut rest), Some(count));
-            assert!(rest.is_empty());
-            assert_eq!(take_count(&mut &bytes[..bytes.len() - 1]), None);
-        }
-        assert_eq!(take_count(&mut &[0xff; 12][..]), None);
-    }
 
     #[test]
     fn headers_come_back_and_foreign_ones_are_refused() {

@@ -19,13 +19,13 @@ use super::KEY_BYTES_MAX;
 use super::entry::{EntryKey, push_entry};
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{
-    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, push_count, read_offset, read_u64,
-    take_bytes, take_count,
+    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, read_offset, read_u64, take_bytes,
 };
 use super::merge::copy;
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
 use crate::lexicon::LexiconError;
+use crate::varint;
 use memory::{CheckedRegion, DamagedBlock, prefetch};
 use std::io::Write;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl<W: Write> StreamWriter<W> {
         assert!(ordinal < VertexId::PAYLOAD_MAX, "ordinals have 60 bits");
         if ordinal.is_multiple_of(1 << self.block_log2) {
             self.end_block()?;
-            push_count(&mut self.block, key.len());
+            varint::write(&mut self.block, key.len() as u64);
             self.block.extend_from_slice(key);
         } else {
             push_entry(&mut self.block, &self.before, key, &mut self.scratch);
@@ -391,7 +391,8 @@ impl StreamCursor<'_> {
         self.current = None;
         let block_log2 = self.stream.block_log2;
         let (mut block, start) = self.stream.block(ordinal >> block_log2)?;
-        let first = take_count(&mut block).and_then(|length| take_bytes(&mut block, length));
+        let first =
+            varint::read_length(&mut block).and_then(|length| take_bytes(&mut block, length));
         let Some(first) = first else {
             return Err(nonsense(&self.stream.keys, start));
         };

@@ -18,7 +18,7 @@
 use super::generation_name;
 use crate::format::{FEATURES, ID_BYTES, MAGIC, VERSION};
 use crate::parts::PartSummary;
-use crate::varint;
+use rdf::varint;
 use std::collections::BTreeMap;
 
 /// The head of CURRENT and MANIFEST.

@@ -17,9 +17,8 @@
 use crate::format::{HEADER_BYTES, SETS_HAVE_TYPES, SETS_OVERFLOW, SETS_PER_POSITION, SetsHead};
 use crate::parts::{PartError, PartWriter};
 use crate::source::{Fault, Source, damaged, inconsistent, with_source};
-use crate::varint;
 use memory::CheckedRegion;
-use rdf::{PredicateId, VertexId};
+use rdf::{PredicateId, VertexId, varint};
 
 /// One set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
