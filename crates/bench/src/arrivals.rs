@@ -6,6 +6,8 @@
 //!
 //! Gaps are exponential, by inversion: `-ln(u) / rate`. The same seed gives the same moments.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::Duration;
 
 /// An endless sequence of moments, counted from the beginning of the run.
@@ -13,7 +15,7 @@ use std::time::Duration;
 pub struct Arrivals {
     per_second: f64,
     seconds: f64,
-    state: u64,
+    numbers: SplitMix64,
 }
 
 impl Arrivals {
@@ -23,16 +25,13 @@ impl Arrivals {
         Self {
             per_second,
             seconds: 0.0,
-            state: seed,
+            numbers: SplitMix64::seed_from_u64(seed),
         }
     }
 
-    /// A number above 0 and at most 1 (splitmix64, its upper 53 bits).
+    /// A number above 0 and at most 1 (the upper 53 bits of a random one).
     fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let bits = (mixed ^ (mixed >> 31)) >> 11;
+        let bits = self.numbers.next_u64() >> 11;
         (bits + 1) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -6,20 +6,17 @@
 use crate::common;
 
 use common::{count, load, lubm, run, started, text};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A moment of a load, as a share of the time that a whole one takes.
-struct Moments(u64);
+struct Moments(SplitMix64);
 
 impl Moments {
     fn next_share(&mut self) -> f64 {
-        // A 64-bit multiplicative generator (Knuth, MMIX); its upper bits are good enough here.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -42,7 +39,7 @@ fn a_killed_load_leaves_the_store_as_it_was() {
     let more = lubm(folder.path(), 1, 1);
 
     let whole = time_of_a_whole_load(folder.path(), &more);
-    let mut moments = Moments(seed);
+    let mut moments = Moments(SplitMix64::seed_from_u64(seed));
     let mut interrupted = 0;
     for kill in 0..kills {
         let mut command = common::somersault();
@@ -103,7 +100,7 @@ fn a_killed_backup_is_made_again() {
     let done = run(["backup", "-l", text(&store), text(&whole)]);
     assert_eq!(done.code, Some(0), "{}", done.errors);
     let whole = begun.elapsed();
-    let mut moments = Moments(7);
+    let mut moments = Moments(SplitMix64::seed_from_u64(7));
     let (mut cut_off, copy) = (0, place("copy"));
     for kill in 0..12 {
         let mut child =

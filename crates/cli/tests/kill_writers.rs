@@ -13,6 +13,8 @@
 use crate::common;
 
 use common::{run, started, text};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -111,10 +113,11 @@ fn killed_while_four_write() {
     let is_long = std::env::var_os("SOMERSAULT_LONG").is_some();
     let kills = if is_long { 500 } else { 20 };
     let seed = std::env::var("SOMERSAULT_SEED").ok();
-    let mut state = seed
+    let seed = seed
         .and_then(|seed| seed.parse().ok())
         .unwrap_or(20_261_121u64);
-    println!("seed {state}, {kills} kills");
+    println!("seed {seed}, {kills} kills");
+    let mut random = SplitMix64::seed_from_u64(seed);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = folder.path().join("store");
     let begin = (0..WRITERS).map(|g| format!("GRAPH :g{g} {{ :c :is 0 ; :done 0 }}"));
@@ -125,11 +128,7 @@ fn killed_while_four_write() {
     let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let mut met = 0;
     for kill in 0..kills {
-        // Knuth's MMIX generator, its upper bits.
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let moment = Duration::from_millis(5 + (state >> 33) % 250);
+        let moment = Duration::from_millis(5 + random.next_u64() % 250);
         let before: u64 = acknowledged.iter().map(|n| n.load(Ordering::SeqCst)).sum();
         let (mut child, address) = serve(&store);
         std::thread::scope(|scope| {
@@ -228,15 +227,12 @@ fn killed_while_eight_move_money() {
                 .map(|writer| {
                     let (address, acknowledged) = (&address, &acknowledged);
                     scope.spawn(move || {
-                        let mut state = writer + 8 * kill + 1;
+                        let mut random = SplitMix64::seed_from_u64(writer + 8 * kill);
                         let mut slow = 0;
                         for number in 0.. {
-                            state = state
-                                .wrapping_mul(6_364_136_223_846_793_005)
-                                .wrapping_add(1_442_695_040_888_963_407);
                             let note = format!("{kill}-{writer}-{number}");
                             let is_slow = writer % 2 == 0;
-                            match post(address, &transfer(state >> 30, &note, is_slow)) {
+                            match post(address, &transfer(random.next_u64(), &note, is_slow)) {
                                 Some(true) => {
                                     acknowledged.fetch_add(1, Ordering::SeqCst);
                                     slow += u64::from(is_slow);

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use store::Snapshot;
 use store::testing::{IdQuad, snapshot_of};
+use testkit::random::Random;
 
 const X: Slot = Slot(0);
 const Y: Slot = Slot(1);
@@ -50,17 +51,6 @@ fn iri(number: u64) -> VertexId {
     VertexId::new(Tag::Iri, number)
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default| {
@@ -68,10 +58,9 @@ fn main() {
         argument.map_or(default, |text: String| text.parse().expect("a number"))
     };
     let (vertices, edges) = (number(1_000_000), number(5_000_000));
-    let mut random = Random(1);
-    let mut pairs: Vec<(u32, u32)> = (0..edges)
-        .map(|_| (random.below(vertices) as u32, random.below(vertices) as u32))
-        .collect();
+    let mut random = Random::new(1);
+    let mut vertex = || (random.bits() % vertices) as u32;
+    let mut pairs: Vec<(u32, u32)> = (0..edges).map(|_| (vertex(), vertex())).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let knows = iri(vertices);
@@ -81,7 +70,7 @@ fn main() {
         .map(|&(from, to)| (iri(from.into()), knows, iri(to.into()), VertexId::UNBOUND))
         .collect();
     for vertex in 0..vertices {
-        let of = iri(vertices + 2 + random.below(CLASSES));
+        let of = iri(vertices + 2 + random.bits() % CLASSES);
         quads.push((iri(vertex), class, of, VertexId::UNBOUND));
     }
     let snapshot = snapshot_of(&quads, None);

@@ -7,12 +7,17 @@
 use crate::error::WalkError;
 use oxrdf::Term;
 use oxsdatatypes::DateTime;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Tells the time. Asked once by a query that needs it, never by others: making a date of a clock's
 /// seconds takes as long as a light query's walk.
 pub type Clock = dyn Fn() -> DateTime + Sync;
+
+/// What the state of SplitMix64 grows by with each number.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The surroundings of one query, shared by its workers.
 pub struct Environment<'a> {
@@ -23,8 +28,8 @@ pub struct Environment<'a> {
     /// Whether an expansion and its later check may become one intersection; without it they stay
     /// two steps, to measure what it gains.
     pub intersects: bool,
-    seed: u64,
-    drawn: AtomicU64,
+    /// The state of SplitMix64, of which each worker takes the next without waiting for another.
+    state: AtomicU64,
 }
 
 impl<'a> Environment<'a> {
@@ -35,8 +40,7 @@ impl<'a> Environment<'a> {
             now: OnceLock::new(),
             service,
             intersects: true,
-            seed,
-            drawn: AtomicU64::new(0),
+            state: AtomicU64::new(seed),
         }
     }
 
@@ -54,15 +58,10 @@ impl<'a> Environment<'a> {
         *self.now.get_or_init(self.clock)
     }
 
-    /// The next random number, spread over all 64 bits (splitmix64).
+    /// The next random number, spread over all 64 bits.
     pub(crate) fn random(&self) -> u64 {
-        let drawn = self.drawn.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut value = self
-            .seed
-            .wrapping_add(drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ (value >> 31)
+        let state = self.state.fetch_add(STEP, Ordering::Relaxed);
+        SplitMix64::seed_from_u64(state).next_u64()
     }
 }
 

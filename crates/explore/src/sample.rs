@@ -8,7 +8,7 @@
 //! | two columns, a column and a constant | rows that have the edge | these rows |
 //!
 //! Of a list of N things n are taken by cutting it into n strata of equal length and taking one of each,
-//! which one by a hash of the question's seed and the stratum's number: no two answers to a question
+//! which one by random numbers that follow from the question's seed: no two answers to a question
 //! differ, and nothing that is periodic in the data is met in step. Of keys the end with more of them is
 //! listed, several for each row wanted, and edges are then taken in proportion to the keys' degrees: what
 //! has many edges is in the sample about as often as in the graph.

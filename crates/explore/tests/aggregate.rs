@@ -275,7 +275,7 @@ fn sorted(term: Option<Term>, function: &AggregateFunction) -> Option<Term> {
 #[test]
 fn spareval_agrees() {
     for seed in 0..40 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         for values in kinds() {
             let count = random.below(30);
             let table = Table::new(&random_rows(&mut random, &values, count));
@@ -319,7 +319,7 @@ fn spareval_agrees() {
 
 #[test]
 fn samples_are_members() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for values in kinds() {
         let rows = random_rows(&mut random, &values, 25);
         let table = Table::new(&rows);
@@ -519,7 +519,7 @@ fn a_mere_count_is_one_group() {
 /// Many groups, several aggregates, keys of two columns, an unneeded aggregate.
 #[test]
 fn many_groups_are_what_maps_say() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let mut rows = Vec::new();
     for _ in 0..20_000 {
         let key = iri(&format!("k{}", random.below(7000)));

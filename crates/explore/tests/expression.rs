@@ -386,7 +386,7 @@ fn values_are_those_of_the_peer() {
     let pool = canonical_terms();
     let mut some = 0;
     for seed in 0..CASES {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut rows = random_rows(&mut random, &pool);
         let mut generator = Generator {
             random: &mut random,
@@ -430,7 +430,7 @@ fn conditions_are_those_of_the_peer() {
     let pool = [canonical_terms(), odd_terms()].concat();
     let mut some = 0;
     for seed in 0..CASES {
-        let mut random = Random(seed ^ 0x5eed_0000);
+        let mut random = Random::new(seed ^ 0x5eed_0000);
         let rows = random_rows(&mut random, &pool);
         let mut generator = Generator {
             random: &mut random,

@@ -11,7 +11,7 @@ use support::{DEFAULT, Numbered, Random, constants, iri, plans};
 
 /// `?h p0 ?x . GRAPH ?k { ?h p1 ?x }`, in this order.
 fn plan() -> Plan {
-    let mut plan = plans::plan(&mut Random(0), false);
+    let mut plan = plans::plan(&mut Random::new(0), false);
     plan.variables = ["h", "x", "k"].map(str::to_owned).to_vec();
     plan.dataset.graphs = None;
     let [h, x, k] = [0, 1, 2].map(Slot);

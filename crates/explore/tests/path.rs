@@ -213,7 +213,7 @@ fn plan_of(steps: Vec<Step>, dataset: DatasetClause) -> Plan {
 impl Case {
     #[allow(clippy::too_many_lines, reason = "one case is one thing")]
     fn random(seed: u64) -> Case {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let quads = quads(&mut random);
         let mut dataset = DatasetClause {
             union_default: random.chance(30),
@@ -222,7 +222,7 @@ impl Case {
         if random.chance(30) {
             let mut list = |from: &[u32]| -> Vec<ConstantId> {
                 let count = random.below(3);
-                (0..count).map(|_| ConstantId(random.pick(from))).collect()
+                (0..count).map(|_| ConstantId(*random.pick(from))).collect()
             };
             dataset.graphs = Some((list(&[4, 5, ABSENT]), list(&[4, 5, ABSENT])));
         }
@@ -230,7 +230,7 @@ impl Case {
         let mut live = Vec::new();
         let scope = match random.below(4) {
             0 | 1 => Scope::Default,
-            2 => Scope::Named(node(random.pick(&[3, 4, 5, ABSENT]))),
+            2 => Scope::Named(node(*random.pick(&[3, 4, 5, ABSENT]))),
             _ => {
                 live.push(G);
                 steps.push(step(Action::AllGraphs { into: G }, &live));
@@ -245,7 +245,7 @@ impl Case {
             live.push(slot);
             live.sort_unstable();
             let predicate = node(random.below(3) as u32);
-            let direction = random.pick(&[Direction::Out, Direction::In]);
+            let direction = *random.pick(&[Direction::Out, Direction::In]);
             let action = Action::ExpandKeys {
                 predicate,
                 direction,
@@ -255,7 +255,7 @@ impl Case {
             steps.push(step(action, &live));
             Node::Slot(slot)
         };
-        let direction = random.pick(&[Direction::Out, Direction::In]);
+        let direction = *random.pick(&[Direction::Out, Direction::In]);
         match random.below(3) {
             0 => {
                 let subject = end(&mut random, X, &mut steps);
@@ -575,7 +575,7 @@ fn spareval_agrees() {
     use spareval::{QueryEvaluator, QueryResults};
     let mut asked = 0;
     for seed in 0..CASES / 4 {
-        let mut random = Random(seed ^ 0x5eed);
+        let mut random = Random::new(seed ^ 0x5eed);
         let mut quads = quads(&mut random);
         quads.retain(|quad| quad.3 == DEFAULT);
         let path = top(&mut random);
@@ -609,7 +609,7 @@ fn spareval_agrees() {
                 ["x", "y"].map(|name| row.get(name).expect("bound").to_string())
             })
             .collect();
-        let direction = random.pick(&[Direction::Out, Direction::In]);
+        let direction = *random.pick(&[Direction::Out, Direction::In]);
         let (first, last) = match direction {
             Direction::Out => (X, Y),
             Direction::In => (Y, X),

@@ -17,37 +17,13 @@ use query::plan::Plan;
 use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
 use std::collections::HashMap;
 use store::GraphScope;
+pub use testkit::random::Random;
 
 /// Subject, predicate, object, graph.
 pub type Quad = (VertexId, VertexId, VertexId, VertexId);
 
 /// The default graph of a quad.
 pub const DEFAULT: VertexId = GraphScope::DEFAULT_GRAPH;
-
-/// SplitMix64: a seed is all there is to a case.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 /// IRI number `n`.
 pub fn iri(n: u64) -> VertexId {

@@ -129,7 +129,7 @@ fn run_case(seed: u64, tail: bool) {
 }
 
 fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let quads = quads(&mut random);
     let plan = plan(&mut random);
     let ids = constants(&plan, &Numbered);
@@ -250,7 +250,7 @@ fn counted_plans_are_right() {
 #[test]
 fn ask_stops_at_the_first_row() {
     for seed in 0..CASES / 4 {
-        let mut random = Random(seed ^ 0xa5);
+        let mut random = Random::new(seed ^ 0xa5);
         let quads = quads(&mut random);
         let mut plan = match seed % 2 {
             0 => plans::plan(&mut random, false),
@@ -293,7 +293,7 @@ fn the_profile_counts_rows_and_time() {
         (iri(1), iri(0), iri(2), support::DEFAULT),
         (iri(1), iri(0), iri(3), support::DEFAULT),
     ];
-    let mut random = Random(0);
+    let mut random = Random::new(0);
     let mut plan = plans::plan(&mut random, false);
     plan.variables = vec!["x".to_owned(), "y".to_owned()];
     let predicate = query::plan::Node::Constant(query::plan::ConstantId(0));
@@ -354,7 +354,7 @@ fn random_cases_meet_every_policy() {
     let mut met = BTreeMap::from([("sizes", 0), ("degree", 0)]);
     let mut with_rows = 0;
     for seed in 0..CASES {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let quads = quads(&mut random);
         let plan = match seed % 8 {
             3 => plans::composed(&mut random, false),
@@ -390,7 +390,7 @@ fn random_cases_meet_every_policy() {
 
 /// `?a p0 ?x . ?b p1 ?x` from every subject of p0 as a and as b.
 fn two_lists() -> Plan {
-    let mut plan = plans::plan(&mut Random(0), false);
+    let mut plan = plans::plan(&mut Random::new(0), false);
     plan.variables = ["a", "b", "x"].map(str::to_owned).to_vec();
     plan.dataset.graphs = None;
     let constant = |number| query::plan::Node::Constant(query::plan::ConstantId(number));
@@ -435,11 +435,11 @@ fn two_lists() -> Plan {
 #[test]
 fn long_lists_intersect() {
     for seed in 0..40 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut quads = Vec::new();
         for vertex in 0..4 {
             for predicate in 0..2 {
-                let percent = random.next() % 100;
+                let percent = random.below(100);
                 let members = (100..600).filter(|_| random.chance(percent));
                 let members: Vec<u64> = members.collect();
                 let edge =

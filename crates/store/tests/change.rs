@@ -185,7 +185,7 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> World {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let kind = seed % 4;
         let count = [0, 30, 900][numbers.below(3) as usize];
         let mut present: BTreeSet<IdQuad> = (0..count).map(|_| quad(&mut numbers, kind)).collect();
@@ -444,7 +444,7 @@ fn any_split_of_layers_merges_to_the_same() {
 #[test]
 fn what_comes_and_goes_leaves_no_trace() {
     let base = Arc::new(snapshot_of(&[], None));
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     let quads: Vec<IdQuad> = (0..5000).map(|_| quad(&mut numbers, 2)).collect();
     let mut layers = Vec::new();
     let turns = [
@@ -523,7 +523,7 @@ fn a_large_base_is_merged_with_small_layers() {
 
 #[test]
 fn a_checkpoint_or_merge_stops_when_told() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::new(3);
     let quads: Vec<IdQuad> = (0..200_000).map(|_| quad(&mut numbers, 3)).collect();
     let base = Arc::new(snapshot_of(&quads, Some(TYPE)));
     let version = version_of(&base, &[], Some(TYPE));

@@ -184,7 +184,7 @@ fn every_damaged_block_is_named() {
     let opened = open(&disk, Path::new("/s")).unwrap();
     let files = opened.manifest().files.clone();
     let directory = opened.directory().to_owned();
-    let mut numbers = Numbers(4);
+    let mut numbers = Numbers::new(4);
     for file in files {
         let place = numbers.below(file.length_bytes) as usize;
         let path = directory.join(file.name.as_ref());

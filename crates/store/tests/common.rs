@@ -6,17 +6,18 @@ use rdf::{Direction, Tag, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use store::testing::IdQuad;
 use store::{GraphScope, SegmentKey};
+use testkit::random::Random;
 
-/// A small generator of numbers: the same seed, the same graph.
-pub struct Numbers(pub u64);
+/// Random numbers of 64 bits: the same seed, the same graph.
+pub struct Numbers(Random);
 
 impl Numbers {
+    pub fn new(seed: u64) -> Numbers {
+        Numbers(Random::new(seed))
+    }
+
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
+        self.0.bits() % bound
     }
 }
 
@@ -49,7 +50,7 @@ pub fn vertex(numbers: &mut Numbers, kind: u64) -> VertexId {
 }
 
 pub fn quads_of(shape: &Shape) -> Vec<IdQuad> {
-    let mut numbers = Numbers(shape.seed);
+    let mut numbers = Numbers::new(shape.seed);
     let mut quads = Vec::new();
     for _ in 0..shape.quads {
         let subject = vertex(&mut numbers, shape.vertices);

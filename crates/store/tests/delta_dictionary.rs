@@ -25,7 +25,7 @@ const STORE: &str = "/data/store";
 
 /// Terms of all kinds, many of them more than once.
 fn terms_of(seed: u64, count: u64) -> Vec<Term> {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     (0..count)
         .map(|_| {
             let number = numbers.below(count);

@@ -427,7 +427,7 @@ fn a_changed_byte_is_noticed_or_harmless_and_never_a_panic() {
     load(&pristine, Path::new(STORE), &quads).unwrap();
     let directory = Path::new(STORE).join("g-0000000000000001");
     let names = pristine.list(&directory).unwrap();
-    let mut numbers = Numbers(99);
+    let mut numbers = Numbers::new(99);
     let (mut noticed, mut harmless) = (0, 0);
     for round in 0..600 {
         let file = directory.join(&names[numbers.below(names.len() as u64) as usize]);

@@ -225,7 +225,7 @@ fn no_power_cut_makes_records_look_missed() {
                 ..SimFaults::default()
             };
             let mut disk = SimDisk::new(seed ^ (call << 32), store(), faults);
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers::new(seed);
             let (mut acknowledged, mut checkpoint) = (0, 0);
             let mut is_cut = false;
             for _ in 0..4 {

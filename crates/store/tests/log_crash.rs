@@ -161,7 +161,7 @@ fn check(disk: &SimDisk, model: &mut Model, case: &dyn Fn() -> String) -> FileLo
 fn calls(seed: u64) -> u64 {
     let disk = fresh(seed, SimFaults::default());
     let (log, _) = open(&disk, 1).unwrap();
-    session(&log, &mut Numbers(seed), &mut Model::default()).unwrap();
+    session(&log, &mut Numbers::new(seed), &mut Model::default()).unwrap();
     disk.calls()
 }
 
@@ -173,7 +173,7 @@ fn a_power_cut_anywhere_loses_nothing_that_was_synced() {
         for call in 1..=calls(seed) {
             let case = || format!("SOMERSAULT_SEED={seed}, cut at call {call}");
             let mut model = Model::default();
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers::new(seed);
             let mut disk = fresh(seed ^ (call << 32), cut_at(call));
             if let Ok((log, _)) = open(&disk, 1) {
                 let _ = session(&log, &mut numbers, &mut model);
@@ -239,7 +239,7 @@ fn a_call_that_fails_once_loses_nothing_and_only_a_sync_is_final() {
             };
             let disk = fresh(seed ^ (call << 32), faults);
             let mut model = Model::default();
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers::new(seed);
             if let Ok((log, _)) = open(&disk, 1) {
                 // A cut that fails, or the syncs of a look, do no harm.
                 if let Err(error) = session(&log, &mut numbers, &mut model) {
@@ -275,7 +275,7 @@ fn a_full_disk_is_told_and_smaller_records_fit() {
     let mut fitted = 0;
     for seed in seeds::chosen(300, 10_000) {
         let case = || format!("SOMERSAULT_SEED={seed}");
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let faults = SimFaults {
             capacity_bytes: Some(numbers.below(12_000)),
             ..SimFaults::default()
@@ -423,7 +423,7 @@ fn a_log_that_was_removed_or_replaced_is_noticed() {
 #[test]
 fn many_writers_and_a_power_cut() {
     for seed in seeds::chosen(150, 10_000) {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let disk = fresh(seed, cut_at(8 + numbers.below(80)));
         let (log, _) = open(&disk, 1).unwrap();
         // Writers order themselves: a payload says which position it wants.
@@ -433,7 +433,7 @@ fn many_writers_and_a_power_cut() {
             for thread in 0..4 {
                 let (log, order, acknowledged) = (&log, &order, &acknowledged);
                 scope.spawn(move || {
-                    let mut numbers = Numbers(seed * 4 + thread);
+                    let mut numbers = Numbers::new(seed * 4 + thread);
                     loop {
                         let guard = order.lock().unwrap();
                         let next = log.next();
@@ -482,7 +482,7 @@ impl Written {
         };
         let opened = FileLog::open_with(Arc::new(disk.clone()), Path::new(STORE), 1, roomy);
         let (log, _) = opened.unwrap();
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let mut model = Model::default();
         let mut begins = vec![64];
         for record in 1..=records {

@@ -56,7 +56,7 @@ pub struct Richness {
 
 /// Some files of random lines.
 pub fn random_files(seed: u64, files: u64, lines: u64, richness: Richness) -> Vec<String> {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     let mut file = |_| {
         let mut text = String::new();
         for _ in 0..lines {

@@ -710,7 +710,7 @@ fn a_branch_does_not_take_over_keys() {
 }
 
 fn run(seed: u64, has_hub: bool) {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     let world = if has_hub {
         World::with_hub(&mut numbers)
     } else {

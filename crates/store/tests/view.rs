@@ -287,7 +287,7 @@ fn check(shape: &Shape) {
         _ => stored(&quads),
     };
     let model = Model::of(&quads);
-    let mut numbers = Numbers(shape.seed);
+    let mut numbers = Numbers::new(shape.seed);
     let known: BTreeSet<VertexId> = model.segments.keys().map(|segment| segment.0).collect();
     let listed: BTreeSet<VertexId> = snapshot
         .predicates()

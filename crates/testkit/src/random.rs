@@ -2,28 +2,30 @@
 //!
 //! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
 //! 2014): one 64-bit state, one multiplication chain a number. Invariant: the same seed gives the
-//! same numbers in every release and on every platform, which is why it is written here and not
-//! taken from a library that may change its stream: a seed printed by a failing test must replay.
+//! same numbers in every release and on every platform, because a seed printed by a failing test must
+//! replay. So the library is asked for this generator by its name, and a test compares its numbers with those
+//! that are published.
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A seeded source of numbers.
 #[derive(Clone, Debug)]
 pub struct Random {
-    state: u64,
+    numbers: SplitMix64,
 }
 
 impl Random {
     /// A generator that gives the numbers of this seed.
     pub fn new(seed: u64) -> Random {
-        Random { state: seed }
+        Random {
+            numbers: SplitMix64::seed_from_u64(seed),
+        }
     }
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.numbers.next_u64()
     }
 
     /// A number below `bound`, which is not zero. The bias is below 2^-40 for the bounds of tests.

@@ -3,6 +3,8 @@
 use super::{Drawn, Sample};
 use crate::error::WalkError;
 use query::plan::Slot;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rdf::{Direction, PredicateId, VertexId};
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
 use store::{ListCursor, Lists, VertexSet};
@@ -11,6 +13,8 @@ use store::{ListCursor, Lists, VertexSet};
 const KEYS_PER_ROW: u64 = 4;
 /// Up to this length a list is read whole, and rows are taken out of it; in a longer one they are looked up.
 const READ_WHOLE_MAX: u64 = 64;
+/// Spreads seeds over all 64 bits: those of one query differ by little.
+const SPREAD: u64 = 0xd134_2543_de82_ef95;
 /// Edges that are read, at most, to find those of a graph.
 pub(super) const FILTERED_MAX: u64 = 1 << 14;
 
@@ -261,21 +265,12 @@ fn strata(total: u64, wanted: u64, seed: u64) -> Vec<u64> {
         return (0..total).collect();
     }
     let edge = |stratum: u64| (u128::from(stratum) * u128::from(total) / u128::from(wanted)) as u64;
+    let mut random = SplitMix64::seed_from_u64(seed.wrapping_mul(SPREAD));
     let place = |stratum: u64| {
         let (from, to) = (edge(stratum), edge(stratum + 1));
-        from + hash(seed, stratum) % (to - from)
+        from + random.next_u64() % (to - from)
     };
     (0..wanted).map(place).collect()
-}
-
-/// Spreads over all 64 bits (splitmix64).
-fn hash(seed: u64, number: u64) -> u64 {
-    let mut value = seed
-        .wrapping_mul(0xd134_2543_de82_ef95)
-        .wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

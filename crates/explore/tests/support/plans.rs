@@ -15,9 +15,9 @@ pub struct Builder<'r> {
     bound: Vec<Slot>,
     actions: Vec<Action>,
     /// Percent of steps that are not patterns: blocks, tables, computed columns.
-    composed: u64,
+    composed: usize,
     /// Percent of steps that count what there is of a pattern.
-    counted: u64,
+    counted: usize,
     /// Blocks around the one that is built.
     depth: usize,
 }
@@ -37,7 +37,7 @@ pub fn counted(random: &mut Random, tail: bool) -> Plan {
     build(random, tail, 10, 60)
 }
 
-fn build(random: &mut Random, tail: bool, composed: u64, counted: u64) -> Plan {
+fn build(random: &mut Random, tail: bool, composed: usize, counted: usize) -> Plan {
     let mut constants: Vec<_> = (0..7).map(|n| Numbered::term(iri(n))).collect();
     constants.extend((0..3).map(|n| Numbered::term(integer(n))));
     constants.push(Numbered::term(string(0)));
@@ -221,7 +221,7 @@ impl Builder<'_> {
         let mut keys = Vec::new();
         if !new.is_empty() && !self.bound.is_empty() {
             for _ in 0..self.random.below(3) {
-                let (into, from) = (self.bound_slot(), self.random.pick(&new));
+                let (into, from) = (self.bound_slot(), *self.random.pick(&new));
                 if !keys.contains(&into) {
                     table.push(Action::Unify { into, from });
                     keys.push(into);
@@ -302,7 +302,7 @@ impl Builder<'_> {
         let (mut actions, mut made) = self.block(imports);
         made.retain(|slot| !imports.contains(slot) && self.random.chance(70));
         if !imports.is_empty() && !made.is_empty() && self.random.chance(30) {
-            let (into, from) = (self.random.pick(imports), self.random.pick(&made));
+            let (into, from) = (*self.random.pick(imports), *self.random.pick(&made));
             actions.push(Action::Unify { into, from });
             made.push(into);
         }
@@ -327,7 +327,7 @@ impl Builder<'_> {
     }
 
     fn bound_slot(&mut self) -> Slot {
-        self.random.pick(&self.bound)
+        *self.random.pick(&self.bound)
     }
 
     fn constant(&mut self, below: usize) -> Node {
@@ -358,7 +358,7 @@ impl Builder<'_> {
     }
 
     fn direction(&mut self) -> Direction {
-        self.random.pick(&[Direction::Out, Direction::In])
+        *self.random.pick(&[Direction::Out, Direction::In])
     }
 
     fn scope(&mut self, may_bind: bool) -> Scope {
@@ -499,7 +499,7 @@ impl Builder<'_> {
             0 => Expression::Bound(self.bound_slot()),
             1 => Expression::SameTerm(Box::new(self.operand()), Box::new(self.operand())),
             2..=5 => {
-                let comparison = self.random.pick(&comparisons);
+                let comparison = *self.random.pick(&comparisons);
                 Expression::Compare(
                     comparison,
                     Box::new(self.operand()),

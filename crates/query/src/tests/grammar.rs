@@ -29,6 +29,7 @@ use crate::{Limits, ParseErrorKind, ParseOptions, parse};
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use testkit::random::Random;
 
 /// A text and where it comes from.
 struct Sample {
@@ -271,19 +272,6 @@ fn texts_of_suites_and_people() {
     assert!(same > 20);
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-}
-
 /// What is put into texts besides their own tokens.
 const POOL: [&str; 60] = [
     "{",
@@ -410,7 +398,7 @@ fn random_changes_of_texts() {
         .collect();
     let is_long = std::env::var_os("SOMERSAULT_LONG").is_some();
     let seed = std::env::var("SOMERSAULT_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let rounds = if is_long { 1_000_000 } else { 20_000 };
     let (mut same, mut excused, mut read, mut differ) = (0_u64, 0_u64, 0_u64, Vec::new());
     for _ in 0..rounds {

@@ -329,6 +329,7 @@ fn split(sums: &mut Vec<(VertexId, i64)>) -> [Vec<VertexId>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::random::Random;
 
     /// Commits of `quads` each: (most layers, times a quad is written again, merges a commit).
     fn run(commits: u64, quads: u64) -> (usize, f64, f64) {
@@ -373,11 +374,10 @@ mod tests {
 
     #[test]
     fn mixed_sizes_are_merged_too() {
-        let mut state = 1u64;
+        let mut random = Random::new(1);
         let mut sizes: Vec<u64> = Vec::new();
         for _ in 0..20_000 {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            sizes.push(1 << (state >> 60));
+            sizes.push(1 << random.below(16));
             while let Some(range) = plan_merge(&sizes) {
                 let sum = sizes[range.clone()].iter().sum();
                 sizes.splice(range, [sum]);

@@ -16,6 +16,8 @@
 
 use super::{AppendFile, Disk, DiskLock, Reserve, SECTOR_BYTES, SectorFile};
 use memory::Region;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +50,7 @@ pub struct SimDisk {
 }
 
 struct State {
-    numbers: u64,
+    numbers: SplitMix64,
     faults: SimFaults,
     calls: u64,
     syncs: u64,
@@ -141,7 +143,7 @@ impl SimDisk {
             .collect();
         SimDisk {
             state: Arc::new(Mutex::new(State {
-                numbers: seed,
+                numbers: SplitMix64::seed_from_u64(seed),
                 faults,
                 calls: 0,
                 syncs: 0,
@@ -190,7 +192,7 @@ impl SimDisk {
         old.is_off = true;
         let (names, files) = old.survivors();
         let used_bytes = files.iter().map(|file| file.bytes.len() as u64).sum();
-        let numbers = old.random();
+        let numbers = SplitMix64::seed_from_u64(old.numbers.next_u64());
         SimDisk {
             state: Arc::new(Mutex::new(State {
                 numbers,
@@ -275,19 +277,10 @@ impl FileState {
 }
 
 impl State {
-    /// The next number of the seeded sequence (SplitMix64).
-    fn random(&mut self) -> u64 {
-        self.numbers = self.numbers.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.numbers;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn survivors(&mut self) -> (BTreeMap<PathBuf, Entry>, Vec<FileState>) {
         let mut names = self.durable.clone();
         for (_, change) in std::mem::take(&mut self.pending) {
-            if self.random().is_multiple_of(2) {
+            if self.numbers.next_u64().is_multiple_of(2) {
                 apply(&mut names, change);
             }
         }
@@ -311,23 +304,23 @@ impl State {
     fn surviving_bytes(&mut self, file: usize) -> FileState {
         let before_cut = self.files[file].before_cut.take();
         let mut bytes = match before_cut {
-            Some(bytes) if self.random().is_multiple_of(2) => bytes,
+            Some(bytes) if self.numbers.next_u64().is_multiple_of(2) => bytes,
             _ => self.files[file].bytes.clone(),
         };
         let appended = std::mem::take(&mut self.files[file].appended);
         let synced = self.files[file].synced_bytes.min(bytes.len());
         let unsynced = bytes.len() - synced;
-        let kind = self.random() % 4;
+        let kind = self.numbers.next_u64() % 4;
         if kind == 0 {
             bytes.truncate(synced);
         } else if kind % 2 == 1 {
-            bytes.truncate(synced + self.random() as usize % (unsynced + 1));
+            bytes.truncate(synced + self.numbers.next_u64() as usize % (unsynced + 1));
         }
         if kind > 1 {
             self.lose_sectors(&mut bytes, synced, &appended);
         }
         for (sector, before) in std::mem::take(&mut self.files[file].overwritten) {
-            let chosen = self.random() as usize % (before.len() + 1);
+            let chosen = self.numbers.next_u64() as usize % (before.len() + 1);
             if let Some(old) = before.get(chosen) {
                 let start = sector * SECTOR_BYTES;
                 bytes[start..start + old.len()].copy_from_slice(old);
@@ -351,7 +344,7 @@ impl State {
                 .filter(|length| (start + 1..end).contains(length))
                 .chain([start, end])
                 .collect();
-            let kept = states[self.random() as usize % states.len()];
+            let kept = states[self.numbers.next_u64() as usize % states.len()];
             bytes[kept..end].fill(0);
             start = end;
         }

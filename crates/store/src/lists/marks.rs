@@ -86,16 +86,12 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::random::Random;
 
     #[test]
     fn common_ids_are_found_within_the_bits_and_beyond_them() {
-        let mut state = 11_u64;
-        let mut random = move |bound: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % bound
-        };
+        let mut numbers = Random::new(11);
+        let mut random = move |bound: u64| numbers.bits() % bound;
         let mut marks = Marks::default();
         for round in 0..600 {
             // From within the bits to many times as wide, and up to the last code that there is.

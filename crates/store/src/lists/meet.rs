@@ -350,6 +350,7 @@ mod tests {
     use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
     use rdf::{Direction, Tag};
     use std::collections::BTreeSet;
+    use testkit::random::Random;
 
     fn ids(codes: &[u32], base: u64) -> Vec<u64> {
         codes.iter().map(|&code| base + u64::from(code)).collect()
@@ -375,13 +376,8 @@ mod tests {
     }
 
     impl Skewed {
-        fn new(apart: u64, state: &mut u64) -> Skewed {
-            let mut random = move |bound: u64| {
-                *state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                (*state >> 33) % bound
-            };
+        fn new(apart: u64, numbers: &mut Random) -> Skewed {
+            let mut random = move |bound: u64| numbers.bits() % bound;
             let vertex = |number: u64| VertexId::new(Tag::Iri, 10 + number * apart);
             let mut edges = BTreeSet::new();
             for _ in 0..20_000 {
@@ -428,11 +424,11 @@ mod tests {
 
     #[test]
     fn lists_that_come_again_are_marked_and_met_rightly() {
-        let mut state = 3;
+        let mut numbers = Random::new(3);
         for apart in [1, 50, 20_000, 10_000_000] {
             let mut meeting = Meeting::default();
             assert!(
-                Skewed::new(apart, &mut state).meet_ends_of_edges(&mut meeting),
+                Skewed::new(apart, &mut numbers).meet_ends_of_edges(&mut meeting),
                 "{apart}"
             );
             assert!(meeting.hubs.are_used(), "{apart}");
@@ -442,8 +438,8 @@ mod tests {
     /// As in a version whose base and layers answer different batches: lists of the same rows are others.
     #[test]
     fn lists_of_other_graphs_are_not_taken_for_those_that_are_marked() {
-        let mut state = 5;
-        let graphs = [1, 50, 1, 20_000].map(|apart| Skewed::new(apart, &mut state));
+        let mut numbers = Random::new(5);
+        let graphs = [1, 50, 1, 20_000].map(|apart| Skewed::new(apart, &mut numbers));
         let mut meeting = Meeting::default();
         for _ in 0..2 {
             for graph in &graphs {
@@ -455,13 +451,8 @@ mod tests {
 
     #[test]
     fn what_is_common_is_found_whatever_the_bases_lengths_and_hints() {
-        let mut state = 7_u64;
-        let mut random = move |bound: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % bound
-        };
+        let mut numbers = Random::new(7);
+        let mut random = move |bound: u64| numbers.bits() % bound;
         let far = u64::from(u32::MAX) - 500;
         for round in 0..4000_u64 {
             let bases = [1000 + random(900), 1000 + random(900)];

@@ -299,6 +299,7 @@ mod tests {
     use crate::load::budget::Budget;
     use crate::load::scratch::tests::MemoryScratch;
     use std::collections::{HashMap, HashSet};
+    use testkit::random::Random;
 
     /// Chunks of distinct terms as numbers; the final ordinals must be those of one table.
     fn check(chunks: &[Vec<u64>], threads: usize, limit_bytes: Option<u64>) {
@@ -361,19 +362,13 @@ mod tests {
     }
 
     fn chunks(seed: u64, distinct: u64) -> Vec<Vec<u64>> {
-        let mut state = seed;
-        let mut next = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            state >> 33
-        };
+        let mut random = Random::new(seed);
         (0..11)
             .map(|_| {
                 let mut seen = HashSet::new();
-                let terms = next() % 3_000;
+                let terms = random.below(3_000);
                 (0..terms)
-                    .map(|_| next() % distinct)
+                    .map(|_| random.bits() % distinct)
                     .filter(|term| seen.insert(*term))
                     .collect()
             })

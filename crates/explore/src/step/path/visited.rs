@@ -182,18 +182,18 @@ mod tests {
     use crate::limits::Limits;
     use rdf::Tag;
     use std::collections::HashSet;
+    use testkit::random::Random;
 
     #[test]
     fn it_is_a_set() {
         let mut meter = Meter::new(Limits::none());
         let mut visited = Visited::new();
-        let mut state = 7_u64;
+        let mut random = Random::new(7);
         for (round, spread) in [1_000, 1 << 40, 1_000, 100_000].into_iter().enumerate() {
             let mut expected = HashSet::new();
             for _ in 0..50_000 {
-                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-                let tag = [Tag::Iri, Tag::Integer][(state >> 60) as usize % 2];
-                let vertex = VertexId::new(tag, (state >> 17) % spread);
+                let tag = *random.pick(&[Tag::Iri, Tag::Integer]);
+                let vertex = VertexId::new(tag, random.bits() % spread);
                 let is_new = visited.insert(vertex, &mut meter).expect("no limit");
                 assert_eq!(is_new, expected.insert(vertex), "round {round}");
             }

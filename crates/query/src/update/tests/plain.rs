@@ -3,6 +3,7 @@
 use super::super::read::parse as read_with;
 use super::*;
 use std::path::{Path, PathBuf};
+use testkit::random::Random;
 
 /// Texts whose data are plain, with the number of their quads.
 const PLAIN: [(&str, usize); 37] = [
@@ -239,101 +240,87 @@ fn a_term_is_listed_once_while_it_is_remembered() {
     assert_eq!((plain, data.terms().len(), data.len()), (1, 4, 3));
 }
 
-/// A sequence of numbers that look random.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
+/// A place between two characters.
+fn place(random: &mut Random, text: &str) -> usize {
+    let mut at = random.below(text.len() + 1);
+    while !text.is_char_boundary(at) {
+        at -= 1;
     }
-
-    /// A place between two characters.
-    fn place(&mut self, text: &str) -> usize {
-        let mut at = self.below(text.len() + 1);
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    }
-
-    /// A text with one or more things changed in it.
-    fn mutated(&mut self, text: &str) -> String {
-        const PIECES: [&str; 40] = [
-            ".",
-            ";",
-            ",",
-            "{",
-            "}",
-            " ",
-            "\n",
-            "#",
-            "a",
-            "true",
-            "GRAPH ",
-            "\\",
-            "\"",
-            "'",
-            "\"\"\"",
-            "%4",
-            "_:",
-            "_:x",
-            "@en",
-            "@",
-            "^^",
-            "<",
-            ">",
-            "-",
-            "+",
-            "1.",
-            "e5",
-            ":",
-            "ex:",
-            "ex:a",
-            "é",
-            "\u{10000}",
-            "\u{B7}",
-            "[]",
-            "()",
-            "~",
-            "?x",
-            "<a:b>",
-            "a:",
-            "\\n",
-        ];
-        let mut text = text.to_owned();
-        for _ in 0..=self.below(2) {
-            let (one, two) = (self.place(&text), self.place(&text));
-            let (from, to) = (one.min(two), one.max(two));
-            let near = from
-                + text[from..to]
-                    .char_indices()
-                    .nth(3)
-                    .map_or(to - from, |(at, _)| at);
-            match self.below(6) {
-                0 => text.replace_range(from..near, ""),
-                1 | 2 => {
-                    let part = text[from..near].to_owned();
-                    let at = self.place(&text);
-                    text.insert_str(at, &part);
-                }
-                _ => text.insert_str(from, PIECES[self.below(PIECES.len())]),
-            }
-        }
-        text
-    }
+    at
 }
 
+/// A text with one or more things changed in it.
+fn mutated(random: &mut Random, text: &str) -> String {
+    const PIECES: [&str; 40] = [
+        ".",
+        ";",
+        ",",
+        "{",
+        "}",
+        " ",
+        "\n",
+        "#",
+        "a",
+        "true",
+        "GRAPH ",
+        "\\",
+        "\"",
+        "'",
+        "\"\"\"",
+        "%4",
+        "_:",
+        "_:x",
+        "@en",
+        "@",
+        "^^",
+        "<",
+        ">",
+        "-",
+        "+",
+        "1.",
+        "e5",
+        ":",
+        "ex:",
+        "ex:a",
+        "é",
+        "\u{10000}",
+        "\u{B7}",
+        "[]",
+        "()",
+        "~",
+        "?x",
+        "<a:b>",
+        "a:",
+        "\\n",
+    ];
+    let mut text = text.to_owned();
+    for _ in 0..=random.below(2) {
+        let (one, two) = (place(random, &text), place(random, &text));
+        let (from, to) = (one.min(two), one.max(two));
+        let near = from
+            + text[from..to]
+                .char_indices()
+                .nth(3)
+                .map_or(to - from, |(at, _)| at);
+        match random.below(6) {
+            0 => text.replace_range(from..near, ""),
+            1 | 2 => {
+                let part = text[from..near].to_owned();
+                let at = place(random, &text);
+                text.insert_str(at, &part);
+            }
+            _ => text.insert_str(from, PIECES[random.below(PIECES.len())]),
+        }
+    }
+    text
+}
 /// How many of so many mutations were accepted, with plain data among them.
 fn mutate(texts: &[String], count: usize) -> usize {
-    let mut numbers = Numbers(1);
+    let mut random = Random::new(1);
     let mut plain = 0;
     for _ in 0..count {
-        let text = &texts[numbers.below(texts.len())];
-        let text = numbers.mutated(text);
+        let text = &texts[random.below(texts.len())];
+        let text = mutated(&mut random, text);
         plain += usize::from(both(&text, &options()).is_some_and(|(plain, _)| plain > 0));
     }
     plain
