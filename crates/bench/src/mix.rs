@@ -17,6 +17,8 @@
 use crate::arrivals::Arrivals;
 use crate::figure::{Figure, Session};
 use crate::stats::Latencies;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -340,8 +342,11 @@ pub(crate) fn draws<'a, I: Instances>(
     )
 }
 
+/// The first worker has the run's seed, each other one a random number that follows from it. A sum would not do:
+/// workers whose seeds differ by the generator's step have the same arrivals, one after the other.
 fn own_seed(seed: u64, number: u64) -> u64 {
-    seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    let mut seeds = SplitMix64::seed_from_u64(seed);
+    (0..number).fold(seed, |_, _| seeds.next_u64())
 }
 
 /// From when the next query's time counts.

@@ -172,6 +172,23 @@ fn what_is_not_asked_in_time_counts_as_waiting() {
 }
 
 #[test]
+fn workers_have_arrivals_of_their_own() {
+    let gaps = |worker| -> Vec<Duration> {
+        let moments: Vec<_> = Arrivals::new(1.0, own_seed(1, worker)).take(200).collect();
+        moments
+            .windows(2)
+            .map(|pair| pair[1].abs_diff(pair[0]))
+            .collect()
+    };
+    let (first, second) = (gaps(0), gaps(1));
+    for ahead in [0, 1] {
+        let pairs = first[ahead..].iter().zip(&second);
+        let same = pairs.filter(|(one, other)| one.abs_diff(**other) < Duration::from_micros(1));
+        assert!(same.count() < 3, "arrivals are the others', {ahead} later");
+    }
+}
+
+#[test]
 fn tallies_are_merged_by_name() {
     let mut light = Tally::new(Kind::Light);
     let drawn = Drawn {
