@@ -20,5 +20,4 @@ pub mod lubm;
 pub mod machine;
 pub mod memory;
 pub mod mix;
-pub mod picture;
 pub mod stats;

@@ -668,8 +668,8 @@ pub struct BenchMix {
     /// Threads of a heavy query inside this process [default: as configured]
     #[arg(long, value_name = "N", conflicts_with = "endpoint")]
     pub query_threads: Option<usize>,
-    /// Write the distribution of times: as CSV, or as a picture if it is named .svg; may be given again
-    #[arg(long, value_name = "FILE")]
+    /// Write the distribution of times as CSV; may be given again
+    #[arg(long, value_name = "FILE.csv")]
     pub cdf: Vec<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -46,8 +46,7 @@ fn a_mix_is_measured_in_process() {
     let store = store(folder.path());
     let mix = |more: &[&str]| figures(&[&["mix", "-l", text(&store)], &SHORT[..], more].concat());
     let cdf = folder.path().join("cdf.csv");
-    let svg = folder.path().join("cdf.svg");
-    let light = mix(&["--threads", "2", "--cdf", text(&cdf), "--cdf", text(&svg)]);
+    let light = mix(&["--threads", "2", "--cdf", text(&cdf)]);
     assert_eq!(names(&light), LIGHT);
     let all = &light[0];
     assert_eq!(
@@ -120,6 +119,11 @@ fn what_cannot_be_measured_is_an_error() {
     fails(&[&location[..], &["--rate", "0"]].concat(), 2, "--rate");
     fails(&[&location[..], &["--time", "3"]].concat(), 2, "--time");
     fails(&["mix"], 2, "--location");
+    fails(
+        &[&location[..], &["--cdf", "a.svg"]].concat(),
+        2,
+        "cargo xtask plot FILE.csv a.svg",
+    );
     fails(&["mix", "--endpoint", "https://localhost/"], 4, "http://");
     fails(
         &["mix", "--endpoint", "http://127.0.0.1:1/"],

@@ -24,6 +24,14 @@ pub enum ChoreError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// `cargo metadata` answered with something that is not its documented JSON.
     #[error("cannot understand what `cargo metadata` printed: {0}")]
     Metadata(#[from] serde_json::Error),

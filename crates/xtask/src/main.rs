@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `fuzz`.
+//! `instructions`, `fuzz`, `plot`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -17,9 +17,11 @@ mod error;
 mod fuzz;
 mod instructions;
 mod long;
+mod plot;
 mod tally;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use error::ChoreError;
@@ -36,6 +38,8 @@ usage: cargo xtask CHORE
   fuzz [TARGET...] [--seconds N] [--keep]
                the fuzzing targets for N seconds each (600; 0 replays what is kept); --keep keeps
                what was found, as small as it can be
+  plot CDF.csv OUT.svg
+               the distributions that `somersault bench mix --cdf CDF.csv` wrote, as a picture
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
             Some(wanted) => fuzz::run(&wanted),
             None => return misused(),
         },
+        ["plot", from, to] => plot::run(Path::new(from), Path::new(to)),
         _ => return misused(),
     };
     report(done)

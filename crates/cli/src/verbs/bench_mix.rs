@@ -77,6 +77,9 @@ pub fn run(flags: &BenchMix, file: Option<&Path>) -> Outcome {
 }
 
 fn mixed(flags: &BenchMix) -> Result<Mixed, Failure> {
+    for path in &flags.cdf {
+        bench_output::check_distribution(path)?;
+    }
     let duration = |name: &str, text: &str| {
         let parsed = parse_duration(text);
         parsed.map_err(|error| Failure::new(Code::Usage, format!("--{name} {text}: {error}")))

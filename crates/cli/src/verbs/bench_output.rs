@@ -9,7 +9,6 @@ use crate::arguments::BenchOutput;
 use crate::exit::{Code, Failure, Outcome};
 use bench::figure::{Figure, Table};
 use bench::mix::Tally;
-use bench::picture;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -68,28 +67,29 @@ fn append(history: &Path, figures: &[Figure], notes: &Map<String, Value>) -> Out
         .map_err(failed)
 }
 
-/// Writes the distribution of every class's times: a picture where the file is named `.svg`, else
-/// CSV, `name,share,microseconds`, a line for each time at which the share of runs that took no
-/// longer grows.
+/// Refuses a picture before anything is measured: `xtask` draws it.
+pub fn check_distribution(path: &Path) -> Outcome {
+    if path.extension().is_none_or(|extension| extension != "svg") {
+        return Ok(());
+    }
+    let path = path.display();
+    let message = format!(
+        "--cdf {path}: distributions are written as CSV; `cargo xtask plot FILE.csv {path}` draws them"
+    );
+    Err(Failure::new(Code::Usage, message))
+}
+
+/// Writes the distribution of every class's times as CSV, `name,share,microseconds`, a line for each
+/// time at which the share of runs that took no longer grows.
 pub fn write_distribution(path: &Path, tallies: &[&Tally]) -> Outcome {
-    let classes = tallies.iter().flat_map(|tally| &tally.classes);
-    let classes: Vec<_> = classes
-        .map(|class| (class.name, &class.latencies))
-        .collect();
-    let is_picture = path.extension().is_some_and(|extension| extension == "svg");
-    let text = if is_picture {
-        picture::distribution(&classes)
-    } else {
-        let mut text = "name,share,microseconds\n".to_owned();
-        for (name, latencies) in classes {
-            for (share, time) in latencies.distribution() {
-                let microseconds = time.as_nanos() as f64 / 1e3;
-                // Writing to a string does not fail.
-                let _ = writeln!(text, "{name},{share:.6},{microseconds}");
-            }
+    let mut text = "name,share,microseconds\n".to_owned();
+    for class in tallies.iter().flat_map(|tally| &tally.classes) {
+        for (share, time) in class.latencies.distribution() {
+            let microseconds = time.as_nanos() as f64 / 1e3;
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{},{share:.6},{microseconds}", class.name);
         }
-        text
-    };
+    }
     std::fs::write(path, text)
         .map_err(|error| Failure::new(Code::Failed, format!("{}: {error}", path.display())))
 }
