@@ -1,7 +1,7 @@
 //! A SPARQL endpoint somewhere: the query or the change goes there by POST, the answer comes as it arises.
 //!
 //! ```text
-//! exchange: a thread that speaks HTTP -- bounded channel --> Body (looks at the stop flag)
+//! exchange: a thread that speaks HTTP (the server's) -- bounded channel --> Body (looks at the stop flag)
 //! deliver:  the type that came is the one asked for: bytes as they are
 //!           another one: parsed and written anew, in batches, through the same sinks as ours
 //! change:   updates, documents for graphs, compaction: what was changed comes back

@@ -12,9 +12,9 @@
 //! The resolved addresses are checked where the connection is made, so a name that resolves anew to
 //! something else gains nothing.
 
-mod exchange;
+pub mod exchange;
 
-use rustls::crypto::ring;
+use exchange::{Broken, field};
 use somersault::output::ResultFormat;
 use somersault::stop::StopToken;
 use somersault::terms::format::Format;
@@ -25,15 +25,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
-use ureq::http::header::{HeaderMap, HeaderName};
 use ureq::http::{Response, StatusCode, Uri, header};
-use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
 };
 use ureq::{Agent, Body};
 
+/// Longest time to look up a name, and to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects that are followed.
 pub const REDIRECTS_MAX: usize = 5;
 
@@ -182,18 +182,10 @@ impl fmt::Debug for HttpServices {
 impl HttpServices {
     /// Calls what the list allows.
     pub fn new(allowed: AllowList) -> HttpServices {
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::PlatformVerifier)
-            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .max_redirects(0)
-            .http_status_as_error(false)
+        let config = exchange::config()
             .proxy(None)
-            .timeout_resolve(Some(exchange::CONNECT_TIMEOUT))
-            .timeout_connect(Some(exchange::CONNECT_TIMEOUT))
-            .user_agent(concat!("somersault/", env!("CARGO_PKG_VERSION")))
-            .tls_config(tls)
+            .timeout_resolve(Some(CONNECT_TIMEOUT))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
             .build();
         HttpServices {
             allowed: Arc::new(allowed),
@@ -299,14 +291,6 @@ fn send(
     }
 }
 
-/// The text of a field; empty where it is not there.
-fn field(headers: &HeaderMap, name: HeaderName) -> &str {
-    let value = headers.get(name);
-    value
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
-}
-
 /// The format of a document: what its sender says, or, where that is vague, what its name ends with.
 fn document_format(media_type: &str, address: &str) -> Option<Format> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
@@ -332,7 +316,7 @@ impl ServiceClient for HttpServices {
         let allowed = Arc::clone(&self.allowed);
         let (endpoint, query) = (endpoint.to_owned(), query.to_owned());
         let call = move |agent: &Agent| ask(agent, &allowed, endpoint, Some(&query), timeout);
-        let (head, body) = exchange::begin(self.agent(), stopped, call)?;
+        let (head, body) = exchange::begin(self.agent(), watching(stopped), call)?;
         if head.status != StatusCode::OK {
             return Err(failed(format!("it answered {}", head.status)));
         }
@@ -360,7 +344,7 @@ impl ServiceClient for HttpServices {
         // What follows a `#` is not sent.
         let address = source.split('#').next().unwrap_or_default().to_owned();
         let call = move |agent: &Agent| ask(agent, &allowed, address, None, timeout);
-        let (head, body) = exchange::begin(self.agent(), stopped, call)?;
+        let (head, body) = exchange::begin(self.agent(), watching(stopped), call)?;
         if head.status != StatusCode::OK {
             return Err(failed(format!("<{source}> answered {}", head.status)));
         }
@@ -381,6 +365,17 @@ impl ServiceClient for HttpServices {
             base,
             body: Box::new(body),
         })
+    }
+}
+
+/// Whether a query has ended, for a call that it waits for.
+fn watching(stopped: StopToken) -> exchange::IsStopped {
+    Box::new(move || stopped.reason().is_some())
+}
+
+impl From<Broken> for ServiceError {
+    fn from(broken: Broken) -> ServiceError {
+        failed(broken.to_string())
     }
 }
 

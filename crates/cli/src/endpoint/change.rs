@@ -172,7 +172,8 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// A connection that is kept, for one update after the other.
+/// A connection that is kept, for one update after the other, on the thread of whoever measures them: a thread for each
+/// exchange would be measured too.
 pub struct Connection {
     endpoint: Endpoint,
     agent: Agent,

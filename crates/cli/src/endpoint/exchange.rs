@@ -1,48 +1,26 @@
-//! One exchange of HTTP: a thread speaks it, so that whoever waits can stop waiting at any moment.
+//! One exchange with an endpoint: a POST, its redirects, the head that answers it, the body as it comes.
 //!
-//! The client blocks (there is one exchange at a time, and nothing to schedule), and its agent can
-//! be shut down from another thread, which ends reads and writes at once. Connecting and looking
-//! up a name cannot be interrupted: there the thread is left to end by itself, which costs nothing.
+//! A thread speaks it, so that whoever waits can stop waiting at any moment; that is the server's
+//! ([`server::outbound::exchange`]), whose queries call other endpoints the same way.
 //!
-//! Redirects are followed here rather than by the client, because it would turn a POST that is
+//! Redirects are followed here rather than by the library, because it would turn a POST that is
 //! moved from http to https into a GET without a query. The user's headers (which may carry a
 //! token) go along only to the same host, and never from https to http.
-//!
-//! | who | touches | when |
-//! |---|---|---|
-//! | the exchange's thread | the connection, the channel's sender | until the body's end, or its reader has gone |
-//! | the reader | the channel's receiver; shuts the agent down | when stopped or dropped |
 
 use super::{Endpoint, GRACE, Spent};
 use crate::exit::Code;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
-use rustls::crypto::ring;
+use server::outbound::exchange::{self, Broken, field};
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 use ureq::http::uri::{PathAndQuery, Uri};
 use ureq::http::{HeaderMap, StatusCode, header};
-use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body, SendBody, http};
 
-const CHUNK_BYTES: usize = 64 << 10;
-/// Chunks between the connection and whoever reads.
-const CHUNKS_MAX: usize = 4;
-/// How often a waiting reader looks whether to stop.
-const LOOK: Duration = Duration::from_millis(25);
 const REDIRECTS_MAX: usize = 5;
 /// The end of an answer that is kept, to find in it why it broke off.
 const TAIL_BYTES: usize = 4 << 10;
-
-/// What the thread has to say.
-enum Part {
-    Head(StatusCode, HeaderMap),
-    Bytes(Vec<u8>),
-    End,
-    Failed(Trouble),
-}
 
 /// A head, and the body to come.
 pub(super) struct Response {
@@ -62,39 +40,32 @@ impl Response {
 
     /// The media type without its parameters, in lower case; empty where none was sent.
     pub fn media_type(&self) -> String {
-        let value = self.headers.get(header::CONTENT_TYPE);
-        let text = value.and_then(|value| value.to_str().ok());
-        let essence = text.and_then(|text| text.split(';').next());
-        essence.unwrap_or_default().trim().to_ascii_lowercase()
+        let text = field(&self.headers, header::CONTENT_TYPE);
+        let essence = text.split(';').next().unwrap_or_default();
+        essence.trim().to_ascii_lowercase()
     }
 
     /// What the server calls itself.
     pub fn server(&self) -> Option<String> {
-        let value = self.headers.get(header::SERVER)?;
-        value.to_str().ok().map(str::to_owned)
+        let name = field(&self.headers, header::SERVER);
+        (!name.is_empty()).then(|| name.to_owned())
     }
 
     /// What `Somersault-Snapshot` says.
     pub fn snapshot(&self) -> Option<u64> {
-        let value = self.headers.get("somersault-snapshot")?;
-        value.to_str().ok()?.trim().parse().ok()
+        let number = field(&self.headers, "somersault-snapshot");
+        number.trim().parse().ok()
     }
 
     /// What `Somersault-Warnings` says.
     pub fn warnings(&self) -> u64 {
-        let value = self.headers.get("somersault-warnings");
-        let number = value.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        number.unwrap_or(0)
+        let number = field(&self.headers, "somersault-warnings");
+        number.trim().parse().unwrap_or(0)
     }
 
     /// What `Server-Timing` says.
     pub fn spent(&self) -> Spent {
-        let value = self.headers.get("server-timing");
-        server_timing(
-            value
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or_default(),
-        )
+        server_timing(field(&self.headers, "server-timing"))
     }
 }
 
@@ -141,76 +112,52 @@ pub(super) fn send(
     stop: &Stop,
 ) -> Result<Response, Trouble> {
     let agent = agent(endpoint.timeout.map(|timeout| timeout + GRACE));
-    let (sender, receiver) = sync_channel(CHUNKS_MAX);
     let mut task = Task {
         endpoint: endpoint.clone(),
         message,
-        agent: agent.clone(),
     };
-    let spawned = std::thread::Builder::new()
-        .name("exchange".to_owned())
-        .spawn(move || task.run(&sender));
-    if let Err(error) = spawned {
-        let message = format!("no thread for the exchange could be started: {error}");
-        return Err(Trouble::new(Code::Failed, message));
-    }
-    let mut body = Incoming {
-        receiver,
-        agent,
-        stop: stop.clone(),
-        chunk: Vec::new(),
-        at: 0,
-        tail: Vec::new(),
-        trouble: None,
-        is_ended: false,
-    };
-    match body.next() {
-        Part::Head(status, headers) => Ok(Response {
-            status,
-            headers,
+    let stop = stop.clone();
+    let is_stopped = Box::new(move || stop.is_raised());
+    let (head, body) = exchange::begin(agent, is_stopped, move |agent| task.answer(agent))?;
+    Ok(Response {
+        status: head.status,
+        headers: head.headers,
+        body: Incoming {
             body,
-        }),
-        Part::Failed(trouble) => Err(trouble),
-        Part::Bytes(_) | Part::End => unreachable!("the thread sends the head first"),
-    }
+            tail: Vec::new(),
+            trouble: None,
+        },
+    })
 }
 
 pub(super) fn agent(timeout: Option<Duration>) -> Agent {
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-        .build();
-    let config = Agent::config_builder()
-        .timeout_global(timeout)
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent(concat!("somersault/", env!("CARGO_PKG_VERSION")))
-        .tls_config(tls)
-        .build();
-    config.into()
+    exchange::config().timeout_global(timeout).build().into()
 }
 
-/// What the thread does.
+impl From<Broken> for Trouble {
+    fn from(broken: Broken) -> Trouble {
+        trouble(&broken)
+    }
+}
+
+fn trouble(broken: &Broken) -> Trouble {
+    match broken {
+        Broken::Stopped => Trouble::new(Code::Interrupted, "cancelled"),
+        Broken::Thread(_) | Broken::Silent => Trouble::new(Code::Failed, broken.to_string()),
+    }
+}
+
+/// What the exchange's thread does until the head has come.
 struct Task {
     endpoint: Endpoint,
     message: Message,
-    agent: Agent,
 }
 
 impl Task {
-    fn run(&mut self, sender: &SyncSender<Part>) {
-        // An error of `send` says that nobody reads any more.
-        let _ = match self.answer() {
-            Ok(response) => stream(response, sender),
-            Err(trouble) => sender.send(Part::Failed(trouble)).map_err(|_| ()),
-        };
-    }
-
-    fn answer(&mut self) -> Result<http::Response<Body>, Trouble> {
+    fn answer(&mut self, agent: &Agent) -> Result<http::Response<Body>, Trouble> {
         let mut url = self.endpoint.url.clone();
         for _ in 0..=REDIRECTS_MAX {
-            let response = match self.post(&url) {
+            let response = match self.post(agent, &url) {
                 Ok(response) => response,
                 Err(error) => return Err(self.trouble(&url, &error)),
             };
@@ -236,10 +183,9 @@ impl Task {
         Err(Trouble::new(Code::Connection, message))
     }
 
-    fn post(&mut self, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
+    fn post(&mut self, agent: &Agent, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
         let message = &mut self.message;
-        let mut request = self
-            .agent
+        let mut request = agent
             .post(url)
             .header(header::CONTENT_TYPE, message.content_type);
         if let Some(coding) = message.coding {
@@ -285,28 +231,6 @@ impl Task {
     }
 }
 
-fn stream(response: http::Response<Body>, sender: &SyncSender<Part>) -> Result<(), ()> {
-    let (head, mut body) = response.into_parts();
-    let send = |part| sender.send(part).map_err(|_| ());
-    send(Part::Head(head.status, head.headers))?;
-    let mut reader = body.as_reader();
-    loop {
-        let mut chunk = vec![0; CHUNK_BYTES];
-        match reader.read(&mut chunk) {
-            Ok(0) => return send(Part::End),
-            Ok(len) => {
-                chunk.truncate(len);
-                send(Part::Bytes(chunk))?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                let message = format!("the answer broke off: {error}");
-                return send(Part::Failed(Trouble::new(Code::Failed, message)));
-            }
-        }
-    }
-}
-
 /// Where a redirect leads: another URL, or a path on the same host.
 fn redirected(from: &Uri, location: &str) -> Option<Uri> {
     if location.starts_with("http://") || location.starts_with("https://") {
@@ -327,34 +251,12 @@ fn may_have_headers(first: &Uri, now: &Uri) -> bool {
 
 /// A body as it comes.
 pub(super) struct Incoming {
-    receiver: Receiver<Part>,
-    agent: Agent,
-    stop: Stop,
-    chunk: Vec<u8>,
-    at: usize,
+    body: exchange::Incoming,
     tail: Vec<u8>,
     trouble: Option<Trouble>,
-    is_ended: bool,
 }
 
 impl Incoming {
-    fn next(&mut self) -> Part {
-        loop {
-            if self.stop.is_raised() {
-                self.agent.clone().shutdown();
-                return Part::Failed(Trouble::new(Code::Interrupted, "cancelled"));
-            }
-            match self.receiver.recv_timeout(LOOK) {
-                Ok(part) => return part,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    let message = "the exchange ended without an answer";
-                    return Part::Failed(Trouble::new(Code::Failed, message));
-                }
-            }
-        }
-    }
-
     /// Why a read failed, if one did: better words than those of whoever was reading.
     pub fn take_trouble(&mut self) -> Option<Trouble> {
         let mut trouble = self.trouble.take()?;
@@ -364,10 +266,12 @@ impl Incoming {
         Some(trouble)
     }
 
-    fn keep_tail(&mut self) {
-        self.tail.extend_from_slice(&self.chunk);
-        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+    fn keep_tail(&mut self, read: &[u8]) {
+        let read = &read[read.len().saturating_sub(TAIL_BYTES)..];
+        let kept = TAIL_BYTES - read.len();
+        let excess = self.tail.len().saturating_sub(kept);
         self.tail.drain(..excess);
+        self.tail.extend_from_slice(read);
     }
 }
 
@@ -383,31 +287,21 @@ fn last_record(tail: &[u8]) -> Option<String> {
 
 impl Read for Incoming {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.chunk.len() && !self.is_ended {
-            match self.next() {
-                Part::Bytes(chunk) => {
-                    (self.chunk, self.at) = (chunk, 0);
-                    self.keep_tail();
-                }
-                Part::End | Part::Head(..) => self.is_ended = true,
-                Part::Failed(trouble) => {
-                    let error = io::Error::other(trouble.message.clone());
-                    self.trouble = Some(trouble);
-                    return Err(error);
-                }
+        let error = match self.body.read(buffer) {
+            Ok(len) => {
+                self.keep_tail(&buffer[..len]);
+                return Ok(len);
             }
-        }
-        let len = buffer.len().min(self.chunk.len() - self.at);
-        buffer[..len].copy_from_slice(&self.chunk[self.at..self.at + len]);
-        self.at += len;
-        Ok(len)
-    }
-}
-
-impl Drop for Incoming {
-    /// Drops the connection, if the answer is not whole: its server then knows that nobody waits.
-    fn drop(&mut self) {
-        self.agent.clone().shutdown();
+            Err(error) => error,
+        };
+        let broken = error.get_ref().and_then(|error| error.downcast_ref());
+        let trouble = match broken {
+            Some(broken) => trouble(broken),
+            None => Trouble::new(Code::Failed, format!("the answer broke off: {error}")),
+        };
+        let error = io::Error::other(trouble.message.clone());
+        self.trouble = Some(trouble);
+        Err(error)
     }
 }
 
