@@ -10,7 +10,7 @@
 //! one read is parsed where it lies. Answers are asked for as TSV, which has one line for the
 //! variables and one a row, and escapes the line feeds inside of terms (SPARQL 1.1 TSV section 3).
 //!
-//! No TLS, no redirects, no compression: none of them is asked for.
+//! No TLS, no redirects, no compression: none of them is asked for. Who needs them uses `server::outbound::exchange`.
 
 use memchr::{memchr, memchr_iter, memmem};
 use std::fmt::Write as _;
