@@ -218,6 +218,7 @@ impl Writer {
         };
         let run = &layers[range.start + fixed..range.end + fixed];
         let merged = Arc::new(merge(run, &|| self.bell.is_closing())?);
+        assert!(run.len() > 1, "a merge leaves fewer layers");
         self.put(run, &merged);
         Ok(true)
     }
@@ -251,6 +252,10 @@ impl Writer {
         let graph = self.published();
         let number = graph.snapshot.number();
         let mut layers = staged.graph.snapshot.layers().iter();
+        assert!(
+            number <= staged.graph.snapshot.number(),
+            "nothing is published that was not staged"
+        );
         if layers.any(|layer| straddles(layer, number)) {
             settled?;
             let message = "a layer holds commits that are published and others that are not";
@@ -263,8 +268,8 @@ impl Writer {
     /// Writes what is published as a new base, and lets go of the log and the layers that it holds.
     pub(crate) fn checkpoint(&self) -> Result<(), QueryError> {
         let graph = self.freeze()?;
-        let _thaw = Thaw(self);
         let number = graph.snapshot.number();
+        let _thaw = Thaw(self, number);
         if graph.snapshot.layers().is_empty() {
             return Ok(());
         }
@@ -278,6 +283,10 @@ impl Writer {
         let base = Arc::new(base);
         let mut staged = self.turn.wait();
         let layers = staged.graph.snapshot.layers();
+        assert_eq!(
+            staged.frozen, number,
+            "layers stay frozen until they are written"
+        );
         if layers.iter().any(|layer| straddles(layer, number)) {
             let message = "a layer holds commits of the checkpoint and later ones";
             return Err(QueryError::new(Kind::Internal, message));
@@ -289,6 +298,10 @@ impl Writer {
         self.exchange(&mut staged, &|graph| {
             let layers = graph.snapshot.layers();
             let later = layers[frozen_layers(layers, number)..].to_vec();
+            assert!(
+                later.iter().all(|layer| *layer.commits().start() > number),
+                "what was written is in the base, and nothing else"
+            );
             let rebased = graph.with_snapshot(graph.snapshot.rebased(Arc::clone(&base), later));
             let view = live.view(graph.dictionary.counts());
             // The content is the same, so what the planner knows of it still holds. It is read anew when
@@ -403,14 +416,18 @@ fn replaced(
     Some(layers)
 }
 
-/// Ends the freezing of layers, however the checkpoint ended.
-struct Thaw<'w>(&'w Writer);
+/// Ends the freezing of layers up to this commit, however the checkpoint ended.
+struct Thaw<'w>(&'w Writer, u64);
 
 impl Drop for Thaw<'_> {
     fn drop(&mut self) {
         let mut staged = self.0.turn.wait();
         let Staged { frozen, .. } = &mut *staged;
-        *frozen = 0;
+        // A version before the first commit freezes nothing, and another checkpoint may have begun meanwhile.
+        if self.1 > 0 {
+            assert_eq!(*frozen, self.1, "one checkpoint is made at a time");
+            *frozen = 0;
+        }
     }
 }
 
@@ -423,8 +440,8 @@ fn failed(error: impl std::error::Error + 'static) -> QueryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::empty;
-    use crate::{Options, UpdateRequest};
+    use crate::testing;
+    use crate::{Database, Options, UpdateRequest};
 
     #[test]
     fn a_panic_is_a_failure() {
@@ -433,14 +450,39 @@ mod tests {
         assert!(error.to_string().contains("no such layer"), "{error}");
     }
 
-    /// A merge that began before a checkpoint and ended in it would take later commits away with it.
-    #[test]
-    fn layers_are_not_merged_across_a_checkpoint_that_has_begun() {
+    fn empty() -> Database {
         let options = Options {
             memory_is_writable: true,
             ..Options::default()
         };
-        let database = empty(&options);
+        testing::empty(&options)
+    }
+
+    /// One of a version without commits freezes nothing, so another may begin before it ends.
+    #[test]
+    fn a_checkpoint_thaws_what_it_has_frozen() {
+        let database = empty();
+        let writer = database.writer().unwrap();
+        let frozen = || writer.turn.wait().frozen;
+        let first = Thaw(&writer, writer.freeze().unwrap().snapshot.number());
+        let request = UpdateRequest {
+            text: "INSERT DATA { <http://e/s> <http://e/p> 1 }",
+            ..UpdateRequest::default()
+        };
+        database.update(&request).unwrap();
+        let number = writer.freeze().unwrap().snapshot.number();
+        let second = Thaw(&writer, number);
+        assert!(number > 0 && frozen() == number);
+        drop(first);
+        assert_eq!(frozen(), number);
+        drop(second);
+        assert_eq!(frozen(), 0);
+    }
+
+    /// A merge that began before a checkpoint and ended in it would take later commits away with it.
+    #[test]
+    fn layers_are_not_merged_across_a_checkpoint_that_has_begun() {
+        let database = empty();
         let writer = database.writer().unwrap();
         let layers = || writer.published().snapshot.layers().to_vec();
         // The keeper merges what lies there for a while, so there is not always something to merge.
