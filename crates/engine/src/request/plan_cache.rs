@@ -58,6 +58,8 @@ const PLANS_MAX: usize = 4;
 /// Spellings that are kept of one hash: texts that differ in what is no parameter, as in predicates that
 /// are written as whole IRIs.
 const SPELLINGS_MAX: usize = 8;
+const _: () = assert!(PLANS_MAX > 0 && SPELLINGS_MAX > 0, "the newest is kept");
+
 /// What keys of spellings begin with; those of shapes begin with what their first token is, 0 to 4.
 const SPELLED: u8 = 5;
 /// Bytes that are counted for algebra and plans of a shape: a fixed part, and a factor of the text.
@@ -257,10 +259,16 @@ struct Fitted {
 
 impl Fitted {
     fn fits(&self, planner: &Arc<Planner>, degrees: &[u64]) -> bool {
-        let mut pairs = self.degrees.iter().zip(degrees);
-        std::ptr::eq(self.planner.as_ptr(), Arc::as_ptr(planner))
-            && pairs.all(|(known, asked)| are_alike(*known, *asked))
+        let is_same = std::ptr::eq(self.planner.as_ptr(), Arc::as_ptr(planner));
+        is_same && are_all_alike(&self.degrees, degrees)
     }
+}
+
+/// Whether two lists are of the same terms' degrees, about. A term that is stored nowhere has none, and whoever
+/// stands behind it in the list has another place then.
+fn are_all_alike(known: &[u64], asked: &[u64]) -> bool {
+    let mut pairs = known.iter().zip(asked);
+    known.len() == asked.len() && pairs.all(|(known, asked)| are_alike(*known, *asked))
 }
 
 fn are_alike(left: u64, right: u64) -> bool {
@@ -283,6 +291,11 @@ impl Shaped {
         let all = (0..constants.len() as u32).map(ConstantId);
         let questions = template.parameter_degrees(constants);
         let degrees = parameter_degrees(graph, &template, &questions, constants)?;
+        assert_eq!(
+            constants.len(),
+            template.query.constants().len(),
+            "ids are of the template's constants"
+        );
         let fitted = Fitted {
             plan: Arc::clone(plan),
             planner: Arc::downgrade(&graph.planner),
@@ -389,6 +402,11 @@ impl Shaped {
         if !terms.is_empty() {
             graph.dictionary.ids(terms, &mut found)?;
         }
+        assert_eq!(
+            found.len(),
+            self.template.parameters.len(),
+            "a text has a term for each parameter of its shape"
+        );
         if found.contains(&None) {
             return Ok(None);
         }
@@ -401,6 +419,11 @@ impl Shaped {
             let terms: Vec<_> = absent.clone().map(|at| all[at].as_ref()).collect();
             found.clear();
             graph.dictionary.ids(&terms, &mut found)?;
+            assert_eq!(
+                found.len(),
+                self.absent.len(),
+                "a lexicon answers for each term"
+            );
             for (at, id) in absent.zip(&found) {
                 constants[at] = *id;
             }
@@ -458,7 +481,7 @@ fn parameter_degrees(
 
 #[cfg(test)]
 mod tests {
-    use super::are_alike;
+    use super::{are_alike, are_all_alike};
 
     #[test]
     fn degrees_are_alike_within_a_factor_or_when_small() {
@@ -467,5 +490,12 @@ mod tests {
         assert!(are_alike(100, 400));
         assert!(!are_alike(401, 100));
         assert!(are_alike(u64::MAX, u64::MAX));
+    }
+
+    #[test]
+    fn a_plan_that_lacks_a_degree_fits_no_list_that_has_it() {
+        assert!(are_all_alike(&[100, 1000], &[101, 999]));
+        assert!(!are_all_alike(&[1000], &[1000, 1000]));
+        assert!(!are_all_alike(&[], &[1000]));
     }
 }
