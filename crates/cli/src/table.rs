@@ -20,6 +20,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const PLAIN_CELLS_MAX: usize = 60;
 /// Narrower than this no column is made to fit a terminal.
 const BOXED_CELLS_MIN: usize = 8;
+const _: () = assert!(
+    BOXED_CELLS_MIN > 1,
+    "a cell that is cut has room for more than the mark"
+);
 
 /// How tables look.
 #[derive(Clone, Debug, Default)]
@@ -120,7 +124,8 @@ impl<W: Write> Table<W> {
             let is_last = index + 1 == cells.len();
             if self.style.is_boxed {
                 let text = cut(&cell.text, *width);
-                let gap = " ".repeat(width - text.width());
+                // A name may have no width at all.
+                let gap = " ".repeat(width.saturating_sub(text.width()));
                 let (before, after) = if cell.is_number {
                     (&*gap, "")
                 } else {
@@ -159,6 +164,10 @@ impl<W: Write> Sink for Table<W> {
     }
 
     fn rows(&mut self, rows: &Rows) -> io::Result<()> {
+        assert!(
+            self.names.is_empty() || rows.columns.len() == self.names.len(),
+            "a row has a cell for each column"
+        );
         let cells: Vec<Vec<Cell>> = (0..rows.len)
             .map(|row| rows.row(row).map(|term| self.style.cell(term)).collect())
             .collect();
@@ -300,7 +309,10 @@ fn cut(text: &str, width: usize) -> String {
         }
         kept.push(c);
     }
+    // Some characters are wider together than alone: what follows makes a picture of a sign.
+    while kept.width() >= width && kept.pop().is_some() {}
     kept.push('…');
+    assert!(kept.width() <= width.max(1), "what is cut fits");
     kept
 }
 
@@ -372,6 +384,30 @@ mod tests {
 ";
         assert_eq!(text, expected);
         assert!(text.lines().all(|line| line.width() <= 28));
+    }
+
+    #[test]
+    fn what_is_wider_together_and_what_has_no_width_are_shown() {
+        let mut hearts = TermBuffer::new();
+        hearts.push_simple(&"\u{2764}\u{fe0f}".repeat(20));
+        let text = printed(Style::boxed(20, Vec::new()), &["n"], vec![hearts]);
+        assert!(text.lines().all(|line| line.width() <= 20), "{text}");
+
+        let mut output = Vec::new();
+        let mut table = Table::new(&mut output, Style::boxed(20, Vec::new()));
+        table.head(&["\u{200d}".to_owned()]).unwrap();
+        for is_bound in [false, true] {
+            let mut column = TermBuffer::new();
+            if is_bound {
+                column.push_simple("a");
+            } else {
+                column.push_unbound();
+            }
+            let columns = vec![column];
+            table.rows(&Rows { columns, len: 1 }).unwrap();
+        }
+        table.finish().unwrap();
+        assert!(String::from_utf8(output).unwrap().contains("(2 rows)"));
     }
 
     #[test]
