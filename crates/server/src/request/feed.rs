@@ -5,6 +5,10 @@
 //! its client down; the reader's end is an end only when the feeder said so, because a client that
 //! goes away must not make half a document look whole; a reader whose change was stopped gets an
 //! error within [`LOOK`].
+//!
+//! `tokio_util::io::SyncIoBridge` waits in `Handle::block_on` for the client's next byte, and nothing can end that
+//! wait: a change that was cancelled, or lost its place to another, would hold its thread as long as its client is
+//! silent. It also takes the body away from the connection's task, which tells a slow client from one that broke off.
 
 use crate::run::gate::{Place, block_on};
 use axum::body::Body;

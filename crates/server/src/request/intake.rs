@@ -4,6 +4,9 @@
 //! is seen; what is still under way is then read and thrown away for a moment, because closing a
 //! connection with unread bytes makes the system reset it, and the client would see a broken
 //! connection instead of the 413. A client that asked with `Expect: 100-continue` is told at once.
+//!
+//! `http_body_util::Limited` would take the place of one comparison, in `collect`, and give its error in a box to be told
+//! from a body that broke off. The account is asked for each piece either way, and decoded bytes have the same bound.
 
 use crate::response::coding::Coding;
 use crate::response::problem::Problem;
