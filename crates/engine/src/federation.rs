@@ -1,6 +1,6 @@
 //! `SERVICE`: the seam to other endpoints, and the reading of what they answer.
 //!
-//! The façade knows no HTTP, so whoever opens a database may give it a [`ServiceClient`]; without one
+//! The engine knows no HTTP, so whoever opens a database may give it a [`ServiceClient`]; without one
 //! every `SERVICE` is refused, unless it is `SILENT`. Answers are read as a stream, row by row, and
 //! nothing of one is kept here: the operator that asked keeps rows, within the query's budget. An
 //! answer that breaks off is a failure, also where its format would let half of it pass ([`Whole`]).

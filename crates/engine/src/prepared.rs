@@ -1,7 +1,7 @@
 //! A planned query: what it sees, its plan, and what it says of both.
 //!
 //! A query stands in the list of running ones until it is dropped, and sees one graph from its beginning to its
-//! end. How it came to be is in [`crate::request`]; its walk is in `run`, and its answer in `answer`.
+//! end. How it came to be is in [`crate::request`]; its walk is in `run`, and its answer in `output::answer`.
 
 use crate::error::QueryError;
 use crate::moment::Graph;

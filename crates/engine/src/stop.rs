@@ -1,6 +1,6 @@
 //! Stopping a query: its deadline, and cancels from outside.
 //!
-//! Time enters the engine here: rooms below the façade have no clock, they ask a token. Looking at
+//! Time enters the engine here: crates below it have no clock, they ask a token. Looking at
 //! the clock costs some 25 ns, so operators ask once per chunk or about every millisecond of work,
 //! as `explore` decides.
 //!

@@ -3,7 +3,7 @@
 //! ```text
 //!  text --lexer--> tokens --parser--> Tree --translate--> abstract_query --lower--> Query --Planner--> Plan
 //!                                                                                         |        ^
-//!                                                         constants, degree questions (the facade answers)
+//!                                                         constants, degree questions (the engine answers)
 //! ```
 //!
 //! | module | holds |
@@ -20,7 +20,7 @@
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
 //! | [`mentions`] | what a query names that may be a slip |
 //! | [`planner`] | the order of exploration, by cost |
-//! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `somersault` |
+//! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `engine` |
 //! | [`function`] | the builtin functions, one row each |
 //! | [`xpath_pattern`] | regular expressions, from XPath's to those of the `regex` crate |
 //! | [`explain`] | a plan as text |

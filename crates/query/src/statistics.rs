@@ -1,4 +1,4 @@
-//! What the planner knows about a graph: a plain value, filled by the façade from what the store
+//! What the planner knows about a graph: a plain value, filled by the engine from what the store
 //! exports about itself. `query` never meets `store`.
 //!
 //! The main statistic are the characteristic sets (signatures): for each set of predicates and
@@ -55,7 +55,7 @@ pub struct CharacteristicSet {
 }
 
 /// A question that the planner has about a constant: how many neighbours has it? Asked for every
-/// pattern with a constant end before planning, answered by the façade in one batch.
+/// pattern with a constant end before planning, answered by the engine in one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DegreeQuestion {
     /// The constant end.

@@ -1,5 +1,5 @@
 //! What a graph knows about itself, as plain values: sizes of predicates and classes, and
-//! characteristic sets. The façade turns it into the planner's statistics; `query` and `store`
+//! characteristic sets. The engine turns it into the planner's statistics; `query` and `store`
 //! never meet.
 //!
 //! Cost: O(predicates + classes + sets); no neighbour is read, except to count the members of

@@ -1,4 +1,4 @@
-//! Rule: no ambient authority below the façade.
+//! Rule: no ambient authority below the engine.
 //!
 //! In `memory`, `rdf`, `store`, `query` and `explore` there is no clock, no randomness, no
 //! environment, no printing, no process and no thread that a caller did not ask for: they arrive
@@ -19,7 +19,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-const BELOW_THE_FACADE: &[&str] = &["memory", "rdf", "store", "query", "explore"];
+const BELOW_THE_ENGINE: &[&str] = &["memory", "rdf", "store", "query", "explore"];
 
 const PATTERNS: &[&str] = &[
     "Instant::now",
@@ -53,7 +53,7 @@ fn run(tree: &Tree) -> Vec<Finding> {
 
 fn is_below(file: &File) -> bool {
     file.crate_name()
-        .is_some_and(|name| BELOW_THE_FACADE.contains(&name))
+        .is_some_and(|name| BELOW_THE_ENGINE.contains(&name))
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_clocks_printing_and_threads_below_the_facade() {
+    fn finds_clocks_printing_and_threads_below_the_engine() {
         let bad = "fn a() {\n let t = std::time::Instant::now();\n println!();\n \
                    std::thread::scope(|s| ());\n}\n#[cfg(test)] mod tests { fn b() { dbg!(1) } }";
         let tree = Tree::of_texts(&[("crates/store/src/a.rs", bad), ("crates/cli/src/a.rs", bad)]);
