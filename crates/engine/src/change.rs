@@ -46,7 +46,7 @@ pub(crate) mod keeper;
 mod last;
 pub mod open;
 mod operations;
-pub(crate) mod patch;
+mod patch;
 mod prepared;
 mod reads;
 mod replay;
@@ -58,7 +58,7 @@ mod update;
 pub(crate) mod writer;
 
 pub use committed::Committed;
-pub use patch::{RDF_PATCH, patch_to_update};
+pub use patch::RDF_PATCH;
 pub use store_write::{
     Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
     WriteMode,

@@ -11,7 +11,7 @@ use crate::change::keeper::{Pace, keep};
 use crate::change::writer::Home;
 use crate::change::{
     Committed, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
-    UpdateRequest, Writer, open, patch, patch_to_update, store_write,
+    UpdateRequest, Writer, open, store_write,
 };
 use crate::error::{Kind, QueryError};
 use crate::graph_read::GraphRead;
@@ -343,14 +343,13 @@ impl Database {
         base: Option<&str>,
         timeout: Option<Duration>,
     ) -> Result<RunningUpdate, QueryError> {
-        let bytes_max = self.options().update_text_max_bytes;
-        let update = UpdateRequest {
-            text: &patch_to_update(text, target, bytes_max)?,
+        let patch = UpdateRequest {
+            text,
             base,
             timeout,
             ..UpdateRequest::default()
         };
-        self.start_update(&update).map_err(patch::placed)
+        RunningUpdate::start_patch(&self.inner.shared, self.writer()?, &patch, target)
     }
 
     /// Writes a document into a graph: all of it or nothing.

@@ -37,7 +37,6 @@ pub use change::follow::{FollowFigures, Told};
 pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,
-    patch_to_update,
 };
 pub use database::{ChangeFigures, Database, Summary};
 pub use error::{Further, Kind, Position, QueryError, Unit};

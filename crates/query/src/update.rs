@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Plain data, which are nearly all of bulk insertion, go another way: the lexer's tokens become quads
-//! without the grammar (`plain`).
+//! without the grammar (`plain`). An RDF Patch is an update of data alone, with lines for its grammar (`patch`).
 //!
 //! What decides rows is planned and run as any `SELECT` ([`Operation::Modify`] holds a [`Query`]), so
 //! nothing here knows how solutions are found; and what is made of the rows are templates over its
@@ -22,6 +22,7 @@
 
 mod data;
 mod estimate;
+mod patch;
 mod plain;
 mod read;
 
@@ -31,6 +32,7 @@ mod tests;
 pub(crate) use data::Place;
 pub use data::{Data, DataTerm};
 pub use estimate::reading_bytes;
+pub use patch::{PatchTarget, parse_patch};
 pub use read::{further_errors, parse_update, parse_update_by_grammar};
 
 use crate::algebra::Query;

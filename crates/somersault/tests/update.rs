@@ -391,6 +391,39 @@ fn the_data_of_an_update_are_drawn_on_its_budget() {
 }
 
 #[test]
+fn a_patch_is_listed_bounded_and_drawn_on_its_budget() {
+    let mut text = "PA e <http://e/> .\n".to_owned();
+    for number in 0..20_000 {
+        let _ = writeln!(text, "A e:s e:p {number} .");
+    }
+    let target = GraphTarget::Named("http://e/g".to_owned());
+    for (memory, text_max, kind) in [
+        (600_000, 1 << 20, Some(Kind::Memory)),
+        (64_000_000, 100_000, Some(Kind::TooLong)),
+        (64_000_000, 1 << 20, None),
+    ] {
+        let options = Options {
+            query_memory_bytes: memory,
+            update_text_max_bytes: text_max,
+            ..Options::default()
+        };
+        let disk = Arc::new(disk());
+        let database = Database::open_writable_on(disk, Path::new(HOME), &options).unwrap();
+        let started = database.start_patch(&text, &target, None, None);
+        assert_eq!(started.as_ref().err().map(|error| error.kind), kind);
+        if let Ok(running) = started {
+            assert!(database.running().list()[0].text.starts_with("PA e"));
+            assert_eq!(running.run().unwrap().inserted, 20_000);
+            let wrong = database.start_patch("\nA <s> <p> 1 .", &target, None, None);
+            let place = wrong.err().and_then(|error| error.position).unwrap();
+            assert_eq!((place.line, place.column), (2, 3));
+        }
+        assert_eq!(database.pool().used_bytes(), 0, "everything is given back");
+        assert!(database.running().is_empty());
+    }
+}
+
+#[test]
 fn where_sees_the_union_of_the_graphs_and_templates_write_the_default_graph() {
     let disk = disk();
     let options = Options {

@@ -3,8 +3,10 @@
 use super::commit::Job;
 use super::committed::Committed;
 use super::operations::{carry_out, charge};
+use super::patch;
 use super::reads::{Reads, asks_others};
 use super::spool::{Into, Spool};
+use super::store_write::GraphTarget;
 use super::writer::Writer;
 use crate::error::{Kind, Position, QueryError};
 use crate::moment::Graph;
@@ -76,6 +78,38 @@ impl RunningUpdate {
         writer: Arc<Writer>,
         request: &UpdateRequest<'_>,
     ) -> Result<RunningUpdate, QueryError> {
+        RunningUpdate::begin(shared, writer, request, |context| {
+            let text_max = shared.options.update_text_max_bytes;
+            // A text that is too long is refused before it takes anything.
+            let is_short = request.text.len() as u64 <= text_max;
+            let reading = is_short.then(|| query::update::reading_bytes(request.text));
+            let reading = reading.unwrap_or(0);
+            charge(context, reading)?;
+            let union = shared.options.union_default_graph;
+            let update = read(request, text_max, union, Some(&shared.graph()))?;
+            context.budget.give_back(reading);
+            Ok(update)
+        })
+    }
+
+    /// The same of a patch, whose text the request has.
+    pub(crate) fn start_patch(
+        shared: &Arc<Shared>,
+        writer: Arc<Writer>,
+        request: &UpdateRequest<'_>,
+        target: &GraphTarget,
+    ) -> Result<RunningUpdate, QueryError> {
+        RunningUpdate::begin(shared, writer, request, |context| {
+            patch::read(context, request.text, target, request.base)
+        })
+    }
+
+    fn begin(
+        shared: &Arc<Shared>,
+        writer: Arc<Writer>,
+        request: &UpdateRequest<'_>,
+        read: impl FnOnce(&Context) -> Result<Update, QueryError>,
+    ) -> Result<RunningUpdate, QueryError> {
         let context = Context::enter_change(
             shared,
             &Request {
@@ -87,15 +121,7 @@ impl RunningUpdate {
             },
         );
         let begun = Instant::now();
-        let text_max = shared.options.update_text_max_bytes;
-        // A text that is too long is refused before it takes anything.
-        let is_short = request.text.len() as u64 <= text_max;
-        let reading = is_short.then(|| query::update::reading_bytes(request.text));
-        let reading = reading.unwrap_or(0);
-        charge(&context, reading)?;
-        let union = shared.options.union_default_graph;
-        let update = read(request, text_max, union, Some(&shared.graph()))?;
-        context.budget.give_back(reading);
+        let update = read(&context)?;
         // Given back with the budget, when the update is over.
         charge(&context, data_bytes(&update) + request.text.len() as u64)?;
         Ok(RunningUpdate {

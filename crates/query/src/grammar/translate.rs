@@ -37,7 +37,7 @@ mod update;
 pub(crate) use function::{cast, usable};
 pub(crate) use hole::{Holes, Parameter};
 pub(crate) use scope::in_scope;
-pub(crate) use term::is_relative;
+pub(crate) use term::{is_relative, language, number_type, unescape};
 pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::error::ParseError;

@@ -19,7 +19,7 @@
 
 use super::data::{Data, Place};
 use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
-use crate::grammar::translate::{Made, is_relative};
+use crate::grammar::translate::{Made, is_relative, number_type};
 use oxiri::Iri;
 use oxrdf::vocab::{rdf as rdf_vocabulary, xsd};
 use oxrdf::{Literal, NamedNodeRef};
@@ -348,14 +348,7 @@ impl<'t> Walk<'t> {
 
     /// A number in digits, with or without a sign.
     fn number(&mut self, slice: &str) -> Place {
-        let datatype = if slice.contains(['e', 'E']) {
-            xsd::DOUBLE
-        } else if slice.contains('.') {
-            xsd::DECIMAL
-        } else {
-            xsd::INTEGER
-        };
-        self.typed(slice, datatype)
+        self.typed(slice, number_type(slice))
     }
 
     fn typed(&mut self, lexical: &str, datatype: NamedNodeRef<'_>) -> Place {
@@ -389,7 +382,7 @@ fn unescape(mut text: &str, decoded: &mut String) -> Option<()> {
 /// A hash of a name for a table that a collision costs nothing: of its length, its last 16 bytes, and
 /// eight in its middle, as names of one text begin alike.
 #[inline]
-fn hash(name: &[u8]) -> u64 {
+pub(super) fn hash(name: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let word = |end: usize| {
         let mut bytes = [0; 8];

@@ -1,6 +1,7 @@
 //! Updates as text in, operations out.
 
 mod limits;
+mod patch;
 mod plain;
 
 use super::*;

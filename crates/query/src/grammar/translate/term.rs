@@ -8,7 +8,7 @@ use crate::grammar::parser::tree::{Id, Kind};
 use crate::grammar::parser::{Fault, Parsed, quoted};
 use oxiri::Iri;
 use oxrdf::vocab::xsd;
-use oxrdf::{BaseDirection, Literal, NamedNode};
+use oxrdf::{BaseDirection, Literal, NamedNode, NamedNodeRef};
 use rdf::nt::is_plain_iri;
 
 impl<'t> Translation<'t> {
@@ -167,14 +167,7 @@ impl<'t> Translation<'t> {
         let tokens = &self.tree.tokens.tokens;
         let place = tokens[range.start].start as usize..tokens[range.end - 1].end as usize;
         let digits = &self.tree.tokens.text[place];
-        let datatype = if digits.contains(['e', 'E']) {
-            xsd::DOUBLE
-        } else if digits.contains('.') {
-            xsd::DECIMAL
-        } else {
-            xsd::INTEGER
-        };
-        Literal::new_typed_literal(digits, datatype)
+        Literal::new_typed_literal(digits, number_type(digits))
     }
 
     fn string(&mut self, id: Id) -> Parsed<Literal> {
@@ -190,34 +183,14 @@ impl<'t> Translation<'t> {
         Ok(Literal::new_typed_literal(value, datatype))
     }
 
-    /// A text with a language, and perhaps a direction (SPARQL 1.2 section 19.8, LANG_DIR).
+    /// A text with a language, and perhaps a direction.
     fn tagged(&self, token: usize, value: String) -> Parsed<Literal> {
         let written = self.tree.tokens.slice(self.tree.tokens.tokens[token]);
-        let tag = written[1..].to_ascii_lowercase();
-        let (language, direction) = match tag.split_once("--") {
-            Some((language, direction)) => (language, Some(direction)),
-            None => (tag.as_str(), None),
-        };
-        if Literal::new_language_tagged_literal("", language).is_err() {
-            let message = format!("{} is not a language tag", quoted(written));
-            return Err(Fault::at(token, message));
-        }
-        Ok(match direction {
-            None => Literal::new_language_tagged_literal_unchecked(value, language),
-            Some(direction) => {
-                // As written: keywords have no case, directions do.
-                let is_exact = written.ends_with("--ltr") || written.ends_with("--rtl");
-                let direction = match direction {
-                    "ltr" if is_exact => BaseDirection::Ltr,
-                    "rtl" if is_exact => BaseDirection::Rtl,
-                    _ => {
-                        let message = "the direction of a text is `--ltr` or `--rtl`".to_owned();
-                        return Err(Fault::at(token, message));
-                    }
-                };
-                Literal::new_directional_language_tagged_literal_unchecked(
-                    value, language, direction,
-                )
+        let tag = language(written).map_err(|message| Fault::at(token, message))?;
+        Ok(match tag {
+            (tag, None) => Literal::new_language_tagged_literal_unchecked(value, tag),
+            (tag, Some(direction)) => {
+                Literal::new_directional_language_tagged_literal_unchecked(value, tag, direction)
             }
         })
     }
@@ -251,6 +224,39 @@ impl<'t> Translation<'t> {
     }
 }
 
+/// The language of a tag, in lower case, and its direction (SPARQL 1.2 section 19.8, LANG_DIR). `written`: with `@`.
+pub(crate) fn language(written: &str) -> Result<(String, Option<BaseDirection>), String> {
+    let tag = written[1..].to_ascii_lowercase();
+    let (language, direction) = match tag.split_once("--") {
+        Some((language, direction)) => (language, Some(direction)),
+        None => (tag.as_str(), None),
+    };
+    if Literal::new_language_tagged_literal("", language).is_err() {
+        return Err(format!("{} is not a language tag", quoted(written)));
+    }
+    // As written: keywords have no case, directions do.
+    let is_exact = written.ends_with("--ltr") || written.ends_with("--rtl");
+    let direction = match direction {
+        None => None,
+        Some("ltr") if is_exact => Some(BaseDirection::Ltr),
+        Some("rtl") if is_exact => Some(BaseDirection::Rtl),
+        Some(_) => return Err("the direction of a text is `--ltr` or `--rtl`".to_owned()),
+    };
+    Ok((language.to_owned(), direction))
+}
+
+/// The datatype of a number, with or without a sign.
+#[inline]
+pub(crate) fn number_type(digits: &str) -> NamedNodeRef<'static> {
+    if digits.contains(['e', 'E']) {
+        xsd::DOUBLE
+    } else if digits.contains('.') {
+        xsd::DECIMAL
+    } else {
+        xsd::INTEGER
+    }
+}
+
 /// Whether an IRI has no scheme.
 pub(crate) fn is_relative(iri: &str) -> bool {
     let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -275,7 +281,7 @@ fn has_bad_percent(local: &str) -> bool {
 }
 
 /// Takes escapes back: those of characters (ECHAR) only in texts, those of code points (UCHAR) everywhere.
-fn unescape(mut text: &str, is_text: bool) -> Result<String, String> {
+pub(crate) fn unescape(mut text: &str, is_text: bool) -> Result<String, String> {
     let mut plain = String::with_capacity(text.len());
     while let Some((before, after)) = text.split_once('\\') {
         plain.push_str(before);
