@@ -48,6 +48,11 @@ impl GrowingRegion {
         let place = &mut bytemuck::cast_slice_mut::<Line, u8>(&mut self.lines)[self.len..end];
         place.copy_from_slice(bytes);
         self.len = end;
+        assert_eq!(
+            self.lines.len(),
+            lines,
+            "there are as many lines as bytes need"
+        );
         Ok(())
     }
 

@@ -35,6 +35,14 @@ pub(crate) const LINE_BYTES: usize = 64;
 #[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; LINE_BYTES]);
+const _: () = assert!(
+    size_of::<Line>() == LINE_BYTES && align_of::<Line>() == LINE_BYTES,
+    "lines begin at multiples of their length"
+);
+const _: () = assert!(
+    HUGE_FROM_BYTES.is_multiple_of(2 << 20),
+    "memory of huge pages holds one at least"
+);
 
 /// Immutable bytes at a fixed place, aligned to 64 bytes unless sliced elsewhere. Cheap to clone;
 /// `Send` and `Sync`.

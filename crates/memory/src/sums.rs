@@ -12,6 +12,10 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Bytes of a block, and so the unit of verification.
 pub const BLOCK_BYTES: usize = 1 << 16;
+const _: () = assert!(
+    BLOCK_BYTES.is_multiple_of(4096),
+    "a block is whole pages, so a page's damage is one block's"
+);
 
 /// Number of blocks of a file of this length.
 #[inline]
@@ -70,9 +74,11 @@ impl BlockSums {
 
     /// The table: one checksum per block, in order.
     pub fn finish(mut self) -> Vec<u64> {
+        let blocks = block_count(self.length_bytes());
         if self.filled_bytes > 0 {
             self.sums.push(self.state.digest());
         }
+        assert_eq!(self.sums.len() as u64, blocks, "a checksum for each block");
         self.sums
     }
 
@@ -82,6 +88,7 @@ impl BlockSums {
         }
         self.state.update(bytes);
         self.filled_bytes += bytes.len();
+        assert!(self.filled_bytes <= BLOCK_BYTES, "bytes are of one block");
         if self.filled_bytes == BLOCK_BYTES {
             self.sums.push(self.state.digest());
             self.state.reset();
