@@ -106,6 +106,27 @@ impl Tag {
 #[repr(transparent)]
 pub struct VertexId(u64);
 
+const _: () = assert!(
+    VertexId::UNBOUND.has_tag(Tag::Unbound)
+        && Tag::Unbound as u64 == u64::MAX >> VertexId::PAYLOAD_BITS,
+    "no id with a payload is unbound: its tag is the last"
+);
+const _: () = {
+    let mut number = 0;
+    while number < Tag::STORED.len() {
+        let tag = Tag::STORED[number];
+        assert!(
+            tag as usize == number,
+            "tags that are stored are numbered in order"
+        );
+        assert!(
+            !(tag.is_inline() && tag.is_dictionary()),
+            "an id is a value or has a text"
+        );
+        number += 1;
+    }
+};
+
 impl VertexId {
     /// Number of payload bits.
     pub const PAYLOAD_BITS: u32 = 60;

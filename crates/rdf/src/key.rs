@@ -37,6 +37,10 @@ const TYPED_XSD: u8 = 0x04;
 
 /// Bytes of a triple term's key.
 pub const TRIPLE_KEY_BYTES: usize = 24;
+const _: () = assert!(
+    TRIPLE_KEY_BYTES == 3 * size_of::<VertexId>(),
+    "a triple term's key is its components"
+);
 
 /// Why bytes are not the key of a term. Callers add where the bytes stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

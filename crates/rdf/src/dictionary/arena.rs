@@ -60,6 +60,8 @@ impl Arena {
             rest = &rest[taken..];
             at += taken as u64;
         }
+        let capacity = self.chunks.count() * CHUNK_WORDS * WORD;
+        assert!(at <= capacity as u64, "bytes lie in the chunks");
         self.length.store(at, Ordering::Relaxed);
     }
 

@@ -91,6 +91,9 @@ impl DictionaryBuilder {
 
     /// The files of that dictionary, in memory.
     pub fn files(self) -> Result<DictionaryFiles, WriteError> {
+        for kind in [&self.iris, &self.literals, &self.triple_terms] {
+            assert_eq!(kind.keys.len(), kind.by_key.len(), "a key has one ordinal");
+        }
         let mut records = RecordWriter::new(Vec::new())?;
         for triple in &self.triple_terms.keys {
             let components = key::decode_triple(triple).expect("the builder encoded it");

@@ -33,6 +33,10 @@ const ID_BYTES: u8 = size_of::<VertexId>() as u8;
 pub(super) const OFFSET_BYTES: usize = 5;
 /// The largest offset.
 pub(super) const OFFSET_MAX: u64 = (1 << (8 * OFFSET_BYTES)) - 1;
+const _: () = assert!(
+    (super::KEY_BYTES_MAX as u64) < OFFSET_MAX,
+    "the longest key fits a file of keys"
+);
 
 /// Which of a kind's files a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,6 +28,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const END_BYTES: u64 = OFFSET_BYTES as u64;
+const _: () = assert!(
+    2 * OFFSET_BYTES <= size_of::<u128>(),
+    "the ends of a key and of the one before are read at once"
+);
 
 /// The new terms of all kinds.
 #[derive(Debug)]
@@ -149,6 +153,11 @@ impl Grown {
         if ordinal == ORDINALS_MAX || end > OFFSET_MAX {
             return Err(GrowError::Full);
         }
+        assert_eq!(
+            self.ends.length(),
+            ordinal * END_BYTES,
+            "ordinals are dense: each key has an end"
+        );
         self.keys.append(key);
         self.ends.append(&end.to_le_bytes()[..OFFSET_BYTES]);
         self.slots.insert(now, hash, ordinal);

@@ -36,6 +36,11 @@ const LINE_BYTES: usize = 64;
 const FILL: (u64, u64) = (7, 8);
 /// The most slots that a line has.
 const SLOTS_MAX: usize = 32;
+const _: () = assert!(
+    SLOTS_MAX == LINE_BYTES / 2 && SLOTS_MAX as u32 == u32::BITS,
+    "a line of the shortest ordinals has a bit for each slot"
+);
+const _: () = assert!(FILL.0 < FILL.1, "lookups end at a slot that is empty");
 
 /// The hash of a key, by which an [`IndexWriter`] wants its pairs sorted.
 #[inline]

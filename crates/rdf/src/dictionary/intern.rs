@@ -125,6 +125,15 @@ impl Batch {
             triples: Vec::with_capacity(self.triples.len()),
         };
         resolved.resolve_triples(live, &self.triples)?;
+        assert_eq!(
+            [
+                resolved.iris.len(),
+                resolved.literals.len(),
+                resolved.triples.len()
+            ],
+            [self.iris.len(), self.literals.len(), self.triples.len()],
+            "each term that was laid flat got an ordinal"
+        );
         drop(writer);
         ids.extend(self.terms.into_iter().map(|flat| resolved.id(flat)));
         Ok(())

@@ -94,6 +94,7 @@ impl<'a> Scope<'a> {
         ids: &mut Vec<Option<VertexId>>,
         depth: usize,
     ) -> Result<(), LexiconError> {
+        assert!(depth <= TRIPLE_TERM_DEPTH_MAX, "recursion is bounded");
         let first = ids.len();
         let mut wanted = WantedTerms::default();
         for (position, &term) in (first..).zip(terms) {
@@ -208,6 +209,7 @@ impl<'a> Scope<'a> {
         terms: &mut TermBuffer,
         depth: usize,
     ) -> Result<usize, LexiconError> {
+        assert!(depth <= TRIPLE_TERM_DEPTH_MAX, "recursion is bounded");
         let mut reader = Reader {
             scope: self,
             iris: self.base.iris.keys.cursor(),

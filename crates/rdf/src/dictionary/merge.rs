@@ -54,6 +54,10 @@ pub(super) fn copy(
     out: &mut impl Write,
 ) -> Result<(), MergeError> {
     let Range { mut start, end } = range;
+    assert!(
+        start <= end && end <= file.len(),
+        "the caller checked the range"
+    );
     while start < end {
         let next = end.min(start + COPY_BYTES);
         let bytes = file.bytes(start..next).map_err(|block| damaged(&block))?;

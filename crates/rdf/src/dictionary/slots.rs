@@ -30,6 +30,10 @@ const PARTS: usize = 1 << PART_BITS;
 const SLOTS_MIN: usize = 32;
 /// A part is at most this full: 4 of 5.
 const FILL: (usize, usize) = (4, 5);
+const _: () = assert!(
+    FILL.0 < FILL.1 && SLOTS_MIN * (FILL.1 - FILL.0) >= FILL.1,
+    "a part is never full, so looking for a key ends"
+);
 /// Ordinals that a slot can hold, with the number for an empty slot left out.
 pub(super) const ORDINALS_MAX: u64 = u32::MAX as u64;
 
@@ -97,6 +101,7 @@ impl Slots {
         } else {
             parts[number] = Arc::new(parts[number].larger());
         }
+        assert!(parts[number].has_room(), "a part that grew has room");
         *now = Arc::new(Directory { parts });
         let mut directory = self
             .directory
@@ -198,6 +203,8 @@ impl Part {
         slots
             .filter(|&slot| slot != 0)
             .for_each(|slot| part.insert(slot));
+        let used = |part: &Part| part.used.load(Ordering::Relaxed);
+        assert_eq!(used(&part), used(self), "each entry moves");
         part
     }
 }

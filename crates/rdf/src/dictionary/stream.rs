@@ -34,6 +34,7 @@ use std::sync::Arc;
 const BLOCK_LOG2: u8 = 4;
 /// The largest log2 that a reader takes.
 const BLOCK_LOG2_MAX: u8 = 8;
+const _: () = assert!(BLOCK_LOG2 <= BLOCK_LOG2_MAX, "readers take what is written");
 /// Bytes of the number of keys, at the end of the offsets.
 const COUNT_BYTES: u64 = 8;
 
@@ -137,6 +138,10 @@ impl<W: Write> StreamWriter<W> {
         for ordinal in writer.stats.keys..stream.count {
             writer.push(cursor.key(ordinal)?)?;
         }
+        assert_eq!(
+            writer.stats.keys, stream.count,
+            "each key of the stream is written"
+        );
         Ok(writer)
     }
 
@@ -168,6 +173,12 @@ impl<W: Write> StreamWriter<W> {
         if self.stats.keys > 0 {
             self.write_offset()?;
         }
+        let blocks = self.stats.keys.div_ceil(1 << self.block_log2);
+        assert_eq!(
+            self.stats.offsets_file_bytes,
+            KeyStream::offset_at(blocks + u64::from(blocks > 0)),
+            "an offset for each block, and one behind the last"
+        );
         let padding = padding_after(self.stats.keys_file_bytes);
         self.keys.write_all(&[0; 8][..padding as usize])?;
         self.stats.keys_file_bytes += padding;

@@ -22,6 +22,7 @@
 //! multiplication or division, correctly rounded (Clinger 1990); else the text is parsed.
 
 use super::Text;
+use crate::id::VertexId;
 use oxsdatatypes::Decimal;
 
 const INTEGER_BIAS: i64 = 1 << 59;
@@ -42,6 +43,25 @@ const SPECIALS: [&str; 3] = ["NaN", "INF", "-INF"];
 const PLAIN_MANTISSA_BITS: u32 = 53;
 const DIGITS_BITS: u32 = 50;
 const EXPONENT_BIAS: i64 = 64;
+
+const _: () = assert!(
+    2 * INTEGER_BIAS as u64 - 1 == VertexId::PAYLOAD_MAX,
+    "integers fill the payload"
+);
+const _: () = assert!(
+    ((2 * DECIMAL_BIAS as u64) << DECIMAL_SCALE_BITS) - 1 == VertexId::PAYLOAD_MAX
+        && SCALE_MAX == (1 << DECIMAL_SCALE_BITS) - 1,
+    "mantissa and scale of a decimal fill the payload"
+);
+const _: () = assert!(
+    SIGN_BIT << 1 == 1 << FORM_SHIFT && SPECIAL << FORM_SHIFT <= VertexId::PAYLOAD_MAX,
+    "form and sign of a double lie above its digits"
+);
+const _: () = assert!(
+    SCALE_MAX << PLAIN_MANTISSA_BITS < SIGN_BIT
+        && (2 * EXPONENT_BIAS as u64 - 1) << DIGITS_BITS < SIGN_BIT,
+    "scale and exponent of a double lie below its sign"
+);
 
 pub(super) fn encode_integer(lexical: &[u8]) -> Option<u64> {
     let (negative, digits) = split_sign(lexical);

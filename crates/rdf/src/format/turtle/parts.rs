@@ -140,6 +140,11 @@ fn cut<'t>(
         });
         line += count_lines(part);
     }
+    assert_eq!(
+        parts.iter().map(|part| part.bytes.len()).sum::<usize>(),
+        bytes.len(),
+        "parts are the whole document"
+    );
     Ok(Cut { parts, has_refused })
 }
 
