@@ -28,6 +28,10 @@ const BLOCK_BYTES: usize = 8 << 10;
 const SPILLED_FROM_BYTES: usize = 32 << 10;
 /// Records read back from a file at a time.
 const READ_BYTES: usize = 256 << 10;
+const _: () = assert!(
+    BLOCK_BYTES <= SPILLED_FROM_BYTES && SPILLED_FROM_BYTES <= READ_BYTES,
+    "what is written and read is larger than what is gathered"
+);
 
 /// Buckets of records; see the module's documentation.
 pub struct Buckets<'l, R: Record> {
@@ -101,6 +105,13 @@ impl<'l, R: Record> Buckets<'l, R> {
         F: FnMut(&[R]) -> Result<(), LoadError>,
     {
         let cell = self.read_cell(bucket);
+        let held = cell.blocks.iter().map(Vec::len);
+        let written = cell.extents.iter().map(|extent| extent.records);
+        assert_eq!(
+            held.chain(written).sum::<usize>(),
+            cell.records,
+            "a bucket holds what was spread to it, once"
+        );
         let step = READ_BYTES / size_of::<R>();
         let mut read = Vec::new();
         for extent in &cell.extents {

@@ -67,6 +67,24 @@ impl Chunk {
             + size_of_val(&*self.graphs)
             + size_of::<Chunk>()
     }
+
+    /// Asserts that columns which belong together are equally long.
+    fn assert_columns(&self) {
+        let [iris, _, literals, triples] = self.counts.map(|count| count as usize);
+        assert_eq!(
+            (self.iris.len(), self.literals.len(), self.triples.len()),
+            (iris, literals, triples),
+            "a key or components for each term that is counted"
+        );
+        assert!(
+            self.graphs.is_empty() || self.graphs.len() == self.statements.len(),
+            "a graph for each statement, or for none"
+        );
+        assert!(
+            self.predicates.len() <= iris,
+            "each predicate is an IRI of the chunk"
+        );
+    }
 }
 
 /// All parsed chunks of a load by number.
@@ -108,8 +126,9 @@ impl<'l> Chunks<'l> {
         self.lock().len()
     }
 
-    /// Keeps a chunk under its number.
+    /// Keeps a chunk under its number, once (asserted).
     pub fn put(&self, number: u32, chunk: Chunk) -> Result<(), LoadError> {
+        chunk.assert_columns();
         let bytes = chunk.bytes();
         let stored = if self.share.charge(bytes) {
             Stored::Kept(Box::new(chunk))
@@ -122,7 +141,8 @@ impl<'l> Chunks<'l> {
         if slots.len() <= number {
             slots.resize_with(number + 1, || None);
         }
-        slots[number] = Some(stored);
+        let before = slots[number].replace(stored);
+        assert!(before.is_none(), "each chunk is put once");
         Ok(())
     }
 
@@ -220,9 +240,9 @@ mod tests {
                     predicate: 0,
                     object: term
                 };
-                400_000
+                300_000
             ],
-            graphs: vec![LocalTerm::NONE, term],
+            graphs: [vec![LocalTerm::NONE; 299_999], vec![term]].concat(),
         };
         let budget = Budget::new(Some(16 << 20));
         let scratch = MemoryScratch::default();

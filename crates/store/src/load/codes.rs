@@ -15,6 +15,10 @@ use rdf::VertexId;
 const TAGS: usize = 16;
 /// The code of the default graph, where codes are narrow.
 const DEFAULT_GRAPH: u64 = u32::MAX as u64;
+const _: () = assert!(
+    TAGS == 1 << (u64::BITS - VertexId::PAYLOAD_BITS),
+    "a tag's number"
+);
 
 /// Between which ids the ids of each tag lie: first and last bits, `None` where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +71,10 @@ impl Codes {
             });
             next = next.saturating_add(last_id - first_id + 1);
         }
+        assert!(
+            planes.is_sorted_by(|one: &Plane, next: &Plane| one.last_id < next.first_id),
+            "codes order as ids do"
+        );
         let narrow = next <= DEFAULT_GRAPH;
         let default_graph = if narrow {
             DEFAULT_GRAPH

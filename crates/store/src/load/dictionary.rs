@@ -133,11 +133,18 @@ impl KeyFiles {
         Ok(())
     }
 
-    /// Completes the files.
-    pub fn finish(self, files: &dyn PartFiles) -> Result<(), LoadError> {
-        let (iri_keys, iri_offsets, _) = self.iris.finish()?;
-        let (literal_keys, literal_offsets, _) = self.literals.finish()?;
+    /// Completes the files. `counts`: the numbers of IRIs, literals and triple terms that got ordinals
+    /// (asserted: ordinals are the places of keys).
+    pub fn finish(self, files: &dyn PartFiles, counts: [u64; 3]) -> Result<(), LoadError> {
+        let triple_terms = self.triples.count();
+        let (iri_keys, iri_offsets, iris) = self.iris.finish()?;
+        let (literal_keys, literal_offsets, literals) = self.literals.finish()?;
         let (triples, _) = self.triples.finish();
+        assert_eq!(
+            [iris.keys, literals.keys, triple_terms],
+            counts,
+            "each ordinal is the place of a key"
+        );
         for part in [
             iri_keys,
             iri_offsets,
@@ -156,6 +163,11 @@ fn push_keys(
     keys: &Keys,
     new: &[bool],
 ) -> Result<(), WriteError> {
+    assert_eq!(
+        keys.len(),
+        new.len(),
+        "of each key it is known whether it is new"
+    );
     for (key, _) in keys.iter().zip(new).filter(|(_, new)| **new) {
         stream.push(key)?;
     }
@@ -186,7 +198,7 @@ impl<T, S> InOrder<T, S> {
     }
 
     /// Hands over the thing with this number. It and those that waited for it are handled by this
-    /// call, unless one before is missing.
+    /// call, unless one before is missing. Each number comes once (asserted).
     pub fn submit<E>(
         &self,
         number: usize,
@@ -195,7 +207,9 @@ impl<T, S> InOrder<T, S> {
     ) -> Result<(), E> {
         let mut turns = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = &mut *turns;
-        turns.waiting.insert(number, thing);
+        assert!(number >= turns.next, "each thing is handed over once");
+        let before = turns.waiting.insert(number, thing);
+        assert!(before.is_none(), "each thing has a number of its own");
         while let Some(thing) = turns.waiting.remove(&turns.next) {
             turns.next += 1;
             handle(&mut turns.sink, thing)?;

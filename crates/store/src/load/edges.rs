@@ -182,6 +182,15 @@ pub fn bins(rows: &[u64]) -> Vec<Bin> {
         });
         open = !alone;
     }
+    assert_eq!(
+        bins.iter().map(|bin| bin.rows).sum::<u64>(),
+        rows.iter().sum::<u64>(),
+        "each edge is in a bin"
+    );
+    assert!(
+        bins.is_sorted_by(|one, next| one.predicates.end <= next.predicates.start),
+        "bins ascend, and no predicate is in two"
+    );
     bins
 }
 

@@ -36,6 +36,14 @@ pub struct EdgeBins<'l> {
     pub widths: Vec<Width>,
 }
 
+impl EdgeBins<'_> {
+    /// Number of edges in all bins, repetitions included.
+    pub fn records(&self) -> u64 {
+        let of = |bin| self.pairs.records(bin) + self.quads.records(bin) + self.wides.records(bin);
+        (0..self.bins.len()).map(|bin| of(bin) as u64).sum()
+    }
+}
+
 /// How the edges of a bin are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -196,6 +204,11 @@ impl<'l> Encoder<'_, 'l> {
                 .ordinals(kind, number as u32, repetitions, |ordinal, new| {
                     ordinals.push((ordinal, new));
                 });
+            assert_eq!(
+                ordinals.len(),
+                chunk.counts[at] as usize,
+                "an ordinal for each term of the chunk"
+            );
             let tag = kind.tag().expect("kinds with ordinals have a tag");
             codes.bases[at] = codes.codes.len();
             codes.codes.extend(
@@ -222,6 +235,11 @@ impl<'l> Encoder<'_, 'l> {
                 .map(|&bits| self.codes.code(VertexId::from_bits(bits))),
         );
         // What is left in `ordinals` are the triple terms'; their components all have codes now.
+        assert_eq!(
+            ordinals.len(),
+            chunk.triples.len(),
+            "triple terms are the last kind with ordinals"
+        );
         for (components, &(ordinal, new)) in chunk.triples.iter().zip(&ordinals) {
             if new {
                 let triple = components.map(|term| self.codes.id(codes.of(term)));

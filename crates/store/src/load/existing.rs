@@ -129,6 +129,7 @@ impl Existing<'_> {
             ids.extend((feed.next..to).map(|ordinal| VertexId::new(tag, ordinal)));
             let before = terms.len();
             self.dictionary.terms(&ids, terms)?;
+            assert_eq!(terms.len(), before + ids.len(), "a cell for each id");
             feed.next = to;
             for at in before..terms.len() {
                 bytes += terms.get(at).map_or(0, term_bytes);
@@ -185,6 +186,7 @@ impl Existing<'_> {
         });
         let quads = rows.iter().sum();
         let entries = predicates.enter(0, iris.zip(rows));
+        assert_eq!(entries.len(), numbers.len(), "each predicate was entered");
         Ok((numbers.into_iter().zip(entries).collect(), quads))
     }
 

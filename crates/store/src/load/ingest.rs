@@ -182,6 +182,7 @@ impl<'l> Ingest<'_, 'l> {
         })?;
         let entries = self.predicates.enter(number, parser.predicates());
         let chunk = parser.chunk(&entries);
+        assert_eq!(chunk.counts, counts, "what is numbered is what is kept");
         let mut ranges = Ranges::default();
         chunk
             .inline
@@ -248,7 +249,8 @@ impl Results {
         if self.summaries.len() <= at {
             self.summaries.resize(at + 1, None);
         }
-        self.summaries[at] = Some(summary);
+        let before = self.summaries[at].replace(summary);
+        assert!(before.is_none(), "each chunk is kept once");
     }
 
     /// A chunk's source and the lines of that source before the chunk. `None` where a load failed

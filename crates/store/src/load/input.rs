@@ -310,6 +310,7 @@ pub fn map_turtle<'s>(
     sources: Vec<Source<'s>>,
     maps: &'s [Option<memory::Region>],
 ) -> Vec<Source<'s>> {
+    assert_eq!(sources.len(), maps.len(), "each source is mapped or not");
     let mapped = |(source, map): (Source<'s>, &'s Option<memory::Region>)| match map {
         Some(map) => Source {
             origin: Origin::Mapped(map.bytes()),

@@ -13,11 +13,16 @@ const CHUNK_BYTES_MAX: u64 = 8 << 20;
 const CHUNK_BYTES_MIN: u64 = 64 << 10;
 /// A chunk's text, its tables and what it leaves behind take about this many times its bytes.
 const CHUNK_FACTOR: u64 = 16;
+const _: () = assert!(CHUNK_BYTES_MIN <= CHUNK_BYTES_MAX, "sizes are clamped");
 
 /// The longest line that is taken, where memory permits.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 /// ... and where it does not.
 const LINE_BYTES_MIN: u64 = 16 << 20;
+const _: () = assert!(
+    CHUNK_BYTES_MAX <= LINE_BYTES_MIN && LINE_BYTES_MIN <= LINE_BYTES_MAX,
+    "a line may be longer than a chunk, and sizes are clamped"
+);
 
 /// What to do about a malformed statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,6 +20,10 @@ use siphasher::sip128::SipHasher13;
 
 /// Remembered predicates; more than a subject usually has.
 const MEMO_PLACES: usize = 64;
+const _: () = assert!(
+    MEMO_PLACES == 1 << (u32::BITS - 26),
+    "six bits of a hash choose a place"
+);
 /// Where no predicate is remembered.
 const NO_PREDICATE: u32 = u32::MAX;
 
@@ -256,6 +260,16 @@ impl ChunkParser {
             entries.len(),
             self.predicates.len(),
             "each predicate was entered"
+        );
+        let rows: u64 = self.predicates.iter().map(|(_, rows)| rows).sum();
+        assert_eq!(
+            rows,
+            self.statements.len() as u64,
+            "each statement is counted with its predicate"
+        );
+        assert!(
+            self.graphs.len() <= self.statements.len(),
+            "a graph is a statement's"
         );
         if !self.graphs.is_empty() {
             self.graphs.resize(self.statements.len(), LocalTerm::NONE);

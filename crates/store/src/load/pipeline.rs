@@ -38,6 +38,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const PARTITIONS: usize = 256;
 /// Partitions under small limits, where every open block counts.
 const PARTITIONS_SMALL: usize = 16;
+const _: () = assert!(
+    PARTITIONS.is_power_of_two() && PARTITIONS_SMALL.is_power_of_two(),
+    "a partition is chosen by bits of a hash"
+);
 /// Limits below this are small.
 const SMALL_LIMIT_BYTES: u64 = 64 << 20;
 

@@ -108,6 +108,11 @@ impl Predicates {
                 rows.push(entry.rows);
             }
         }
+        assert_eq!(
+            rows.iter().sum::<u64>(),
+            entries.iter().map(|entry| entry.rows).sum::<u64>(),
+            "each predicate has a number of its own"
+        );
         Ok(Numbered { numbers, rows })
     }
 }

@@ -74,6 +74,16 @@ pub fn sort<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
         move_by(*digit, records, scratch, counts);
         std::mem::swap(records, scratch);
     }
+    assert!(
+        ascends_at_borders(records),
+        "records are sorted by all bits that vary"
+    );
+}
+
+/// Whether records ascend across the border of every [`COMPARED_BELOW`] of them: a look at one in so many.
+fn ascends_at_borders<R: Record>(records: &[R]) -> bool {
+    let mut borders = (COMPARED_BELOW..records.len()).step_by(COMPARED_BELOW);
+    borders.all(|border| records[border - 1] <= records[border])
 }
 
 /// The digits that cover all bits in which any two records differ, least significant first.
@@ -111,6 +121,7 @@ fn move_by<R: Record>(digit: Digit, records: &[R], target: &mut [R], counts: &mu
     for count in counts.iter_mut() {
         position += std::mem::replace(count, position);
     }
+    assert_eq!(position, records.len(), "each record was counted once");
     for record in records {
         let place = &mut counts[digit.of(record)];
         target[*place] = *record;

@@ -187,6 +187,10 @@ impl Rejected {
         let Some(Quarantine { lines, first_chunk }) = &self.quarantine else {
             return Ok(());
         };
+        assert!(
+            chunk >= *first_chunk,
+            "chunks of the existing store reject nothing"
+        );
         let number = (chunk - first_chunk) as usize;
         lines.submit(number, rejections.lines, |file, lines| file.write(&lines))
     }

@@ -29,6 +29,12 @@ use super::workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+const _: () = assert!(
+    Place::NUMBER_BITS + u32::BITS == Place::KIND_SHIFT
+        && ORDINAL_KINDS <= 1 << (u64::BITS - Place::KIND_SHIFT),
+    "number, chunk and kind fill a word and do not overlap"
+);
+
 /// Where a term first appears within its chunk: kind (4 bits), chunk (32), number (28).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u64);
@@ -169,6 +175,7 @@ impl Numbering {
         F: FnMut(u64, bool),
     {
         let provisional = self.provisional(kind, chunk);
+        let end = provisional.end;
         let tagged = |ordinal: u64| (kind as u64) << Place::KIND_SHIFT | ordinal;
         let start = repetitions.partition_point(|each| each[0] < tagged(provisional.start));
         let mut repetitions = repetitions[start..].iter().peekable();
@@ -181,6 +188,11 @@ impl Numbering {
                 next += 1;
             }
         }
+        assert_eq!(
+            next,
+            self.ordinal(kind, end),
+            "ordinals are dense: each repetition of the chunk was found"
+        );
     }
 
     /// Finds all repetitions: sorts each partition of `records` (which is emptied), marks them here
@@ -221,7 +233,17 @@ impl Numbering {
             })?;
             spreader.finish()
         })?;
-        self.kinds.iter_mut().for_each(|kind| kind.repeated.count());
+        let marked: u64 = self
+            .kinds
+            .iter_mut()
+            .map(|kind| kind.repeated.count())
+            .sum();
+        let spread = (0..repetitions.len()).map(|group| repetitions.records(group) as u64);
+        assert_eq!(
+            marked,
+            spread.sum::<u64>(),
+            "each repetition is marked and kept once"
+        );
         Ok(())
     }
 
@@ -262,7 +284,8 @@ impl RankBits {
         self.words[(bit / 64) as usize].fetch_or(1 << (bit % 64), Ordering::Relaxed);
     }
 
-    fn count(&mut self) {
+    /// Ranks the bits; gives how many are set.
+    fn count(&mut self) -> u64 {
         let mut total = 0;
         self.before = self
             .words
@@ -276,6 +299,7 @@ impl RankBits {
                 before
             })
             .collect();
+        total
     }
 
     /// Number of bits set before `bit`, once counted.

@@ -41,7 +41,7 @@ pub enum Sorted<'b, 'l, R: Record> {
 }
 
 /// Sorts a bucket, each record changed by `change` first. At most `piece_records` are in memory at
-/// a time (and as many again as scratch).
+/// a time (and as many again as scratch); at least one (asserted).
 pub fn sort<'b, 'l, R: Record>(
     buckets: &Buckets<'l, R>,
     bucket: usize,
@@ -50,6 +50,7 @@ pub fn sort<'b, 'l, R: Record>(
     spill: Spill<'l>,
     buffers: &'b mut Buffers<R>,
 ) -> Result<Sorted<'b, 'l, R>, LoadError> {
+    assert!(piece_records > 0, "a piece takes a record");
     let Buffers { records, scratch } = buffers;
     records.clear();
     records.reserve_exact(buckets.records(bucket).min(piece_records));
@@ -68,6 +69,12 @@ pub fn sort<'b, 'l, R: Record>(
         Ok(())
     })?;
     radix::sort(records, scratch);
+    let written: usize = runs.iter().map(|run: &Extent| run.records).sum();
+    assert_eq!(
+        written + records.len(),
+        buckets.records(bucket),
+        "each record of the bucket is in a run"
+    );
     if runs.is_empty() {
         return Ok(Sorted::Memory(records));
     }
@@ -153,6 +160,8 @@ where
             None => drop(std::collections::binary_heap::PeekMut::pop(head)),
         }
     }
+    let is_read = |cursor: &Cursor<R>| cursor.next == cursor.run.records;
+    assert!(cursors.iter().all(is_read), "each run is read to its end");
     Ok(())
 }
 

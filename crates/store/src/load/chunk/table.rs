@@ -15,6 +15,7 @@ use super::term::{KINDS, LocalTerm, TermKind};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const SLOTS_MIN: usize = 1 << 12;
+const _: () = assert!(SLOTS_MIN.is_power_of_two(), "places are cut off a hash");
 
 /// Keys one after the other, with the end of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,6 +138,8 @@ impl TermTable {
 
     #[cold]
     fn grow(&mut self) {
+        let entered: usize = self.keys.iter().map(Keys::len).sum();
+        assert_eq!(entered, self.len, "each key is in the table once");
         let slots = self.slots.len() * 2;
         self.slots.clear();
         self.slots.resize(slots, EMPTY);

@@ -59,6 +59,11 @@ impl TermKind {
     }
 }
 
+const _: () = assert!(
+    (KINDS as u32) <= LocalTerm::NONE.0 >> LocalTerm::NUMBER_BITS,
+    "no kind of term has the bits of none"
+);
+
 /// A term of a chunk: its kind and its number within the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]

@@ -103,6 +103,13 @@ impl<'l> Stage<'_, 'l> {
     ) -> Result<Numbers<'l>, LoadError> {
         let counts = self.parsed.results.counts();
         assert_eq!(counts.len(), chunks, "every chunk was kept");
+        let terms = counts.iter().flatten().map(|&count| u64::from(count));
+        let hashed = (0..hashes.len()).map(|partition| hashes.records(partition) as u64);
+        assert_eq!(
+            hashed.sum::<u64>(),
+            terms.sum::<u64>(),
+            "each term of a chunk was hashed once"
+        );
         let mut numbering = Numbering::new(&counts, [0; ORDINAL_KINDS]);
         let groups = Groups::new(chunks, GROUPS_MAX);
         let spill = self.spill("scratch-repetitions");
@@ -156,6 +163,11 @@ impl<'l> Stage<'_, 'l> {
                 self.advanced(Phase::Encode, (step, steps))
             })
         })?;
+        assert_eq!(
+            edges.records(),
+            self.parsed.results.statements,
+            "each statement became an edge of a bin"
+        );
         let mut predicates = encoder
             .predicates
             .into_inner()
@@ -191,20 +203,22 @@ impl<'l> Stage<'_, 'l> {
         let files = self.job.files;
         let steps = 2 * builder.rows.iter().sum::<u64>();
         let done = AtomicU64::new(0);
-        let quads = AtomicU64::new(0);
+        let quads = [Direction::Out, Direction::In].map(|_| AtomicU64::new(0));
         let direction = |direction| {
             let summary = builder.direction(direction, |rows| {
                 let step = done.fetch_add(rows, Ordering::Relaxed) + rows;
                 self.advanced(Phase::Build, (step, steps))
             })?;
-            quads.store(summary.rows, Ordering::Relaxed);
+            quads[direction as usize].store(summary.rows, Ordering::Relaxed);
             Ok(())
         };
         let index = |at: usize, kind, name| indexes[at].write(numbering.end(kind), name, files);
         let keys = Mutex::new(Some(keys));
         let finish_keys = || {
             let keys = keys.lock().unwrap_or_else(PoisonError::into_inner).take();
-            keys.map_or(Ok(()), |keys| keys.finish(files))
+            let kinds = [TermKind::Iri, TermKind::Literal, TermKind::Triple];
+            let counts = kinds.map(|kind| numbering.end(kind));
+            keys.map_or(Ok(()), |keys| keys.finish(files, counts))
         };
         workers::for_each(self.threads(), BUILD_TASKS, |task| match task {
             0 => direction(Direction::Out),
@@ -214,7 +228,9 @@ impl<'l> Stage<'_, 'l> {
             4 => index(1, TermKind::Literal, names::LITERAL_INDEX),
             _ => index(2, TermKind::Triple, names::TRIPLE_TERM_INDEX),
         })?;
-        Ok(quads.into_inner())
+        let [out, into] = quads.map(AtomicU64::into_inner);
+        assert_eq!(out, into, "both directions hold every quad");
+        Ok(out)
     }
 
     fn outcome(&self, numbering: &Numbering, quads: u64) -> Outcome {
