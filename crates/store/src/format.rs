@@ -190,6 +190,10 @@ pub mod flags {
     pub const OFFSET_WIDTH_SHIFT: u32 = 2;
     /// Neighbours are ids of 8 bytes instead of codes of 4.
     pub const WIDE_NEIGHBOURS: u32 = 1 << 4;
+    const _: () = assert!(
+        PLANE_BITS_SHIFT + 8 == PLANES_SHIFT && PLANES_SHIFT + 16 == u32::BITS,
+        "the fields of the flags do not overlap"
+    );
     /// Bits 8 to 15: number of bits of a code that choose its plane.
     pub const PLANE_BITS_SHIFT: u32 = 8;
     /// Bits 16 to 31: number of planes (0 where neighbours are wide).

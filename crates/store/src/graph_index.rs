@@ -98,6 +98,10 @@ impl GraphIndexWriter {
             self.end_run(last.predicate)?;
         }
         self.part.align(8)?;
+        assert!(
+            self.positions.len() <= self.graphs.len() && self.bytes.is_empty(),
+            "every graph that was begun was announced, and its last run ended"
+        );
         self.positions
             .resize(self.graphs.len() + 1, self.part.position());
         self.part.append(bytemuck::cast_slice(&self.positions))?;
@@ -111,11 +115,19 @@ impl GraphIndexWriter {
             .graphs
             .binary_search(&graph)
             .expect("every named graph was announced");
+        assert!(
+            self.positions.len() <= code,
+            "graphs ascend, each begun once"
+        );
         self.positions.resize(code + 1, self.part.position());
         self.last_predicate = 0;
     }
 
     fn end_run(&mut self, predicate: PredicateId) -> Result<(), PartError> {
+        assert!(
+            predicate.0 > self.last_predicate && self.keys > 0,
+            "a graph's predicates ascend from 1, and each has a key: zeros are the padding"
+        );
         self.head.clear();
         varint::write(&mut self.head, u64::from(predicate.0 - self.last_predicate));
         varint::write(&mut self.head, self.keys);

@@ -180,6 +180,10 @@ impl<'v> Lists<'v> {
         // Not counted in the lists themselves: a sum in memory is what a loop over keys would wait for.
         let mut total = 0;
         let appended = append(&mut self.rows, &mut total);
+        assert!(
+            appended.is_err() || self.rows.len() == count,
+            "a range of rows per key"
+        );
         self.total_edges = total;
         appended
     }

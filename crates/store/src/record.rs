@@ -36,6 +36,10 @@ const LITERAL: u8 = 1;
 const BLANK: u8 = 2;
 const NEW_BLANK: u8 = 3;
 const TRIPLE: u8 = 4;
+const _: () = assert!(
+    TRIPLE_TERM_DEPTH_MAX < u8::MAX as usize,
+    "a depth is a byte"
+);
 
 /// Bytes that are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,8 +68,15 @@ pub enum TermError {
     NotABlankNode(String),
 }
 
-/// The head of a record: `blanks` new blank nodes from `first_blank` on.
+/// The head of a record: `blanks` new blank nodes from `first_blank` on, which were reserved (asserted of their
+/// numbers).
 pub fn head(first_blank: u64, blanks: u64) -> Vec<u8> {
+    assert!(
+        first_blank
+            .checked_add(blanks)
+            .is_some_and(|end| end <= VertexId::PAYLOAD_MAX),
+        "blank nodes of a record were reserved"
+    );
     let mut bytes = vec![VERSION];
     varint::write(&mut bytes, first_blank);
     varint::write(&mut bytes, blanks);
@@ -228,6 +239,7 @@ impl ChunkWriter {
 
     /// The chunk; the writer is empty again.
     pub fn finish(&mut self) -> Vec<u8> {
+        assert_eq!(self.starts.len(), self.places.len(), "a term has one place");
         let mut bytes = Vec::with_capacity(self.bytes() + 30);
         varint::write(&mut bytes, self.starts.len() as u64);
         bytes.append(&mut self.terms);
@@ -283,6 +295,10 @@ impl<'r> RecordReader<'r> {
 
     /// Reads chunks whose head is not made yet: their new blank nodes will have these numbers.
     pub fn of_chunks(new_blanks: Range<u64>, chunks: &'r [u8]) -> RecordReader<'r> {
+        assert!(
+            new_blanks.start <= new_blanks.end,
+            "blank nodes of a record were reserved"
+        );
         RecordReader {
             record: chunks,
             rest: chunks,

@@ -43,8 +43,17 @@ pub(crate) const BEFORE_BITS: u32 = 46;
 pub(crate) const GROUP_BITS: u32 = 9;
 /// Words of a block.
 pub(crate) const BLOCK_WORDS: usize = 8;
+const _: () = assert!(
+    BLOCK_IDS == 64 * (BLOCK_WORDS as u64 - 1),
+    "a block's words but the first are members"
+);
+const _: () = assert!(
+    BEFORE_BITS + 2 * GROUP_BITS == 64 && 5 * 64 < 1 << GROUP_BITS,
+    "three counts fill a word, and the members of five words fit theirs"
+);
 /// Ids of a range: chunks are chosen range by range.
 pub(crate) const RANGE_BITS: u32 = 16;
+const _: () = assert!(RANGE_BITS == u16::BITS, "a key's low half is a `u16`");
 
 /// A list of at least this many distinct neighbours may get an index of its own.
 pub(crate) const DENSE_LIST_MIN: usize = 1024;

@@ -18,6 +18,10 @@ use rdf::VertexId;
 
 const WORDS: usize = 1 << 12;
 const BITS: u64 = WORDS as u64 * 64;
+const _: () = assert!(
+    WORDS.is_power_of_two() && WORDS <= 1 << u16::BITS,
+    "the numbers of words that are not 0 are `u16`"
+);
 
 /// A list as bits; begin with the default, which is no list's.
 #[derive(Clone, Debug, Default)]

@@ -33,6 +33,10 @@ const NEAR_KEYS_MIN: usize = 32;
 const JUMP_CHUNKS_MIN: u64 = 8;
 /// ... unless it had more entries than this per chunk.
 const JUMP_RANGES_PER_CHUNK_MAX: u64 = 8;
+const _: () = assert!(
+    NEAR_KEYS_MIN <= LIST_KEYS_MAX && SPARSE_KEYS_MIN <= LIST_KEYS_MAX,
+    "a list holds the keys of several ranges"
+);
 
 /// What a descriptor records about an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,6 +144,12 @@ impl IndexWriter {
 
     fn enter(&mut self, kind: ChunkKind, at: u64, first: u64, last: u64) {
         assert!(at.is_multiple_of(8), "chunks are aligned");
+        assert!(
+            self.entries
+                .last()
+                .is_none_or(|before| before.last < first && before.ordinal < self.keys),
+            "chunks ascend, and none is empty"
+        );
         self.entries.push(ChunkEntry {
             first,
             last,
@@ -191,7 +201,9 @@ impl IndexWriter {
             .expect("an open chunk is the last one");
         assert!(entry.first == open.first, "an open chunk is the last one");
         entry.last = open.block_first + bit;
-        open.write_block(out)
+        open.write_block(out)?;
+        assert_eq!(open.before, self.keys, "each key is a member of one block");
+        Ok(())
     }
 
     fn write_sparse(
@@ -262,6 +274,11 @@ impl IndexWriter {
             }
             out.append(&chunk.to_le_bytes())?;
         }
+        assert_eq!(
+            u64::from(chunk) + 1,
+            chunks,
+            "no range has keys in two chunks, so the last range is in the last chunk"
+        );
         out.align(8)?;
         Ok(true)
     }

@@ -13,10 +13,15 @@
 //! +---------------+------------------------+
 //! ```
 
+use crate::format::flags;
 use rdf::VertexId;
 
 /// A code has at most this many bits for its plane.
 const PLANE_BITS_MAX: u32 = 10;
+const _: () = assert!(
+    1 << PLANE_BITS_MAX < 1 << (u32::BITS - flags::PLANES_SHIFT),
+    "a descriptor holds the number of planes"
+);
 
 /// The smallest and largest id of each kind that a column will hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +82,12 @@ impl Encoding {
                 let bases = spans.present().flat_map(|(min, max)| {
                     (0..=(max - min) / size).map(move |plane| min + plane * size)
                 });
-                return Encoding::Codes {
-                    bases: bases.collect(),
-                    plane_bits,
-                };
+                let bases: Vec<u64> = bases.collect();
+                assert!(
+                    bases.len() as u64 == needed && bases.is_sorted_by(|one, next| one < next),
+                    "planes ascend, so that codes order as ids do"
+                );
+                return Encoding::Codes { bases, plane_bits };
             }
         }
         Encoding::Ids

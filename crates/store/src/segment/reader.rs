@@ -299,6 +299,10 @@ impl<'v> Segment<'v> {
     /// Appends where the rows of each of these keys end; their ordinals are below the number of
     /// keys.
     pub(crate) fn row_ends(&self, ordinals: Range<u64>, ends: &mut Vec<u64>) -> Result<(), Fault> {
+        assert!(
+            ordinals.start <= ordinals.end && ordinals.end <= self.descriptor.keys,
+            "the caller's ordinals are those of keys"
+        );
         if self.is_functional() {
             ends.extend(ordinals.start + 1..=ordinals.end);
             return Ok(());

@@ -311,6 +311,8 @@ impl GraphWriter {
             open.rows <= open.rows_max,
             "no more edges than were announced"
         );
+        assert!(self.types.is_empty(), "types go with their vertex");
+        self.assert_columns(&open);
         let index = self.index.finish(&mut self.parts.keys)?;
         assert!(index.keys == open.keys, "every key is in the index");
         let lists_at = self.lists.finish(&mut self.parts.lists)?;
@@ -319,6 +321,36 @@ impl GraphWriter {
         self.summary.predicates += 1;
         self.descriptors.push(open.descriptor(&index, lists_at));
         Ok(())
+    }
+
+    /// Asserts of a segment whose last key has ended that every column is as long as its rows or keys are many.
+    fn assert_columns(&self, open: &OpenSegment) {
+        let (rows, keys) = (open.rows, open.keys);
+        let neighbours_bytes = match &open.encoding {
+            Encoding::Codes { bases, .. } => 8 * bases.len() as u64 + 4 * rows,
+            Encoding::Ids => 8 * rows,
+        };
+        assert_eq!(
+            self.parts.neighbours.position(),
+            open.neighbours_at + neighbours_bytes,
+            "a neighbour for each row"
+        );
+        if open.offsets_at == 0 {
+            assert_eq!(rows, keys, "keys without offsets have a row each");
+        } else {
+            assert_eq!(
+                self.parts.offsets.position(),
+                open.offsets_at + ((keys + 1) << open.offset_width),
+                "an offset for each key, and one behind the last"
+            );
+        }
+        if open.graphs_at != 0 {
+            assert_eq!(
+                self.parts.edge_graphs.position(),
+                open.graphs_at + 4 * rows,
+                "a graph for each row"
+            );
+        }
     }
 
     /// Writes signatures and descriptors, and completes every part.
@@ -341,6 +373,11 @@ impl GraphWriter {
             append_number(&mut parts.neighbours, u64::from(set), width)?;
         }
         let index = index.finish(&mut parts.keys)?;
+        assert_eq!(
+            parts.neighbours.position(),
+            neighbours_at + (index.keys << width),
+            "a set for each vertex"
+        );
         summary.vertices = index.keys;
         descriptors[0] = SegmentDescriptor {
             flags: index_flags(&index) | flags::FUNCTIONAL | width << flags::VALUE_WIDTH_SHIFT,
@@ -480,6 +517,16 @@ impl ListWriter {
         if self.is_indexed {
             self.is_indexed = false;
             let index = self.index.finish(out)?;
+            assert!(
+                index.keys >= DENSE_LIST_MIN as u64,
+                "only long lists are indexed"
+            );
+            assert!(
+                self.entries
+                    .last()
+                    .is_none_or(|before| before.ordinal < ordinal),
+                "lists ascend, because they are searched for"
+            );
             self.entries.push(ListEntry {
                 ordinal,
                 directory_at: index.directory_at,

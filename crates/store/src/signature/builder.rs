@@ -37,6 +37,10 @@ pub(crate) const VERTEX_TYPES_MAX: usize = 256;
 const UNKNOWN: u32 = u32::MAX;
 /// Marks a symbol as a class instead of a predicate.
 const CLASS: u32 = 1 << 31;
+const _: () = assert!(
+    NODES_MAX < UNKNOWN as usize && TYPE_NODES_MAX < CLASS as usize,
+    "no node is taken for the unknown set, and no class for a predicate"
+);
 /// Entries of the cache of children within one segment.
 const CACHE: usize = 64;
 
@@ -171,6 +175,14 @@ impl SignatureBuilder {
             return;
         }
         if self.classes.last() != Some(&class) {
+            assert!(
+                self.cached == PredicateId::SIGNATURE.0 || self.cached & CLASS != 0,
+                "members come before all predicates"
+            );
+            assert!(
+                self.classes.last().is_none_or(|&before| before < class),
+                "classes ascend"
+            );
             self.classes.push(class);
             self.start_symbol(CLASS | (self.classes.len() - 1) as u32);
         }

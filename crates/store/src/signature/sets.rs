@@ -78,6 +78,10 @@ impl SetsWriter {
         if self.sets.is_multiple_of(SETS_PER_POSITION) {
             self.positions.push(out.position());
         }
+        assert!(
+            set.edges.len() == set.predicates.len() && set.vertices > 0,
+            "a set has vertices, and edges of each predicate"
+        );
         self.sets += 1;
         let has_edges = set.edges.iter().any(|&edges| edges != set.vertices);
         let bytes = &mut self.bytes;
@@ -117,6 +121,11 @@ impl SetsWriter {
 
     /// Ends the table.
     pub(crate) fn finish(self, out: &mut PartWriter) -> Result<(), PartError> {
+        assert_eq!(
+            self.positions.len() as u64,
+            self.sets.div_ceil(SETS_PER_POSITION),
+            "a position for every sixteen sets"
+        );
         out.align(8)?;
         let positions_at = out.position();
         out.append(bytemuck::cast_slice(&self.positions))?;

@@ -18,6 +18,7 @@ const DENSE_BITS: u32 = 12;
 const SPARSE_BITS: u32 = 4;
 /// Vertices of a slab where they are sparse: 1 KiB.
 const SPARSE_SLAB_BITS: u32 = 8;
+const _: () = assert!(SPARSE_BITS <= SPARSE_SLAB_BITS, "a page lies in one slab");
 
 /// Numbers by vertex.
 pub(crate) struct States {
@@ -89,6 +90,10 @@ impl States {
                     self.slabs.push(vec![0; 1 << self.slab_bits].into());
                 }
                 self.pages += 1;
+                assert!(
+                    (self.pages as usize) << self.page_bits <= self.slabs.len() << self.slab_bits,
+                    "pages lie in the slabs"
+                );
                 *entry.insert(self.pages - 1)
             }
         };

@@ -27,6 +27,10 @@ const STRAIGHT_MIN: u64 = 64;
 const FILTER_BITS: usize = 16;
 /// Elements of the older set that are read together where changes are close.
 const PIECE: u64 = 1024;
+const _: () = assert!(
+    STRAIGHT_MIN <= PIECE,
+    "a run that is not copied straight lies in one piece"
+);
 
 /// Changes of a set of distinct vertices.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,6 +104,11 @@ impl Patch {
         adds: Vec<VertexId>,
         minus: Vec<VertexId>,
     ) -> Result<Patch, Fault> {
+        let ascends = |vertices: &[VertexId]| vertices.is_sorted_by(|one, next| one < next);
+        assert!(
+            ascends(&adds) && ascends(&minus),
+            "what came and what went is searched for"
+        );
         let below = |vertices: &[VertexId]| -> Result<Vec<u64>, Fault> {
             let each = vertices.iter();
             each.map(|&vertex| older.elements_below(vertex)).collect()
@@ -277,6 +286,7 @@ pub(crate) fn push(
     if patch.changes() > 0 {
         patches.push(Arc::new(patch));
     }
+    assert!(patches.len() <= DEPTH_MAX, "patches are joined in time");
     Ok(())
 }
 
