@@ -21,6 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BUFFER_BYTES_FIRST: usize = 256;
 /// Buffered bytes after which they are handed on.
 const BUFFER_BYTES: usize = 256 << 10;
+const _: () = assert!(
+    BUFFER_BYTES >= memory::BLOCK_BYTES,
+    "blocks are summed whole, not in pieces"
+);
 
 /// A part's name within its generation. Nearly all are constants; a commit makes dozens of parts.
 pub type PartName = Cow<'static, str>;
@@ -162,6 +166,11 @@ impl PartWriter {
             position,
             ..
         } = self;
+        assert_eq!(
+            sums.length_bytes(),
+            position,
+            "every byte that was appended is in the checksums"
+        );
         let sums = sums.finish();
         let table: &[u8] = bytemuck::cast_slice(&sums);
         let summary = PartSummary {

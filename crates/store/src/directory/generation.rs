@@ -242,6 +242,10 @@ pub fn begin_locked<'d>(
         .chain(previous)
         .max();
     let number = highest.map_or(1, |highest| highest + 1);
+    assert!(
+        previous.is_none_or(|previous| previous < number),
+        "a new generation has the highest number"
+    );
     disk.sync_dir(path).map_err(at(path))?;
     remove_generations(disk, path, previous);
     let directory = path.join(generation_name(number));
@@ -471,6 +475,11 @@ impl PartFiles for NewGeneration<'_> {
     }
 
     fn completed(&self, part: PartSummary) {
-        self.lock_files().push(part);
+        let mut files = self.lock_files();
+        assert!(
+            files.iter().all(|known| known.name != part.name),
+            "a part is completed once"
+        );
+        files.push(part);
     }
 }

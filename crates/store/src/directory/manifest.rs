@@ -179,8 +179,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The bytes of the file.
+    /// The bytes of the file. Asserts that the files ascend by name.
     pub fn to_bytes(&self) -> Vec<u8> {
+        assert!(
+            self.files.is_sorted_by(|one, next| one.name < next.name),
+            "files ascend by name, each once"
+        );
         let mut body = Vec::new();
         varint::write(&mut body, self.counts.len() as u64);
         for (name, &count) in &self.counts {
