@@ -62,6 +62,7 @@ struct Entry {
 
 const ENTRY_BYTES: usize = 64;
 const _: () = assert!(size_of::<Entry>() == ENTRY_BYTES);
+const _: () = assert!(ENTRY_BYTES <= SECTOR_BYTES, "an entry lies in one sector");
 
 impl Entry {
     fn new(count: Count, number: u64) -> Entry {
@@ -212,6 +213,10 @@ impl CountFile {
         if count == self.last {
             return Ok(());
         }
+        assert!(
+            count.durable >= self.last.durable,
+            "a count that goes down replaces the file"
+        );
         let number = self.number + 1;
         let entry = Entry::new(count, number);
         self.file

@@ -44,6 +44,7 @@
 //! descriptor even so. Another thread may be faster; then that append fails, and the next one tries again.
 
 mod begin;
+mod order;
 #[cfg(test)]
 mod tests;
 
@@ -62,6 +63,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of frames that wait for a write; a record that does not fit is written by its thread.
 const BUFFER_BYTES: usize = 1 << 20;
+const _: () = assert!(BUFFER_BYTES as u64 >= 2 * SECTOR_BYTES, "a sector fits");
 
 /// Descriptors that are held for the beginning of a file.
 const RESERVE: usize = 8;
@@ -161,6 +163,7 @@ struct Turn<'l> {
 impl Turn<'_> {
     /// Gives the file back and wakes everybody.
     fn done(mut self, state: &mut State) {
+        state.assert_order();
         state.file = self.open.take().map_or(Place::None, Place::Here);
         self.is_done = true;
         self.log.turned.notify_all();
@@ -218,6 +221,7 @@ impl FileLog {
             }
         }
         cut_away(&*disk, &folder, &cut)?;
+        assert!(next >= first, "a log goes on behind the checkpoint");
         let log = FileLog {
             disk,
             store: store.to_owned(),
@@ -354,7 +358,7 @@ impl FileLog {
             // Only for the space: the next file's head says where this one ends.
             let _ = open.file.cut(ended.end);
         }
-        state.sealed.push_back(ended);
+        state.end_file(ended);
         state.buffer.clear();
         state.next = state.durable + 1;
         state.callers = 0;
@@ -386,7 +390,7 @@ impl FileLog {
         state.durable = state.next - 1;
         state.callers = 0;
         let sealed = std::mem::take(&mut state.begun);
-        state.sealed.push_back(sealed);
+        state.end_file(sealed);
         turn.open = None;
         Ok(turn)
     }
@@ -481,6 +485,7 @@ impl FileLog {
             return Err(self.unwritten(&mut state, turn, why));
         }
         buffer.clear();
+        assert!(state.durable <= target, "what is durable stays so");
         state.spare = buffer;
         state.syncs += 1;
         state.groups = [covered, state.groups[0]];
@@ -519,6 +524,8 @@ impl State {
 
     /// Counts a record that is in the buffer now.
     fn appended(&mut self, frame: &Frame<'_>) {
+        assert_eq!(frame.head.position, self.next, "positions ascend by one");
+        assert!(frame.end > self.begun.end, "frames follow one another");
         self.begun.end = frame.end;
         self.next += 1;
         self.records += 1;
@@ -591,6 +598,11 @@ impl Log for FileLog {
     fn resume(&self) -> Result<u64, LogError> {
         let mut state = self.lock();
         if matches!(state.failed, Some(Failure::GivenUp)) {
+            assert_eq!(
+                state.next,
+                state.durable + 1,
+                "the positions of records that were given up are given again"
+            );
             state.failed = None;
         }
         self.check(&state)?;
@@ -729,6 +741,11 @@ impl Log for FileLog {
             }
             gone.extend(state.sealed.pop_front());
         }
+        let left = state.sealed.front().unwrap_or(&state.begun);
+        assert!(
+            left.first <= state.oldest,
+            "no file goes that holds a record from the position on"
+        );
         drop(state);
         for (place, kept) in gone.iter().enumerate() {
             let path = self.path(kept.first);

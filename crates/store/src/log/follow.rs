@@ -134,6 +134,7 @@ impl Follower {
             }
             let what = match step {
                 Ok(Some(record)) => {
+                    assert_eq!(record.position, self.next, "each record is given once");
                     if each(record.position, &record.payload()).is_break() {
                         return Ok(ControlFlow::Break(()));
                     }

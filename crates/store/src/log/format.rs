@@ -21,6 +21,18 @@ pub(super) const SECTOR_BYTES: u64 = 512;
 pub(super) const FILE_HEAD_BYTES: usize = 64;
 /// Bytes of a frame's head.
 pub(super) const FRAME_HEAD_BYTES: usize = 48;
+const _: () = assert!(
+    FRAME_HEAD_BYTES.is_multiple_of(8) && SECTOR_BYTES.is_multiple_of(8),
+    "frames begin at multiples of 8"
+);
+const _: () = assert!(
+    (FILE_HEAD_BYTES + FRAME_HEAD_BYTES) as u64 <= SECTOR_BYTES,
+    "the first frame's head lies in the sector of the file's"
+);
+const _: () = assert!(
+    SECTOR_BYTES == crate::disk::SECTOR_BYTES as u64,
+    "the disk writes the log's sectors"
+);
 /// Version of the log's format.
 pub(super) const VERSION: u16 = 1;
 /// What stands behind a payload up to the next frame.
@@ -29,6 +41,10 @@ const FILE_MAGIC: [u8; 8] = *b"SOMERLOG";
 const FRAME_MAGIC: [u8; 4] = *b"rec\xb5";
 /// Bytes that are not zero in a frame's part of a sector.
 const MARKS: u64 = 2;
+const _: () = assert!(
+    PADDING != 0,
+    "padding does not look as if it was never written"
+);
 
 /// The head of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -177,6 +193,10 @@ impl<'p> Frame<'p> {
         first: u64,
         offset: u64,
     ) -> Option<Frame<'p>> {
+        assert!(
+            durable < position && first <= position,
+            "a record follows those that are durable and its file's first"
+        );
         let length: u64 = payload.iter().map(|piece| piece.len() as u64).sum();
         let end = frame_end(offset, length)?;
         let start = offset + FRAME_HEAD_BYTES as u64;
@@ -193,6 +213,10 @@ impl<'p> Frame<'p> {
         };
         head.head_sum = head.sum(first, offset);
         let padding = usize::try_from(end - start - length).ok()?;
+        assert!(
+            end.is_multiple_of(8) && padding < FRAME_HEAD_BYTES + 8,
+            "padding leaves room for a head in its sector, and no more"
+        );
         Some(Frame {
             head,
             payload,

@@ -403,6 +403,10 @@ pub(super) fn replay(
     until: u64,
     each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
 ) -> Result<(), LogError> {
+    assert!(
+        files.is_sorted_by(|one, next| one.first < next.first),
+        "files ascend by their first records"
+    );
     let begin = files.partition_point(|kept| kept.first <= from);
     for kept in &files[begin.saturating_sub(1)..] {
         let mapped = Mapped::open(disk, folder, kept.first)?;

@@ -91,6 +91,7 @@ impl<'b> Records<'b> {
                 return Ok(None);
             }
             let record = self.record()?;
+            assert!(record.end > self.offset, "a record has a head");
             self.offset = record.end;
             self.next += 1;
             if record.position >= self.needed {

@@ -27,6 +27,10 @@ impl FileLog {
         mut turn: Turn<'l>,
     ) -> Result<Turn<'l>, LogError> {
         let first = state.next;
+        assert!(
+            state.durable + 1 == first && state.buffer.is_empty(),
+            "all before a file's first record is durable"
+        );
         // A file without records is replaced, and so is one that only has a torn one.
         let (is_replaced, previous_end) = match state.sealed.back() {
             Some(last) if last.first == first => (true, last.previous_end),
@@ -52,6 +56,10 @@ impl FileLog {
         if is_replaced {
             state.sealed.pop_back();
         }
+        assert!(
+            state.sealed.back().is_none_or(|last| last.first < first),
+            "files ascend by their first records"
+        );
         state.begun = Kept {
             first,
             end: FILE_HEAD_BYTES as u64,
