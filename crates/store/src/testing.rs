@@ -45,9 +45,11 @@ pub fn write_parts(
     radix::sort(&mut rows, &mut scratch);
     let tables = Tables::new(predicates, graphs_of(&rows));
     tables.write(files)?;
-    tables.write_direction(files, Direction::Out, &rows)?;
+    let out = tables.write_direction(files, Direction::Out, &rows)?;
     turn(&mut rows, &mut scratch);
-    tables.write_direction(files, Direction::In, &rows)
+    let into = tables.write_direction(files, Direction::In, &rows)?;
+    assert_eq!(out.rows, into.rows, "both directions hold every quad");
+    Ok(())
 }
 
 /// A version over this base with these layers.

@@ -61,6 +61,11 @@ impl<W: Write> RecordWriter<W> {
         Ok(ordinal)
     }
 
+    /// Records written so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Ends the file and gives it back, unsynced and unflushed, with its length in bytes.
     pub fn finish(self) -> (W, u64) {
         (self.out, HEADER_BYTES as u64 + self.count * RECORD_BYTES)

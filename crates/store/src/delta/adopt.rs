@@ -30,14 +30,23 @@ impl Layer {
 
     /// The same changes over `version`, as `commits`. `between`: all quads that some
     /// commit changed between the version that the layer was built for and `version`, those that came
-    /// and went again included; the layer changes none of them ([`Layer::changes_any`]).
+    /// and went again included; the layer changes none of them ([`Layer::changes_any`]). The commits come
+    /// after those of `version` (asserted).
     pub fn adopted(
         mut self,
         version: &Version,
         between: &[IdQuad],
         commits: RangeInclusive<u64>,
     ) -> Result<Layer, DeltaError> {
+        assert!(
+            version.number() < *commits.start(),
+            "a layer goes over earlier commits"
+        );
         if !between.is_empty() {
+            assert!(
+                self.bytes >= self.keys.bytes(),
+                "the bytes of the key changes are counted"
+            );
             self.bytes -= self.keys.bytes();
             self.keys = self.keys_over(version, between)?;
             self.bytes += self.keys.bytes();
@@ -163,6 +172,10 @@ fn remove(list: &mut Vec<VertexId>, keys: &[VertexId]) {
 fn add(list: &mut Vec<VertexId>, keys: &[VertexId]) {
     list.extend_from_slice(keys);
     list.sort_unstable();
+    assert!(
+        list.is_sorted_by(|one, next| one < next),
+        "a key comes or goes once"
+    );
 }
 
 fn insert_all(lists: &mut BTreeMap<KeySet, Vec<VertexId>>, set: KeySet, keys: &[VertexId]) {

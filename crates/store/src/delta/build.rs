@@ -56,7 +56,12 @@ impl Layer {
             changes.keys(direction, &deletes, &inserts)?;
             for (writing, rows) in [(&mut adds, &inserts), (&mut dels, &deletes)] {
                 if let Some((files, tables)) = writing {
-                    tables.write_direction(files, direction, rows)?;
+                    let written = tables.write_direction(files, direction, rows)?;
+                    assert_eq!(
+                        written.rows,
+                        rows.len() as u64,
+                        "both directions hold each quad of the effect, once"
+                    );
                 }
             }
         }
@@ -81,6 +86,19 @@ impl Layer {
         graph_sizes: Vec<(VertexId, i64)>,
         commits: RangeInclusive<u64>,
     ) -> Layer {
+        assert!(
+            commits.start() <= commits.end(),
+            "a layer is of at least one commit"
+        );
+        assert_eq!(
+            (adds.is_some(), dels.is_some()),
+            (quads.0 > 0, quads.1 > 0),
+            "a side of a layer is there where it has quads"
+        );
+        assert!(
+            graph_sizes.is_sorted_by(|one, next| one.0 < next.0),
+            "graphs ascend, each once, because they are searched for"
+        );
         let graphs = adds.iter().chain(&dels).map(bytes_of).sum::<u64>();
         let bytes = graphs + keys.bytes() + size_of_val(&graph_sizes[..]) as u64;
         Layer {
@@ -242,6 +260,7 @@ impl Changes<'_> {
             ends.clear();
             let graph = source.graph;
             let _ = graph.predicates_of(direction, lost, &mut predicates, &mut ends)?;
+            assert_eq!(ends.len(), lost.len(), "an end for each vertex");
             let (mut place, mut start) = (0, 0);
             lost.retain(|&vertex| {
                 let end = ends[place] as usize;
@@ -318,6 +337,7 @@ impl Changes<'_> {
 
     /// Whether a graph has no quad left after it grew by this (negative) number.
     pub(super) fn is_emptied(&self, graph: VertexId, grown: i64) -> Result<bool, DeltaError> {
+        assert!(grown < 0, "a graph is emptied by what is taken away");
         let in_layers = |layer: &std::sync::Arc<Layer>| {
             let sizes = &layer.graph_sizes;
             let found = sizes.binary_search_by_key(&graph, |size| size.0);

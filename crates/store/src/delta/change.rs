@@ -124,6 +124,7 @@ fn changed_rows(
     for &graph in graphs {
         let mut sums = Vec::with_capacity(rows.len());
         presence(&[graph], rows, &mut sums)?;
+        assert_eq!(sums.len(), rows.len(), "a sum for each row");
         let changed = rows.iter().zip(&sums).filter(|(_, sum)| **sum != 0);
         found.extend(changed.map(|(row, _)| quad_of(row)));
     }
@@ -150,6 +151,7 @@ fn subtract(rows: &mut Vec<Row>, others: &[Row]) {
 
 /// Keeps the rows whose sum is `wanted`.
 fn keep(rows: &mut Vec<Row>, sums: &[i64], wanted: i64) {
+    assert_eq!(sums.len(), rows.len(), "a sum for each row");
     let mut sums = sums.iter();
     rows.retain(|_| sums.next() == Some(&wanted));
 }

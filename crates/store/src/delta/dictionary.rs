@@ -150,7 +150,8 @@ impl Writing<'_> {
             Ok(())
         })?;
         spreader.finish()?;
-        let (keys, offsets, _) = stream.finish()?;
+        let (keys, offsets, written) = stream.finish()?;
+        assert_eq!(written.keys, count, "each key that was hashed is written");
         keys.part.finish(self.files)?;
         offsets.part.finish(self.files)?;
         pairs.write_while(count, index, self.files, || self.go_on())
@@ -169,6 +170,11 @@ impl Writing<'_> {
             Ok(())
         })?;
         spreader.finish()?;
+        assert_eq!(
+            records.count(),
+            count,
+            "each key that was hashed is written"
+        );
         let (output, _) = records.finish();
         output.part.finish(self.files)?;
         pairs.write_while(count, index, self.files, || self.go_on())
@@ -199,6 +205,12 @@ impl Writing<'_> {
             next(spreader, key)?;
             new(key)?;
         }
+        let (seen, base) = (self.view.counts(), self.view.base().counts());
+        assert_eq!(
+            ordinal,
+            seen.of(self.kind).max(base.of(self.kind)),
+            "ordinals are dense: those of the base, then the new ones that are seen"
+        );
         Ok(ordinal)
     }
 

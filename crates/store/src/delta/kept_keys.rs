@@ -61,6 +61,14 @@ impl Shared {
             };
             self.recent_quads -= oldest.quads();
         }
+        assert!(
+            !self.recent.is_empty() || self.recent_quads == 0,
+            "only quads of layers that are kept are counted"
+        );
+        assert!(
+            self.recent.len() as u64 <= self.newest,
+            "each version but the first came by a layer"
+        );
     }
 
     fn keep(&mut self, name: KeySet, found: &Arc<Found>) {
@@ -127,6 +135,10 @@ impl KeySets {
     /// The layers of the commits after the version at this position, where all are kept.
     pub(super) fn since(&self, position: u64) -> Option<Vec<Arc<Layer>>> {
         let shared = lock(&self.shared);
+        assert!(
+            position <= self.position && self.position <= shared.newest,
+            "sets are found for earlier versions of those that share"
+        );
         let oldest = shared.newest - shared.recent.len() as u64;
         let start = position.checked_sub(oldest)?;
         let end = self.position.checked_sub(oldest)?;

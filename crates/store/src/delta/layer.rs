@@ -104,4 +104,10 @@ impl Layer {
     pub fn commits(&self) -> RangeInclusive<u64> {
         self.commits.clone()
     }
+
+    /// Whether the next layer's commits begin behind this one's, or both are parts of one commit, which
+    /// carry its number each.
+    pub(super) fn is_followed_by(&self, next: &Layer) -> bool {
+        self.commits == next.commits || self.commits.end() + 1 == *next.commits.start()
+    }
 }

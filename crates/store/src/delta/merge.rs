@@ -25,6 +25,7 @@ use super::layer::{KeyChanges, KeySet, Layer};
 use super::rows::{GraphEntries, Tables};
 use super::sources::{Weighted, sources};
 use super::stream::{RowStream, merge_rows, spans_of};
+use super::version::are_in_order;
 use crate::parts::MemoryParts;
 use crate::segment::writer::{Edge, GraphWriter, SegmentShape};
 use crate::snapshot::Snapshot;
@@ -38,8 +39,13 @@ use std::sync::Arc;
 pub const INLINE_QUADS: u64 = 4096;
 /// Upper bounds of the tiers of small layers, and the layers that each takes.
 const SMALL_TIERS: [(u64, usize); 3] = [(64, 4), (512, 1), (INLINE_QUADS, 1)];
+const _: () = assert!(
+    SMALL_TIERS[0].0 < SMALL_TIERS[1].0 && SMALL_TIERS[1].0 < SMALL_TIERS[2].0,
+    "a layer's tier is the first whose bound is above it"
+);
 /// From a tier of large layers to the next.
 const LARGE_RATIO: u64 = 4;
+const _: () = assert!(LARGE_RATIO > 1, "tiers grow");
 /// Layers that a tier of large layers takes.
 const LARGE_LAYERS: usize = 2;
 /// Rows between two looks at whether to stop.
@@ -100,12 +106,7 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
     let (Some(first), Some(last)) = (layers.first(), layers.last()) else {
         panic!("a merge is of at least one layer");
     };
-    let follow = |pair: &[Arc<Layer>]| {
-        // The parts of one commit carry its number each.
-        let (before, after) = (&pair[0].commits, &pair[1].commits);
-        before == after || before.end() + 1 == *after.start()
-    };
-    assert!(layers.windows(2).all(follow), "commits follow one another");
+    assert!(are_in_order(layers), "commits follow one another");
     let commits = *first.commits.start()..=*last.commits.end();
     let merging = Merging::new(layers, is_halted);
     let files = [MemoryParts::new(), MemoryParts::new()];
@@ -118,6 +119,15 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
     if out != into {
         return Err(contradiction("directions of different lengths"));
     }
+    let net = |added: u64, deleted: u64| added.wrapping_sub(deleted);
+    let nets = layers
+        .iter()
+        .map(|layer| net(layer.added(), layer.deleted()));
+    assert_eq!(
+        net(out[0], out[1]),
+        nets.fold(0, u64::wrapping_add),
+        "a merge leaves the number of quads as it is"
+    );
     let mut graphs = files
         .into_iter()
         .zip(out)
@@ -211,7 +221,8 @@ impl<'v> Merging<'v> {
         let mut rows = [0; 2];
         for (place, sink) in sinks.into_iter().enumerate() {
             rows[place] = sink.rows;
-            sink.writer.finish(&files[place])?;
+            let written = sink.writer.finish(&files[place])?;
+            assert_eq!(written.rows, sink.rows, "a merge gives each edge once");
             let entries = sink.entries.unwrap_or_default();
             entries.write(&files[place], direction, tables[place].graphs())?;
         }

@@ -11,7 +11,7 @@ use crate::graph_index::{GraphIndexWriter, GraphKey};
 use crate::load::radix;
 use crate::parts::{PartError, PartFiles};
 use crate::segment::planes::Spans;
-use crate::segment::writer::{Edge, GraphWriter, SegmentShape, write_tables};
+use crate::segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
 use crate::view::GraphScope;
 use rdf::{Direction, PredicateId, VertexId};
 use std::ops::Range;
@@ -95,6 +95,10 @@ impl Tables {
             .map(|(number, &vertex)| (vertex, PredicateId(number)))
             .collect();
         numbers.sort_unstable();
+        assert!(
+            numbers.is_sorted_by(|one, next| one.0 < next.0),
+            "a predicate has one number"
+        );
         Tables {
             predicates,
             graphs: graphs.into(),
@@ -128,13 +132,13 @@ impl Tables {
         self.numbers[found.expect("every predicate is in the table")].1
     }
 
-    /// Writes the parts of a direction from its rows, which ascend.
+    /// Writes the parts of a direction from its rows, which ascend; repeated ones count once.
     pub(crate) fn write_direction(
         &self,
         files: &dyn PartFiles,
         direction: Direction,
         rows: &[Row],
-    ) -> Result<(), PartError> {
+    ) -> Result<DirectionSummary, PartError> {
         let mut runs: Vec<(PredicateId, Range<usize>)> = runs_of(rows)
             .map(|(predicate, range)| (self.number(predicate), range))
             .collect();
@@ -162,8 +166,9 @@ impl Tables {
                 writer.push(&batch)?;
             }
         }
-        writer.finish(files)?;
-        entries.write(files, direction, &self.graphs)
+        let written = writer.finish(files)?;
+        entries.write(files, direction, &self.graphs)?;
+        Ok(written)
     }
 }
 

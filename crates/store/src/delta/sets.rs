@@ -190,6 +190,11 @@ type Combinations = BTreeMap<Box<[Appearance]>, u64>;
 /// Of the vertices that several graphs have, how many have which sets; takes them from those that are
 /// counted for one graph alone. `None`: too many combinations.
 fn combinations(graphs: &[&Snapshot], tables: &mut [Table]) -> Result<Option<Combinations>, Fault> {
+    assert_eq!(
+        tables.len(),
+        DIRECTIONS.len() * graphs.len(),
+        "a table for each graph and direction"
+    );
     let mut cursors = Vec::new();
     let mut base = Vec::new();
     for (number, graph) in (0..).zip(graphs) {

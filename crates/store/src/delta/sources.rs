@@ -139,6 +139,7 @@ impl Place<'_> {
         keys.extend(rows.iter().map(|row| VertexId::from_bits(row[1])));
         ranges.clear();
         self.segment.ranges_of(keys, &self.column, ranges)?;
+        assert_eq!(ranges.len(), rows.len(), "a range for each key");
         self.column.run(AddPresence {
             place: self,
             rows,
@@ -223,6 +224,7 @@ pub(crate) fn row_counts(
         for (keys, counts) in some.zip(counts.chunks_mut(KEYS_AT_ONCE)) {
             ranges.clear();
             segment.ranges_of(keys, &column, &mut ranges)?;
+            assert_eq!(ranges.len(), counts.len(), "a range for each key");
             for (range, count) in ranges.iter().zip(counts) {
                 *count += source.weight * (range.end - range.start) as i64;
             }

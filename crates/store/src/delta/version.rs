@@ -53,11 +53,24 @@ impl Version {
         }
     }
 
-    /// The version after a commit, whose layer is put over the others. Sets of
+    /// The version after a commit, whose layer is put over the others: its commits follow those of this
+    /// version, or it is another part of the last one, and the last of them is `number` (asserted). Sets of
     /// keys that were found are handed on where this is the newest version made from its base.
     /// O(layers), and the layer's predicates.
     #[must_use]
     pub fn with_layer(&self, layer: Arc<Layer>, number: u64) -> Version {
+        assert_eq!(
+            *layer.commits.end(),
+            number,
+            "a version is of the last commit in it"
+        );
+        assert!(
+            match self.layers.last() {
+                Some(last) => last.is_followed_by(&layer),
+                None => *layer.commits.start() == self.number + 1,
+            },
+            "commits ascend without gaps"
+        );
         let mut next = Version {
             base: Arc::clone(&self.base),
             layers: self.layers.clone(),
@@ -73,9 +86,15 @@ impl Version {
         next
     }
 
-    /// The same content, its layers merged into these.
+    /// The same content, its layers merged into these, which are of the same commits (asserted).
     #[must_use]
     pub fn with_layers(&self, layers: Vec<Arc<Layer>>) -> Version {
+        assert!(are_in_order(&layers), "commits ascend without gaps");
+        assert_eq!(
+            commits_of(&layers),
+            commits_of(&self.layers),
+            "merged layers are of the commits that were merged"
+        );
         Version {
             base: Arc::clone(&self.base),
             layers,
@@ -97,10 +116,15 @@ impl Version {
         }
     }
 
-    /// The same content over a new base, into which some of the layers went. Predicates are numbered
-    /// afresh.
+    /// The same content over a new base, into which some of the layers went; these, the latest, are left
+    /// (their last commit is that of the version: asserted). Predicates are numbered afresh.
     #[must_use]
     pub fn rebased(&self, base: Arc<Snapshot>, layers: Vec<Arc<Layer>>) -> Version {
+        assert!(are_in_order(&layers), "commits ascend without gaps");
+        assert!(
+            commits_of(&layers).is_none_or(|(_, last)| last == self.number),
+            "the oldest layers go into a base, the latest are left"
+        );
         let mut next = Version::new(base, self.number, self.type_vertex);
         next.layers = layers;
         for layer in next.layers.clone() {
@@ -212,6 +236,10 @@ impl Version {
                 Arc::make_mut(&mut self.names).dead.insert(vertex);
             }
         }
+        assert!(
+            self.names.added.len() <= self.names.by_vertex.len(),
+            "each added predicate is one vertex's"
+        );
     }
 
     fn free_number(&mut self, vertex: VertexId) -> PredicateId {
@@ -241,6 +269,18 @@ impl Version {
         }
         Ok(plus.saturating_sub(minus))
     }
+}
+
+/// Whether the commits of layers, oldest first, follow one another.
+pub(super) fn are_in_order(layers: &[Arc<Layer>]) -> bool {
+    let mut pairs = layers.windows(2);
+    pairs.all(|pair| pair[0].is_followed_by(&pair[1]))
+}
+
+/// The first and the last commit of layers, oldest first.
+fn commits_of(layers: &[Arc<Layer>]) -> Option<(u64, u64)> {
+    let (first, last) = layers.first().zip(layers.last())?;
+    Some((*first.commits.start(), *last.commits.end()))
 }
 
 /// The vertex that the base's table of predicates keeps the number of `rdf:type` for.

@@ -158,6 +158,10 @@ impl Version {
             lists.refill_empty(keys.len(), is_exact);
             return Ok(());
         };
+        assert!(
+            !first.is_minus,
+            "rows are taken away from some that are there"
+        );
         first.source.fill_first(keys, is_exact, lists)?;
         if shares.len() > 0 {
             for share in shares {
@@ -320,6 +324,7 @@ impl Version {
         for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
             let mut run = Run::default();
             adds.append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
+            assert_eq!(run.1.len(), vertices.len(), "an end for each vertex");
             if run.0.is_empty() {
                 continue;
             }
@@ -388,6 +393,10 @@ fn patch_of(older: &VertexSet<'_>, mut weights: Vec<(VertexId, i32)>) -> Result<
             _ => {}
         }
     }
+    assert!(
+        positions.next().is_none(),
+        "positions ascend, each that of a vertex asked for"
+    );
     Patch::over(older, adds, minus)
 }
 
