@@ -51,6 +51,15 @@ const CALL_ROWS: u64 = 32;
 const CHUNKS_BYTES_MAX: usize = 8 << 20;
 /// ... but never fewer than these.
 const CHUNK_ROWS_MIN: usize = 16;
+const _: () = assert!(
+    CHUNK_ROWS_MIN <= crate::chunk::ROWS,
+    "wide chunks are shorter"
+);
+const _: () = assert!(
+    ROWS_FIRST <= crate::chunk::ROWS,
+    "the first chunks are shorter"
+);
+const _: () = assert!(CALL_ROWS <= LOOK_ROWS, "a look comes after some calls");
 
 /// A chain; see the module's documentation. `'p` is the prepared plan's borrow, `'a` that of the view
 /// and of everything else that outlives the query.
@@ -186,6 +195,7 @@ impl<'p, 'a> Chain<'p, 'a> {
 
     /// Puts the unit row before the first step. Asserts that the rows that come in have no columns.
     pub(crate) fn begin(&mut self) {
+        assert!(!self.open, "rows are pushed, or one is made");
         match self.stages.first_mut() {
             Some(first) if self.live == 0 => {
                 first.input.make_unit();
@@ -312,6 +322,7 @@ impl<'p, 'a> Chain<'p, 'a> {
 
     /// One row answers `ASK`.
     fn deliver(&mut self, out: &mut Chunk) -> Status {
+        assert!(out.is_consistent(), "columns of a chunk are equally long");
         if self.asks == Asks::Last {
             out.truncate(1);
             self.answered = true;
@@ -366,6 +377,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         out: &mut Chunk,
     ) -> Result<Turn, WalkError> {
         let (upper, lower) = self.stages.split_at_mut(at + 1);
+        assert!(at >= self.live, "a step that has ended runs no more");
         let stage = &mut upper[at];
         let output = lower.first_mut().map_or(out, |next| &mut next.input);
         let rows_before = output.rows();
@@ -377,6 +389,10 @@ impl<'p, 'a> Chain<'p, 'a> {
             carried: stage.carried,
         };
         let turn = stage.operator.run(context, &mut flow)?;
+        assert!(
+            flow.output.rows() >= rows_before,
+            "a step takes no rows back"
+        );
         let profile = &mut self.profile[at];
         profile.runs += 1;
         profile.rows += flow.output.rows() - rows_before;

@@ -25,6 +25,11 @@ pub const ROWS: usize = 1024;
 
 /// No table is larger: a count must fit an inline integer.
 pub const ROWS_MAX: u64 = 1 << 59;
+const _: () = assert!(
+    ROWS > 0 && ROWS <= u32::MAX as usize,
+    "positions of rows are 32 bits"
+);
+const _: () = assert!((ROWS as u64) < ROWS_MAX, "a chunk's rows are within bounds");
 
 /// Some rows of a binding table.
 #[derive(Clone, Debug, Default)]
@@ -184,6 +189,11 @@ impl Chunk {
             let index = usize::from(slot.0);
             assert!(from.columns[index].live, "a kept column is alive before");
             let source = &mut from.columns[index].cells;
+            assert_eq!(
+                source.len() as u64,
+                rows,
+                "columns of a chunk are equally long"
+            );
             let target = &mut self.columns[index].cells;
             if target.is_empty() {
                 std::mem::swap(source, target);
@@ -216,7 +226,7 @@ impl Chunk {
         }
     }
 
-    fn is_consistent(&self) -> bool {
+    pub(crate) fn is_consistent(&self) -> bool {
         self.columns.iter().all(|column| {
             if column.live {
                 column.cells.len() as u64 == self.rows

@@ -128,6 +128,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                 rows.clear();
                 let done = lists.expand(&mut cursor, BATCH, &mut rows, &mut self.edges[2], None)?;
                 let found = self.edges[2].len();
+                assert_eq!(rows.len(), found - from, "a neighbour has its list");
                 self.edges[0].resize(found, vertex);
                 self.edges[1].resize(found, name);
                 for at in from..found {

@@ -46,6 +46,11 @@ const DRAWN_SHARE: u64 = 16;
 
 /// Bytes of a triple term's parts besides their text.
 const PARTS_BYTES: u64 = 128;
+const _: () = assert!(
+    PLACE_BITS < VertexId::PAYLOAD_BITS,
+    "an id has room for its page"
+);
+const _: () = assert!(SHARDS.is_power_of_two(), "a shard is some bits of a hash");
 
 /// The table; see the module's documentation.
 pub struct LocalTerms<'a> {
@@ -92,6 +97,7 @@ impl<'a> LocalTerms<'a> {
     pub(crate) fn id_of(&self, term: TermRef<'_>) -> Result<VertexId, WalkError> {
         let mut ids = Vec::with_capacity(1);
         self.ids_of(std::iter::once(term), &mut ids)?;
+        assert_eq!(ids.len(), 1, "a term has one id");
         Ok(ids[0])
     }
 
@@ -189,6 +195,7 @@ impl<'a> LocalTerms<'a> {
         if let Some(mut page) = page {
             page.terms.shrink_to_fit();
             let held = (page.terms.bytes() + size_of::<TermBuffer>()) as u64;
+            assert!(page.bytes <= index.used, "what a page holds was drawn");
             index.used -= page.bytes.saturating_sub(held);
             let number = self.pages.push(page.terms) as u64;
             assert_eq!(number, page.number, "pages are pushed one by one");
@@ -247,6 +254,7 @@ impl Index {
             };
             self.drawn += granted;
         }
+        assert!(used <= self.drawn, "what is used was drawn");
         self.used = used;
         Ok(())
     }

@@ -90,6 +90,10 @@ pub fn prepare<'a, V: GraphView>(
     let ids: Vec<VertexId> = known
         .map(|id| id.or_else(|| own.next()).expect("one id for each"))
         .collect();
+    assert!(
+        own.next().is_none(),
+        "only what is stored nowhere has an id of the query"
+    );
     let dataset = Dataset::new(&plan.dataset, &ids);
     let compiled_bytes = Cell::new(0);
     let mut builder = Builder {
@@ -289,6 +293,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         }
         let is_global = |step: &PreparedStep<'_>| step.policy.is_global();
         let cut = steps.iter().position(is_global).unwrap_or(steps.len());
+        assert_eq!(steps.len(), plan.len(), "a step is prepared once");
         Ok(Block {
             steps,
             carried,

@@ -81,6 +81,8 @@ impl Checksum {
         }
         self.hashes.clear();
         self.hashes.resize(chunk.rows() as usize, SEED);
+        let are_equal = columns().all(|column| column.len() == self.hashes.len());
+        assert!(are_equal, "columns of a chunk are equally long");
         for column in columns() {
             for (hash, cell) in self.hashes.iter_mut().zip(column) {
                 *hash = (*hash ^ cell.bits()).wrapping_mul(FACTOR).rotate_left(29);

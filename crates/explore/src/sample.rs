@@ -68,6 +68,10 @@ impl Sample {
     }
 
     fn push(&mut self, slot: Slot, column: Vec<VertexId>) {
+        assert!(
+            self.columns.is_empty() || self.rows == column.len(),
+            "columns of a sample are equally long"
+        );
         self.rows = column.len();
         self.slots.push(slot);
         self.columns.push(column);

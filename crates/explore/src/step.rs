@@ -321,6 +321,10 @@ impl Flow<'_> {
 
     /// Passes on the rows at these positions.
     pub(crate) fn keep(&mut self, positions: &[u32]) -> Result<(), WalkError> {
+        assert!(
+            positions.len() as u64 <= self.input.rows(),
+            "a row is kept once"
+        );
         if positions.len() as u64 == self.input.rows() {
             return self.output.absorb(self.input, self.carried);
         }

@@ -30,6 +30,11 @@ const NO_ROW: u32 = u32::MAX;
 
 /// About what putting a row into the index costs, in nanoseconds.
 const INSERT_NS: u64 = 32;
+const _: () = assert!(
+    PAGE_ROWS.is_power_of_two(),
+    "a first page grows up to a whole one"
+);
+const _: () = assert!(PAGE_ROWS < NO_ROW as usize, "no row has the number of none");
 
 /// The table; see the module's documentation.
 #[derive(Default)]
@@ -61,6 +66,11 @@ impl Table {
         table
     }
 
+    /// Number of columns.
+    pub(crate) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
@@ -86,7 +96,10 @@ impl Table {
                 ),
             }
         }
-        self.add_rows(chunk.rows())
+        self.add_rows(chunk.rows())?;
+        let are_equal = self.columns.iter().all(|column| column.has(self.rows));
+        assert!(are_equal, "columns of a table are equally long");
+        Ok(())
     }
 
     /// Appends a row of these cells, one for each column.
@@ -133,6 +146,10 @@ impl Table {
 
     /// Appends the cells of these rows of a column to `into`.
     pub(crate) fn copy(&self, column: usize, from: u64, rows: usize, into: &mut Vec<VertexId>) {
+        assert!(
+            from + rows as u64 <= self.rows,
+            "rows are copied that are there"
+        );
         let (mut at, end) = (from as usize, from as usize + rows);
         while at < end {
             let (page, start) = (at / PAGE_ROWS, at % PAGE_ROWS);
@@ -153,6 +170,10 @@ impl Table {
             .ok()
             .filter(|&rows| rows < NO_ROW as usize)
             .ok_or(WalkError::TooManyRows)?;
+        assert!(
+            0 < keys && keys <= self.columns.len(),
+            "keys are the first columns"
+        );
         let bucket_bytes = (size_of::<u32>() + 1) * (rows * 8 / 7 + 16).next_power_of_two();
         let index_bytes = bucket_bytes + rows * size_of::<u32>();
         reservation.cover(self.bytes() + index_bytes as u64)?;
@@ -226,6 +247,13 @@ impl Column {
                 _ => self.pages.push(Vec::with_capacity(cells.min(PAGE_ROWS))),
             }
         }
+    }
+
+    /// Whether the cells of so many rows are there, and no more.
+    fn has(&self, rows: u64) -> bool {
+        let (page, rest) = (rows as usize / PAGE_ROWS, rows as usize % PAGE_ROWS);
+        let is_whole = page == 0 || self.pages[page - 1].len() == PAGE_ROWS;
+        is_whole && self.pages.get(page).map_or(0, Vec::len) == rest
     }
 
     fn capacity(&self) -> usize {

@@ -79,6 +79,10 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Bytes that are kept for the next batch: those of a chunk's names. More is given back, to be
 /// allocated again, which is little beside filling it.
 const KEPT_BYTES: usize = 256 << 10;
+const _: () = assert!(
+    KEPT_BYTES <= PIECE_BYTES,
+    "what is kept is less than what is fetched"
+);
 
 impl<'a> Scratch<'a> {
     /// Nothing is kept yet.
@@ -283,6 +287,10 @@ impl<'b> Batch<'b> {
 
     /// Says that the columns that were made since `held` are dropped.
     pub(crate) fn drop_columns(&self, held: u64) {
+        assert!(
+            held <= self.columns.get(),
+            "columns are let go of, the last first"
+        );
         self.columns.set(held);
     }
 
@@ -332,10 +340,13 @@ impl Texts {
         let mut done = 0;
         while done < self.ids.len() {
             let text_max = self.buffer.text_bytes() + PIECE_BYTES;
-            done += lexicon.terms_within(&self.ids[done..], text_max, &mut self.buffer)?;
+            let read = lexicon.terms_within(&self.ids[done..], text_max, &mut self.buffer)?;
+            assert!(read > 0, "a lexicon reads one term at least");
+            done += read;
             charge(self.bytes() - charged)?;
             charged = self.bytes();
         }
+        assert_eq!(self.buffer.len(), self.ids.len(), "an id has its term");
         Ok(())
     }
 

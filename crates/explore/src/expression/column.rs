@@ -150,6 +150,7 @@ pub(crate) fn write_column_and<'b>(
     let text = writer.ink.text;
     batch.discharge(text.capacity() as u64);
     batch.arena().give_back(text);
+    assert_eq!(writer.results.len(), rows, "a row has its result");
     Ok(writer.results)
 }
 

@@ -72,7 +72,8 @@ impl Computation {
         batch.add_column(at.len())?;
         let operand = self.evaluate_column(batch, at)?;
         batch.drop_columns(held);
-        if matches!(operand, Operand::Many(_)) {
+        if let Operand::Many(values) = &operand {
+            assert_eq!(values.len(), at.len(), "a row has its value");
             batch.add_column(at.len())?;
         }
         Ok(operand)

@@ -194,6 +194,7 @@ impl Condition {
                 batch.drop_columns(held);
             }
         }
+        assert_eq!(truths.len(), at.len(), "a row has its truth");
         Ok(())
     }
 

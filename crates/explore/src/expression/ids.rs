@@ -105,6 +105,7 @@ fn ids_of_values<'v, 'b: 'v>(
         })
         .collect();
     let found = look_up(&wanted, terms)?;
+    assert_eq!(found.len(), wanted.len(), "a term has its id");
     for (place, index) in places {
         ids[place] = found[index];
     }
@@ -141,6 +142,10 @@ const LOOKED_UP_BYTES: u64 = 1 << 20;
 
 /// Text up to which the keys are too little to be drawn on the budget.
 const UNDRAWN_BYTES: u64 = 64 << 10;
+const _: () = assert!(
+    UNDRAWN_BYTES <= LOOKED_UP_BYTES,
+    "what is looked up at once may be drawn"
+);
 
 /// The ids of terms without inline ones.
 fn look_up(wanted: &[TermRef<'_>], terms: &Terms<'_>) -> Result<Vec<VertexId>, WalkError> {
@@ -179,6 +184,7 @@ fn look_up_piece(
         };
         let _keys = terms.locals.borrow(keys_bytes)?;
         terms.lexicon.ids(wanted, &mut known)?;
+        assert_eq!(known.len(), wanted.len(), "a lexicon answers for each term");
     }
     let unknown = wanted.iter().zip(&known);
     let unknown = unknown.filter_map(|(term, id)| id.is_none().then_some(*term));
@@ -189,6 +195,10 @@ fn look_up_piece(
         known
             .into_iter()
             .map(|id| id.or_else(|| locals.next()).unwrap_or(VertexId::UNBOUND)),
+    );
+    assert!(
+        locals.next().is_none(),
+        "only what is stored nowhere has an id of the query"
     );
     Ok(())
 }
@@ -201,6 +211,7 @@ impl Computation {
         at: &[u32],
         ids: &mut Vec<VertexId>,
     ) -> Result<(), WalkError> {
+        let before = ids.len();
         match self {
             Computation::Slot(slot) => ids.extend(at.iter().map(|&row| batch.id(*slot, row))),
             Computation::Constant(constant) => {
@@ -234,6 +245,7 @@ impl Computation {
                 batch.drop_columns(held);
             }
         }
+        assert_eq!(ids.len() - before, at.len(), "a row has its id");
         Ok(())
     }
 }

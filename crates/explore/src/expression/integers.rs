@@ -95,6 +95,7 @@ impl Integers {
             is_open: vec![false; at.len()],
         };
         self.fill(batch, at, &mut column.values, &mut column.is_open);
+        assert_eq!(column.values.len(), at.len(), "a row has its value");
         Ok(column)
     }
 

@@ -63,6 +63,10 @@ impl<'a> Seed<'a> {
 
     /// What lies in a range of it that is not empty.
     pub(crate) fn part(&self, range: Range<u64>) -> Part {
+        assert!(
+            range.start < range.end && range.end <= self.len,
+            "a seed is cut within its length"
+        );
         if self.ends.is_empty() {
             return Part {
                 step: self.step,

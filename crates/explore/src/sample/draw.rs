@@ -123,6 +123,12 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
         if is_long(&lists) {
             return Ok(None);
         }
+        assert_eq!(lists.len(), from.len(), "a key has its list");
+        assert_eq!(
+            before.rows,
+            from.len(),
+            "the keys are a column of the sample"
+        );
         let mut degrees = Vec::new();
         if lists.is_exact() {
             degrees.extend((0..lists.len()).map(|list| lists.edges(list)));
@@ -133,6 +139,10 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
         let mut partners = Partners::default();
         let places = self.places(found);
         let mut places = &places[..];
+        assert!(
+            places.len() as u64 <= found.min(self.rows_max),
+            "a sample is within bounds"
+        );
         let mut begin = 0;
         for (list, &degree) in degrees.iter().enumerate() {
             let end = begin + degree;
@@ -151,6 +161,10 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
             begin = end;
         }
         let Partners { rows, neighbours } = partners;
+        assert!(
+            rows.len() as u64 <= self.rows_max,
+            "a sample is within bounds"
+        );
         let mut sample = before.gather(&rows);
         sample.push(into, neighbours);
         let filtered = if lists.is_exact() {

@@ -257,6 +257,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
                 table.number(&columns, &mut buffers.groups, &mut self.meter)?;
             }
         }
+        assert_eq!(buffers.groups.len(), rows, "a row has its group");
         Ok(())
     }
 
@@ -289,7 +290,9 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         for (aggregate, states) in each {
             states.extend_to(groups, &mut self.meter)?;
             let cells = flow.output.cells_mut(aggregate.into);
+            let before = cells.len();
             states.results(range.clone(), &terms, cells)?;
+            assert_eq!(cells.len() - before, range.len(), "a group has its result");
         }
         for slot in slots {
             if self.policy.aggregates.iter().any(|one| one.into == slot) {
@@ -411,6 +414,7 @@ impl Adding<'_, '_, '_, '_> {
                 next += 1;
             }
         }
+        assert_eq!(next as usize, seen.len(), "a combination has its first row");
         Ok(())
     }
 }

@@ -56,6 +56,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
                 return Ok(Turn::Pending(ticket));
             }
         }
+        assert_eq!(self.lengths.len(), keys.len(), "a key has its length");
         self.positions.clear();
         let has_some = |(_, degree): &(u32, &u64)| **degree > 0;
         let kept = (0..).zip(&self.lengths).filter(has_some);

@@ -105,6 +105,7 @@ impl Groups {
 
     /// Goes on to the next group.
     pub(crate) fn advance(&mut self) {
+        assert!(self.current < self.runs.len(), "a group is left once");
         self.current += 1;
     }
 }
@@ -180,6 +181,7 @@ impl<'a> GroupsExpansion<'_, 'a> {
                     Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }
+                assert_eq!(self.lists.len(), rows.len(), "a key has its list");
                 self.expander.cursor = ListCursor::default();
             }
             if !self.piece(flow)? {

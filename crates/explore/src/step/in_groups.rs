@@ -75,6 +75,7 @@ impl<'a> GroupsCheck<'_, 'a> {
                 self.policy
                     .object
                     .gather(flow.input, rows, &mut self.targets);
+                assert_eq!(self.keys.len(), self.targets.len(), "a row has both ends");
                 let graphs = dataset.graphs(scope);
                 match context
                     .view

@@ -87,6 +87,7 @@ impl<'a> ListsCheck<'_, 'a> {
         }
         self.positions.clear();
         let targets = policy.targets.cells(flow.input, &mut self.scratch);
+        assert_eq!(self.lists.len(), targets.len(), "a row has both ends");
         self.lists.select(targets, &mut self.positions)?;
         flow.keep(&self.positions)?;
         Ok(Turn::Drained)

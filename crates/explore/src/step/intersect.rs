@@ -98,7 +98,10 @@ impl<'a> Intersection<'_, 'a> {
             let lists = &mut self.lists[self.asked];
             match context.view.lists(side.segment, keys, graphs, lists)? {
                 Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
-                Progress::Ready => self.asked += 1,
+                Progress::Ready => {
+                    assert_eq!(lists.len(), keys.len(), "a key has its list");
+                    self.asked += 1;
+                }
             }
         }
         let counts = flow.carried.is_empty() && self.policy.into.is_none();
@@ -227,6 +230,10 @@ impl<'a> Intersection<'_, 'a> {
         else {
             unreachable!("both are open within a row")
         };
+        assert!(
+            left.start <= left.end && left.end <= read.len(),
+            "what is left of a list is a part of it"
+        );
         let end = left.end.min(left.start + flow.capacity as u64);
         self.effort
             .spend(4 * (end - left.start) + 512, &context.limits)?;
@@ -256,6 +263,10 @@ fn shared_ranges(
         Ok(scratch[0])
     };
     let sets = [left, right];
+    assert!(
+        !left.is_empty() && !right.is_empty(),
+        "the lists of a row have elements"
+    );
     let mut spans = [(VertexId::UNBOUND, VertexId::UNBOUND); 2];
     for (span, set) in spans.iter_mut().zip(sets) {
         *span = (element(set, 0)?, element(set, set.len() - 1)?);

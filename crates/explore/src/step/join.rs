@@ -65,6 +65,11 @@ impl<'a> JoinPolicy<'a> {
         limits: Limits<'a>,
     ) -> JoinPolicy<'a> {
         let held = Held::new(limits);
+        assert_eq!(
+            table.width(),
+            made.len(),
+            "a column of the table has its slot"
+        );
         held.take(reservation);
         JoinPolicy {
             block: None,
@@ -215,6 +220,11 @@ impl<'p, 'a> Join<'p, 'a> {
                 self.looked_up = false;
             }
         }
+        assert_eq!(
+            self.positions.len(),
+            self.found.len(),
+            "a pair has both rows"
+        );
         flow.output
             .gather(flow.input, flow.carried, &self.positions);
         for (column, &slot) in (self.policy.keys.len()..).zip(&self.policy.made) {
@@ -295,6 +305,11 @@ impl Product {
         made: &[Slot],
         flow: &mut Flow<'_>,
     ) -> Result<bool, WalkError> {
+        assert_eq!(
+            table.width(),
+            made.len(),
+            "a column of the table has its slot"
+        );
         while self.at < table.rows() {
             if flow.is_full() {
                 return Ok(false);

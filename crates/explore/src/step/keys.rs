@@ -87,6 +87,7 @@ impl<'p> KeysExpansion<'p, '_> {
 impl<'a> KeysExpansion<'_, 'a> {
     /// Only these keys: from `keys.start` of the first of `rows` input rows to `keys.end` of the last.
     pub(crate) fn restrict(&mut self, rows: u64, keys: Range<u64>) {
+        assert!(rows > 0, "a part has rows");
         self.ordinal = keys.start;
         self.restriction = Some(Restriction { rows, keys });
     }
@@ -118,6 +119,11 @@ impl<'a> KeysExpansion<'_, 'a> {
                 let open = self.open.as_ref().expect("a set with keys left is open");
                 open.set
                     .decode(self.ordinal, self.ordinal + take, &mut self.batch)?;
+                assert_eq!(
+                    self.batch.len() as u64,
+                    take,
+                    "a set gives what it was asked for"
+                );
                 self.ordinal += take;
             }
             if let Progress::Pending(ticket) = self.verify(context)? {
@@ -214,6 +220,7 @@ impl<'a> KeysExpansion<'_, 'a> {
         }
         self.degrees.clear();
         self.lists.degrees(&mut self.degrees)?;
+        assert_eq!(self.degrees.len(), self.batch.len(), "a key has its length");
         let mut degrees = self.degrees.iter();
         self.batch
             .retain(|_| degrees.next().is_some_and(|&degree| degree > 0));

@@ -80,6 +80,7 @@ impl Expander {
         };
         let room = lists.total_edges().min(rows_max as u64) as usize;
         make_room(&mut neighbours, room);
+        let before = neighbours.len();
         let wanted = targets.binds_graph.then_some(&mut graphs);
         let done = lists.expand(
             &mut self.cursor,
@@ -88,6 +89,9 @@ impl Expander {
             &mut neighbours,
             wanted,
         )?;
+        let rows = self.rows.len();
+        assert!(rows <= rows_max, "there is room for what was found");
+        assert_eq!(neighbours.len() - before, rows, "a neighbour has its list");
         if let Some(slot) = targets.into {
             output.put(slot, neighbours);
         } else {
@@ -116,6 +120,17 @@ impl Expander {
         let (rows, neighbours) = (&mut self.rows, &mut self.neighbours);
         let wanted = binds_graph.then_some(&mut self.graphs);
         let done = lists.expand(&mut self.cursor, rows_max, rows, neighbours, wanted)?;
+        assert_eq!(
+            self.neighbours.len(),
+            self.rows.len(),
+            "a neighbour has its list"
+        );
+        let graphs = if binds_graph { self.rows.len() } else { 0 };
+        assert_eq!(
+            self.graphs.len(),
+            graphs,
+            "a neighbour has its graph where that is bound"
+        );
         Ok((done, &self.neighbours, &self.graphs))
     }
 
@@ -129,6 +144,11 @@ impl Expander {
         self.neighbours.clear();
         let (rows, neighbours) = (&mut self.rows, &mut self.neighbours);
         let done = lists.expand(&mut self.cursor, rows_max, rows, neighbours, None)?;
+        assert_eq!(
+            self.neighbours.len(),
+            self.rows.len(),
+            "a neighbour has its list"
+        );
         Ok((done, &self.rows, &self.neighbours))
     }
 
@@ -199,6 +219,7 @@ impl<'a> ListExpansion<'_, 'a> {
                 Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
                 Progress::Ready => self.asked = true,
             }
+            assert_eq!(self.lists.len(), keys.len(), "a key has its list");
             self.expander.cursor = ListCursor::default();
         }
         let done = if flow.carried.is_empty() && policy.targets.is_nothing() {

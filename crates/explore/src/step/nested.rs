@@ -162,6 +162,7 @@ impl<'p, 'a> Nesting<'p, 'a> {
             } else {
                 self.leave(flow)?;
                 self.done += (self.batch.end - self.batch.start) * self.times;
+                assert!(self.done <= flow.input.rows(), "a row is done once");
                 self.batch = 0..0;
                 self.branch = 0;
             }
@@ -197,6 +198,10 @@ impl<'p, 'a> Nesting<'p, 'a> {
         } else {
             start..rows
         };
+        assert!(
+            self.batch.start < self.batch.end && self.batch.end <= rows,
+            "a batch is some of the rows that are left"
+        );
         let length = (self.batch.end - self.batch.start) as usize;
         self.matched.clear();
         self.matched.resize(length, false);
@@ -282,6 +287,11 @@ impl<'p, 'a> Nesting<'p, 'a> {
         }
         let first = self.batch.start as u32;
         self.positions.iter_mut().for_each(|row| *row += first);
+        assert_eq!(
+            self.positions.len() as u64,
+            rows,
+            "what was found is of a row"
+        );
         flow.output
             .gather(flow.input, flow.carried, &self.positions);
         for &slot in &self.policy.made {
@@ -349,6 +359,7 @@ impl<'p, 'a> Nesting<'p, 'a> {
             return Ok(());
         };
         let take = (repeat.times - repeat.given).min(flow.room() as u64);
+        assert!(take > 0, "what is repeated comes to its end");
         for &slot in &self.policy.made {
             let found = self.found.column(slot);
             let cell = found.map_or(VertexId::UNBOUND, |cells| cells[repeat.row as usize]);

@@ -29,6 +29,7 @@ use std::cmp::Ordering as Order;
 
 /// Rows that are sorted at once.
 const RUN_ROWS: usize = 1 << 15;
+const _: () = assert!(RUN_ROWS <= u32::MAX as usize, "rows of a run have 32 bits");
 
 /// The sort keys and the number of rows wanted.
 pub(crate) struct OrderPolicy {
@@ -263,6 +264,11 @@ impl<'p, 'a> Ordering<'p, 'a> {
         drop(columns);
         drop(batch);
         self.scratch.forget();
+        assert_eq!(
+            keys.len(),
+            wanted.len() * self.policy.keys.len(),
+            "a row has all keys"
+        );
         Ok((wanted, keys))
     }
 
@@ -279,6 +285,10 @@ impl<'p, 'a> Ordering<'p, 'a> {
         bytes += size_of_val(&keys[..]) + texts.sum::<usize>();
         self.bytes += bytes as u64;
         self.reservation.cover(self.bytes)?;
+        assert!(
+            self.buffer.rows == 0 || self.buffer.columns.len() == flow.carried.len(),
+            "all rows have the same columns"
+        );
         self.buffer
             .columns
             .resize_with(flow.carried.len(), Vec::new);
@@ -326,6 +336,10 @@ impl<'p, 'a> Ordering<'p, 'a> {
     fn set_aside(&mut self) {
         let mut run = std::mem::take(&mut self.buffer);
         if run.rows > 0 {
+            assert!(
+                run.columns.iter().all(|column| column.len() == run.rows),
+                "columns of a run are equally long"
+            );
             run.sort(self.policy);
             self.tell(&run);
             self.runs.push(run);
@@ -369,6 +383,12 @@ impl<'p, 'a> Ordering<'p, 'a> {
             }
             self.sift_down(0);
         }
+        let rows: u64 = self.runs.iter().map(|run| run.rows as u64).sum();
+        assert_eq!(
+            self.given,
+            rows.min(limit),
+            "every row was given, up to the limit"
+        );
         self.runs.clear();
         self.reservation.clear();
         Ok(Turn::Drained)

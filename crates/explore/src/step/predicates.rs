@@ -94,7 +94,12 @@ impl<'p> PredicatesExpansion<'p> {
             }
         };
         let direction = self.policy.direction;
-        Ok(view.predicates_of(direction, vertices, &mut self.predicates, &mut self.ends)?)
+        let (predicates, ends) = (&mut self.predicates, &mut self.ends);
+        let progress = view.predicates_of(direction, vertices, predicates, ends)?;
+        if progress == Progress::Ready {
+            assert_eq!(ends.len(), vertices.len(), "a vertex has its predicates");
+        }
+        Ok(progress)
     }
 
     /// What is left of the current row's predicates.

@@ -17,6 +17,7 @@ use rdf::VertexId;
 
 /// Number of tables. A power of two.
 const SHARDS: usize = 64;
+const _: () = assert!(SHARDS.is_power_of_two(), "a shard is some bits of a hash");
 
 /// The set.
 pub(crate) struct RowSet<'a> {

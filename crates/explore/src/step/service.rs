@@ -129,7 +129,12 @@ impl AskingTurn<'_, '_> {
     fn answered(self, table: &Arc<Table>) {
         let mut answers = self.policy.answers();
         let mut of = answers.of.iter_mut();
-        if let Some((_, known)) = of.find(|(asked, _)| *asked == self.endpoint) {
+        let known = of.find(|(asked, _)| *asked == self.endpoint);
+        assert!(
+            matches!(known, Some((_, None))),
+            "who has the turn answers, once"
+        );
+        if let Some((_, known)) = known {
             *known = Some(Arc::clone(table));
         }
     }

@@ -448,6 +448,10 @@ impl<'a> Scan<'a> {
     /// Leaves the second half of the batch for later; false where there is none.
     fn halve(&mut self) -> bool {
         let half = self.batch.len() / 2;
+        assert!(
+            half as u64 <= self.ordinal,
+            "keys are put back that were taken"
+        );
         self.ordinal -= half as u64;
         self.batch.truncate(self.batch.len() - half);
         half > 0
@@ -457,6 +461,7 @@ impl<'a> Scan<'a> {
     fn take(&mut self, lists: &Lists<'a>) -> Result<(), WalkError> {
         self.degrees.clear();
         lists.degrees(&mut self.degrees)?;
+        assert_eq!(self.degrees.len(), self.batch.len(), "a key has its length");
         self.edges += self.degrees.iter().sum::<u64>();
         self.found_keys += self.degrees.iter().filter(|degree| **degree > 0).count() as u64;
         Ok(())

@@ -26,6 +26,10 @@ impl Slicing {
         flow.input.skip(skipped);
         if let Some(limit) = &mut self.left.limit {
             flow.input.truncate(*limit);
+            assert!(
+                flow.input.rows() <= *limit,
+                "no more rows pass than the limit"
+            );
             *limit -= flow.input.rows();
         }
         flow.output.absorb(flow.input, flow.carried)?;

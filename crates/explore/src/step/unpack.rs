@@ -90,6 +90,11 @@ impl<'p> Unpacking<'p> {
         let stored = |id: &&VertexId| id.has_tag(Tag::TripleTerm);
         self.stored.extend(distinct.iter().filter(stored));
         context.lexicon.terms(&self.stored, &mut self.buffer)?;
+        assert_eq!(
+            self.buffer.len(),
+            self.stored.len(),
+            "a stored term is read once"
+        );
         let mut stored = self.buffer.iter();
         let mut triples: Vec<&Triple> = Vec::with_capacity(distinct.len());
         for &id in &distinct {
@@ -105,6 +110,11 @@ impl<'p> Unpacking<'p> {
         let parts: Vec<TermRef<'_>> = triples.iter().copied().flat_map(parts).collect();
         self.found.clear();
         context.lexicon.ids(&parts, &mut self.found)?;
+        assert_eq!(
+            self.found.len(),
+            parts.len(),
+            "a lexicon answers for each term"
+        );
         let terms = context.scene.terms(context.lexicon);
         for (terms_of, found) in parts.chunks_exact(3).zip(self.found.chunks_exact(3)) {
             let mut ids = [VertexId::UNBOUND; 3];
@@ -116,6 +126,11 @@ impl<'p> Unpacking<'p> {
             }
             self.ids.push(ids);
         }
+        assert_eq!(
+            self.ids.len(),
+            distinct.len(),
+            "a triple term has its parts"
+        );
         Ok(())
     }
 }

@@ -29,6 +29,11 @@ const CACHED: usize = 1 << 13;
 
 /// The number of an entry that is free.
 const FREE: u32 = u32::MAX;
+const _: () = assert!(
+    SHARDS == 1 << (u64::BITS - 58),
+    "a shard is the upper bits of a hash"
+);
+const _: () = assert!(SMALLEST.is_power_of_two(), "places are bits of a hash");
 
 /// The table.
 pub(crate) struct GroupTable {
@@ -89,6 +94,8 @@ impl GroupTable {
         self.shards.resize_with(SHARDS, Vec::new);
         self.used.resize(SHARDS, 0);
         let rows = columns[0].len();
+        let are_equal = columns.iter().all(|column| column.len() == rows);
+        assert!(are_equal, "columns of a chunk are equally long");
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         hashes.resize(rows, 0);
@@ -109,6 +116,7 @@ impl GroupTable {
             }
             numbers.push(last);
         }
+        assert_eq!(self.cells[0].len(), self.len(), "a group has its cells");
         self.hashes = hashes;
         Ok(())
     }

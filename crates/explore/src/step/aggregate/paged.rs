@@ -13,6 +13,10 @@ const PAGE: usize = 1 << 14;
 
 /// Items of the smallest page.
 const SMALLEST: usize = 16;
+const _: () = assert!(
+    PAGE.is_power_of_two() && SMALLEST.is_power_of_two() && SMALLEST <= PAGE,
+    "a first page grows up to a whole one"
+);
 
 /// Counts the bytes of several tables and draws them on the budget.
 pub(crate) struct Meter<'a> {

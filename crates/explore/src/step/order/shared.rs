@@ -60,6 +60,7 @@ impl<'a> Shared<'a> {
     /// Says where a full choice ends.
     pub(super) fn tighten(&self, policy: &OrderPolicy, last: &[SortKey], limits: Limits<'a>) {
         let mut end = self.end();
+        assert_eq!(last.len(), policy.keys.len(), "a row has all keys");
         let is_better = |end: &Arc<End<'a>>| policy.compare(last, &end.keys).is_lt();
         if !end.as_ref().is_none_or(is_better) {
             return;

@@ -88,7 +88,23 @@ impl Automaton {
             states,
             starts: vec![0],
         };
-        Ok(automaton.merged())
+        Ok(automaton.merged().checked())
+    }
+
+    /// The same, all of whose moves have their label and lead to its states. O(moves).
+    fn checked(self) -> Automaton {
+        let (labels, states) = (self.labels.len() as u32, self.states.len() as u32);
+        let mut moves = self.states.iter().flat_map(|state| &state.moves);
+        let is_own = |&(label, to): &(u32, u32)| label < labels && to < states;
+        assert!(
+            moves.all(is_own),
+            "a move has its label, and leads to a state"
+        );
+        assert!(
+            self.starts.iter().all(|&start| start < states),
+            "a start is a state"
+        );
+        self
     }
 
     /// Whether it accepts the empty word.
@@ -117,6 +133,7 @@ impl Automaton {
                 .map(|(number, _)| number)
                 .collect(),
         }
+        .checked()
     }
 
     /// The labels of the first edges of its words.
@@ -311,6 +328,11 @@ impl Builder<'_> {
             meter.grow(size_of_val(&state.moves[..]) + size_of::<State>())?;
             states.push(state);
         }
+        assert_eq!(
+            states.len(),
+            wanted.len(),
+            "a node that is reached is a state"
+        );
         Ok(states)
     }
 }

@@ -139,6 +139,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
         if let End::Known(to) = self.policy.to {
             self.targets.clear();
             self.targets.extend(rows.map(|&row| value(to, row)));
+            assert_eq!(self.targets.len(), self.batch.len(), "a row has both ends");
         }
     }
 

@@ -64,6 +64,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
         }
         while self.job < self.jobs.list.len() {
             if !self.is_searching {
+                assert_eq!(self.offset, 0, "all that was found has been given");
                 let job = &self.jobs.list[self.job];
                 self.search.begin(job.start, job.edges)?;
                 self.is_searching = true;

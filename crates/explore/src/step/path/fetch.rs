@@ -77,6 +77,7 @@ impl<'a> NeighbourFetch<'a> {
 
     /// Puts the vertices of each predicate together.
     fn group(&mut self, direction: Direction, excluded: &[PredicateId], batch: &[VertexId]) {
+        assert_eq!(self.ends.len(), batch.len(), "a vertex has its predicates");
         let mut pairs: Vec<(PredicateId, u32)> = Vec::with_capacity(self.predicates.len());
         let mut start = 0;
         for (position, &end) in (0_u32..).zip(&self.ends) {
@@ -122,6 +123,7 @@ impl<'a> NeighbourFetch<'a> {
             }
             self.asked = true;
             self.expander.cursor = ListCursor::default();
+            assert_eq!(self.lists.len(), range.len(), "a key has its list");
         }
         Ok(None)
     }
@@ -191,6 +193,7 @@ impl<'a> NeighbourFetch<'a> {
         let range = self.runs[self.run].1.clone();
         self.degrees.clear();
         self.lists.degrees(&mut self.degrees)?;
+        assert_eq!(self.degrees.len(), range.len(), "a key has its length");
         for (at, &degree) in range.zip(&self.degrees) {
             if degree > 0 {
                 exists[self.position(at)] = true;

@@ -29,6 +29,10 @@ const BATCH: usize = 1024;
 
 /// Neighbours looked at between two steps.
 const PIECE: usize = 4096;
+const _: () = assert!(
+    BATCH > 0 && BATCH <= PIECE,
+    "a piece has room for a neighbour of each"
+);
 
 /// About the nanoseconds of a step besides its neighbours, and of each.
 const STEP_UNITS: u64 = 200;
@@ -194,6 +198,7 @@ impl<'p, 'a> Search<'p, 'a> {
     fn next_batch(&mut self) -> bool {
         loop {
             let ways = self.automaton.states[self.state].moves.len();
+            assert!(self.way <= ways, "a batch goes each way once");
             if self.way == ways {
                 self.way = 0;
                 self.at += BATCH;
@@ -260,6 +265,11 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Whether the last step entered a vertex in a state where the other search has been too. The
     /// other's automaton is this one turned around.
     pub(crate) fn meets(&self, other: &Search<'_, '_>) -> bool {
+        assert_eq!(
+            self.visited.len(),
+            other.visited.len(),
+            "both searches have the same states"
+        );
         let visited = &other.visited[self.fresh_state];
         self.fresh.iter().any(|&vertex| visited.contains(vertex))
     }

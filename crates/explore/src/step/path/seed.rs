@@ -206,6 +206,11 @@ impl<'a> PathSeeding<'_, 'a> {
             self.is_fetching = false;
             self.looking += 1;
         }
+        assert_eq!(
+            self.exists.len(),
+            self.batch.len(),
+            "a vertex is looked at once"
+        );
         let mut exists = self.exists.iter();
         self.batch.retain(|_| exists.next() == Some(&true));
         Ok(None)
@@ -277,6 +282,10 @@ impl<'a> Merge<'a> {
 
     /// Appends at most `count` more vertices, each once, ascending.
     fn next(&mut self, count: usize, batch: &mut Vec<VertexId>) -> Result<(), WalkError> {
+        assert!(
+            self.heap.len() <= self.sources.len(),
+            "a source has one head"
+        );
         while let Some(mut top) = self.heap.peek_mut() {
             let Reverse((vertex, source)) = *top;
             if batch.last() != Some(&vertex) {

@@ -26,6 +26,8 @@ const KEPT: usize = 1 << 14;
 
 /// Entries that are moved between two looks at the limits.
 const MOVED: usize = 1 << 16;
+const _: () = assert!(BLOCK_BITS >= u64::BITS.ilog2(), "a block is some words");
+const _: () = assert!(SMALLEST.is_power_of_two(), "places are bits of a hash");
 
 /// The set.
 pub(crate) struct Visited {
@@ -127,6 +129,10 @@ impl Visited {
             self.bytes += (wanted - used) * size_of::<[u64; WORDS]>();
         }
         self.blocks.push([0; WORDS]);
+        assert!(
+            self.blocks.len() < self.entries.len(),
+            "a search ends at a free entry"
+        );
         Ok(block)
     }
 
