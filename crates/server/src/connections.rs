@@ -53,6 +53,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const OTHER_DESCRIPTORS: usize = 128;
 /// Connections that are taken however few descriptors there are (count).
 const DESCRIPTORS_MIN: usize = 8;
+const _: () = assert!(HELD_MAX < OTHER_DESCRIPTORS, "they are among the others");
+const _: () = assert!(DESCRIPTORS_MIN > 0, "somebody is served");
+
 /// Time for cancelled queries to answer that they were.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 

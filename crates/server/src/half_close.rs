@@ -88,6 +88,13 @@ impl Exchange {
             Moment::Counted,
             Moment::Ending,
         ];
+        const {
+            let mut at = 0;
+            while at < ALL.len() {
+                assert!(ALL[at] as usize == at, "moments are listed in their order");
+                at += 1;
+            }
+        }
         ALL[usize::from(self.moment.load(Ordering::Relaxed))]
     }
 

@@ -34,6 +34,17 @@ pub(crate) const BOUNDS_US: [u64; 14] = [
     300_000_000,
 ];
 
+const _: () = {
+    let mut at = 1;
+    while at < BOUNDS_US.len() {
+        assert!(
+            BOUNDS_US[at - 1] < BOUNDS_US[at],
+            "a duration has one bucket"
+        );
+        at += 1;
+    }
+};
+
 /// How a query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -196,7 +207,8 @@ impl Metrics {
 
     /// A connection ended.
     pub fn connection_closed(&self) {
-        self.connections.fetch_sub(1, Ordering::Relaxed);
+        let before = self.connections.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "a connection ends once");
     }
 }
 

@@ -139,6 +139,19 @@ impl Sockets {
         });
         room.sockets.insert(number, Arc::clone(&socket));
         *room.peers.entry(peer).or_default() += 1;
+        let most = match purpose {
+            Use::Full => self.bounds.connections,
+            Use::Reserve => self.bounds.reserve,
+        };
+
+        assert!(
+            room.sockets.len() <= most,
+            "a connection has a place of its own"
+        );
+        assert!(
+            room.peers.len() <= room.sockets.len(),
+            "a peer has a connection"
+        );
         Some(Place {
             sockets: Arc::clone(self),
             socket,
@@ -184,6 +197,8 @@ impl Room {
         if self.sockets.remove(&socket.number).is_none() {
             return;
         }
+        let is_counted = self.peers.contains_key(&socket.peer);
+        assert!(is_counted, "a peer's connections are counted");
         if let Some(count) = self.peers.get_mut(&socket.peer) {
             *count -= 1;
             if *count == 0 {

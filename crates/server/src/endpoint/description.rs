@@ -39,6 +39,11 @@ const RESULT_FORMATS: [&str; 10] = [
     "TriG",
 ];
 
+const _: () = assert!(
+    RESULT_FORMATS.len() == AnswerFormat::COUNT,
+    "no format is left out"
+);
+
 /// What documents can be written in.
 const INPUT_FORMATS: [&str; 6] = [
     "Turtle",

@@ -22,6 +22,10 @@ const BUFFER_BYTES: usize = 32 << 10;
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// RFC 2046 section 5.1.1.
 const BOUNDARY_BYTES_MAX: usize = 70;
+const _: () = assert!(
+    BOUNDARY_BYTES_MAX < BUFFER_BYTES,
+    "a read brings more than a delimiter"
+);
 
 /// What a body holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,6 +335,7 @@ impl<R: Read> Documents for Parts<R> {
         match self.head().map_err(broken)? {
             Ok(format) => {
                 // An empty part's delimiter follows its head at once.
+                assert!(self.taken > 0, "the line that ends the head was taken");
                 self.taken -= 1;
                 self.buffer[self.taken] = b'\n';
                 let is_empty = self.starts_with_delimiter().map_err(broken)?;

@@ -28,6 +28,11 @@ const STORE_FORMATS: [GraphFormat; 6] = [
     GraphFormat::RdfXml,
 ];
 
+const _: () = assert!(
+    STORE_FORMATS.len() == GraphFormat::ALL.len(),
+    "all may be asked for"
+);
+
 /// One range of an `Accept` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Range {

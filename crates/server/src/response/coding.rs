@@ -19,6 +19,38 @@ const BROTLI_BUFFER_BYTES: usize = 4 << 10;
 const ZSTD_LEVEL: i32 = 1;
 /// RFC 9659: what a decoder of this coding has to take, and needs to take no more than.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+const _: () = {
+    assert!(
+        WINDOW_LOG <= ZSTD_WINDOW_LOG_MAX,
+        "every decoder takes what is sent"
+    );
+    let [zstd, brotli, gzip] = Coding::ALL;
+    assert!(
+        zstd.encoder_bytes() >= 1 << WINDOW_LOG,
+        "an encoder holds its window"
+    );
+    assert!(
+        brotli.encoder_bytes() >= 1 << WINDOW_LOG,
+        "an encoder holds its window"
+    );
+    assert!(
+        gzip.encoder_bytes() >= SLICE_BYTES as u64,
+        "an encoder holds its window"
+    );
+    assert!(
+        zstd.decoder_bytes() >= 1 << ZSTD_WINDOW_LOG_MAX,
+        "a decoder holds its window"
+    );
+    // RFC 7932 section 9.1.
+    assert!(
+        brotli.decoder_bytes() >= 1 << 24,
+        "a decoder holds its window"
+    );
+    assert!(
+        gzip.decoder_bytes() >= 1 << 15,
+        "a decoder holds its window"
+    );
+};
 
 /// A way to compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

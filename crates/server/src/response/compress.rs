@@ -27,6 +27,10 @@ use std::time::Duration;
 const BYTES_MIN: u64 = 1 << 10;
 /// Longer ones are compressed as they are sent (bytes).
 const WHOLE_BYTES_MAX: u64 = 2 * SLICE_BYTES as u64;
+const _: () = assert!(
+    BYTES_MIN <= WHOLE_BYTES_MAX,
+    "short answers are compressed whole"
+);
 
 /// An answer as the client would rather have it.
 pub(crate) async fn compressed(
@@ -100,6 +104,10 @@ async fn whole(mut encoder: Encoder, body: Body) -> Result<Vec<u8>, axum::Error>
 }
 
 fn mark(headers: &mut HeaderMap, coding: Coding) {
+    assert!(
+        !headers.contains_key(CONTENT_ENCODING),
+        "an answer is compressed once"
+    );
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     // Compressed it is another representation.

@@ -56,6 +56,8 @@ struct Document {
 impl Problem {
     /// A problem; `name` becomes the last part of its type.
     pub fn new(status: StatusCode, name: &str, title: &'static str, detail: String) -> Problem {
+        let is_error = status.is_client_error() || status.is_server_error();
+        assert!(is_error, "{status} is no problem");
         Problem(Box::new(Document {
             kind: format!("urn:somersault:problem:{name}"),
             title,

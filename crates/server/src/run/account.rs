@@ -19,6 +19,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// and a client that is refused at once is back at once.
 const BODY_PAUSE: Duration = Duration::from_millis(50);
 const BODY_PATIENCE: Duration = Duration::from_secs(1);
+const _: () = assert!(BODIES > 1, "bodies leave memory to queries");
+const _: () = assert!(
+    BODY_PAUSE.as_nanos() < BODY_PATIENCE.as_nanos(),
+    "a body asks again"
+);
 
 /// The pool of all requests, and what bodies may take of it.
 #[derive(Debug)]

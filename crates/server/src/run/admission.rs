@@ -62,6 +62,24 @@ const RETRY: Duration = Duration::from_millis(1);
 const LOOK: Duration = Duration::from_millis(200);
 /// A client that took nothing for so long may lose its query to others.
 pub(crate) const STALLED_MIN: Duration = Duration::from_secs(1);
+const _: () = {
+    assert!(
+        FRESH.as_nanos() < SHORT.as_nanos(),
+        "a fresh query is a short one"
+    );
+    assert!(
+        SLICE_MIN.as_nanos() <= SLICE.as_nanos(),
+        "a slice has its least"
+    );
+    assert!(
+        OVERDUE.as_nanos() <= LOOK.as_nanos(),
+        "the bounds of a wait are in order"
+    );
+    assert!(
+        ASK.as_nanos() <= ASK_MAX.as_nanos(),
+        "pauses grow up to the longest"
+    );
+};
 
 /// The admission of queries.
 #[derive(Debug)]

@@ -69,6 +69,7 @@ impl Slot {
         if state.is_unwanted {
             token.cancel();
         }
+        assert!(state.started.is_none(), "a change starts once");
         state.started = Some((id, token));
     }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 /// The first pause, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
+const _: () = assert!(PAUSES.0.as_nanos() <= PAUSES.1.as_nanos(), "pauses grow");
 
 /// The snapshot that a request must not be older than; 400 where that is no number.
 pub(crate) fn wanted(headers: &HeaderMap) -> Result<Option<u64>, Problem> {

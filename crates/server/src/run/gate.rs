@@ -28,6 +28,11 @@ pub(crate) use super::admission::Turned;
 pub(crate) const IDLE_MIN: Duration = Duration::from_secs(1);
 /// The same where very many wait: more than a packet that was lost costs on most ways.
 const IDLE_LEAST: Duration = Duration::from_millis(250);
+const _: () = assert!(
+    IDLE_LEAST.as_nanos() <= IDLE_MIN.as_nanos(),
+    "many wait less long"
+);
+
 /// How often one that waits looks for a place whose client stalls.
 const LOOK: Duration = Duration::from_millis(100);
 /// [`Place::idle_since_ns`] of a change that does not wait for its client.
@@ -103,6 +108,7 @@ impl Gate {
         let mut places = self.places();
         places.retain(|place| place.strong_count() > 0);
         places.push(Arc::downgrade(&place));
+        assert!(places.len() <= self.running_max, "a place has a permit");
         place
     }
 

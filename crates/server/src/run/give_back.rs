@@ -20,6 +20,16 @@ use std::time::{Duration, Instant};
 const OFTEN: Duration = Duration::from_millis(5);
 const NOW_AND_THEN: Duration = Duration::from_millis(20);
 const SELDOM: Duration = Duration::from_secs(1);
+const _: () = {
+    assert!(
+        OFTEN.as_nanos() < NOW_AND_THEN.as_nanos(),
+        "who takes much is looked at more often"
+    );
+    assert!(
+        NOW_AND_THEN.as_nanos() < SELDOM.as_nanos(),
+        "who takes nothing is seldom looked at"
+    );
+};
 
 /// The process holds more than a server's requests may ask for. One for all servers of the process, because the
 /// allocator is: where they differ, one of them gives back what it need not, or keeps it for longer.

@@ -34,6 +34,11 @@ const MEMORY_BYTES: usize = HELD_BYTES_MAX;
 /// Bytes of a file that are read at once, where as many have been taken of the memory, and elsewhere.
 const READ_BYTES: u64 = 256 << 10;
 const READ_BYTES_MIN: u64 = CHUNK_BYTES as u64;
+const _: () = assert!(
+    0 < READ_BYTES_MIN && READ_BYTES_MIN <= READ_BYTES,
+    "a read brings some"
+);
+
 /// Bytes a second that a client takes at least, once the time of a query is over.
 const PACE_BYTES: u64 = 1 << 20;
 
@@ -64,6 +69,10 @@ impl Kept {
     pub fn add(&mut self, output: &mut Vec<u8>) -> Result<(), QueryError> {
         if self.file.is_none() && self.has_room(output.len()) {
             self.memory.append(output);
+            assert!(
+                self.memory.len() <= MEMORY_BYTES,
+                "what is more goes to a file"
+            );
             return Ok(());
         }
         let file = match &mut self.file {
@@ -164,6 +173,10 @@ impl Body for Replay {
         } else {
             std::mem::take(&mut this.memory)
         };
+        assert!(
+            !bytes.is_empty() && bytes.len() as u64 <= this.left,
+            "the answer is as long as its head said"
+        );
         this.left -= bytes.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }

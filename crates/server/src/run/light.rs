@@ -33,6 +33,7 @@ const SLICE: Duration = Duration::from_micros(500);
 const BYTES_MAX: usize = 64 << 10;
 /// Bytes that most answers have room in.
 const BYTES: usize = 4 << 10;
+const _: () = assert!(BYTES <= BYTES_MAX, "most answers are short ones");
 
 /// The response to a light query; `None`: it is to be answered as others are.
 pub(crate) fn answer(

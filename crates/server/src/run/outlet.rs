@@ -45,6 +45,10 @@ impl<'a> Outlet<'a> {
     fn complete(&self) -> io::Result<()> {
         let mut buffer = self.buffer.borrow_mut();
         buffer.hand_over()?;
+        assert!(
+            buffer.bytes.is_empty(),
+            "a whole answer has been handed over"
+        );
         buffer.pipe.complete();
         Ok(())
     }

@@ -44,6 +44,11 @@ use tokio::sync::Notify;
 
 /// Bytes up to which pieces are put together.
 const PIECE_BYTES: usize = 16 << 10;
+const _: () = assert!(
+    PIECE_BYTES <= CHUNK_BYTES,
+    "a piece is no more than is sent at once"
+);
+
 /// The longest that output waits for more of it.
 pub(crate) const LINGER: Duration = Duration::from_millis(50);
 /// How long an engine thread waits for its client before it lets others have its turn.
@@ -151,11 +156,13 @@ impl Writer {
         if state.reader_gone {
             started.token.cancel();
         }
+        assert!(state.started.is_none(), "a query starts once");
         state.started = Some(started);
     }
 
     /// From now on nothing is sent before everything is there.
     pub fn keep(&self, spool: &Arc<Spool>, pool: &Arc<Pool>) {
+        assert_eq!(self.bytes(), 0, "an answer is kept from its first byte on");
         *self.kept() = Some(Ok(Kept::new(Arc::clone(spool), pool)));
     }
 
@@ -310,6 +317,11 @@ impl Writer {
         self.shared.account.give_back(self.own_bytes);
         let kept = self.kept().take().and_then(Result::ok);
         let mut state = self.shared.state();
+        assert!(state.end.is_none(), "a query ends once");
+        assert!(
+            kept.is_none() || state.pieces.is_empty(),
+            "an answer is kept, or it flows"
+        );
         state.kept = kept;
         state.end = Some(end);
         drop(state);
@@ -394,7 +406,13 @@ impl Reader {
         }
         let mut state = self.shared.state();
         if let Some(piece) = state.pieces.pop_front() {
+            assert!(piece.len() <= state.held_bytes, "what is held is counted");
             state.held_bytes -= piece.len();
+            assert_eq!(
+                state.pieces.is_empty(),
+                state.held_bytes == 0,
+                "the bytes that are held are those of the pieces"
+            );
             self.shared
                 .account
                 .give_back(state.settle(piece.len() as u64));
@@ -489,6 +507,7 @@ impl State {
 
     /// Adds output to the last piece, where both are small, or as one of its own.
     fn add(&mut self, output: Vec<u8>) {
+        assert!(!output.is_empty(), "no piece is empty");
         self.held_bytes += output.len();
         match self.pieces.back_mut() {
             Some(last) if last.len() + output.len() <= PIECE_BYTES => {
@@ -517,12 +536,18 @@ impl State {
     }
 
     fn take_all(&mut self) -> Bytes {
+        let held_bytes = self.held_bytes;
         self.held_bytes = 0;
         self.held_since = None;
         let mut all = self.pieces.pop_front().unwrap_or_default();
         for piece in self.pieces.drain(..) {
             all.extend_from_slice(&piece);
         }
+        assert_eq!(
+            all.len(),
+            held_bytes,
+            "the bytes that are held are those of the pieces"
+        );
         Bytes::from(all)
     }
 }

@@ -7,3 +7,7 @@
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes that wait for the client at most, before the engine thread waits too.
 pub(crate) const HELD_BYTES_MAX: usize = 512 << 10;
+const _: () = assert!(
+    CHUNK_BYTES <= HELD_BYTES_MAX,
+    "a chunk may wait for its client"
+);

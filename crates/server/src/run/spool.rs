@@ -124,7 +124,8 @@ impl Spool {
     }
 
     fn give_back(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes, "no more is given back than was taken");
     }
 }
 
@@ -175,6 +176,7 @@ impl SpoolFile {
 
     /// Takes it back.
     pub fn return_it(&mut self, file: File) {
+        assert!(self.file.is_none(), "it was lent");
         self.file = Some(file);
     }
 }

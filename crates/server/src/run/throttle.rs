@@ -34,6 +34,7 @@ impl Throttle {
     }
 
     fn new(bytes_per_second: u64) -> Throttle {
+        assert!(bytes_per_second > 0, "somebody passes at last");
         Throttle {
             bytes_per_second,
             base: Instant::now(),

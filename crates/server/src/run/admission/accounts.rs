@@ -108,6 +108,7 @@ impl<W> Accounts<W> {
             Place(self.by_place.len() - 1)
         };
         self.places.insert(client, place);
+        self.check();
         place
     }
 
@@ -117,10 +118,19 @@ impl<W> Accounts<W> {
         if account.started > 0 || !account.queue.is_empty() {
             return;
         }
+        let held = account.fresh + account.long + account.open + account.overdue;
+        assert_eq!(held, 0, "a client without queries holds nothing");
         if let Some(client) = account.client.take() {
             self.places.remove(&client);
             self.closed.push(place.0);
+            self.check();
         }
+    }
+
+    /// Every place has its client, or is closed.
+    fn check(&self) {
+        let known = self.places.len() + self.closed.len();
+        assert_eq!(self.by_place.len(), known, "a place is one client's");
     }
 
     /// All that are open.

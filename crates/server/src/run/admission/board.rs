@@ -165,6 +165,7 @@ impl Board {
     ) -> T {
         let result = change(&mut inner, self.bounds);
         inner.give_out(self);
+        inner.check(self.bounds);
         let admitted = std::mem::take(&mut inner.admitted);
         drop(inner);
         for (sender, turn) in admitted {
@@ -199,6 +200,30 @@ impl Board {
 }
 
 impl Inner {
+    /// What holds after every change: nobody holds what is another's.
+    fn check(&self, bounds: Bounds) {
+        assert!(
+            self.shares_free <= bounds.shares,
+            "a share is given back once"
+        );
+        assert!(
+            self.fresh <= bounds.fresh(),
+            "queries compute without a share within bounds"
+        );
+        assert!(
+            self.queries.len() <= bounds.started,
+            "queries start within bounds"
+        );
+        assert!(
+            self.stalled.len() <= self.queries.len(),
+            "a query stalls once, until it ends"
+        );
+        assert!(
+            self.admitted.len() <= self.queries.len(),
+            "who is let in has started"
+        );
+    }
+
     fn can_start(&self, client: Client, bounds: Bounds) -> bool {
         let place = self.clients.find(client);
         let started = place.map_or(0, |place| self.clients[place].started);
@@ -219,6 +244,7 @@ impl Inner {
             return None;
         }
         let (_, sender) = queue.pop_back()?;
+        assert!(self.queued > 0, "whoever queues is counted");
         self.queued -= 1;
         Some(sender)
     }
@@ -380,6 +406,11 @@ impl Inner {
 
     fn grant(&mut self, number: u64, board: &Board, now: Instant) {
         let entry = self.queries.get_mut(&number).expect("it was found there");
+        assert_eq!(
+            entry.state,
+            State::Waiting,
+            "who computes already is granted nothing"
+        );
         let slice = if entry.is_fresh() {
             self.fresh += 1;
             self.clients[entry.client].fresh += 1;
@@ -476,6 +507,11 @@ impl Inner {
     }
 
     fn start(&mut self, number: u64, client: Place, board: &Arc<Board>, now: Instant) -> Turn {
+        let started = self.clients[client].started;
+        assert!(
+            started <= board.bounds.started_per_client,
+            "one client starts within bounds"
+        );
         let share = Arc::new(Share::new(board, number, board.nanos(now + FRESH)));
         let entry = Entry {
             client,

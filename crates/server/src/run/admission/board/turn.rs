@@ -196,6 +196,10 @@ impl Pace for Share {
             return;
         };
         entry.computing += 1;
+        assert!(
+            entry.outside >= usize::from(wait == Wait::Other),
+            "who has waited for somebody else was counted"
+        );
         entry.outside -= usize::from(wait == Wait::Other);
         let (was_idle, must_wait) = match entry.state {
             State::Idle => (true, true),
@@ -285,6 +289,7 @@ impl Turn {
                 return;
             };
             let account = &mut inner.clients[entry.client];
+            assert!(account.started > 0, "a query ends once");
             account.started -= 1;
             account.open -= usize::from(entry.is_open);
             inner.clients.close_if_empty(entry.client);
