@@ -96,11 +96,17 @@ pub struct Session {
 impl Figure {
     /// The times of runs that gave `rows` rows each.
     pub fn latency(session: &Session, name: &str, rows: u64, latencies: &Latencies) -> Self {
+        let (least, median) = (latencies.least(), latencies.median());
+        let p99 = latencies.quantile(0.99);
+        assert!(
+            least <= median && median <= p99,
+            "the times ascend with their share"
+        );
         Self {
             rows: Some(rows),
-            median_us: latencies.median().map(microseconds),
-            p99_us: latencies.quantile(0.99).map(microseconds),
-            min_us: latencies.least().map(microseconds),
+            median_us: median.map(microseconds),
+            p99_us: p99.map(microseconds),
+            min_us: least.map(microseconds),
             runs: latencies.runs(),
             ..Self::empty(session, name)
         }
@@ -158,6 +164,11 @@ impl Figure {
     #[must_use]
     pub fn with_q_errors(self, mut factors: Vec<f64>) -> Self {
         factors.sort_unstable_by(f64::total_cmp);
+        let least = factors.first();
+        assert!(
+            least.is_none_or(|least| *least >= 1.0),
+            "an estimate is off by a factor of at least 1"
+        );
         Self {
             q_error_median: factors.get(factors.len() / 2).copied(),
             q_error_max: factors.last().copied(),
@@ -258,6 +269,10 @@ const COLUMNS: [Column; 18] = [
 ];
 /// Columns before this one are text and aligned to the left.
 const FIRST_NUMBER: usize = 3;
+const _: () = assert!(
+    FIRST_NUMBER < COLUMNS.len(),
+    "numbers follow the columns of text"
+);
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

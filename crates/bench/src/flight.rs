@@ -118,6 +118,7 @@ impl<'f> Flight<'f> {
         connections: usize,
         mix: &mut Mix<'_, I>,
     ) -> Result<Self, Error<HttpError>> {
+        assert!(connections > 0, "a worker has a connection");
         let mut text = String::new();
         // An error before the first query is said with the text of one.
         mix.draw(&mut text);
@@ -181,6 +182,10 @@ impl<'f> Flight<'f> {
             }
             let line = &mut self.lines[place];
             let drawn = mix.draw(&mut line.text);
+            assert!(
+                line.asked.is_none(),
+                "a free connection waits for no answer"
+            );
             self.address.request(&line.text, &mut line.request);
             line.response.clear();
             line.written = 0;
@@ -191,6 +196,7 @@ impl<'f> Flight<'f> {
             self.waiting += 1;
             self.write(place)?;
         }
+        self.check();
         Ok(())
     }
 
@@ -256,7 +262,16 @@ impl<'f> Flight<'f> {
         }
         self.free.push(place);
         self.waiting -= 1;
+        self.check();
         Ok(true)
+    }
+
+    fn check(&self) {
+        assert_eq!(
+            self.free.len() + self.waiting,
+            self.lines.len(),
+            "a connection is free or waits"
+        );
     }
 }
 

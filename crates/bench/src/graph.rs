@@ -62,6 +62,15 @@ impl Graph {
         for at in 1..offsets.len() {
             offsets[at] += offsets[at - 1];
         }
+        assert_eq!(
+            offsets.last(),
+            Some(&(self.edges.len() as u32)),
+            "each edge leaves a vertex"
+        );
+        assert!(
+            self.edges.is_sorted(),
+            "the edges of a vertex are neighbours"
+        );
         Arrays {
             offsets,
             neighbours: self.edges.iter().map(|&(_, to)| to).collect(),
@@ -84,6 +93,10 @@ pub struct Arrays {
 impl Arrays {
     /// How many vertices are reached from one by at least one edge: a breadth-first search.
     pub fn reached(&self, from: u32) -> u64 {
+        assert!(
+            (from as usize) < self.offsets.len() - 1,
+            "{from} is a vertex"
+        );
         let mut visited = vec![0_u64; self.offsets.len() / 64 + 1];
         let mut queue = vec![from];
         let mut at = 0;

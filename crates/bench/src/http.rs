@@ -235,6 +235,10 @@ impl Response {
         match self.state {
             State::Head => self.head(bytes),
             State::Length(left) => {
+                assert!(
+                    self.pending.is_empty(),
+                    "a body begins after the head was taken"
+                );
                 let (body, rest) = split(bytes, left);
                 self.body(body);
                 self.state = State::length(left - body.len() as u64);
@@ -298,6 +302,10 @@ impl Response {
         let Some(end) = memmem::find(&self.pending, END) else {
             return Ok(&[]);
         };
+        assert!(
+            end + END.len() > before,
+            "the head ends in the bytes that came last"
+        );
         let head = std::mem::take(&mut self.pending);
         self.fields(&head[..end])?;
         Ok(&bytes[end + END.len() - before..])

@@ -130,6 +130,7 @@ impl FirstRows {
         text: &str,
         rows: u64,
     ) -> Result<(), Error<E>> {
+        assert_ne!(rows, UNKNOWN, "no count of rows says that there is none");
         let first = &self.rows[drawn.template][drawn.instance as usize];
         let known = first.load(Ordering::Relaxed);
         if known == rows {
@@ -218,6 +219,7 @@ impl Tally {
 
     /// Adds what another worker did at the same time: its classes beside or into ours.
     pub fn merge(&mut self, other: &Self) {
+        let answers = self.answers() + other.answers();
         for theirs in &other.classes {
             let mut classes = self.classes.iter_mut();
             match classes.find(|ours| ours.name == theirs.name) {
@@ -229,6 +231,7 @@ impl Tally {
                 None => self.classes.push(theirs.clone()),
             }
         }
+        assert_eq!(self.answers(), answers, "each answer is one of a class");
         self.elapsed = self.elapsed.max(other.elapsed);
         self.processor = match (self.processor, other.processor) {
             (Some(ours), Some(theirs)) => Some(ours + theirs),
@@ -251,6 +254,11 @@ impl Tally {
         let mut all = Latencies::new();
         let classes = self.classes.iter();
         classes.for_each(|class| all.merge(&class.latencies));
+        assert_eq!(
+            all.runs(),
+            self.answers() + self.left(),
+            "what was asked is answered or left"
+        );
         all
     }
 
@@ -280,6 +288,10 @@ impl Tally {
 impl ClassTally {
     /// How many queries were answered.
     pub fn answers(&self) -> u64 {
+        assert!(
+            self.left <= self.latencies.runs(),
+            "what was left is recorded, too"
+        );
         self.latencies.runs() - self.left
     }
 }
@@ -377,6 +389,10 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn start(run: &Run, (number, workers): (u64, u64)) -> Self {
+        assert!(
+            number < workers,
+            "the arrivals are shared among the workers"
+        );
         let begin = Instant::now();
         let counted_from = begin + run.warm_up;
         let mut clock = Self {

@@ -15,6 +15,10 @@ use hdrhistogram::Histogram;
 /// One hour; a longer time counts as that.
 const TIME_NS_MAX: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
+const _: () = assert!(
+    TIME_NS_MAX >= 2 && SIGNIFICANT_DIGITS <= 5,
+    "the library permits the bounds"
+);
 
 /// Times of runs of the same thing.
 #[derive(Clone, Debug)]
@@ -40,9 +44,15 @@ impl Latencies {
 
     /// Adds the times of another thread's runs.
     pub fn merge(&mut self, other: &Self) {
+        let runs = self.runs() + other.runs();
         self.histogram
             .add(&other.histogram)
             .expect("both histograms have the same bounds");
+        assert_eq!(
+            self.runs(),
+            runs,
+            "no run is lost where histograms are merged"
+        );
     }
 
     /// How many runs there were.
@@ -63,12 +73,13 @@ impl Latencies {
 
     /// The distribution: each recorded time, ascending, with the share of runs that took no longer.
     pub fn distribution(&self) -> impl Iterator<Item = (f64, Duration)> + '_ {
-        let total = self.runs() as f64;
+        let total = self.runs();
         let recorded = self.histogram.iter_recorded();
         recorded.scan(0, move |runs, step| {
             *runs += step.count_since_last_iteration();
             let time = Duration::from_nanos(step.value_iterated_to());
-            Some((*runs as f64 / total, time))
+            assert!(*runs <= total, "a share is at most the whole");
+            Some((*runs as f64 / total as f64, time))
         })
     }
 

@@ -156,6 +156,10 @@ impl<'a> Printer<'a> {
 
 impl Sink for Printer<'_> {
     fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
+        assert!(
+            matches!(self.writer, Writer::Waiting(_)),
+            "warnings come before the answer"
+        );
         for warning in warnings {
             say!("warning: {warning}");
         }

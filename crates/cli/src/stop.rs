@@ -26,12 +26,14 @@ impl Stop {
     /// Work begins: what was said before does not count.
     pub fn begin(&self) {
         self.inner.is_raised.store(false, Ordering::SeqCst);
-        self.inner.is_working.store(true, Ordering::SeqCst);
+        let was_working = self.inner.is_working.swap(true, Ordering::SeqCst);
+        assert!(!was_working, "one thing is worked on at a time");
     }
 
     /// Work has ended.
     pub fn end(&self) {
-        self.inner.is_working.store(false, Ordering::SeqCst);
+        let was_working = self.inner.is_working.swap(false, Ordering::SeqCst);
+        assert!(was_working, "work ends after it began");
         self.set_token(None);
     }
 

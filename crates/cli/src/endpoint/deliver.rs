@@ -209,6 +209,11 @@ impl Batch {
 
     fn flush(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
         if self.rows.len > 0 {
+            let mut columns = self.rows.columns.iter();
+            assert!(
+                columns.all(|column| column.len() == self.rows.len),
+                "a row has a cell for each column"
+            );
             sink.rows(&self.rows)?;
             self.clear();
         }

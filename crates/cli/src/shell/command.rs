@@ -157,6 +157,17 @@ const fn entry(
     }
 }
 
+const _: () = {
+    let mut at = 0;
+    while at < COMMANDS.len() {
+        assert!(
+            COMMANDS[at].name.as_bytes()[0] == b'.',
+            "a command begins with a dot"
+        );
+        at += 1;
+    }
+};
+
 const NOTES: &str = "
 A statement ends with a ; outside its brackets, or with an empty line once they are closed.
 A PREFIX of a query stays declared for the next ones; Tab declares a well-known prefix that it
@@ -221,7 +232,10 @@ pub fn parse(line: &str) -> Result<Command, String> {
             given => Some(given_term(given).ok_or_else(|| usage(known))?),
         }),
         ".stats" => Command::Stats,
-        _ => Command::Graphs,
+        _ => {
+            assert_eq!(known, ".graphs", "each command of the table is read");
+            Command::Graphs
+        }
     })
 }
 

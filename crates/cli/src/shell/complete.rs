@@ -25,6 +25,10 @@ pub fn complete(
         return found;
     }
     let (start, mut found) = complete_query(before, prefixes, vocabulary);
+    assert!(
+        before.is_char_boundary(start),
+        "what is completed begins within the text"
+    );
     found.truncate(CANDIDATES_MAX);
     Some((start, found))
 }

@@ -168,7 +168,10 @@ fn is_complete(input: &str) -> bool {
             Progress::Empty => return true,
             Progress::Incomplete => return false,
             Progress::Endable => return ends_with_blank_line && rest.contains('\n'),
-            Progress::Ended(end) => rest = &rest[end..],
+            Progress::Ended(end) => {
+                assert!(end > 0, "a statement that ended has a semicolon");
+                rest = &rest[end..];
+            }
         }
     }
 }
@@ -195,6 +198,10 @@ impl Completer for Assistant {
         let prefixes = lock(&self.prefixes);
         let vocabulary = lock(&self.vocabulary).clone();
         if let Some(found) = complete(&line[..position], &prefixes, &vocabulary) {
+            assert!(
+                found.0 <= position,
+                "what is completed begins before the cursor"
+            );
             return Ok(found);
         }
         let (start, pairs) = self.files.complete_path(line, position)?;
@@ -260,6 +267,7 @@ fn colored(text: &str) -> String {
     };
     let is_known = COMMANDS.iter().any(|known| known.name == command);
     let mut colored = paint(command, is_known.then_some("35"));
+    let mut shown = command.len();
     for token in pieces(query) {
         let color = match token.kind {
             PieceKind::OpenString { .. } => Some("32"),
@@ -276,7 +284,9 @@ fn colored(text: &str) -> String {
             },
         };
         colored.push_str(&paint(token.text, color));
+        shown += token.text.len();
     }
+    assert_eq!(shown, text.len(), "what is typed is shown");
     colored
 }
 

@@ -85,6 +85,7 @@ impl Pager {
     }
 
     fn start(&mut self) -> io::Result<()> {
+        assert!(self.fed.is_none(), "a pager is started once");
         let mut child = Command::new("sh")
             .arg("-c")
             .arg(&self.command)

@@ -336,7 +336,10 @@ impl Session {
         let (name, _) = command::split(&piece.text);
         let text = piece.text.replacen(name, &" ".repeat(name.len()), 1);
         let text = match progress(&text) {
-            Progress::Ended(end) => text[..end - 1].to_owned(),
+            Progress::Ended(end) => {
+                assert!(text[..end].ends_with(';'), "a semicolon ends the statement");
+                text[..end - 1].to_owned()
+            }
             _ => text,
         };
         let (completed, added) = lock(&self.prefixes).complete(&text);
@@ -388,6 +391,10 @@ impl Session {
             |piece| self.execute(piece),
             BufReader::new(file),
             Some(path),
+        );
+        assert!(
+            (1..=READS_MAX).contains(&self.reads),
+            "a script ends after it began"
         );
         self.reads -= 1;
         flow

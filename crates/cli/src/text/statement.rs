@@ -135,6 +135,10 @@ impl Statements {
     /// Takes a line (with its end, if it has one) and gives the statements that are complete now.
     /// A line that begins with a dot where a statement may begin or end is one of its own.
     pub fn line(&mut self, line: &str) -> Vec<Piece> {
+        assert!(
+            line.find('\n').is_none_or(|at| at + 1 == line.len()),
+            "a script comes line by line"
+        );
         let mut pieces = Vec::new();
         let is_blank = line.trim().is_empty();
         let is_command = line.starts_with('.');
@@ -166,6 +170,10 @@ impl Statements {
     fn take(&mut self, end: usize, cut: usize) -> Option<Piece> {
         let rest = self.pending.split_off(end);
         let mut text = std::mem::replace(&mut self.pending, rest);
+        assert!(
+            cut == 0 || text.ends_with(';'),
+            "a semicolon ends the statement"
+        );
         let lines_before = self.lines_before;
         self.lines_before += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
         self.has_blank_after = false;

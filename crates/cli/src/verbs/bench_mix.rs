@@ -178,9 +178,12 @@ fn measure(
         });
         let beside = beside.transpose()?;
         let workers = u64::from(mixed.threads);
+        let total = u64::from(mixed.in_flight);
+        let of_number = |number: u64| total / workers + u64::from(number < total % workers);
+        let shared: u64 = (0..workers).map(of_number).sum();
+        assert_eq!(shared, total, "the workers share the connections");
         let worker = |number: u64| {
-            let of_number = |total: u64| total / workers + u64::from(number < total % workers);
-            let connections = of_number(u64::from(mixed.in_flight)) as usize;
+            let connections = of_number(number) as usize;
             let (run, share, threads) = (&mixed.run, (number, workers), mixed.query_threads);
             thread().spawn_scoped(scope, move || match target {
                 Target::Store(_) => one_by_one(target, run, share, (listed, first), threads),

@@ -12,7 +12,7 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::settings;
 use crate::verbs::{bench_output, input, query};
 use bench::figure::{Figure, Session};
-use bench::graph::{Graph, vertex};
+use bench::graph::{Graph, VERTICES_MAX, vertex};
 use bench::stats::Latencies;
 use somersault::load::{Source, Syntax, Unwatched, load_in_memory};
 use somersault::{Database, Options, Request};
@@ -24,6 +24,10 @@ const PREDICATE: &str = "urn:knows";
 /// Time spent on the runs of a figure, at least, after [`RUNS_MIN`] of them.
 const TIME_MIN: Duration = Duration::from_millis(500);
 const RUNS_MIN: u64 = 5;
+const _: () = assert!(
+    VERTICES_MAX == 1_073_741_824,
+    "the flags take what can be generated"
+);
 
 /// Each pattern with its name.
 const CYCLES: [(&str, &str); 2] = [

@@ -68,6 +68,7 @@ pub fn run(flags: &BenchUpdate, file: Option<&Path>) -> Outcome {
             .into_iter()
             .for_each(|time| latencies.record(time));
     }
+    assert_eq!(updates, latencies.runs(), "each update was measured");
     dropped?;
     print(flags, updates, &latencies, syncs, elapsed)
 }

@@ -107,6 +107,10 @@ pub fn run_watched(
 
 /// Statements that were there already, or came more than once.
 fn repeated(report: &LoadReport) -> u64 {
+    assert!(
+        report.quads >= report.quads_before,
+        "a load takes nothing away"
+    );
     report
         .statements
         .saturating_sub(report.quads - report.quads_before)
