@@ -44,6 +44,10 @@ impl Plan {
     /// The [`q_error`] of each step of a run, in the order of the steps; those within steps are not
     /// counted.
     pub fn q_errors(&self, profile: &[StepProfile]) -> Vec<f64> {
+        assert!(
+            profile.len() <= self.steps.len(),
+            "every step is one of the plan"
+        );
         let steps = self.steps.iter().zip(profile);
         steps
             .map(|(step, found)| q_error(step.estimate.rows, found.rows))

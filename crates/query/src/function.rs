@@ -233,6 +233,19 @@ functions! {
     "CONCAT" => Concat, Arguments::Any, Text, same;
 }
 
+const _: () = {
+    let mut at = 0;
+    while at < Function::NAMED.len() {
+        if let Arguments::Between(least, most) = Function::NAMED[at].arguments() {
+            assert!(
+                least <= most,
+                "a call has arguments that its function allows"
+            );
+        }
+        at += 1;
+    }
+};
+
 /// The datatypes that a term can be cast to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cast {

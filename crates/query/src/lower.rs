@@ -103,6 +103,7 @@ pub(crate) fn lower(
     let dataset = lowering.dataset(query.dataset.as_ref());
     let mut body = Group::default();
     let form = lowering.form(&query, &mut body)?;
+    lowering.check();
     Ok(Query {
         within: lowering.names_within(),
         idle: lowering.idle.to_vec(),
@@ -153,6 +154,20 @@ impl<'t> Lowering<'t> {
             union_default: options.union_default_graph,
             idle: Slots::default(),
         }
+    }
+
+    /// Nothing is left open at the end.
+    fn check(&self) {
+        assert_eq!(self.scopes.len(), 1, "a scope that was entered was left");
+        assert!(
+            self.kept.is_empty(),
+            "what was kept for a scope was given up with it"
+        );
+        assert_eq!(
+            self.variables.len(),
+            self.is_written.len(),
+            "a variable was written or made up"
+        );
     }
 
     fn constant(&mut self, constant: Constant) -> ConstantId {

@@ -45,6 +45,7 @@ mod rename;
 mod rough;
 mod star;
 mod summary;
+mod valid;
 
 use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
@@ -140,6 +141,7 @@ impl Planner {
         sampling: Option<Sampling<'p>>,
     ) -> Result<(Plan, f64), PlanError> {
         let asked = query.degree_questions(ids);
+        assert!(degrees.len() <= asked.len(), "an answer has its question");
         let answers = asked.into_iter().zip(degrees);
         let mut planning = Planning {
             index: &self.index,
@@ -156,6 +158,7 @@ impl Planner {
         };
         let mut block = Block::whole();
         planning.pipeline(&mut block, query.body.elements.clone());
+        assert!(block.waiting.is_empty(), "a filter has its place");
         if query.form == Form::Ask {
             one_row(&mut block);
         }
@@ -177,6 +180,9 @@ impl Planner {
             form: query.form.clone(),
             weight: weight(walked_ns),
         };
+        if cfg!(debug_assertions) {
+            valid::assert_valid(&plan);
+        }
         Ok((plan, walked_ns))
     }
 }

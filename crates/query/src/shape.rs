@@ -47,6 +47,11 @@ pub const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// Further ones belong to the shape.
 const PARAMETERS_MAX: usize = 32;
+const _: () = assert!(
+    PARAMETERS_MAX <= u8::MAX as usize,
+    "a parameter has a number of 8 bits"
+);
+const _: () = assert!(TEXT_BYTES_MAX <= u32::MAX as usize, "a place has 32 bits");
 
 /// A text as its shape and its parameters.
 #[derive(Clone, Debug)]
@@ -108,6 +113,12 @@ impl Shape {
             written(&mut shape.key, prefix);
             written(&mut shape.key, iri);
         }
+        let parameters = shape.parameters.len();
+        assert!(
+            parameters <= PARAMETERS_MAX,
+            "parameters have a number each"
+        );
+        assert!(parameters <= shape.places.len(), "a parameter has a place");
         Some(shape)
     }
 
@@ -237,6 +248,11 @@ impl Template {
 
     /// The algebra with these terms for its parameters.
     pub fn filled(&self, parameters: &[Term]) -> Query {
+        assert_eq!(
+            self.parameters.len(),
+            parameters.len(),
+            "a text has a term for each parameter of its shape"
+        );
         let mut query = self.query.clone();
         for (constant, term) in self.parameters.iter().zip(parameters) {
             query.constants[constant.0 as usize] = term.clone();

@@ -41,6 +41,7 @@ pub(crate) fn scan<'t>(text: &'t str, limits: &Limits) -> Result<Tokens<'t>, Par
     let mut lexer = Lexer::new(text);
     let mut nesting = Nesting::default();
     let mut tokens = Vec::with_capacity(text.len() / 5);
+    let mut covered = 0;
     while let Some(token) = lexer.next().map_err(|Unclosed(at)| not_closed(text, at))? {
         if token.kind == TokenKind::Operator {
             nesting
@@ -49,8 +50,11 @@ pub(crate) fn scan<'t>(text: &'t str, limits: &Limits) -> Result<Tokens<'t>, Par
         } else {
             nesting.bangs = 0;
         }
+        covered += (token.end - token.start) as usize;
         tokens.push(token);
     }
+    assert!(covered <= text.len(), "tokens do not overlap");
+    assert!(tokens.len() <= covered, "a token has a byte");
     Ok(Tokens { text, tokens })
 }
 

@@ -135,7 +135,14 @@ fn tree<'t>(
 ) -> Result<Tree<'t>, ParseError> {
     let mut parser = Parser::new(tokens, part, limits, what);
     match rule(&mut parser) {
-        Ok(()) => Ok(parser.tree.finish(tokens)),
+        Ok(()) => {
+            assert_eq!(parser.depth, 0, "a rule that has begun has ended");
+            assert!(
+                parser.at <= parser.read.len(),
+                "what was read is of the part"
+            );
+            Ok(parser.tree.finish(tokens))
+        }
         Err(fault) => Err(fault.placed(tokens)),
     }
 }

@@ -194,6 +194,7 @@ impl Lowering<'_> {
 
     /// The slot that holds what the row outside had in this one, whatever is bound beside it.
     fn kept(&mut self, slot: Slot) -> Result<Slot, ParseError> {
+        assert!(!self.kept.is_empty(), "a group that sees a row is around");
         let known = self.kept.last().into_iter().flatten();
         let known = known.into_iter().find(|(of, _)| *of == slot);
         if let Some((_, kept)) = known {
@@ -220,6 +221,10 @@ fn beginning_with(copies: Vec<(Slot, Slot)>, elements: Vec<Element>) -> Vec<Elem
 /// What makes a row of the right side one that removes a row of the left side, over the columns of
 /// each variable that both name.
 fn compatible(pairs: &[(Slot, Slot)]) -> Vec<Element> {
+    assert!(
+        !pairs.is_empty(),
+        "without a shared variable nothing is removed"
+    );
     let not_bound = |slot| Expression::Not(Box::new(Expression::Bound(slot)));
     let mut filters = Vec::new();
     for &(left, right) in pairs.iter().filter(|(left, right)| left != right) {

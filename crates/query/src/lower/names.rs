@@ -197,7 +197,11 @@ impl Lowering<'_> {
     /// Gives a masked name the slot back that it had; gives the one that it got meanwhile.
     pub(super) fn unmask(&mut self, name: Name, slot: Slot) -> Option<Slot> {
         let scope = self.scopes.last_mut()?;
-        scope.masked.pop();
+        assert_eq!(
+            scope.masked.pop(),
+            Some(name),
+            "masks are taken off in turn"
+        );
         scope.names.insert(name, slot)
     }
 

@@ -142,6 +142,7 @@ impl Lowering<'_> {
 
 /// Joins with the concatenation of these.
 pub(super) fn join_union(table: &mut Pipeline, branches: Vec<Pipeline>) {
+    assert!(!branches.is_empty(), "a union has a branch");
     let mut maybe = Slots::default();
     let mut sure: Option<Slots> = None;
     let mut in_graph = true;

@@ -116,10 +116,12 @@ impl Lowering<'_> {
             ..context.clone()
         };
         let names = modifiers.projected.iter().copied().collect();
+        let depth = self.scopes.len();
         self.scopes.push(Scope::new(Passes::Projected(names)));
         let group = self.select(&modifiers, &within);
         self.scopes.pop();
         let mut group = group?;
+        assert_eq!(self.scopes.len(), depth, "a scope ends with its sub-query");
         let columns = self.slots(modifiers.projected)?;
         let is_beside = columns.iter().any(|column| table.maybe.contains(*column));
         let is_given = |column: &Slot| context.outer.maybe.contains(*column);

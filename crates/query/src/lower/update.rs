@@ -63,6 +63,7 @@ pub(crate) fn lower_modification(
         insert.extend(templates.quad(&mut lowering, quad)?);
     }
     let asks_only = templates.columns.is_empty() && templates.labels.is_empty();
+    lowering.check();
     let columns = templates.columns;
     let mut body = Group {
         elements: table.elements,

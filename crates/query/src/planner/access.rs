@@ -194,6 +194,8 @@ pub(super) fn cost(
 pub(super) fn cost_of_other(other: &Other, bound: &impl Fn(Slot) -> bool, flow: Flow) -> f64 {
     /// Before what it needs; only where nothing else is left.
     const NOT_READY: f64 = 1e150;
+    const _: () = assert!(NOT_READY > ROWS_MAX, "all else comes before it");
+
     let work = if other.slots.iter().any(|slot| bound(*slot)) {
         flow.rows_in * other.row_ns
     } else {

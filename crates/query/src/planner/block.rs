@@ -313,6 +313,11 @@ impl Block {
         let pattern = &sized.pattern;
         let into = access::binds(sized, step);
         let scope = self.scope(pattern.graph);
+        assert_eq!(
+            into.is_none(),
+            step == Move::Check,
+            "what is not known is bound, and nothing else"
+        );
         let (subject, predicate, object) = (pattern.subject, pattern.predicate, pattern.object);
         let from = |direction| match direction {
             Direction::Out => subject,

@@ -69,6 +69,10 @@ impl Corrections {
             return self.factors.clear();
         }
         let pairs = self.pairs();
+        assert!(
+            self.found.len().is_power_of_two(),
+            "there is one for each set of patterns"
+        );
         let mut factors = vec![1.0; self.found.len()];
         // By subset: how many of its patterns were walked together.
         let mut walked = vec![0; self.found.len()];

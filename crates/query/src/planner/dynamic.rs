@@ -19,6 +19,10 @@ use smallvec::{SmallVec, smallvec};
 
 /// Components with more variables than bits are ordered greedily.
 pub(super) const VARIABLES_MAX: usize = 64;
+const _: () = assert!(
+    VARIABLES_MAX == u64::BITS as usize,
+    "a set of variables is a number"
+);
 
 /// The best walk to a subset.
 #[derive(Clone, Copy)]
@@ -80,6 +84,11 @@ fn order_of(best: &[Option<Best>], full: usize) -> Vec<(usize, usize)> {
         subset &= !(1 << at);
     }
     order.reverse();
+    assert_eq!(
+        order.len(),
+        full.count_ones() as usize,
+        "a walk takes each pattern once"
+    );
     order
 }
 
@@ -197,7 +206,10 @@ impl<'p> Subsets<'p> {
             .collect();
         local.sort_unstable();
         local.dedup();
-        debug_assert!(local.len() <= VARIABLES_MAX);
+        assert!(
+            local.len() <= VARIABLES_MAX,
+            "a set of variables is a number"
+        );
         let bit = |variable: usize| local.binary_search(&variable).map_or(0, |at| 1_u64 << at);
         let of_patterns = patterns.iter();
         let members: Vec<Member> = of_patterns

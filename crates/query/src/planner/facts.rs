@@ -63,6 +63,10 @@ impl Facts {
         if elements.iter().any(is_volatile) {
             facts.captured.add(&facts.occurs);
         }
+        assert!(
+            !facts.certain.intersects(&facts.maybe),
+            "what is certain is not in doubt"
+        );
         facts
     }
 

@@ -100,6 +100,7 @@ pub(super) fn greedy(problem: &Problem<'_>, patterns: &[usize]) -> Component {
             }
         }
     }
+    assert_eq!(order.len(), patterns.len(), "a component hangs together");
     Component {
         order,
         cost: walk.cost,

@@ -78,6 +78,10 @@ impl Planning<'_> {
             super::modifiers::modifiers(block, modifiers);
         }
         self.zone(block, zone);
+        assert!(
+            !block.certain.intersects(&block.maybe),
+            "what is certain is not in doubt"
+        );
     }
 
     fn lay_all(
@@ -235,6 +239,7 @@ impl Planning<'_> {
     }
 
     fn cut(&mut self, block: &mut Block, pieces: Vec<Piece>) -> Vec<Stage> {
+        let (laid, waited) = (pieces.len(), block.waiting.len());
         let mut facts = Facts {
             certain: block.certain.clone(),
             maybe: block.maybe.clone(),
@@ -287,6 +292,9 @@ impl Planning<'_> {
                 }
             }
         }
+        let staged = |stage: &Stage| stage.joins.len() + usize::from(stage.barrier.is_some());
+        let kept = stages.iter().map(staged).sum::<usize>() + block.waiting.len() - waited;
+        assert_eq!(kept, laid, "each piece has its stage, or waits");
         stages
     }
 }

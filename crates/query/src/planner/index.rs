@@ -57,6 +57,11 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(statistics: Statistics) -> Index {
+        let is_ordered = statistics.predicates.is_sorted_by_key(|it| it.vertex);
+        assert!(is_ordered, "predicates are looked up by their vertex");
+        let mut sets = statistics.out_sets.iter().chain(&statistics.in_sets);
+        let are_ordered = sets.all(|set| set.types.is_sorted());
+        assert!(are_ordered, "the types of a set are looked up");
         let mut index = Index {
             has_types: statistics.out_sets.iter().any(|set| !set.types.is_empty()),
             blocks: Vec::new(),

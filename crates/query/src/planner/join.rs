@@ -70,6 +70,11 @@ impl Planning<'_> {
             self.prove(block, &problem);
             order::order(&problem, self.sampling.as_mut())
         };
+        let is_interrupted = self.sampling.as_ref().is_some_and(|it| it.is_interrupted);
+        assert!(
+            is_interrupted || order.len() == joins.len(),
+            "what is joined is in the order once"
+        );
         let mut joins: Vec<Option<Piece>> = joins.into_iter().map(Some).collect();
         for ordered in order {
             let Some(piece) = joins[ordered.pattern].take() else {
@@ -78,6 +83,10 @@ impl Planning<'_> {
             self.item_steps(block, &problem, ordered, piece);
             block.place_filters();
         }
+        assert!(
+            is_interrupted || joins.iter().all(Option::is_none),
+            "what is joined is in the order once"
+        );
         for piece in graphs {
             if let Piece::Join(Element::Graph(node)) = piece {
                 self.graph(block, node);

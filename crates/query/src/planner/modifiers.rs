@@ -55,7 +55,8 @@ pub(super) fn modifiers(block: &mut Block, modifiers: Vec<Element>) {
         match modifier {
             Element::Aggregate { keys, aggregates } => aggregate(block, keys, aggregates),
             other => {
-                let _ = tail.take(other);
+                let taken = tail.take(other);
+                assert!(taken.is_ok(), "a modifier begins a new tail");
             }
         }
     }

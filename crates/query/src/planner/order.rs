@@ -17,6 +17,10 @@ use super::refine::{Sampling, refine};
 
 /// The largest component that is ordered exhaustively.
 const DYNAMIC_PATTERNS_MAX: usize = 12;
+const _: () = assert!(
+    DYNAMIC_PATTERNS_MAX < usize::BITS as usize && DYNAMIC_PATTERNS_MAX <= u8::MAX as usize,
+    "a set of patterns is a number, and a pattern of it one of 8 bits"
+);
 
 /// The order of all patterns. With `sampling`, heavy components are ordered by what samples find.
 pub(super) fn order(
@@ -123,6 +127,12 @@ fn components(problem: &Problem<'_>) -> Vec<Vec<usize>> {
         component.push(pattern);
         components.push(component);
     }
+    let patterns: usize = components.iter().map(Vec::len).sum();
+    assert_eq!(
+        patterns,
+        problem.patterns.len(),
+        "a pattern is in one component"
+    );
     components
 }
 

@@ -189,6 +189,11 @@ impl Planning<'_> {
     ) {
         let row = self.hidden();
         let walks = matches!(mode, Mode::Inner | Mode::Left);
+        let is_one = matches!(inner[..], [_]);
+        assert!(
+            is_one || matches!(mode, Mode::Inner | Mode::Semi),
+            "what is left of a row is left once"
+        );
         let mut exports = Slots::default();
         let mut rows = 0.0;
         let mut cost = costs::STEP;

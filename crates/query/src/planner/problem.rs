@@ -150,6 +150,11 @@ impl<'i> Problem<'i> {
             variable.arrived = arrived.contains(variable.slot);
         }
         problem.note_domains(&numbers);
+        assert_eq!(
+            numbers.len(),
+            problem.variables.len(),
+            "a slot has one number"
+        );
         for filter in filters {
             let mut variables = Vec::new();
             let mut is_of_items = true;
@@ -296,6 +301,10 @@ impl<'i> Problem<'i> {
             [Some(degree), None] | [None, Some(degree)] => degree / edges,
             [None, None] => 1.0 / edges,
         };
+        assert!(
+            factor.is_finite() && factor >= 0.0,
+            "a share of the edges is a number: {factor}"
+        );
         Sized {
             pattern,
             other: None,

@@ -55,6 +55,21 @@ const DOUBT: f64 = 3.0;
 /// Nothing of so many rows was found: half a row's worth is assumed.
 const FOUND_NONE: f64 = 0.5;
 
+const _: () = {
+    assert!(
+        SAMPLE_ROWS.0 <= SAMPLE_ROWS.1,
+        "the bounds of a sample are in order"
+    );
+    assert!(
+        SAMPLE_ROWS.1 <= u32::MAX as u64,
+        "rows of a sample have 32 bits"
+    );
+    assert!(
+        TOUCHED.0 <= TOUCHED.1,
+        "the bounds of what is touched are in order"
+    );
+};
+
 /// Who walks samples, and of what.
 pub(super) struct Sampling<'s> {
     sampler: &'s mut dyn Sampler,
@@ -386,6 +401,7 @@ impl<'p> Refinement<'p> {
             return Ok(());
         }
         let answers = sampling.ask(&questions)?;
+        assert_eq!(answers.len(), asked.len(), "a question has its answer");
         for ((walked, bit, from), answer) in asked.into_iter().zip(answers) {
             self.note(walked, bit, from, answer);
         }
@@ -399,6 +415,7 @@ impl<'p> Refinement<'p> {
             return;
         };
         self.touched += sampled.touched.max(1);
+        assert!(sampled.found >= 0.0, "what was found is a count");
         let expected = self.subsets.by_statistics(subset);
         let for_each = from.map_or(1.0, |from| from.of / sampled.rows_in.max(1) as f64);
         let is_all = from.is_some_and(|from| from.of <= from.rows as f64);

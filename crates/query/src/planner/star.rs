@@ -136,6 +136,8 @@ impl Star {
                 }
             }
         }
+        let fans = self.groups.len() * self.demands.len();
+        assert_eq!(self.fans.len(), fans, "a group has a fan for each demand");
     }
 
     /// The sets of a direction that answer any demand, ascending, each with its demands ascending.
@@ -257,6 +259,12 @@ impl Star {
                 self.has_class.push(has);
             }
         }
+        let classes = self.blocks.len() * self.demands.len();
+        assert_eq!(
+            self.has_class.len(),
+            classes,
+            "a block says of each demand whether it has it"
+        );
     }
 
     /// Whether a block has the class that is demanded.

@@ -57,6 +57,8 @@ impl Spelling {
                 opening: text.as_bytes()[token.start as usize],
             })
         };
+        let end = shape.places().last().map_or(0, |(token, _)| token.end);
+        assert!(end as usize <= text.len(), "the shape is this text's");
         let places = shape.places().iter().map(place);
         Some(Spelling {
             places: places.collect::<Option<_>>()?,

@@ -26,6 +26,10 @@ pub(crate) struct Place(u32);
 
 /// The bit of a blank node's number.
 const BLANK: u32 = 1 << 31;
+const _: () = assert!(
+    Place::NONE.0 == BLANK | (BLANK - 1),
+    "numbers end below that of none"
+);
 
 impl Place {
     /// No term: the default graph.

@@ -34,11 +34,11 @@ use super::plain::hash;
 use super::{Operation, Update};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::grammar::lexer::{self, token::TokenKind};
+use crate::grammar::parser::quoted;
+use crate::grammar::translate::{Made, is_relative, language, number_type, unescape};
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::options::{ParseOptions, check_options};
-use crate::grammar::parser::quoted;
 use crate::position::Position;
-use crate::grammar::translate::{Made, is_relative, language, number_type, unescape};
 use oxiri::Iri;
 use oxrdf::vocab::xsd;
 use oxrdf::{

@@ -28,6 +28,7 @@ use std::collections::HashMap;
 
 /// Names in the table of those that were read lately, at most.
 const RECENT_MAX: usize = 4096;
+const _: () = assert!(RECENT_MAX.is_power_of_two(), "places are bits of a hash");
 
 /// What names mean: the base, and the IRIs of prefixes.
 pub(super) struct Names<'n> {

@@ -59,6 +59,16 @@ pub(super) fn parse(
             };
             read().map_err(|error| numbered(error, (number, count)))?;
         }
+        let Update {
+            operations,
+            positions,
+            ..
+        } = &reader.update;
+        assert_eq!(
+            operations.len(),
+            positions.len(),
+            "an operation has its position"
+        );
         Ok(reader.update)
     };
     (read(), plain_pieces)
@@ -146,6 +156,8 @@ fn pieces(tokens: &Tokens<'_>) -> Vec<Range<usize>> {
     if first < tokens.tokens.len() {
         pieces.push(first..tokens.tokens.len());
     }
+    let end = pieces.last().map_or(0, |last: &Range<usize>| last.end);
+    assert_eq!(end, tokens.tokens.len(), "a token is in one piece");
     pieces
 }
 

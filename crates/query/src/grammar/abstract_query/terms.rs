@@ -56,6 +56,10 @@ impl<'t> Terms<'t> {
 
     /// A variable that the text does not have.
     pub(crate) fn new_name(&mut self) -> Name {
+        assert!(
+            self.made_up < MADE_UP,
+            "what is made up is told from what is written"
+        );
         self.made_up += 1;
         Name(MADE_UP | self.made_up)
     }
@@ -93,6 +97,7 @@ impl<'t> Terms<'t> {
         let take = |constant: &Constant| terms[constant.0 as usize].take();
         let mut taken = Vec::with_capacity(wanted.len());
         taken.extend(wanted.iter().filter_map(take));
+        assert_eq!(taken.len(), wanted.len(), "a constant is wanted once");
         taken
     }
 }

@@ -99,6 +99,21 @@ const OTHERS: [&str; 9] = [
 
 /// The others, which are near to too much.
 const SHORT: [&str; 2] = ["MAX", "MIN"];
+const _: () = {
+    let mut at = 0;
+    while at < Function::NAMES.len() {
+        assert!(
+            Function::NAMES[at].len() <= NAME_MAX,
+            "a longer name is never found"
+        );
+        at += 1;
+    }
+    let mut at = 0;
+    while at < OTHERS.len() {
+        assert!(OTHERS[at].len() <= NAME_MAX, "a longer name is never found");
+        at += 1;
+    }
+};
 
 /// The names that are hints, as people write them.
 fn hints() -> impl Iterator<Item = &'static str> + Clone {

@@ -101,6 +101,14 @@ pub(super) fn nearest(
     const LETTERS_MAX: usize = 20;
     /// Names of which two letters may differ.
     const LONG: usize = 7;
+    const _: () = {
+        let mut at = 0;
+        while at < KEYWORDS.len() {
+            assert!(KEYWORDS[at].len() <= LETTERS_MAX, "no name is longer");
+            at += 1;
+        }
+    };
+
     if word.len() > LETTERS_MAX {
         return None;
     }

@@ -70,6 +70,10 @@ pub(super) fn causes(
         }
     }
     faults.dedup_by(|later, earlier| later.0.token.abs_diff(earlier.0.token) <= 1);
+    assert!(
+        faults.len() <= ERRORS_MAX,
+        "no more faults are noted than are told"
+    );
     faults
 }
 

@@ -221,6 +221,11 @@ impl Builder {
             };
             around.push(node.link);
         }
+        if let Some(root) = nodes.first() {
+            assert_eq!(root.link as usize, nodes.len(), "a tree has one root");
+            let is_within = root.first <= root.end && root.end as usize <= tokens.tokens.len();
+            assert!(is_within, "a tree is of its tokens");
+        }
         Tree { tokens, nodes }
     }
 }

@@ -40,8 +40,13 @@ impl Holes {
             number,
             is_met: false,
         };
+        let places: Vec<Place> = places.map(place).collect();
+        assert!(
+            places.is_sorted_by_key(|place| place.start),
+            "places are looked up"
+        );
         Holes {
-            places: places.map(place).collect(),
+            places,
             parameters,
             is_in_term: false,
         }

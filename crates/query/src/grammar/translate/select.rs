@@ -279,6 +279,10 @@ impl Translation<'_> {
                 _ => {}
             }
         }
+        assert!(
+            self.aggregates.is_some(),
+            "whoever put the form's aggregates aside has put them back"
+        );
         modifiers.aggregates = self.aggregates.take().unwrap_or_default();
         Ok(modifiers)
     }

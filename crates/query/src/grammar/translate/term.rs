@@ -50,6 +50,7 @@ impl<'t> Translation<'t> {
     pub(super) fn declared_name(&self, id: Id) -> &'t str {
         let name = self.tree.tokens.tokens[self.tree.range(id).start + 1];
         let name = self.tree.tokens.slice(name);
+        assert!(name.ends_with(':'), "a prefix is declared with its colon");
         &name[..name.len() - 1]
     }
 
@@ -63,6 +64,10 @@ impl<'t> Translation<'t> {
         if self.tree.tokens.tokens[token].kind == TokenKind::PrefixedName {
             return self.prefixed(token, slice);
         }
+        assert!(
+            slice.starts_with('<') && slice.ends_with('>'),
+            "an IRI stands in its brackets"
+        );
         let inner = &slice[1..slice.len() - 1];
         let invalid = || {
             Fault::at(

@@ -63,6 +63,8 @@ impl Translation<'_> {
         for triples in self.tree.children(id) {
             self.triples(triples, &mut pieces)?;
         }
+        let is_triple = |piece: &Piece| matches!(piece, Piece::Triple(_));
+        assert!(pieces.iter().all(is_triple), "a template has no paths");
         let triples = pieces.into_iter().filter_map(|piece| match piece {
             Piece::Triple(triple) => Some(triple),
             Piece::Path { .. } => None,
