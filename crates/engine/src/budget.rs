@@ -18,6 +18,7 @@ const SMALL_BYTES: u64 = 2 << 20;
 /// The part of the pool, one in so many, that is kept for them: so that a pool which heavy queries have
 /// used up does not end light ones.
 const RESERVE: u64 = 16;
+const _: () = assert!(RESERVE > 1, "most of the pool is for those who hold more");
 
 /// A limit of memory was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +117,8 @@ impl Budget {
             before >= bytes,
             "a query gave back more memory than it took"
         );
-        self.pool.used.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.pool.used.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes, "the pool holds what its queries hold");
     }
 
     /// The most that was held at once, in bytes.

@@ -61,6 +61,11 @@ pub(crate) fn part(
                 (0..batch.subjects.len()).for_each(|_| graphs.push_unbound());
             }
         }
+        let rows = subjects.len();
+        assert!(
+            objects.len() == rows && graphs.len() == rows,
+            "a statement has all its terms"
+        );
         for row in 0..subjects.len() {
             let quad = quad(subjects.get(row), name, objects.get(row), graphs.get(row));
             take(quad.ok_or(DumpError::NotRdf(predicate))?)?;
@@ -102,6 +107,7 @@ pub fn find(graph: &Graph, name: &str) -> Result<VertexId, DumpError> {
     let term = NamedNodeRef::new_unchecked(name);
     graph.dictionary.ids(&[term.into()], &mut ids)?;
     let known = graph.snapshot.named_graphs()?;
+    assert_eq!(ids.len(), 1, "a lexicon answers for each term");
     let found = ids[0].filter(|id| known.binary_search(id).is_ok());
     found.ok_or_else(|| DumpError::NoSuchGraph(name.to_owned()))
 }
@@ -114,6 +120,7 @@ pub fn names(graph: &Graph, max: u64) -> Result<Option<Vec<String>>, DumpError> 
     }
     let mut terms = TermBuffer::new();
     graph.dictionary.terms(&ids, &mut terms)?;
+    assert_eq!(terms.len(), ids.len(), "a name for each graph");
     let names = (0..ids.len()).filter_map(|row| match terms.get(row) {
         Some(TermRef::NamedNode(name)) => Some(name.as_str().to_owned()),
         _ => None,

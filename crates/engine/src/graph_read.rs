@@ -152,6 +152,7 @@ impl GraphRead {
             let mut from = 0;
             while from < batch.subjects.len() {
                 let len = columns.decode(&self.graph, batch, from)?;
+                assert!(len > 0, "each batch gets further");
                 sink.rows(&columns.rows)?;
                 from += len;
                 triples += len as u64;
@@ -231,6 +232,11 @@ impl Columns {
 
     /// Decodes triples from `from` on, as many as their text allows; gives their number, at least one.
     fn decode(&mut self, graph: &Graph, batch: &Batch, from: usize) -> Result<usize, DumpError> {
+        assert_eq!(
+            batch.subjects.len(),
+            batch.objects.len(),
+            "a triple has both"
+        );
         let mut len = BATCH.min(batch.subjects.len() - from);
         let decoded = [
             (0, &batch.subjects),

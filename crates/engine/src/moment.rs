@@ -195,5 +195,6 @@ pub(crate) fn open_parts(opened: &Opened) -> Result<(Snapshot, Dictionary), Open
 pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
     let mut ids = Vec::new();
     dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
+    assert_eq!(ids.len(), 1, "a lexicon answers for each term");
     Ok(ids[0])
 }

@@ -88,6 +88,11 @@ impl Query {
         plan: Planned,
         parse: Duration,
     ) -> Query {
+        assert_eq!(
+            plan.constants.len(),
+            plan.plan.constants.len(),
+            "every constant of the plan is looked up"
+        );
         Query {
             context: context.clone(),
             graph,

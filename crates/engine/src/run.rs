@@ -373,6 +373,10 @@ impl Drop for Halting<'_, '_> {
 }
 
 fn add(profile: &mut [StepProfile], from: usize, steps: &[StepProfile]) {
+    assert!(
+        from + steps.len() <= profile.len(),
+        "every step is one of the plan"
+    );
     for (sum, step) in profile[from..].iter_mut().zip(steps) {
         sum.add(step);
     }

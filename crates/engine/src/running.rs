@@ -53,7 +53,8 @@ impl Running {
         let mut table = self.table();
         table.last += 1;
         let id = QueryId(table.last);
-        table.queries.insert(id, (text, token));
+        let before = table.queries.insert(id, (text, token));
+        assert!(before.is_none(), "an id is given once");
         Entry {
             id,
             running: self.clone(),

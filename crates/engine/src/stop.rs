@@ -68,6 +68,7 @@ pub trait Pace: Send + Sync + fmt::Debug {
 const OPEN: u8 = 0;
 const CANCELLED: u8 = 1;
 const COMMITTING: u8 = 2;
+const _: () = assert!(OPEN != CANCELLED && OPEN != COMMITTING && CANCELLED != COMMITTING);
 
 /// Shared by a query or a change and whoever may stop it.
 #[derive(Clone, Debug)]

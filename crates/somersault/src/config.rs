@@ -322,6 +322,7 @@ impl Layers {
 
     /// Checks every value. `machine` resolves `auto`.
     pub fn check(&self, machine: Machine) -> Result<Config, ConfigError> {
+        assert!(machine.cores > 0, "somebody computes");
         let pool = self.size(POOL, automatic_pool_bytes(machine.free_memory_bytes))?;
         let limit = self.size(LIMIT, pool / 4)?;
         if limit > pool {

@@ -28,7 +28,6 @@ pub use engine::{
     Kind, LastRecord, Learnt, OpenError, Options, PlanDocument, PlanFigures, Position,
     Precondition, Query, QueryError, RDF_PATCH, Request, ResultFormat, RunningGraphChange,
     RunningUpdate, ServiceClient, ServiceError, Summary, Timings, Told, Unit, UpdateRequest,
-    WriteMode, budget, check_update, dump, federation, floor, output, run,
-    running, stop, units,
+    WriteMode, budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

@@ -51,6 +51,10 @@ impl Ahead {
             let inserts = change.inserts.iter().map(|&quad| (quad, true));
             self.named.extend(deletes.chain(inserts));
         }
+        assert!(
+            self.named.len() <= self.turn_quads,
+            "what is left to the turn is no more than it may carry out"
+        );
         let before = self.idle.len();
         let effect = change.effect_and_idle(version, &mut self.idle)?;
         self.idle.extend(effect.changed_in(own)?);

@@ -171,11 +171,23 @@ impl Draft {
 
     /// From now on what it changes is noted.
     pub(super) fn note_touched(&mut self) {
+        assert!(
+            self.graph.snapshot.layers().len() == self.below && self.pending.is_empty(),
+            "noting begins before the first change"
+        );
         self.touched = Some(Touched::default());
     }
 
     /// Takes over the blank nodes of a draft that was made before the turn.
     pub(super) fn take_blanks(&mut self, blanks: Range<u64>) {
+        assert!(
+            self.blanks.is_empty(),
+            "they are taken over before the draft makes its own"
+        );
+        assert!(
+            blanks.start <= blanks.end && blanks.end <= self.live.counts().blank_nodes,
+            "they were given out by the same dictionary"
+        );
         self.blanks = blanks;
     }
 
@@ -280,6 +292,10 @@ impl Draft {
         // The record counts its blank nodes from its own first one: the first document's chunks
         // can stand in it as they are.
         let is_kept = fresh == self.blanks.start;
+        assert!(
+            self.blanks.start <= fresh && fresh <= self.blanks.end,
+            "the document's blank nodes are the draft's"
+        );
         let mut reader = RecordReader::of_chunks(fresh..self.blanks.end.max(fresh), bytes);
         let mut chunk = Chunk::default();
         let mut ids = Vec::new();
@@ -347,6 +363,7 @@ impl Draft {
             layers.splice(range, [merged]);
             version = version.with_layers(layers);
         }
+        assert_eq!(version.number(), self.number, "a draft is one commit");
         self.graph = Arc::new(Graph {
             dictionary,
             quads,
@@ -378,6 +395,11 @@ impl Draft {
         ids.dedup();
         let mut terms = TermBuffer::new();
         self.graph.dictionary.terms(&ids, &mut terms)?;
+        assert_eq!(
+            terms.len(),
+            ids.len(),
+            "the dictionary gives a term for each id"
+        );
         let mut writer = ChunkWriter::new(self.seed);
         let mut places: Vec<TermPlace> = Vec::with_capacity(ids.len());
         for term in terms.iter() {
@@ -418,6 +440,8 @@ impl Draft {
         };
         let mut layers = self.graph.snapshot.layers().to_vec();
         let own = layers.split_off(self.below);
+        let is_own = |layer: &Arc<Layer>| layer.commits() == (self.number..=self.number);
+        assert!(own.iter().all(is_own), "a draft's layers are of its commit");
         if own.is_empty() {
             return Ok(drafted);
         }

@@ -24,6 +24,10 @@ const ITEM_BYTES: u64 = 128;
 /// a statement (RDF/XML sections 7.2.22 and 7.2.19). A value that is spelled otherwise is a literal for the
 /// guard of [`rdf::format`], which bounds it.
 const HOLDING: [&[u8]; 2] = [b":ID", b"Collection"];
+const _: () = assert!(
+    HOLDING[0].len() <= HOLDING[1].len(),
+    "the last is the longest"
+);
 
 /// See the head of this file.
 pub(super) struct Held {

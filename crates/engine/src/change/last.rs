@@ -55,6 +55,7 @@ impl LastChanges {
     pub(crate) fn note(&self, changed: &ChangedGraphs, number: u64) {
         let mut state = self.state();
         let is_room = state.known.len() + changed.graphs.len() <= GRAPHS_MAX;
+        assert!(state.others <= number, "commits are noted in order");
         if changed.is_all || !is_room {
             state.forget(number);
         } else {

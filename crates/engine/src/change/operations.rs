@@ -157,8 +157,17 @@ fn inserted(draft: &mut Draft, data: &Data) -> Result<Vec<IdQuad>, QueryError> {
             }
         })
         .collect();
+    assert!(
+        next.next().is_none(),
+        "only terms with blank nodes are made anew"
+    );
     let mut ids = Vec::with_capacity(terms.len());
     draft.live().intern(&terms, &mut ids).map_err(refused)?;
+    assert_eq!(
+        ids.len(),
+        terms.len(),
+        "a dictionary gives an id for each term"
+    );
     let id = |term: DataTerm| match term {
         DataTerm::Term(cell) => ids[cell],
         DataTerm::Blank(number) => VertexId::new(Tag::Blank, first + u64::from(number)),
@@ -204,6 +213,11 @@ fn deleted_ids(
     }
     let found = ids.len();
     live.view(live.counts()).ids(terms, ids)?;
+    assert_eq!(
+        ids.len(),
+        found + terms.len(),
+        "a lexicon answers for each term"
+    );
     if draft.is_ahead() {
         // Some of them cannot be stored: each goes for itself.
         let unknown = terms.iter().zip(&mut ids[found..]);
@@ -263,6 +277,11 @@ fn modification(context: &Context, draft: &mut Draft, modify: &Modify) -> Result
         None => Effort::Any,
     };
     let mut query = Query::plan_with(context, graph, &modify.query, effort)?;
+    assert_eq!(
+        query.constants.len(),
+        modify.query.constants().len(),
+        "templates and patterns number the same constants"
+    );
     query.slice_end = draft.until();
     let constants = constants(draft, modify, &query.constants)?;
     let mut deletes = Collected::new(context);
@@ -329,6 +348,11 @@ fn constants(
     let terms: Vec<_> = inserted.iter().map(|&at| all[at].as_ref()).collect();
     let mut ids = Vec::new();
     draft.live().intern(&terms, &mut ids).map_err(refused)?;
+    assert_eq!(
+        ids.len(),
+        inserted.len(),
+        "a dictionary gives an id for each term"
+    );
     for (at, id) in inserted.into_iter().zip(ids) {
         constants[at] = Some(id);
     }
@@ -466,6 +490,7 @@ impl Rows<'_> {
             let mut ids = Vec::new();
             let live = self.draft.live();
             live.intern(&[term.as_ref()], &mut ids).map_err(refused)?;
+            assert_eq!(ids.len(), 1, "a dictionary gives an id for each term");
             return Ok(ids.pop());
         }
         let mut ids = Vec::new();

@@ -72,10 +72,15 @@ impl Prepared {
             drafted,
             blanks,
         } = self;
+        assert!(
+            drafted.graph.is_some(),
+            "what changes nothing takes no turn"
+        );
         if ahead.is_large {
             return adopted(&ahead.idle, drafted, staged, touched);
         }
         drop(drafted);
+        assert!(!ahead.named.is_empty(), "a small change names its quads");
         let mut draft = Draft::in_turn(Arc::clone(staged), keeps_record, budget, None);
         draft.take_blanks(blanks);
         if is_watched {

@@ -149,6 +149,10 @@ impl Replay {
 
     /// Makes a layer of what was summed up.
     fn flush(&mut self) -> Result<(), QueryError> {
+        assert!(
+            self.first <= self.number + 1,
+            "a layer's records follow those of the layer before"
+        );
         let staging = (self.sums.len() * STAGING_BYTES) as u64;
         if let Some(account) = &mut self.account {
             account.charge.grow(staging)?;
@@ -178,6 +182,10 @@ impl Replay {
         if let Some(account) = &mut self.account {
             let terms = self.graph.dictionary.live().bytes();
             let grown = layer.bytes() + terms.saturating_sub(account.terms);
+            assert!(
+                account.charge.bytes() >= staging + account.reading,
+                "what reading took was charged"
+            );
             account.charge.shrink(staging + account.reading);
             (account.reading, account.terms) = (0, terms);
             account.charge.grow(grown)?;

@@ -36,6 +36,14 @@ const MEMORY_BYTES: u64 = 64 << 20;
 const LABEL_BYTES: usize = 96;
 /// Quads between two looks at the deadline.
 const LOOK_QUADS: u64 = 1 << 10;
+const _: () = assert!(
+    CHUNK_BYTES as u64 <= MEMORY_BYTES,
+    "a chunk fits into memory"
+);
+const _: () = assert!(
+    LOOK_QUADS <= CHUNK_QUADS,
+    "the deadline is looked at within a chunk"
+);
 
 /// Where the triples of a document go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +135,7 @@ impl Spool {
         }
         read.map_err(|error| unread(name, error, token))?;
         reading.end_chunk()?;
+        assert_eq!(reading.writer.quads(), 0, "every statement is in a chunk");
         reading.spool.blanks = reading.labels.len() as u64;
         reading.spool.held.grow(prefixes.bytes())?;
         reading.spool.prefixes = prefixes;
@@ -154,9 +163,14 @@ impl Spool {
         Ok(())
     }
 
+    /// Adds a chunk, which is not empty.
     fn keep(&mut self, chunk: Vec<u8>) -> Result<(), QueryError> {
         self.memory_bytes += chunk.len() as u64;
         if self.memory_bytes <= MEMORY_BYTES {
+            assert!(
+                self.file.is_none(),
+                "chunks are applied in order: none is in memory behind the file's"
+            );
             self.held.grow(chunk.len() as u64)?;
             self.memory.push(chunk.into());
             return Ok(());

@@ -243,6 +243,7 @@ impl RunningGraphChange {
             }
             spools.iter().try_for_each(|spool| spool.apply(draft))
         })?;
+        assert!(committed.inserted <= quads, "no more is new than was sent");
         let noted = &self.writer.published().noted;
         noted.note(spools.iter().map(|spool| &spool.prefixes));
         Ok(GraphWritten {
@@ -328,6 +329,7 @@ impl RunningGraphChange {
             is_there = !parts.is_empty();
             clear(&self.context, draft, &parts)
         })?;
+        assert_eq!(committed.inserted, 0, "a deletion inserts nothing");
         Ok(is_there.then_some(Committed {
             exec: begun.elapsed(),
             ..committed

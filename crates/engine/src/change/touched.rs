@@ -76,6 +76,19 @@ impl Touched {
                 self.add_pair(pair);
             }
         }
+        self.check();
+    }
+
+    /// What is named stays within its limits, and what is not named takes no memory.
+    fn check(&self) {
+        assert!(
+            self.quads.len() <= if self.is_cut { 0 } else { QUADS_MAX },
+            "named quads are few"
+        );
+        assert!(
+            self.pairs.len() <= if self.is_all { 0 } else { PAIRS_MAX },
+            "named pairs are few"
+        );
     }
 
     fn add_pair(&mut self, pair: (VertexId, VertexId)) {
@@ -97,6 +110,7 @@ impl Touched {
             self.pairs = HashSet::new();
         }
         other.pairs.iter().for_each(|&pair| self.add_pair(pair));
+        self.check();
     }
 }
 
@@ -140,13 +154,19 @@ impl Watches {
 impl Watch {
     /// What has changed since it began.
     pub(crate) fn end(self) -> Touched {
-        self.take()
+        let noted = self.take();
+        assert!(
+            noted.is_some(),
+            "what changes is noted until the watch ends"
+        );
+        noted.unwrap_or_default()
     }
 
-    fn take(&self) -> Touched {
+    /// `None` where the watch has ended.
+    fn take(&self) -> Option<Touched> {
         let mut all = lock(&self.all);
         let place = all.iter().position(|(number, _)| *number == self.number);
-        place.map_or_else(Touched::default, |place| all.remove(place).1)
+        place.map(|place| all.remove(place).1)
     }
 }
 

@@ -91,7 +91,9 @@ impl<T> DerefMut for Held<'_, T> {
 
 impl<T> Drop for Held<'_, T> {
     fn drop(&mut self) {
-        *self.turn.lock() = self.state.take();
+        let mut state = self.turn.lock();
+        *state = self.state.take();
+        drop(state);
         self.turn.free.notify_one();
     }
 }

@@ -148,6 +148,16 @@ impl Writer {
         };
         let number = graph.snapshot.number();
         let graph = tidied(graph, staged.frozen)?;
+        assert_eq!(
+            graph.snapshot.number(),
+            staged.graph.snapshot.number() + 1,
+            "a commit follows the version that it was drafted over"
+        );
+        assert_eq!(
+            self.home.is_some(),
+            !drafted.record.is_empty(),
+            "a commit has a record where there is a log"
+        );
         // What the request has read may have been zeros in place of a file's bytes.
         graph.sound()?;
         if let Some(home) = &self.home {
@@ -164,7 +174,14 @@ impl Writer {
         }
         self.last.note(&drafted.changed, number);
         staged.graph = Arc::clone(&graph);
-        self.lock_pending().push_back(graph);
+        let mut pending = self.lock_pending();
+        let is_next = |last: &Arc<Graph>| last.snapshot.number() < number;
+        assert!(
+            pending.back().is_none_or(is_next),
+            "versions are staged in order"
+        );
+        pending.push_back(graph);
+        drop(pending);
         let fate = Arc::clone(&staged.fate);
         drop(staged);
         drop((drafted.record, drafted.held));
@@ -192,6 +209,7 @@ impl Writer {
             }
             None => number,
         };
+        assert!(durable >= number, "a sync that succeeded covers the commit");
         self.publish(durable);
         Ok(())
     }
@@ -297,6 +315,10 @@ impl Writer {
             newest = pending.pop_front();
         }
         if let Some(graph) = newest {
+            assert!(
+                self.published().snapshot.number() < graph.snapshot.number(),
+                "versions are published in order"
+            );
             self.set_published(graph);
             self.advanced.notify_all();
         }
@@ -340,6 +362,10 @@ impl Writer {
         let graph = tidied(Arc::new(graph), staged.frozen)?;
         // What the records were applied to may have been zeros in place of a file's bytes.
         graph.sound()?;
+        assert!(
+            graph.snapshot.number() >= staged.graph.snapshot.number(),
+            "records of others lead forward"
+        );
         self.last.note(changed, graph.snapshot.number());
         self.show(staged, graph);
         Ok(())
@@ -355,6 +381,10 @@ impl Writer {
     fn show(&self, mut staged: Held<'_, Staged>, graph: Arc<Graph>) {
         staged.graph = Arc::clone(&graph);
         let pending = self.lock_pending();
+        assert!(
+            pending.is_empty(),
+            "who follows a store stages nothing of its own"
+        );
         self.set_published(graph);
         self.advanced.notify_all();
         drop((pending, staged));
@@ -390,7 +420,14 @@ impl Writer {
     pub(crate) fn exchange(&self, staged: &mut Staged, exchange: &dyn Fn(&Graph) -> Option<Graph>) {
         let mut pending = self.lock_pending();
         let replaced = |graph: &Arc<Graph>| match exchange(graph) {
-            Some(new) => Arc::new(new),
+            Some(new) => {
+                let is_same = new.snapshot.number() == graph.snapshot.number();
+                assert!(
+                    is_same && new.quads == graph.quads,
+                    "it holds the same quads"
+                );
+                Arc::new(new)
+            }
             None => Arc::clone(graph),
         };
         let published = self.published();
@@ -405,6 +442,10 @@ impl Writer {
             _ if is_staged => Arc::clone(&published),
             _ => replaced(&staged.graph),
         };
+        assert!(
+            published.snapshot.number() <= staged.graph.snapshot.number(),
+            "nothing is published that was not staged"
+        );
         self.set_published(published);
     }
 
@@ -437,6 +478,10 @@ fn tidied(graph: Arc<Graph>, frozen: u64) -> Result<Arc<Graph>, QueryError> {
         }
         let range = range.start + fixed..range.end + fixed;
         let merged = merge(&layers[range.clone()], &|| false)?;
+        assert!(
+            *merged.commits().start() > frozen,
+            "what a checkpoint writes is not merged with later commits"
+        );
         layers.splice(range, [Arc::new(merged)]);
         is_merged = true;
     }

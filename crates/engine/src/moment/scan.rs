@@ -118,6 +118,10 @@ impl<E: From<ViewError>> Scan<'_, E> {
                 Part::Default => graphs.resize(objects.len(), GraphScope::DEFAULT_GRAPH),
                 Part::Named(graph) => graphs.resize(objects.len(), graph),
             }
+            assert!(
+                subjects.len() == objects.len() && graphs.len() == objects.len(),
+                "columns of a batch are equally long"
+            );
             if !objects.is_empty() {
                 (self.take)(segment.predicate, &self.batch)?;
             }

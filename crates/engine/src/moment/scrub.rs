@@ -50,6 +50,10 @@ impl Scrub {
     fn finish(&self, number: u64, damage: Option<ViewError>) {
         let mut state = self.lock();
         if state.number == number {
+            assert!(
+                state.outcome.is_none() || damage.is_none(),
+                "a graph is verified once"
+            );
             state.outcome = Some(damage.map_or(Ok(()), Err));
             self.done.notify_all();
         }

@@ -146,6 +146,11 @@ impl<'g> Writer<'g> {
         let in_sets = self.sets(&known.in_sets);
         let mut terms = TermBuffer::new();
         graph.dictionary.terms(&self.vertices, &mut terms)?;
+        assert_eq!(
+            terms.len(),
+            self.places.len(),
+            "a term for each vertex that has a place"
+        );
         let texts = terms
             .iter()
             .map(|term| term.map(|term| term.to_string()).unwrap_or_default());
@@ -181,6 +186,11 @@ impl Reader {
         let terms: Vec<_> = terms.iter().map(Term::as_ref).collect();
         let mut vertices = Vec::with_capacity(terms.len());
         graph.dictionary.ids(&terms, &mut vertices)?;
+        assert_eq!(
+            vertices.len(),
+            texts.len(),
+            "a lexicon answers for each term"
+        );
         Ok(Reader {
             vertices,
             type_vertex: graph.snapshot.type_vertex(),

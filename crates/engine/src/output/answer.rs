@@ -150,6 +150,7 @@ impl Query {
             let mut from = 0;
             while from < len {
                 let decoded = decoder.decode(&graph.dictionary, prepared, chunk, from..len)?;
+                assert!(decoded > 0, "a batch has a row");
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
                 if let Some(reason) = token.look() {
@@ -223,12 +224,16 @@ fn write_edges(
     decoder: &mut Decoder<'_>,
     sink: &mut dyn Sink,
 ) -> Result<(), QueryError> {
+    let are_equal = edges.iter().all(|column| column.len() == edges[0].len());
+    assert!(are_equal, "edges are columns of equal length");
     let mut from = 0;
     while from < edges[0].len() {
         let columns = |column: usize| Some(&edges[column][from..]);
         let left = edges[0].len() - from;
+        let before = from;
         from += decoder.decode_columns(&graph.dictionary, prepared, left, columns)?;
         sink.rows(&decoder.rows).map_err(output)?;
+        assert!(from > before, "a batch has a row");
     }
     Ok(())
 }

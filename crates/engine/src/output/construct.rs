@@ -114,6 +114,14 @@ impl<'c> Construction<'c> {
     ) -> Result<(), QueryError> {
         let columns = self.triples.columns.iter();
         let held: usize = columns.map(TermBuffer::bytes).sum();
+        let made = self.triples.len;
+        assert!(
+            self.triples
+                .columns
+                .iter()
+                .all(|column| column.len() == made),
+            "a triple has a cell in each column"
+        );
         if held as u64 > self.drawn_bytes {
             let more = held as u64 - self.drawn_bytes;
             self.budget.try_reserve(more).map_err(WalkError::from)?;

@@ -27,6 +27,10 @@ const BATCH_BYTES_ALL: usize = 2 << 20;
 const BATCH_BYTES_MIN: usize = 16 << 10;
 /// Rows after which a batch ends.
 const ROWS_MAX: usize = 1024;
+const _: () = assert!(
+    BATCH_BYTES_MIN <= BATCH_BYTES,
+    "the bounds of a column's text are in order"
+);
 
 /// Decodes the projected columns of chunks.
 pub(crate) struct Decoder<'d> {
@@ -84,6 +88,8 @@ impl<'d> Decoder<'d> {
                 None => (0..len).for_each(|_| self.rows.columns[column].push_unbound()),
             }
         }
+        let have_rows = self.rows.columns.iter().all(|column| column.len() >= len);
+        assert!(have_rows, "every column has the batch's rows");
         self.rows.len = len;
         Ok(len)
     }
@@ -143,6 +149,10 @@ pub(crate) struct Distinct {
 
 /// The least length of the table of recent ids.
 const RECENT_MIN: usize = 16;
+const _: () = assert!(
+    RECENT_MIN.is_power_of_two(),
+    "places are the upper bits of a hash"
+);
 
 impl Distinct {
     /// Decodes a column of cells, whose `terms` are empty, until they have so many bytes of text; gives
@@ -156,6 +166,10 @@ impl Distinct {
     ) -> Result<usize, E> {
         self.find(ids);
         let decoded = decode(&self.ids, terms)?;
+        assert!(
+            decoded <= self.ids.len(),
+            "no more is decoded than was asked for"
+        );
         if self.ids.len() == ids.len() {
             return Ok(decoded);
         }

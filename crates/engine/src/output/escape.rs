@@ -9,6 +9,7 @@
 
 /// Bytes looked at together.
 const BLOCK: usize = 16;
+const _: () = assert!(BLOCK <= 2 * 8, "two halves are all of what is shorter");
 
 /// Whether any byte is special: `marks` gives 0 for one that is not. Numbers and not booleans, which
 /// compilers would rather branch on.
@@ -76,6 +77,18 @@ const CONTROLS: [&[u8]; 32] = [
     b"\\u0011", b"\\u0012", b"\\u0013", b"\\u0014", b"\\u0015", b"\\u0016", b"\\u0017", b"\\u0018",
     b"\\u0019", b"\\u001A", b"\\u001B", b"\\u001C", b"\\u001D", b"\\u001E", b"\\u001F",
 ];
+
+const _: () = {
+    let mut at = 0;
+    while at < CONTROLS.len() {
+        let length = CONTROLS[at].len();
+        assert!(
+            CONTROLS[at][0] == b'\\' && (length == 2 || length == 6),
+            "an escape of JSON"
+        );
+        at += 1;
+    }
+};
 
 /// What stands within the quotes of a Turtle string in TSV.
 #[inline]

@@ -302,6 +302,16 @@ impl GraphFormat {
     }
 }
 
+const _: () = {
+    let mut at = 0;
+    while at < AnswerFormat::COUNT {
+        let row = AnswerFormat::ALL[at].row();
+        assert!(!row.names.is_empty(), "flags have a name for each format");
+        assert!(!row.accepted.is_empty(), "each format can be asked for");
+        at += 1;
+    }
+};
+
 impl AnswerFormat {
     /// How many there are.
     pub const COUNT: usize = ResultFormat::ALL.len() + GraphFormat::ALL.len();

@@ -164,6 +164,15 @@ impl TextWriter {
     /// Appends some rows. An error where they are to be triples and one is none, and where the format
     /// cannot carry a text.
     pub(crate) fn rows(&mut self, rows: &Rows, out: &mut Vec<u8>) -> io::Result<()> {
+        let is_fitting = match self.format {
+            TextFormat::NTriples => rows.columns.len() <= self.columns.len(),
+            _ => rows.columns.len() == self.columns.len(),
+        };
+
+        assert!(
+            is_fitting || rows.len == 0,
+            "the rows have the columns of the head"
+        );
         for (column, terms) in self.columns.iter_mut().zip(&rows.columns) {
             column.printed.begin(terms);
         }

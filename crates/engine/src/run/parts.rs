@@ -55,6 +55,7 @@ pub(super) struct Chunks {
 /// The parts of a seed for so many workers, and where their chunks come out: in the order of the parts, or as
 /// they come.
 pub(super) fn parts(seed_len: u64, workers: usize, is_ordered: bool) -> (Parts, Chunks) {
+    assert!(workers > 0, "somebody walks the parts");
     let part_len = seed_len
         .div_ceil(workers as u64 * PARTS_PER_WORKER)
         .max(PART_LEN_MIN);
@@ -87,6 +88,7 @@ impl Parts {
             hand.close();
         }
         let order = hand.order.as_ref()?;
+        assert!(!range.is_empty(), "a part that is handed out has elements");
         let chunks = hand.shared.clone().or_else(|| {
             let (sender, receiver) = bounded(CHUNKS_PER_WORKER);
             order.send(receiver).ok().map(|()| sender)
