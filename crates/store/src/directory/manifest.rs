@@ -233,8 +233,16 @@ fn read_body(mut body: &[u8], generation: u64) -> Option<Manifest> {
         manifest.counts.insert(name, varint::read(&mut body)?);
     }
     for _ in 0..varint::read(&mut body)? {
+        let name = read_name(&mut body)?;
+        if manifest
+            .files
+            .last()
+            .is_some_and(|last| *last.name >= *name)
+        {
+            return None;
+        }
         manifest.files.push(PartSummary {
-            name: read_name(&mut body)?.into(),
+            name: name.into(),
             length_bytes: varint::read(&mut body)?,
             sums_sum: varint::read(&mut body)?,
         });
@@ -285,6 +293,19 @@ mod tests {
             changed[place] ^= 1;
             assert!(Manifest::from_bytes(&changed).is_err(), "byte {place}");
         }
+    }
+
+    #[test]
+    fn files_that_do_not_ascend_are_refused() {
+        let mut body = Vec::new();
+        varint::write(&mut body, 0);
+        varint::write(&mut body, 2);
+        for name in ["terms", "quads"] {
+            write_name(&mut body, name);
+            varint::write(&mut body, 8);
+            varint::write(&mut body, 9);
+        }
+        assert_eq!(read_body(&body, 1), None);
     }
 
     #[test]
