@@ -11,4 +11,4 @@ mod statement;
 
 pub use form::{Form, form};
 pub use prologue::{declared, used_prefixes};
-pub use statement::{Piece, Progress, Statements, progress};
+pub use statement::{Progress, ScriptStatement, Statements, progress};

@@ -16,10 +16,10 @@
 //! A request is one record and one commit: all of it or nothing. What it evaluates sees what its own
 //! operations before it did (SPARQL 1.1 Update section 2.2), in a draft that nobody else sees.
 //!
-//! - [`turn`]: whose turn it is, with a deadline;
+//! - [`write_lock`]: whose turn it is, with a deadline;
 //! - [`commit`]: evaluating under the turn, or before it where that takes long; [`ahead`] is what is
-//!   noted then, [`prepared`] what is made of that in the turn, [`reads`] what a request reads,
-//!   [`touched`] what others have changed meanwhile;
+//!   noted then, [`prepared`] what is made of that in the turn, [`read_set`] what a request reads,
+//!   [`write_set`] what others have changed meanwhile;
 //! - [`draft`]: the versions within one request, and its record;
 //! - [`charge`]: the memory that a change holds;
 //! - [`operations`]: from operations to quads;
@@ -31,30 +31,30 @@
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
 //! - [`follow`]: commits that another process makes;
-//! - [`keeper`]: merging and checkpoints beside readers and writers, woken by a [`bell`];
+//! - [`maintenance`]: merging and checkpoints beside readers and writers, woken by a [`wakeup`];
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod ahead;
-mod bell;
 mod charge;
 mod commit;
 mod committed;
 mod draft;
 pub(crate) mod follow;
 mod held;
-pub(crate) mod keeper;
 mod last;
+pub(crate) mod maintenance;
 pub mod open;
 mod operations;
 mod patch;
 mod prepared;
-mod reads;
+mod read_set;
 mod replay;
 pub(crate) mod spool;
 pub(crate) mod store_write;
-mod touched;
-mod turn;
 mod update;
+mod wakeup;
+mod write_lock;
+mod write_set;
 pub(crate) mod writer;
 
 pub use committed::Committed;

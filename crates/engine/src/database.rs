@@ -1,14 +1,14 @@
 //! The database: one graph with its dictionary, and what queries over it share.
 //!
 //! Opening maps files and reads their heads; statistics are read (their size is that of the
-//! predicates and characteristic sets, not of the graph; after changes the keeper reads them anew),
+//! predicates and characteristic sets, not of the graph; after changes maintenance reads them anew),
 //! and a scrubber verifies every block in the background, so that hot paths may trust them. Until it
 //! is done each block is verified at first touch.
 
 use crate::budget::Pool;
-use crate::change::follow::{self, FollowFigures, Followed, Told};
-use crate::change::keeper::{Pace, keep};
-use crate::change::writer::Home;
+use crate::change::follow::{self, FollowFigures, Followed, Notice};
+use crate::change::maintenance::{CheckpointLimits, maintain};
+use crate::change::writer::StoreHandle;
 use crate::change::{
     Committed, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
     UpdateRequest, Writer, open, store_write,
@@ -67,8 +67,8 @@ struct Background {
     /// Who publishes changes; `None` where there are none.
     writer: Option<Arc<Writer>>,
     /// Who makes them, where that is another process.
-    follower: Option<follow::Running>,
-    keeper: Option<JoinHandle<()>>,
+    follower: Option<follow::RunningFollower>,
+    maintenance: Option<JoinHandle<()>>,
     scrub: Arc<Scrub>,
 }
 
@@ -76,7 +76,7 @@ struct Background {
 enum Changes {
     None,
     InMemory,
-    Kept(Box<Home>),
+    Kept(Box<StoreHandle>),
     /// Made and kept by another process.
     Followed(Box<Followed>),
 }
@@ -85,11 +85,11 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.follower = None;
         if let Some(writer) = &self.writer {
-            writer.bell.close();
+            writer.wakeup.close();
         }
-        if let Some(keeper) = self.keeper.take() {
+        if let Some(maintenance) = self.maintenance.take() {
             // A panic there has been reported by the thread; nothing of it is left to be mended.
-            drop(keeper.join());
+            drop(maintenance.join());
         }
         if let Some(writer) = &self.writer {
             writer.close();
@@ -127,7 +127,7 @@ impl Database {
     pub fn open_following(
         location: &Path,
         options: &Options,
-        told: Told,
+        told: Notice,
     ) -> Result<Database, OpenError> {
         Database::open_following_on(Arc::new(RealDisk), location, options, told)
     }
@@ -137,7 +137,7 @@ impl Database {
         disk: Arc<dyn Disk>,
         location: &Path,
         options: &Options,
-        told: Told,
+        told: Notice,
     ) -> Result<Database, OpenError> {
         let (graph, followed) = Followed::open(disk, location, told)?;
         let changes = Changes::Followed(Box::new(followed));
@@ -187,9 +187,9 @@ impl Database {
             let writer = Writer::new(Arc::clone(&published), home, Arc::clone(&pool));
             Some(Arc::new(writer))
         };
-        let mut pace = Pace {
+        let mut pace = CheckpointLimits {
             log_bytes: options.checkpoint_log_bytes,
-            ..Pace::default()
+            ..CheckpointLimits::default()
         };
         let (writer, followed) = match changes {
             Changes::None => (None, None),
@@ -201,11 +201,11 @@ impl Database {
                 (writer(None), Some(*followed))
             }
         };
-        let keeper = writer.clone().and_then(|writer| {
-            let keeper = std::thread::Builder::new().name("keeper".to_owned());
+        let maintenance = writer.clone().and_then(|writer| {
+            let maintenance = std::thread::Builder::new().name("maintenance".to_owned());
             // Without a thread layers stay unmerged and the log untrimmed, which is slower and as
             // safe; `compact` does both.
-            keeper.spawn(move || keep(&writer, pace)).ok()
+            maintenance.spawn(move || maintain(&writer, pace)).ok()
         });
         let follower = writer.clone().zip(followed).map(|(writer, followed)| {
             let graph = writer.published();
@@ -216,7 +216,7 @@ impl Database {
         let background = Arc::new(Background {
             writer,
             follower,
-            keeper,
+            maintenance,
             scrub,
         });
         let plans =
@@ -271,7 +271,7 @@ impl Database {
         writer.is_some_and(|writer| writer.wait_for(number, timeout))
     }
 
-    /// Writes all changes into the store's files and lets go of the log that held them: the keeper
+    /// Writes all changes into the store's files and lets go of the log that held them: maintenance
     /// does so when the log has grown. Returns when it is done; readers and writers go on meanwhile.
     pub fn compact(&self) -> Result<(), QueryError> {
         self.writer()?.checkpoint()
@@ -290,9 +290,9 @@ impl Database {
             term_bytes: graph.dictionary.live().bytes(),
             beside: writer.tally.beside.load(Ordering::Relaxed),
             again: writer.tally.again.load(Ordering::Relaxed),
-            merges: writer.bell.merges.load(Ordering::Relaxed),
-            checkpoints: writer.bell.checkpoints.load(Ordering::Relaxed),
-            upkeep_failure: writer.bell.failure(),
+            merges: writer.wakeup.merges.load(Ordering::Relaxed),
+            checkpoints: writer.wakeup.checkpoints.load(Ordering::Relaxed),
+            upkeep_failure: writer.wakeup.failure(),
         })
     }
 
@@ -457,7 +457,7 @@ impl Database {
         let changes = if let Ok(writer) = self.writer() {
             writer.health()
         } else {
-            // There is no keeper to look, or it sleeps long.
+            // There is no maintenance to look, or it sleeps long.
             graph.look();
             ChangeHealth::NotOffered
         };

@@ -4,7 +4,7 @@
 //! by subject: the order in which they lie, so that reading is sequential. Each quad comes once.
 
 use crate::moment::Graph;
-use crate::moment::scan::{self, Batch, Part};
+use crate::moment::scan::{self, Batch, QuadSelection};
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, QuadRef, TermRef};
 use rdf::{Lexicon, LexiconError, PredicateId, TermBuffer, VertexId};
 use std::io;
@@ -33,7 +33,7 @@ pub enum DumpError {
 /// Gives every quad of a part to `take`, those of a named graph as quads of the default graph.
 pub(crate) fn part(
     graph: &Graph,
-    part: Part,
+    part: QuadSelection,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
     let mut total = 0;
@@ -56,8 +56,8 @@ pub(crate) fn part(
         graph.dictionary.terms(&batch.subjects, subjects)?;
         graph.dictionary.terms(&batch.objects, objects)?;
         match part {
-            Part::EachNamed => graph.dictionary.terms(&batch.graphs, graphs)?,
-            Part::Default | Part::Named(_) => {
+            QuadSelection::EachNamed => graph.dictionary.terms(&batch.graphs, graphs)?,
+            QuadSelection::Default | QuadSelection::Named(_) => {
                 (0..batch.subjects.len()).for_each(|_| graphs.push_unbound());
             }
         }
@@ -84,9 +84,9 @@ pub fn all(
     graph: &Graph,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    let mut quads = part(graph, Part::Default, take)?;
+    let mut quads = part(graph, QuadSelection::Default, take)?;
     if !graph.snapshot.named_graphs()?.is_empty() {
-        quads += part(graph, Part::EachNamed, take)?;
+        quads += part(graph, QuadSelection::EachNamed, take)?;
     }
     Ok(quads)
 }
@@ -97,7 +97,7 @@ pub fn named(
     name: &str,
     take: &mut dyn FnMut(QuadRef<'_>) -> io::Result<()>,
 ) -> Result<u64, DumpError> {
-    part(graph, Part::Named(find(graph, name)?), take)
+    part(graph, QuadSelection::Named(find(graph, name)?), take)
 }
 
 /// The id of a named graph that holds something; [`DumpError::NoSuchGraph`] where there is none.

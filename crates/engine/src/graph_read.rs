@@ -8,7 +8,7 @@
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
-use crate::moment::scan::{self, Batch, Part};
+use crate::moment::scan::{self, Batch, QuadSelection};
 use crate::output::decode::Distinct;
 use crate::output::{Rows, Sink};
 use crate::request::shared::Shared;
@@ -31,7 +31,7 @@ const BATCH_BYTES: usize = 1 << 18;
 /// A graph that is about to be read; stands in the list of running queries until it is dropped.
 pub struct GraphRead {
     graph: Arc<Graph>,
-    parts: Vec<Part>,
+    parts: Vec<QuadSelection>,
     token: StopToken,
     entry: Entry,
 }
@@ -46,9 +46,9 @@ impl GraphRead {
     ) -> Result<Option<GraphRead>, QueryError> {
         let graph = shared.graph();
         let part = match name {
-            None => Part::Default,
+            None => QuadSelection::Default,
             Some(name) => match dump::find(&graph, name) {
-                Ok(id) => Part::Named(id),
+                Ok(id) => QuadSelection::Named(id),
                 Err(DumpError::NoSuchGraph(_)) => return Ok(None),
                 Err(error) => return Err(failure(error)),
             },
@@ -69,9 +69,9 @@ impl GraphRead {
         timeout: Option<Duration>,
     ) -> Result<GraphRead, QueryError> {
         let graph = shared.graph();
-        let mut parts = vec![Part::Default];
+        let mut parts = vec![QuadSelection::Default];
         if !graph.snapshot.named_graphs()?.is_empty() {
-            parts.push(Part::EachNamed);
+            parts.push(QuadSelection::EachNamed);
         }
         Ok(GraphRead::new(shared, graph, parts, "store", timeout))
     }
@@ -79,7 +79,7 @@ impl GraphRead {
     fn new(
         shared: &Shared,
         graph: Arc<Graph>,
-        parts: Vec<Part>,
+        parts: Vec<QuadSelection>,
         what: &str,
         timeout: Option<Duration>,
     ) -> GraphRead {
@@ -116,7 +116,7 @@ impl GraphRead {
 
     /// Whether statements of named graphs are given, by their graphs.
     pub fn has_named_graphs(&self) -> bool {
-        self.parts.contains(&Part::EachNamed)
+        self.parts.contains(&QuadSelection::EachNamed)
     }
 
     /// The number of the snapshot that it sees.
@@ -143,7 +143,7 @@ impl GraphRead {
     }
 
     /// Gives those of a part to the sink; says how many there are.
-    fn give(&self, part: Part, sink: &mut dyn Sink) -> Result<u64, QueryError> {
+    fn give(&self, part: QuadSelection, sink: &mut dyn Sink) -> Result<u64, QueryError> {
         let mut columns = Columns::of(part);
         let mut triples = 0;
         let mut stopped = None;
@@ -198,11 +198,11 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(part: Part) -> Columns {
+    fn of(part: QuadSelection) -> Columns {
         let mut rows = Rows::default();
         let columns = match part {
-            Part::EachNamed => 4,
-            Part::Default | Part::Named(_) => 3,
+            QuadSelection::EachNamed => 4,
+            QuadSelection::Default | QuadSelection::Named(_) => 3,
         };
         rows.columns.resize_with(columns, TermBuffer::for_output);
         Columns {

@@ -33,7 +33,7 @@ pub mod stop;
 mod testing;
 pub mod units;
 
-pub use change::follow::{FollowFigures, Told};
+pub use change::follow::{FollowFigures, Notice};
 pub use change::{
     Committed, Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition,
     RDF_PATCH, RunningGraphChange, RunningUpdate, UpdateRequest, WriteMode, check_update,

@@ -48,7 +48,7 @@ pub struct Graph {
     pub quads: u64,
     /// By which ids were given: graphs of one database in which this is the same name terms by the same ids.
     pub(crate) ids: u64,
-    pub(crate) planned: Planned,
+    pub(crate) planned: StatisticsVersion,
     /// Bytes of the files under it; 0 in memory.
     pub stored_bytes: u64,
     /// Prefixes of documents that were written to this database.
@@ -57,16 +57,16 @@ pub struct Graph {
 
 /// Which version the statistics are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
+pub(crate) struct StatisticsVersion {
     /// The last commit in it.
     pub(crate) number: u64,
     /// Its distinct quads.
     pub(crate) quads: u64,
 }
 
-impl Planned {
-    pub(crate) fn of(graph: &Graph) -> Planned {
-        Planned {
+impl StatisticsVersion {
+    pub(crate) fn of(graph: &Graph) -> StatisticsVersion {
+        StatisticsVersion {
             number: graph.snapshot.number(),
             quads: graph.quads,
         }
@@ -93,7 +93,7 @@ impl Graph {
             planner: Arc::new(Planner::new(statistics)),
             quads,
             ids: 0,
-            planned: Planned { number, quads },
+            planned: StatisticsVersion { number, quads },
             stored_bytes,
             noted: Noted::default(),
         })
@@ -130,7 +130,7 @@ impl Graph {
     }
 
     /// Looks whether a file has become shorter than it was; then [`Graph::damage`] tells. One system call
-    /// a file. The keeper does it now and then, and [`Database::health`](crate::Database::health) where there is none.
+    /// a file. Maintenance does it now and then, and [`Database::health`](crate::Database::health) where there is none.
     pub fn look(&self) {
         self.snapshot.look();
         for file in self.dictionary.base().files() {

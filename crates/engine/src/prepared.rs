@@ -5,7 +5,7 @@
 
 use crate::error::QueryError;
 use crate::moment::Graph;
-use crate::request::context::{Context, Effort, Planned};
+use crate::request::context::{Context, Effort, PlannedQuery};
 use crate::running::QueryId;
 use crate::stop::StopToken;
 use explore::StepProfile;
@@ -85,7 +85,7 @@ impl Query {
     pub(crate) fn new(
         context: &Context,
         graph: Arc<Graph>,
-        plan: Planned,
+        plan: PlannedQuery,
         parse: Duration,
     ) -> Query {
         assert_eq!(
@@ -127,7 +127,7 @@ impl Query {
             .ids(&terms, &mut constants)
             .map_err(QueryError::from)?;
         let (plan, samples) = context.planned(&graph, parsed, &constants, effort)?;
-        let plan = Planned {
+        let plan = PlannedQuery {
             plan: Arc::new(plan),
             constants,
             parameters: Vec::new(),

@@ -71,7 +71,7 @@ impl Query {
     pub(crate) fn walk_then(
         &mut self,
         consume: &mut Consumer<'_>,
-        end: &mut End<'_>,
+        end: &mut AtEnd<'_>,
     ) -> Result<(), QueryError> {
         let walked = catch_unwind(AssertUnwindSafe(|| {
             self.walk_unguarded(&self.graph, consume, end)
@@ -87,7 +87,7 @@ impl Query {
         &self,
         graph: &Graph,
         consume: &mut Consumer<'_>,
-        end: &mut End<'_>,
+        end: &mut AtEnd<'_>,
     ) -> Result<Answered, QueryError> {
         if self.plan.weight == Weight::Heavy {
             self.context.token.expect_heavy(self.context.threads);
@@ -114,7 +114,7 @@ impl Query {
         let snapshot = &graph.snapshot;
         let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
             .map_err(|error| explained(&self.context.token, error.into()))?;
-        let run = Run {
+        let run = Execution {
             graph,
             prepared: &prepared,
             limits,
@@ -148,7 +148,7 @@ impl Query {
 }
 
 /// Sees the prepared plan when the walk is over.
-pub(crate) type End<'c> = dyn FnMut(&Prepared<'_>, Limits<'_>) -> Result<(), QueryError> + 'c;
+pub(crate) type AtEnd<'c> = dyn FnMut(&Prepared<'_>, Limits<'_>) -> Result<(), QueryError> + 'c;
 
 /// Takes chunks of the result, on the calling thread.
 pub(crate) type Consumer<'c> =
@@ -173,7 +173,7 @@ impl Stop for Halt<'_> {
     }
 }
 
-struct Run<'r, 'a> {
+struct Execution<'r, 'a> {
     graph: &'a Graph,
     prepared: &'r Prepared<'a>,
     limits: Limits<'a>,
@@ -181,7 +181,7 @@ struct Run<'r, 'a> {
     profiling: bool,
 }
 
-impl<'a> Run<'_, 'a> {
+impl<'a> Execution<'_, 'a> {
     fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
         let Graph {

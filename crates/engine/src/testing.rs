@@ -2,11 +2,11 @@
 
 use crate::{Database, Options};
 use std::time::Duration;
-use store::load::{LoadOptions, Unwatched, Watch, load_in_memory};
+use store::load::{LoadOptions, LoadWatch, Unwatched, load_in_memory};
 
 /// A database in memory without a quad.
 pub(crate) fn empty(options: &Options) -> Database {
-    let watch = Watch {
+    let watch = LoadWatch {
         progress: &Unwatched,
         clock: &|| Duration::ZERO,
     };

@@ -32,7 +32,7 @@ use crate::limits::{Limits, Reservation};
 use crate::options::{Options, Status};
 use crate::prepare::Block;
 use crate::profile::StepProfile;
-use crate::step::{Context, Flow, Operator, Turn};
+use crate::step::{Context, Flow, Operator, StepOutcome};
 use query::plan::Slot;
 use rdf::{Lexicon, VertexId};
 use std::ops::Range;
@@ -308,7 +308,7 @@ impl<'p, 'a> Chain<'p, 'a> {
             rows = rows.saturating_add(self.profile[at].rows - given);
             runs += 1;
             let waits = match turn {
-                Turn::Pending(ticket) => Status::Pending(ticket),
+                StepOutcome::Pending(ticket) => Status::Pending(ticket),
                 _ if runs >= self.options.runs_per_call => Status::Yield,
                 _ => continue,
             };
@@ -375,7 +375,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         context: Context<'p, 'a, V, L>,
         at: usize,
         out: &mut Chunk,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let (upper, lower) = self.stages.split_at_mut(at + 1);
         assert!(at >= self.live, "a step that has ended runs no more");
         let stage = &mut upper[at];
@@ -400,12 +400,12 @@ impl<'p, 'a> Chain<'p, 'a> {
             profile.nanoseconds += clock() - started;
         }
         match turn {
-            Turn::Drained => {
+            StepOutcome::Drained => {
                 stage.input.clear();
                 stage.active = false;
             }
-            Turn::More | Turn::Pending(_) => stage.active = true,
-            Turn::Satisfied => self.end(at + 1),
+            StepOutcome::More | StepOutcome::Pending(_) => stage.active = true,
+            StepOutcome::Satisfied => self.end(at + 1),
         }
         if at == self.live {
             self.capacity = (self.capacity * 2).min(self.options.chunk_rows);

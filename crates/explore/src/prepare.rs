@@ -22,8 +22,8 @@ mod patterns;
 mod seed;
 mod vertices;
 
-pub(crate) use seed::Part;
 pub use seed::Seed;
+pub(crate) use seed::SeedPart;
 
 use crate::environment::Environment;
 use crate::error::WalkError;

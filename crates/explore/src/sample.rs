@@ -84,7 +84,7 @@ impl Sample {
 
 /// A place of a pattern, as a sample sees it.
 #[derive(Clone, Copy)]
-enum End<'s> {
+enum PatternEnd<'s> {
     Constant(VertexId),
     Column(&'s [VertexId]),
     New(Slot),
@@ -195,20 +195,28 @@ impl<'a, V: GraphView> Samples<'a, V> {
         };
         let (subject, object) = (self.end(before, subject), self.end(before, object));
         match (before, subject, object) {
-            (None, End::Constant(from), End::New(into)) => draw.first(from, Direction::Out, into),
-            (None, End::New(into), End::Constant(from)) => draw.first(from, Direction::In, into),
-            (None, End::New(subject), End::New(object)) => draw.first_edges([subject, object]),
-            (Some(before), End::Column(from), End::New(into)) => {
+            (None, PatternEnd::Constant(from), PatternEnd::New(into)) => {
+                draw.first(from, Direction::Out, into)
+            }
+            (None, PatternEnd::New(into), PatternEnd::Constant(from)) => {
+                draw.first(from, Direction::In, into)
+            }
+            (None, PatternEnd::New(subject), PatternEnd::New(object)) => {
+                draw.first_edges([subject, object])
+            }
+            (Some(before), PatternEnd::Column(from), PatternEnd::New(into)) => {
                 draw.expand(before, from, Direction::Out, into)
             }
-            (Some(before), End::New(into), End::Column(from)) => {
+            (Some(before), PatternEnd::New(into), PatternEnd::Column(from)) => {
                 draw.expand(before, from, Direction::In, into)
             }
-            (Some(before), End::Column(from), End::Column(to)) => draw.check(before, from, to),
-            (Some(before), End::Column(column), End::Constant(constant)) => {
+            (Some(before), PatternEnd::Column(from), PatternEnd::Column(to)) => {
+                draw.check(before, from, to)
+            }
+            (Some(before), PatternEnd::Column(column), PatternEnd::Constant(constant)) => {
                 draw.check_constant(before, constant, Direction::In, column)
             }
-            (Some(before), End::Constant(constant), End::Column(column)) => {
+            (Some(before), PatternEnd::Constant(constant), PatternEnd::Column(column)) => {
                 draw.check_constant(before, constant, Direction::Out, column)
             }
             _ => Ok(None),
@@ -227,12 +235,12 @@ impl<'a, V: GraphView> Samples<'a, V> {
         self.dataset.resolve(scope, &self.ids)
     }
 
-    fn end<'s>(&self, sample: Option<&'s Sample>, node: Node) -> End<'s> {
+    fn end<'s>(&self, sample: Option<&'s Sample>, node: Node) -> PatternEnd<'s> {
         match node {
-            Node::Constant(constant) => End::Constant(self.id(constant)),
+            Node::Constant(constant) => PatternEnd::Constant(self.id(constant)),
             Node::Slot(slot) => {
                 let column = sample.and_then(|sample| sample.column(slot));
-                column.map_or(End::New(slot), End::Column)
+                column.map_or(PatternEnd::New(slot), PatternEnd::Column)
             }
         }
     }

@@ -176,12 +176,12 @@ macro_rules! steps {
                 &mut self,
                 context: Context<'p, 'a, V, L>,
                 flow: &mut Flow<'_>,
-            ) -> Result<Turn, WalkError> {
+            ) -> Result<StepOutcome, WalkError> {
                 match self {
-                    Operator::Nothing => Ok(Turn::Satisfied),
+                    Operator::Nothing => Ok(StepOutcome::Satisfied),
                     Operator::Pass => {
                         flow.output.absorb(flow.input, flow.carried)?;
-                        Ok(Turn::Drained)
+                        Ok(StepOutcome::Drained)
                     }
                     $(Operator::$step(operator) => ran!($run, operator, context, flow),)*
                 }
@@ -243,17 +243,19 @@ impl Policy<'_> {
 
 /// Where a pattern's term comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PatternOperand {
     Slot(Slot),
     Constant(VertexId),
 }
 
-impl Place {
+impl PatternOperand {
     /// Appends its value in each of these rows.
     pub(crate) fn gather(self, input: &Chunk, rows: &[u32], into: &mut Vec<VertexId>) {
         match self {
-            Place::Constant(vertex) => into.extend(std::iter::repeat_n(vertex, rows.len())),
-            Place::Slot(slot) => {
+            PatternOperand::Constant(vertex) => {
+                into.extend(std::iter::repeat_n(vertex, rows.len()))
+            }
+            PatternOperand::Slot(slot) => {
                 let cells = input.live(slot);
                 into.extend(rows.iter().map(|&row| cells[row as usize]));
             }
@@ -267,8 +269,8 @@ impl Place {
         scratch: &'c mut Vec<VertexId>,
     ) -> &'c [VertexId] {
         match self {
-            Place::Slot(slot) => input.live(slot),
-            Place::Constant(vertex) => {
+            PatternOperand::Slot(slot) => input.live(slot),
+            PatternOperand::Constant(vertex) => {
                 scratch.clear();
                 scratch.resize(input.len(), vertex);
                 scratch
@@ -334,7 +336,7 @@ impl Flow<'_> {
 }
 
 /// How far an operator came.
-pub(crate) enum Turn {
+pub(crate) enum StepOutcome {
     /// The input is used up.
     Drained,
     /// The output is full, input is left.

@@ -10,7 +10,7 @@ use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::options::{Options, Status};
-use crate::prepare::{Block, Part, Prepared, Seed};
+use crate::prepare::{Block, Prepared, Seed, SeedPart};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
 use rdf::Lexicon;
@@ -68,7 +68,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             chunk_rows: options.chunk_rows,
         };
         let mut walk = Walk::over_steps(context, prepared.top(), 0..prepared.part_steps(), options);
-        let Part {
+        let SeedPart {
             step,
             elements,
             keys,

@@ -16,8 +16,8 @@
 //! |---|---|---|---|
 //! | `start` | who maps (0 to `CLAIMED`, then to the address), who unmaps (to 0) | handler | release, acquire: `end` is whole wherever an address is seen |
 //! | `end`, `faults` | who has claimed the slot; the handler counts `faults` | handler | behind `start` |
-//! | `is_damaged` | who has claimed the slot (false); handler, [`Watch::condemn`] (true) | all | sequentially consistent |
-//! | `FAULTS` | handler, [`Watch::condemn`], by one | all | sequentially consistent |
+//! | `is_damaged` | who has claimed the slot (false); handler, [`RegionEntry::condemn`] (true) | all | sequentially consistent |
+//! | `FAULTS` | handler, [`RegionEntry::condemn`], by one | all | sequentially consistent |
 //!
 //! A slot is given back before its region is unmapped, so no slot names foreign memory. A region that
 //! finds no free slot is mapped all the same, and a fault in it ends the process as before.
@@ -69,16 +69,16 @@ pub fn fault_count() -> u64 {
 }
 
 /// The place of one mapped region in the list. Dropped before the region is unmapped.
-pub(crate) struct Watch {
+pub(crate) struct RegionEntry {
     /// `None`: the list was full.
     slot: Option<&'static Slot>,
     /// The mark of a region without a slot.
     is_condemned: AtomicBool,
 }
 
-impl Watch {
+impl RegionEntry {
     /// Watches `len` bytes of a map from `start` on.
-    pub(crate) fn new(start: usize, len: usize) -> Watch {
+    pub(crate) fn new(start: usize, len: usize) -> RegionEntry {
         let claim = |slot: &&Slot| {
             let (free, claimed) = (Ordering::Acquire, Ordering::Relaxed);
             slot.start
@@ -92,7 +92,7 @@ impl Watch {
             slot.is_damaged.store(false, Ordering::SeqCst);
             slot.start.store(start, Ordering::Release);
         }
-        Watch {
+        RegionEntry {
             slot,
             is_condemned: AtomicBool::new(false),
         }
@@ -115,7 +115,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RegionEntry {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
             slot.start.store(0, Ordering::Release);
@@ -351,7 +351,7 @@ mod tests {
         let file = file(1);
         let regions: Vec<Region> = (0..64).map(|_| Region::map(&file).unwrap()).collect();
         assert!(regions.iter().all(|region| region.bytes()[PAGE - 1] == 7));
-        let watch = Watch {
+        let watch = RegionEntry {
             slot: None,
             is_condemned: AtomicBool::new(false),
         };

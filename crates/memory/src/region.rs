@@ -18,7 +18,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::faults::Watch;
+use crate::faults::RegionEntry;
 use memmap2::{Mmap, MmapMut};
 use std::fs::File;
 use std::io;
@@ -57,7 +57,7 @@ pub struct Region {
 enum Memory {
     /// In this order: the region is no longer watched when it is unmapped.
     Mapped {
-        watch: Watch,
+        watch: RegionEntry,
         map: Mmap,
         file: File,
     },
@@ -94,7 +94,7 @@ impl Region {
         // (module documentation); a reader of a file that breaks this promise sees other bytes
         // than were checked, and every format decoded from a region bounds-checks what it reads.
         let map = unsafe { memmap2::MmapOptions::new().len(len).map(&file)? };
-        let watch = Watch::new(map.as_ptr() as usize, len);
+        let watch = RegionEntry::new(map.as_ptr() as usize, len);
         Ok(Region {
             memory: Arc::new(Memory::Mapped { watch, map, file }),
             start: 0,

@@ -47,13 +47,13 @@ use crate::grammar::translate::Translated;
 use crate::options::{Given, ParseOptions};
 use crate::plan::{ConstantId, Node, Slot};
 use crate::slots::Slots;
-use names::Scope;
+use names::NameScope;
 use std::rc::Rc;
 
 /// What is built while walking the algebra.
 struct Lowering<'t> {
     terms: Terms<'t>,
-    scopes: Vec<Scope>,
+    scopes: Vec<NameScope>,
     /// For each group around that sees a row: the slots of the row of which it keeps a copy, and the
     /// copies (`MINUS`).
     kept: Vec<Vec<(Slot, Slot)>>,
@@ -144,7 +144,7 @@ impl<'t> Lowering<'t> {
     fn new(terms: Terms<'t>, options: &ParseOptions) -> Lowering<'t> {
         let constants = terms.constants();
         Lowering {
-            scopes: vec![Scope::outermost(terms.texts().len())],
+            scopes: vec![NameScope::outermost(terms.texts().len())],
             kept: Vec::new(),
             variables: Vec::new(),
             is_written: Vec::new(),

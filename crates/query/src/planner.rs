@@ -54,7 +54,7 @@ use crate::slots::Slots;
 use crate::statistics::{DegreeQuestion, Statistics};
 use block::{Block, Planning};
 use index::Index;
-use problem::{Known, questions};
+use problem::{KnownConstants, questions};
 use rdf::VertexId;
 use refine::Sampling;
 
@@ -145,7 +145,7 @@ impl Planner {
         let answers = asked.into_iter().zip(degrees);
         let mut planning = Planning {
             index: &self.index,
-            known: Known {
+            known: KnownConstants {
                 ids,
                 degrees: answers
                     .map(|(asked, degree)| (asked, *degree as f64))

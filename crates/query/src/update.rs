@@ -29,7 +29,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use data::Place;
+pub(crate) use data::TermIndex;
 pub use data::{Data, DataTerm};
 pub use estimate::reading_bytes;
 pub use patch::{PatchTarget, parse_patch};

@@ -100,13 +100,13 @@ pub enum RefusalKind {
 }
 
 /// A refusal without its place.
-type Fault = (RefusalKind, &'static str);
+type PatternRefusal = (RefusalKind, &'static str);
 
-const fn invalid(reason: &'static str) -> Fault {
+const fn invalid(reason: &'static str) -> PatternRefusal {
     (RefusalKind::Invalid, reason)
 }
 
-const fn unsupported(reason: &'static str) -> Fault {
+const fn unsupported(reason: &'static str) -> PatternRefusal {
     (RefusalKind::Unsupported, reason)
 }
 
@@ -116,7 +116,7 @@ fn place(character: Option<usize>) -> String {
 
 /// A pattern with its flags, translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Translated {
+pub struct TranslatedPattern {
     /// The pattern for `regex`, or the text that is searched for where `is_text`.
     pub pattern: String,
     /// The flag `q`: it is no pattern but text.
@@ -128,7 +128,7 @@ pub struct Translated {
 }
 
 /// Translates a pattern with the flags of `REGEX` and `REPLACE`.
-pub fn translate(pattern: &str, flags: &str) -> Result<Translated, Refusal> {
+pub fn translate(pattern: &str, flags: &str) -> Result<TranslatedPattern, Refusal> {
     let mut known = Flags::default();
     let mut is_text = false;
     for flag in flags.chars() {
@@ -147,7 +147,7 @@ pub fn translate(pattern: &str, flags: &str) -> Result<Translated, Refusal> {
     } else {
         translate_with(pattern, known)?
     };
-    Ok(Translated {
+    Ok(TranslatedPattern {
         pattern: translated,
         is_text,
         multi_line: known.multi_line,
@@ -261,7 +261,7 @@ enum Escape {
 
 impl Translator<'_> {
     /// The whole pattern: atoms with quantifiers, in groups and alternatives.
-    fn branches(&mut self) -> Result<(), Fault> {
+    fn branches(&mut self) -> Result<(), PatternRefusal> {
         while let Some(character) = self.rest.next() {
             match character {
                 '|' => {
@@ -302,7 +302,7 @@ impl Translator<'_> {
     }
 
     /// What follows `(`: a group, or flags for the rest of the group around.
-    fn group(&mut self) -> Result<(), Fault> {
+    fn group(&mut self) -> Result<(), PatternRefusal> {
         if self.rest.next_if_eq(&'?').is_none() {
             self.outer.push(self.flags);
             self.into.push('(');
@@ -354,13 +354,13 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn expect(&mut self, expected: char, reason: &'static str) -> Result<(), Fault> {
+    fn expect(&mut self, expected: char, reason: &'static str) -> Result<(), PatternRefusal> {
         let found = self.rest.next_if_eq(&expected);
         found.map(|_| ()).ok_or(invalid(reason))
     }
 
     /// A quantifier, if there is one, and whether it is reluctant.
-    fn quantifier(&mut self) -> Result<(), Fault> {
+    fn quantifier(&mut self) -> Result<(), PatternRefusal> {
         let Some(sign) = self.rest.next_if(|next| "?*+{".contains(*next)) else {
             return Ok(());
         };
@@ -384,7 +384,7 @@ impl Translator<'_> {
     }
 
     /// The digits of a quantifier.
-    fn count(&mut self) -> Result<Option<u32>, Fault> {
+    fn count(&mut self) -> Result<Option<u32>, PatternRefusal> {
         let mut count = None;
         while let Some(digit) = self.rest.next_if(char::is_ascii_digit) {
             let units = digit.to_digit(10).unwrap_or(0);
@@ -398,7 +398,7 @@ impl Translator<'_> {
 
     /// What follows `\u`: the four digits of a code point. XPath has no such escape; texts that were written
     /// for other engines have.
-    fn code_point(&mut self) -> Result<char, Fault> {
+    fn code_point(&mut self) -> Result<char, PatternRefusal> {
         const MESSAGE: &str = "four hexadecimal digits of a character have to follow \\u";
         let mut code = 0;
         for _ in 0..4 {
@@ -409,7 +409,7 @@ impl Translator<'_> {
     }
 
     /// What follows `\`. A class is written, as one that may stand within another.
-    fn escape(&mut self, in_class: bool) -> Result<Escape, Fault> {
+    fn escape(&mut self, in_class: bool) -> Result<Escape, PatternRefusal> {
         let character = self.rest.next();
         let character = character.ok_or(invalid("a backslash with nothing after it"))?;
         match character {
@@ -450,7 +450,7 @@ impl Translator<'_> {
     }
 
     /// What follows `\p` or `\P`. The flag `i` does not touch it.
-    fn property(&mut self, is_negated: bool, in_class: bool) -> Result<(), Fault> {
+    fn property(&mut self, is_negated: bool, in_class: bool) -> Result<(), PatternRefusal> {
         self.expect('{', "a category is written as \\p{Lu}")?;
         let mut name = String::new();
         loop {
@@ -499,7 +499,7 @@ impl Translator<'_> {
 
     /// What follows `[`, as `[members]`, or `[[members]--[subtracted]]`: negation binds the members
     /// alone.
-    fn class(&mut self, depth: usize) -> Result<(), Fault> {
+    fn class(&mut self, depth: usize) -> Result<(), PatternRefusal> {
         if depth == CLASSES_DEEP_MAX {
             return Err(unsupported("classes are nested too deep"));
         }
@@ -540,7 +540,7 @@ impl Translator<'_> {
     }
 
     /// What follows `[:` in a class.
-    fn posix(&mut self) -> Result<(), Fault> {
+    fn posix(&mut self) -> Result<(), PatternRefusal> {
         let is_negated = self.rest.next_if_eq(&'^').is_some();
         let mut name = String::new();
         while let Some(letter) = self.rest.next_if(char::is_ascii_lowercase) {
@@ -556,7 +556,7 @@ impl Translator<'_> {
     }
 
     /// A character of a class, or the range that it begins.
-    fn range(&mut self, first: char) -> Result<(), Fault> {
+    fn range(&mut self, first: char) -> Result<(), PatternRefusal> {
         self.literal(first);
         let mut ahead = self.rest.clone();
         if ahead.next() != Some('-') {

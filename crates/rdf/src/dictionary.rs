@@ -48,7 +48,7 @@ mod tests;
 mod view;
 
 pub use builder::{BuildError, DictionaryBuilder};
-pub use check::{Fault, FaultKind};
+pub use check::{DictionaryFault, FaultKind};
 pub use error::{FormatProblem, GrowError, MergeError, OpenError, WriteError};
 pub use index::{IndexWriter, key_hash};
 pub use live::LiveDictionary;

@@ -22,7 +22,7 @@ mod iri;
 mod line;
 
 use crate::strictness::Strictness;
-use line::{Content, Fault, Raw};
+use line::{Content, LineError, Raw};
 use memchr::{memchr, memchr2, memrchr2};
 use oxrdf::TermRef;
 use std::ops::Range;
@@ -194,7 +194,7 @@ impl<'t> Parser<'t> {
         !is_end
     }
 
-    fn read_line(&mut self) -> Result<(), Fault> {
+    fn read_line(&mut self) -> Result<(), LineError> {
         let ahead = &self.window[self.at..];
         let (length, line_end) = line_length(ahead.as_bytes());
         let text = &ahead[..length];
@@ -206,7 +206,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A line with invalid UTF-8 is still good where the damage is in its comment.
-    fn read_damaged_line(&mut self) -> Result<(), Fault> {
+    fn read_damaged_line(&mut self) -> Result<(), LineError> {
         let (length, line_end) = line_length(self.rest);
         let (bytes, rest) = self.rest.split_at(length);
         self.rest = &rest[line_end..];
@@ -224,7 +224,7 @@ impl<'t> Parser<'t> {
                 self.current.raw = raw;
                 Ok(())
             }
-            _ => Err(Fault::new(valid, "invalid UTF-8")),
+            _ => Err(LineError::new(valid, "invalid UTF-8")),
         }
     }
 
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
         Some(raw.resolve(self.current.text, &self.scratch))
     }
 
-    fn error(&self, fault: &Fault) -> SyntaxError {
+    fn error(&self, fault: &LineError) -> SyntaxError {
         let before = &self.current.text[..fault.at.min(self.current.text.len())];
         SyntaxError {
             line: self.current.number,

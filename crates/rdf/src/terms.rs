@@ -18,7 +18,7 @@ use oxrdf::{BaseDirection, BlankNodeRef, LiteralRef, NamedNodeRef, TermRef, Trip
 pub struct TermBuffer {
     text: String,
     triples: Vec<Triple>,
-    terms: Vec<Place>,
+    terms: Vec<TermSpan>,
     /// The term of each cell; empty where they are the same.
     cells: Vec<u32>,
     /// Whether language tags are written as people expect to read them.
@@ -27,7 +27,7 @@ pub struct TermBuffer {
 
 /// What a term is, and where its two texts begin and end; a term of one text has an empty second.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TermSpan {
     first: (usize, usize),
     second: (usize, usize),
     kind: Kind,
@@ -75,7 +75,7 @@ impl TermBuffer {
 
     /// Bytes of a batch made with [`TermBuffer::with_capacity`].
     pub const fn capacity_bytes(terms: usize, text_bytes: usize) -> usize {
-        terms * size_of::<Place>() + text_bytes
+        terms * size_of::<TermSpan>() + text_bytes
     }
 
     /// Gives memory back that no term takes.
@@ -109,7 +109,7 @@ impl TermBuffer {
     /// Bytes held, for the accounting of a query's memory.
     pub fn bytes(&self) -> usize {
         self.text.capacity()
-            + self.terms.capacity() * size_of::<Place>()
+            + self.terms.capacity() * size_of::<TermSpan>()
             + self.triples.capacity() * size_of::<Triple>()
             + self.cells.capacity() * size_of::<u32>()
     }
@@ -134,7 +134,7 @@ impl TermBuffer {
     /// Bytes of the text of term `number`.
     #[inline]
     pub fn term_bytes(&self, number: usize) -> usize {
-        let Place { first, second, .. } = &self.terms[number];
+        let TermSpan { first, second, .. } = &self.terms[number];
         (first.1 - first.0) + (second.1 - second.0)
     }
 
@@ -291,7 +291,7 @@ impl TermBuffer {
         self.text.push_str(first);
         let middle = self.text.len();
         self.text.push_str(second);
-        self.terms.push(Place {
+        self.terms.push(TermSpan {
             first: (start, middle),
             second: (middle, self.text.len()),
             kind,
@@ -305,7 +305,7 @@ impl TermBuffer {
         self.cells.push(number);
     }
 
-    fn second(&self, place: &Place) -> &str {
+    fn second(&self, place: &TermSpan) -> &str {
         &self.text[place.second.0..place.second.1]
     }
 }

@@ -13,7 +13,7 @@ use crate::endpoint::routes;
 use crate::half_close::{Exchange, HELD_MAX, Moment};
 use crate::options::ServerOptions;
 use crate::request::access::{Client, Peer};
-use crate::sockets::{Bounds, InFlight, Place, Sockets, Use};
+use crate::sockets::{InFlight, SocketBounds, SocketPermit, Sockets, Use};
 use crate::stall::Impatient;
 use crate::state::ServerState;
 use axum::Router;
@@ -130,7 +130,7 @@ async fn accept_all(
 
 /// How many connections there may be: as configured, as far as there are descriptors. The store needs some
 /// as well.
-fn bounds(options: &ServerOptions) -> Bounds {
+fn bounds(options: &ServerOptions) -> SocketBounds {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
     let most = limit
@@ -144,7 +144,7 @@ fn bounds(options: &ServerOptions) -> Bounds {
         );
     }
     let connections = options.connections_max.min(most);
-    Bounds {
+    SocketBounds {
         connections,
         per_peer: connections.div_ceil(4) * 3,
         reserve: options.reserve,
@@ -154,7 +154,7 @@ fn bounds(options: &ServerOptions) -> Bounds {
 struct Connection {
     stream: TcpStream,
     peer: SocketAddr,
-    place: Place,
+    place: SocketPermit,
     router: Router,
     /// Room for clients that have closed their side.
     held: Arc<Semaphore>,

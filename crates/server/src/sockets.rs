@@ -7,7 +7,7 @@
 //! a request that is being read or answered, the newcomer gets a place of a small reserve, in which
 //! `/health` and `/metrics` are answered, and everything else is 503.
 //!
-//! One peer may have [`Bounds::per_peer`] connections beside those of the reserve; beyond, it loses its own
+//! One peer may have [`SocketBounds::per_peer`] connections beside those of the reserve; beyond, it loses its own
 //! idlest. A proxy that is configured speaks for many, and has no bound of its own.
 //!
 //! | who | touches | when |
@@ -28,7 +28,7 @@ const BUSY: u64 = u64::MAX;
 
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct SocketBounds {
     /// In all (count).
     pub connections: usize,
     /// Of one peer (count).
@@ -40,7 +40,7 @@ pub(crate) struct Bounds {
 /// The table.
 #[derive(Debug)]
 pub(crate) struct Sockets {
-    bounds: Bounds,
+    bounds: SocketBounds,
     base: Instant,
     inner: Mutex<Inner>,
 }
@@ -82,7 +82,7 @@ pub(crate) enum Use {
 
 /// A connection's place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct SocketPermit {
     sockets: Arc<Sockets>,
     /// Shared with the requests of the connection.
     pub socket: Arc<Socket>,
@@ -95,7 +95,7 @@ pub(crate) struct Place {
 pub(crate) struct InFlight(Arc<Socket>);
 
 impl Sockets {
-    pub fn new(bounds: Bounds) -> Arc<Sockets> {
+    pub fn new(bounds: SocketBounds) -> Arc<Sockets> {
         Arc::new(Sockets {
             bounds,
             base: Instant::now(),
@@ -105,7 +105,7 @@ impl Sockets {
 
     /// A place for a new connection; `None` where the reserve is full of requests too. A peer without
     /// bound is one of our proxies.
-    pub fn enter(self: &Arc<Sockets>, peer: Client, is_bounded: bool) -> Option<Place> {
+    pub fn enter(self: &Arc<Sockets>, peer: Client, is_bounded: bool) -> Option<SocketPermit> {
         let inner = &mut *self.lock();
         inner.last += 1;
         let number = inner.last;
@@ -152,7 +152,7 @@ impl Sockets {
             room.peers.len() <= room.sockets.len(),
             "a peer has a connection"
         );
-        Some(Place {
+        Some(SocketPermit {
             sockets: Arc::clone(self),
             socket,
             purpose,
@@ -232,7 +232,7 @@ impl Drop for InFlight {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPermit {
     fn drop(&mut self) {
         let inner = &mut *self.sockets.lock();
         // Numbers are of both rooms, so it is in one of them, or its place has been taken.
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use std::net::{IpAddr, Ipv4Addr};
 
-    const BOUNDS: Bounds = Bounds {
+    const BOUNDS: SocketBounds = SocketBounds {
         connections: 4,
         per_peer: 3,
         reserve: 1,
@@ -256,11 +256,11 @@ mod tests {
         Client::at(IpAddr::V4(Ipv4Addr::new(192, 0, 2, number)))
     }
 
-    fn enter(sockets: &Arc<Sockets>, number: u8) -> Place {
+    fn enter(sockets: &Arc<Sockets>, number: u8) -> SocketPermit {
         sockets.enter(peer(number), true).unwrap()
     }
 
-    async fn is_ended(place: &Place) -> bool {
+    async fn is_ended(place: &SocketPermit) -> bool {
         let now = std::time::Duration::from_millis(1);
         tokio::time::timeout(now, place.socket.ended())
             .await
@@ -284,7 +284,7 @@ mod tests {
     async fn where_all_is_full_the_peer_with_the_most_idle_ones_loses_one() {
         let sockets = Sockets::new(BOUNDS);
         let other = enter(&sockets, 2);
-        let many: Vec<Place> = (0..3).map(|_| enter(&sockets, 1)).collect();
+        let many: Vec<SocketPermit> = (0..3).map(|_| enter(&sockets, 1)).collect();
         let newcomer = enter(&sockets, 3);
         assert_eq!(newcomer.purpose, Use::Full);
         assert!(is_ended(&many[0]).await && !is_ended(&other).await);
@@ -295,7 +295,7 @@ mod tests {
     #[tokio::test]
     async fn where_none_is_idle_there_is_a_reserve() {
         let sockets = Sockets::new(BOUNDS);
-        let places: Vec<Place> = (0..4).map(|number| enter(&sockets, number)).collect();
+        let places: Vec<SocketPermit> = (0..4).map(|number| enter(&sockets, number)).collect();
         let busy: Vec<InFlight> = places.iter().map(|place| place.socket.begin()).collect();
         let first = enter(&sockets, 9);
         assert_eq!(first.purpose, Use::Reserve);
@@ -312,7 +312,7 @@ mod tests {
     fn proxies_of_ours_have_no_bound_of_their_own() {
         let sockets = Sockets::new(BOUNDS);
         let places = (0..4).map(|_| sockets.enter(peer(1), false).unwrap());
-        let places: Vec<Place> = places.collect();
+        let places: Vec<SocketPermit> = places.collect();
         assert_eq!(sockets.lock().full.sockets.len(), places.len());
     }
 }

@@ -14,9 +14,9 @@
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::prompt::Prompt;
-use crate::request::condition::Run;
+use crate::request::condition::ServerStart;
 use crate::response::problem::Problem;
-use crate::run::account::Accounts;
+use crate::run::account::BodyAccounts;
 use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
@@ -29,10 +29,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 /// A server's shared state.
 pub(crate) struct ServerState {
     engine: OnceLock<Arc<dyn Engine>>,
-    accounts: OnceLock<Accounts>,
+    accounts: OnceLock<BodyAccounts>,
     options: RwLock<Arc<ServerOptions>>,
     /// Marks its entity tags.
-    pub run: Run,
+    pub run: ServerStart,
     /// The address it is bound to, with its port.
     pub address: SocketAddr,
     /// Which queries may start, and which compute now.
@@ -83,7 +83,7 @@ impl ServerState {
             engine: OnceLock::new(),
             accounts: OnceLock::new(),
             options: RwLock::new(Arc::new(options)),
-            run: Run::begin(),
+            run: ServerStart::begin(),
             address,
             admission,
             changes: updates,
@@ -100,7 +100,7 @@ impl ServerState {
     /// From now on there is a database.
     pub fn open(&self, engine: Arc<dyn Engine>) {
         // First, because whoever has the engine has the accounts.
-        let accounts = Accounts::on(engine.pool(), self.options().shares);
+        let accounts = BodyAccounts::on(engine.pool(), self.options().shares);
         assert!(self.accounts.set(accounts).is_ok(), "it is set here alone");
         assert!(self.engine.set(engine).is_ok(), "a server has one database");
     }
@@ -124,7 +124,7 @@ impl ServerState {
     }
 
     /// What requests draw memory on; 503 before there is a database.
-    pub fn accounts(&self) -> Result<&Accounts, Problem> {
+    pub fn accounts(&self) -> Result<&BodyAccounts, Problem> {
         self.accounts.get().ok_or_else(Problem::starting)
     }
 

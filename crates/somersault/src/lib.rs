@@ -25,9 +25,9 @@ pub use engine::{
     AnswerFormat, AnswerKind, ChangeFigures, ChangeHealth, Committed, Database, Document,
     Documents, Finished, Folded, FollowFigures, FollowHealth, ForeignStatistics, Further, Graph,
     GraphFormat, GraphRead, GraphState, GraphTarget, GraphWrite, GraphWriter, GraphWritten, Health,
-    Kind, LastRecord, Learnt, OpenError, Options, PlanDocument, PlanFigures, Position,
+    Kind, LastRecord, Learnt, Notice, OpenError, Options, PlanDocument, PlanFigures, Position,
     Precondition, Query, QueryError, RDF_PATCH, Request, ResultFormat, RunningGraphChange,
-    RunningUpdate, ServiceClient, ServiceError, Summary, Timings, Told, Unit, UpdateRequest,
-    WriteMode, budget, check_update, dump, federation, floor, output, run, running, stop, units,
+    RunningUpdate, ServiceClient, ServiceError, Summary, Timings, Unit, UpdateRequest, WriteMode,
+    budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use store::directory::BeginError;
 use store::disk::RealDisk;
-use store::load::{LoadOptions, Watch, load_into};
+use store::load::{LoadOptions, LoadWatch, load_into};
 
 pub use rdf::Strictness;
 pub use store::load::{
@@ -113,7 +113,7 @@ pub fn load(
         location,
         sources,
         &options,
-        Watch {
+        LoadWatch {
             progress,
             clock: &clock,
         },
@@ -156,7 +156,7 @@ pub fn load_in_memory_then(
     progress: &dyn LoadProgress,
 ) -> Result<(Database, LoadReport), MemoryError> {
     let clock = clock();
-    let watch = Watch {
+    let watch = LoadWatch {
         progress,
         clock: &clock,
     };

@@ -7,7 +7,7 @@ use oxrdf::QuadRef;
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};
 use somersault::output::{Rows, Sink};
 use somersault::{
-    Database, FollowHealth, GraphTarget, Kind, Options, QueryError, Request, Told, UpdateRequest,
+    Database, FollowHealth, GraphTarget, Kind, Notice, Options, QueryError, Request, UpdateRequest,
 };
 use std::fmt::Write;
 use std::fs;
@@ -354,14 +354,14 @@ fn simulated() -> (SimDisk, Database) {
 }
 
 /// A reader with all that it was told.
-fn told() -> (Told, Arc<Mutex<Vec<String>>>) {
+fn told() -> (Notice, Arc<Mutex<Vec<String>>>) {
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
     let kept = Arc::clone(&lines);
     let told = Box::new(move |line: &str| kept.lock().unwrap().push(line.to_owned()));
     (told, lines)
 }
 
-fn beside(disk: &SimDisk, told: Told) -> Database {
+fn beside(disk: &SimDisk, told: Notice) -> Database {
     let disk = Arc::new(disk.clone());
     let options = Options::default();
     Database::open_following_on(disk, Path::new(HOME), &options, told).expect("it opens")

@@ -403,7 +403,7 @@ fn a_file_that_lacks_some_bytes_is_found_by_its_length_and_never_written_on() {
     database.wait_until_verified().unwrap();
     let file = &parts(&store)[0];
     cut(file, fs::metadata(file).unwrap().len() - 10);
-    // What the keeper does now and then.
+    // What maintenance does now and then.
     database.graph().look();
     let name = file.file_name().unwrap().to_str().unwrap();
     for error in [

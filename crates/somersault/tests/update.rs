@@ -332,7 +332,7 @@ fn a_large_record_behind_small_ones_is_replayed_and_merged() {
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(layers(), Some(1), "the keeper merges what was replayed");
+    assert_eq!(layers(), Some(1), "maintenance merges what was replayed");
     assert_eq!(count(&database), integer(300_006));
 }
 

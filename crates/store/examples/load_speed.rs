@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::disk::RealDisk;
 use store::load::{
-    Advance, LoadOptions, LoadProgress, LoadReport, Phase, Source, Syntax, Watch, load_into,
+    Advance, LoadOptions, LoadProgress, LoadReport, LoadWatch, Phase, Source, Syntax, load_into,
 };
 use workload::lubm::{Lubm, Parameters};
 
@@ -55,7 +55,7 @@ fn main() {
     let start = Instant::now();
     let clock = move || start.elapsed();
     let meter = Meter::default();
-    let watch = Watch {
+    let watch = LoadWatch {
         progress: &meter,
         clock: &clock,
     };

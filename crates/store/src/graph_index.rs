@@ -15,7 +15,7 @@
 
 use crate::format::{HEADER_BYTES, PartKind};
 use crate::parts::{PartError, PartFiles, PartSummary, PartWriter};
-use crate::source::{Fault, Source, damaged, inconsistent, with_source};
+use crate::source::{ByteSource, Fault, damaged, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::{Direction, PredicateId, VertexId, varint};
 use std::sync::Arc;
@@ -151,7 +151,7 @@ pub(crate) struct GraphIndex<'v> {
 
 /// The keys of one predicate in one graph, not decoded yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'v> {
+pub(crate) struct PredicateKeys<'v> {
     pub predicate: PredicateId,
     pub keys: u64,
     bytes: &'v [u8],
@@ -178,7 +178,11 @@ impl<'v> GraphIndex<'v> {
     }
 
     /// Gives each predicate's keys in the graph with this code, ascending by predicate.
-    pub(crate) fn runs(&self, code: u32, mut give: impl FnMut(Run<'v>)) -> Result<(), Fault> {
+    pub(crate) fn runs(
+        &self,
+        code: u32,
+        mut give: impl FnMut(PredicateKeys<'v>),
+    ) -> Result<(), Fault> {
         if u64::from(code) >= self.graphs {
             return Ok(());
         }
@@ -198,7 +202,7 @@ impl<'v> GraphIndex<'v> {
     }
 }
 
-fn take_run<'v>(rest: &mut &'v [u8], last: u32) -> Option<Run<'v>> {
+fn take_run<'v>(rest: &mut &'v [u8], last: u32) -> Option<PredicateKeys<'v>> {
     let difference = u32::try_from(varint::read(rest)?)
         .ok()
         .filter(|&difference| difference > 0)?;
@@ -207,14 +211,14 @@ fn take_run<'v>(rest: &mut &'v [u8], last: u32) -> Option<Run<'v>> {
     let length = usize::try_from(varint::read(rest)?).ok()?;
     let (bytes, after) = rest.split_at_checked(length)?;
     *rest = after;
-    Some(Run {
+    Some(PredicateKeys {
         predicate,
         keys,
         bytes,
     })
 }
 
-impl<'v> Run<'v> {
+impl<'v> PredicateKeys<'v> {
     /// The keys, ascending, decoded as they are taken.
     pub(crate) fn stream(
         &self,

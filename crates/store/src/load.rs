@@ -84,7 +84,7 @@ pub(crate) mod workers;
 pub use dictionary::{BLANK_NODES_COUNT, names, open_dictionary};
 pub use error::LoadError;
 pub use formats::Syntax;
-pub use options::{LoadOptions, OnError, Watch};
+pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::Source;
 
@@ -108,7 +108,7 @@ pub fn load_into(
     location: &Path,
     sources: Vec<Source<'_>>,
     options: &LoadOptions,
-    watch: Watch<'_>,
+    watch: LoadWatch<'_>,
 ) -> Result<LoadReport, LoadError> {
     preflight::check(&sources, options)?;
     let generation = directory::begin(disk, location)?;
@@ -196,7 +196,7 @@ fn existing_without_log(
 pub fn load_in_memory(
     sources: Vec<Source<'_>>,
     options: &LoadOptions,
-    watch: Watch<'_>,
+    watch: LoadWatch<'_>,
 ) -> Result<(Snapshot, Dictionary, LoadReport), LoadError> {
     preflight::check(&sources, options)?;
     let files = MemoryParts::new();

@@ -256,7 +256,7 @@ impl ChunkWriter {
 
 /// One chunk, read.
 #[derive(Debug, Default)]
-pub struct Chunk {
+pub struct RecordChunk {
     /// The table of terms; blank nodes have the store's labels.
     pub terms: TermBuffer,
     /// What is deleted first.
@@ -313,7 +313,7 @@ impl<'r> RecordReader<'r> {
     }
 
     /// Reads the next chunk into `chunk`; false at the end.
-    pub fn next(&mut self, chunk: &mut Chunk) -> Result<bool, RecordError> {
+    pub fn next(&mut self, chunk: &mut RecordChunk) -> Result<bool, RecordError> {
         chunk.terms.clear();
         chunk.deletes.clear();
         chunk.inserts.clear();
@@ -531,7 +531,7 @@ mod tests {
         let bytes = record();
         let mut reader = RecordReader::new(&bytes).unwrap();
         assert_eq!(reader.new_blanks(), 10..12);
-        let mut chunk = Chunk::default();
+        let mut chunk = RecordChunk::default();
         let mut chunks = 0;
         while reader.next(&mut chunk).unwrap() {
             chunks += 1;
@@ -557,7 +557,7 @@ mod tests {
         let bytes = record();
         let read = |bytes: &[u8]| -> Result<(), RecordError> {
             let mut reader = RecordReader::new(bytes)?;
-            let mut chunk = Chunk::default();
+            let mut chunk = RecordChunk::default();
             while reader.next(&mut chunk)? {}
             Ok(())
         };

@@ -13,7 +13,7 @@ use crate::prefixes::Prefixes;
 use crate::segment::index::ABSENT;
 use crate::segment::reader::{Segment, Side};
 use crate::signature::sets::{SetRecord, Sets};
-use crate::source::{Fault, Source, damaged, inconsistent, with_source};
+use crate::source::{ByteSource, Fault, damaged, inconsistent, with_source};
 use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use hashbrown::HashMap;

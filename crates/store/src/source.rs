@@ -3,7 +3,7 @@
 //! Invariant: nothing is read from a block that was not verified. A batch asks once whether the
 //! whole part has been verified; then it runs on plain slices ([`Plain`]), else each access passes
 //! through the part's [`CheckedRegion`] ([`Checked`]). The walk's loops are written once, generic
-//! over [`Source`], and compiled twice, so the question is never asked per row.
+//! over [`ByteSource`], and compiled twice, so the question is never asked per row.
 //!
 //! Positions come from the files themselves, so every access is checked against the part's length
 //! and answers with an error, never a panic.
@@ -47,7 +47,7 @@ pub(crate) fn inconsistent(region: &CheckedRegion, what: &str) -> Fault {
 }
 
 /// Items of a part, by position.
-pub(crate) trait Source<'v>: Copy {
+pub(crate) trait ByteSource<'v>: Copy {
     /// `count` items from the byte position `at`, which must be a multiple of their size.
     fn items<T: bytemuck::Pod>(self, at: u64, count: u64) -> Result<&'v [T], Fault>;
 
@@ -81,7 +81,7 @@ fn byte_range(at: u64, count: u64, size: usize) -> Range<u64> {
     at..at.saturating_add(count.saturating_mul(size as u64))
 }
 
-impl<'v> Source<'v> for Plain<'v> {
+impl<'v> ByteSource<'v> for Plain<'v> {
     #[inline]
     fn items<T: bytemuck::Pod>(self, at: u64, count: u64) -> Result<&'v [T], Fault> {
         let bytes: &'v [u8] = bytemuck::cast_slice(self.words);
@@ -98,7 +98,7 @@ impl<'v> Source<'v> for Plain<'v> {
     }
 }
 
-impl<'v> Source<'v> for Checked<'v> {
+impl<'v> ByteSource<'v> for Checked<'v> {
     #[inline]
     fn items<T: bytemuck::Pod>(self, at: u64, count: u64) -> Result<&'v [T], Fault> {
         let bytes = self

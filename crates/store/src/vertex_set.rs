@@ -13,7 +13,7 @@ use crate::error::ViewError;
 use crate::segment::index::{ABSENT, Index};
 use crate::segment::planes::Decode;
 use crate::segment::reader::{Column, ColumnRun};
-use crate::source::{Fault, Source};
+use crate::source::{ByteSource, Fault};
 use patch::Patch;
 use rdf::VertexId;
 use std::ops::Range;
@@ -234,7 +234,7 @@ struct SelectRows<'a, 'v> {
 impl<'v> ColumnRun<'v> for SelectRows<'_, 'v> {
     type Output = Result<(), Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let codes = self.column.codes(source, decode, self.rows)?;
         let wanted = self.vertices.iter().map(|&vertex| decode.code(vertex));
         select_sorted(codes, wanted, self.positions);

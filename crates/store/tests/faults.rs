@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::disk::RealDisk;
 use store::load::{
-    Advance, LoadError, LoadOptions, LoadProgress, OnError, Source, Watch, load_in_memory,
+    Advance, LoadError, LoadOptions, LoadProgress, LoadWatch, OnError, Source, load_in_memory,
 };
 use store::log::{FileLog, Log, LogError, read_tail};
 
@@ -91,7 +91,7 @@ fn an_input_that_is_cut_while_it_is_read_is_an_error() {
         on_error: OnError::Skip,
         ..LoadOptions::new(2, [7; 16])
     };
-    let watch = Watch {
+    let watch = LoadWatch {
         clock: &|| Duration::ZERO,
         progress: &progress,
     };

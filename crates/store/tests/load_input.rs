@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::disk::{Disk, SimDisk};
 use store::load::{
-    Advance, LoadError, LoadOptions, LoadProgress, LoadReport, OnError, Source, Syntax, Watch,
+    Advance, LoadError, LoadOptions, LoadProgress, LoadReport, LoadWatch, OnError, Source, Syntax,
     load_into,
 };
 use texts::{
@@ -333,7 +333,7 @@ fn a_load_can_be_cancelled_at_any_chunk() {
     let load = |after| {
         let disk = sim_disk();
         let canceller = Canceller(AtomicU64::new(0), after);
-        let watch = Watch {
+        let watch = LoadWatch {
             progress: &canceller,
             clock: &|| Duration::ZERO,
         };

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 use store::disk::{Disk, SimDisk, SimFaults};
-use store::load::{LoadOptions, LoadReport, Source, Syntax, Unwatched, Watch, load_into};
+use store::load::{LoadOptions, LoadReport, LoadWatch, Source, Syntax, Unwatched, load_into};
 use store::testing::IdQuad;
 use store::{GraphScope, GraphView, Snapshot};
 
@@ -21,8 +21,8 @@ pub const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 pub const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 
 /// Nobody watches, and time stands still.
-pub fn unwatched() -> Watch<'static> {
-    Watch {
+pub fn unwatched() -> LoadWatch<'static> {
+    LoadWatch {
         progress: &Unwatched,
         clock: &|| Duration::ZERO,
     }

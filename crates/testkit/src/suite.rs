@@ -6,7 +6,7 @@
 //!                requests (ht: vocabulary of the protocols)        report: one line a suite
 //! ```
 //!
-//! Whoever runs a suite gives a function from a [`Case`] to a verdict, and a table of tests that it
+//! Whoever runs a suite gives a function from a [`SuiteCase`] to a verdict, and a table of tests that it
 //! leaves out, each with its reason; for updates there is [`update::check`], which asks an [`Updates`]. What a suite says about lexical forms: terms are compared as
 //! terms; only a number in a variable that the query computes (`AS ?x`) may be written in another
 //! form of the same value and datatype (`2.0` and `2` as decimals), because most of the suites were
@@ -24,10 +24,10 @@ pub mod requests;
 pub mod results;
 pub mod update;
 
-pub use case::{Case, Document, Kind};
+pub use case::{CaseKind, Document, SuiteCase};
 pub use manifest::Suite;
 pub use report::{Report, Verdict};
-pub use results::{Expected, Results};
+pub use results::{ExpectedResults, Results};
 pub use update::Updates;
 
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef};

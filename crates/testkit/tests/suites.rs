@@ -10,7 +10,9 @@ use oxrdf::{Dataset, Literal, Term, Triple};
 use spareval::{QueryEvaluator, QueryResults};
 use spargebra::{Query, SparqlParser};
 use testkit::suite::report::Skip;
-use testkit::suite::{self, Case, Expected, Kind, Report, Results, Verdict, compare, data};
+use testkit::suite::{
+    self, CaseKind, ExpectedResults, Report, Results, SuiteCase, Verdict, compare, data,
+};
 
 /// Tests that `spareval` is known to deviate from, each with its reason.
 const DEVIATIONS: &[Skip] = &[
@@ -180,9 +182,9 @@ fn updates() {
         eprintln!("SKIPPED: the W3C tests are not there");
         return;
     };
-    let check = |case: &Case| -> Verdict {
+    let check = |case: &SuiteCase| -> Verdict {
         suite::update::check(case, &Naive { spoils: false })?;
-        if case.kind == Kind::UpdateEvaluation
+        if case.kind == CaseKind::UpdateEvaluation
             && suite::update::check(case, &Naive { spoils: true }).is_ok()
         {
             return Err("another dataset is accepted as well".to_owned());
@@ -192,7 +194,7 @@ fn updates() {
     let (mut failures, mut tests) = (0, 0);
     for version in ["sparql11", "sparql12"] {
         for suite in suite::manifest::of_version(&root, version).unwrap() {
-            let chosen = |case: &Case| case.kind.is_update();
+            let chosen = |case: &SuiteCase| case.kind.is_update();
             let report = Report::of(&suite, UPDATE_DEVIATIONS, chosen, check);
             let Some(report) = report else { continue };
             println!("{}", report.text());
@@ -235,9 +237,9 @@ fn run(version: &str) {
     let mut tests = 0;
     for suite in &suites {
         // Other endpoints are left to those who have an engine for them.
-        let is_alone = |case: &Case| case.services.is_empty();
+        let is_alone = |case: &SuiteCase| case.services.is_empty();
         let chosen =
-            |case: &Case| case.kind.is_syntax() || case.kind.is_evaluation() && is_alone(case);
+            |case: &SuiteCase| case.kind.is_syntax() || case.kind.is_evaluation() && is_alone(case);
         let Some(report) = Report::of(suite, DEVIATIONS, chosen, check) else {
             continue;
         };
@@ -249,18 +251,18 @@ fn run(version: &str) {
     assert!(tests > 100, "{version} has only {tests} tests");
 }
 
-fn check(case: &Case) -> Verdict {
+fn check(case: &SuiteCase) -> Verdict {
     let parsed = parse(case);
     if case.kind.is_syntax() {
         return match (case.kind, parsed) {
-            (Kind::PositiveSyntax, Err(error)) => Err(error),
-            (Kind::NegativeSyntax, Ok(_)) => Err("accepted".to_owned()),
+            (CaseKind::PositiveSyntax, Err(error)) => Err(error),
+            (CaseKind::NegativeSyntax, Ok(_)) => Err("accepted".to_owned()),
             _ => Ok(()),
         };
     }
-    let expected = Expected::of(case)?;
+    let expected = ExpectedResults::of(case)?;
     let mut given = answer(case, &parsed?)?;
-    if case.kind == Kind::CsvResult {
+    if case.kind == CaseKind::CsvResult {
         given = suite::results::csv(&suite::results::to_csv(&given)?)?;
     }
     compare::check(&expected, &given)?;
@@ -270,7 +272,7 @@ fn check(case: &Case) -> Verdict {
     }
 }
 
-fn parse(case: &Case) -> Result<Query, String> {
+fn parse(case: &SuiteCase) -> Result<Query, String> {
     let parser = SparqlParser::new().with_base_iri(case.base());
     let parser = parser.map_err(|error| error.to_string())?;
     parser
@@ -301,7 +303,7 @@ fn spoilt(results: Results) -> Results {
     }
 }
 
-fn answer(case: &Case, query: &Query) -> Result<Results, String> {
+fn answer(case: &SuiteCase, query: &Query) -> Result<Results, String> {
     let mut dataset = data::dataset(case)?;
     if let Some(clause) = query.dataset() {
         dataset = testkit::spareval_oracle::narrow(&dataset, clause);

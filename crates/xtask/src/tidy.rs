@@ -18,6 +18,7 @@ mod exceptions;
 mod filled;
 mod folders;
 mod headers;
+mod homonyms;
 mod howto;
 mod length;
 mod links;
@@ -71,6 +72,7 @@ pub struct Check {
 const CHECKS: &[&Check] = &[
     &edges::CHECK,
     &circles::CHECK,
+    &homonyms::CHECK,
     &filled::CHECK,
     &folders::CHECK,
     &headers::CHECK,

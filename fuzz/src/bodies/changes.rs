@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::disk::{Disk, SimDisk, SimFaults};
 use store::log::{FileLog, Log, examine};
-use store::record::{Chunk, RecordReader};
+use store::record::{RecordChunk, RecordReader};
 
 /// Quads above which the graph is made anew.
 const QUADS_MAX: u64 = 2_000;
@@ -123,7 +123,7 @@ pub fn record(data: &[u8]) {
     let Ok(mut reader) = RecordReader::new(data) else {
         return;
     };
-    let mut chunk = Chunk::default();
+    let mut chunk = RecordChunk::default();
     while let Ok(true) = reader.next(&mut chunk) {
         let places = chunk.terms.len() as u32;
         for (parts, graph) in chunk.deletes.iter().chain(&chunk.inserts) {

@@ -79,7 +79,7 @@ fn execute(session: &mut Session, input: &str) -> Flow {
     let mut cut = Statements::default();
     let mut pieces = Vec::new();
     if input.starts_with('.') {
-        pieces.push(crate::text::Piece {
+        pieces.push(crate::text::ScriptStatement {
             text: input.to_owned(),
             lines_before: 0,
         });

@@ -5,13 +5,13 @@
 
 use super::flow::Flow;
 use crate::exit::{Code, Failure};
-use crate::text::{Piece, Statements};
+use crate::text::{ScriptStatement, Statements};
 use std::io::BufRead;
 use std::path::Path;
 
 /// Runs the statements of a script, each by `execute`.
 pub fn statements(
-    mut execute: impl FnMut(&Piece) -> Result<Flow, Failure>,
+    mut execute: impl FnMut(&ScriptStatement) -> Result<Flow, Failure>,
     mut input: impl BufRead,
     path: Option<&Path>,
 ) -> Result<Flow, Failure> {

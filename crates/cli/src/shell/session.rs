@@ -15,7 +15,7 @@ use crate::say::say;
 use crate::source::{Answered, Changed, Source};
 use crate::stop::Stop;
 use crate::table::Style;
-use crate::text::{Form, Piece, Progress, declared, form, progress};
+use crate::text::{Form, Progress, ScriptStatement, declared, form, progress};
 use crate::trouble::Trouble;
 use crate::verbs::input::Input;
 use crate::verbs::{open, stats};
@@ -118,7 +118,7 @@ impl Session {
     }
 
     /// Does what one statement or command says.
-    pub(super) fn execute(&mut self, piece: &Piece) -> Result<Flow, Failure> {
+    pub(super) fn execute(&mut self, piece: &ScriptStatement) -> Result<Flow, Failure> {
         let text = &piece.text;
         if text.trim_start().starts_with('.') {
             let usage = |message: String| Failure::new(Code::Usage, message);
@@ -144,7 +144,7 @@ impl Session {
         Ok(Flow::Continue)
     }
 
-    fn obey(&mut self, command: Command, piece: &Piece) -> Result<Flow, Failure> {
+    fn obey(&mut self, command: Command, piece: &ScriptStatement) -> Result<Flow, Failure> {
         match command {
             Command::Quit => return Ok(Flow::Quit),
             Command::Help => print(&command::help())?,
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// A failure with its place, and with what is missing if that is known.
-    fn failure(&self, trouble: &Trouble, piece: &Piece) -> Failure {
+    fn failure(&self, trouble: &Trouble, piece: &ScriptStatement) -> Failure {
         let missing = match trouble.code {
             Code::Syntax => lock(&self.prefixes).missing(&piece.text).join(": and "),
             _ => String::new(),
@@ -332,7 +332,7 @@ impl Session {
     }
 
     /// `.explain` and `.profile`. The command's name is blanked out, so that places stay right.
-    fn plan(&mut self, piece: &Piece, is_profile: bool) -> Outcome {
+    fn plan(&mut self, piece: &ScriptStatement, is_profile: bool) -> Outcome {
         let (name, _) = command::split(&piece.text);
         let text = piece.text.replacen(name, &" ".repeat(name.len()), 1);
         let text = match progress(&text) {
@@ -370,7 +370,7 @@ impl Session {
         let plan = run();
         self.stop.end();
         let plan = plan.map_err(|trouble| {
-            let asked = Piece {
+            let asked = ScriptStatement {
                 text: text.clone(),
                 lines_before: piece.lines_before,
             };

@@ -124,7 +124,7 @@ pub struct Statements {
 
 /// A statement of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct ScriptStatement {
     /// Its text, without the `;` at its end.
     pub text: String,
     /// Lines of the script before its first.
@@ -134,7 +134,7 @@ pub struct Piece {
 impl Statements {
     /// Takes a line (with its end, if it has one) and gives the statements that are complete now.
     /// A line that begins with a dot where a statement may begin or end is one of its own.
-    pub fn line(&mut self, line: &str) -> Vec<Piece> {
+    pub fn line(&mut self, line: &str) -> Vec<ScriptStatement> {
         assert!(
             line.find('\n').is_none_or(|at| at + 1 == line.len()),
             "a script comes line by line"
@@ -162,12 +162,12 @@ impl Statements {
     }
 
     /// What is left at the end of the script, complete or not.
-    pub fn rest(&mut self) -> Option<Piece> {
+    pub fn rest(&mut self) -> Option<ScriptStatement> {
         self.take(self.pending.len(), 0)
     }
 
     /// Takes what is pending up to `end`, without the last `cut` bytes; `None` if it is nothing.
-    fn take(&mut self, end: usize, cut: usize) -> Option<Piece> {
+    fn take(&mut self, end: usize, cut: usize) -> Option<ScriptStatement> {
         let rest = self.pending.split_off(end);
         let mut text = std::mem::replace(&mut self.pending, rest);
         assert!(
@@ -179,7 +179,7 @@ impl Statements {
         self.has_blank_after = false;
         self.scan = Scan::default();
         text.truncate(text.len() - cut);
-        (progress(&text) != Progress::Empty).then_some(Piece { text, lines_before })
+        (progress(&text) != Progress::Empty).then_some(ScriptStatement { text, lines_before })
     }
 }
 

@@ -79,7 +79,7 @@ pub fn run_watched(
     is_quiet: bool,
     load: impl FnOnce(&dyn LoadProgress) -> Result<LoadReport, Failure>,
 ) -> Result<LoadReport, Failure> {
-    let watch = Watch {
+    let watch = LoadMeter {
         meter: Mutex::new(None),
         verb,
         is_quiet,
@@ -209,14 +209,14 @@ pub fn syntax(name: &str) -> Result<Syntax, Failure> {
 }
 
 /// Hands what a load reports to the meter, and signals to the load.
-struct Watch {
+struct LoadMeter {
     meter: Mutex<Option<Meter>>,
     verb: &'static str,
     is_quiet: bool,
     interrupt: Interrupt,
 }
 
-impl Watch {
+impl LoadMeter {
     /// The meter, made at its first use.
     fn meter(&self, total_bytes: Option<u64>) -> MutexGuard<'_, Option<Meter>> {
         let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +228,7 @@ impl Watch {
     }
 }
 
-impl LoadProgress for Watch {
+impl LoadProgress for LoadMeter {
     fn is_cancelled(&self) -> bool {
         self.interrupt.code().is_some()
     }

@@ -26,7 +26,7 @@
 use super::committed::Committed;
 use super::draft::{Draft, TurnLimit};
 use super::prepared::Prepared;
-use super::reads::Reads;
+use super::read_set::ReadSet;
 use super::writer::Writer;
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
@@ -50,7 +50,7 @@ pub(crate) struct Job<'j> {
     /// Quads that it may name to be carried out under the turn.
     pub(crate) turn_quads: usize,
     /// What it reads; asked where it is evaluated before its turn.
-    pub(crate) reads: &'j dyn Fn() -> Reads,
+    pub(crate) reads: &'j dyn Fn() -> ReadSet,
 }
 
 /// Fills a draft. It may be called several times, with a new draft each.
@@ -129,7 +129,7 @@ impl Writer {
     fn before_turn(
         &self,
         job: &Job<'_>,
-        reads: &Reads,
+        reads: &ReadSet,
         work: &mut Work<'_>,
     ) -> Result<Option<Committed>, QueryError> {
         let (base, fate, watch) = {

@@ -16,7 +16,7 @@
 use super::ahead::Ahead;
 use super::charge::Charge;
 use super::last::ChangedGraphs;
-use super::touched::Touched;
+use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::moment::{Graph, type_vertex};
@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 use store::delta::{Change, Effect, IdQuad, Layer, Version, merge, plan_merge};
-use store::record::{self, Blank, Chunk, ChunkWriter, RecordReader, TermPlace};
+use store::record::{self, Blank, ChunkWriter, RecordChunk, RecordReader, TermPlace};
 use store::view::GraphScope;
 
 /// Quads that are collected before they become a layer.
@@ -56,7 +56,7 @@ pub(crate) struct Draft {
     /// Layers of the staged version under the draft's.
     below: usize,
     /// The record's chunks; `None` where nobody keeps a log.
-    chunks: Option<Vec<Piece>>,
+    chunks: Option<Vec<RecordPart>>,
     /// The numbers of its new blank nodes; others may have some between.
     blanks: Range<u64>,
     seed: u64,
@@ -70,7 +70,7 @@ pub(crate) struct Draft {
     /// What is noted where it is made before the turn.
     ahead: Option<Ahead>,
     /// What it changes, where somebody wants to know.
-    touched: Option<Touched>,
+    touched: Option<WriteSet>,
     /// The graphs that it changes.
     changed: ChangedGraphs,
 }
@@ -80,11 +80,11 @@ pub(crate) struct Drafted {
     /// The version with the request's layer; `None` where nothing changed.
     pub(crate) graph: Option<Arc<Graph>>,
     /// Head and chunks of the record; empty where there is no log.
-    pub(crate) record: Vec<Piece>,
+    pub(crate) record: Vec<RecordPart>,
     pub(crate) deleted: u64,
     pub(crate) inserted: u64,
     /// What it changes, where somebody wanted to know.
-    pub(crate) touched: Option<Touched>,
+    pub(crate) touched: Option<WriteSet>,
     /// The graphs that it changes.
     pub(crate) changed: ChangedGraphs,
     /// What it holds until it is committed.
@@ -93,25 +93,25 @@ pub(crate) struct Drafted {
 
 /// A part of a record.
 #[derive(Clone)]
-pub(crate) enum Piece {
+pub(crate) enum RecordPart {
     /// In memory.
     Owned(Arc<[u8]>),
     /// In a temporary file.
     Mapped(memory::Region),
 }
 
-impl Piece {
+impl RecordPart {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Piece::Owned(bytes) => bytes,
-            Piece::Mapped(region) => region.bytes(),
+            RecordPart::Owned(bytes) => bytes,
+            RecordPart::Mapped(region) => region.bytes(),
         }
     }
 }
 
-impl From<Vec<u8>> for Piece {
-    fn from(bytes: Vec<u8>) -> Piece {
-        Piece::Owned(bytes.into())
+impl From<Vec<u8>> for RecordPart {
+    fn from(bytes: Vec<u8>) -> RecordPart {
+        RecordPart::Owned(bytes.into())
     }
 }
 
@@ -159,7 +159,7 @@ impl Draft {
         let graph = Arc::new(graph.with_snapshot(graph.snapshot.branch()));
         Draft {
             ahead: Some(Ahead::new(turn_quads)),
-            touched: Some(Touched::default()),
+            touched: Some(WriteSet::default()),
             ..Draft::in_turn(graph, keeps_record, budget, None)
         }
     }
@@ -175,7 +175,7 @@ impl Draft {
             self.graph.snapshot.layers().len() == self.below && self.pending.is_empty(),
             "noting begins before the first change"
         );
-        self.touched = Some(Touched::default());
+        self.touched = Some(WriteSet::default());
     }
 
     /// Takes over the blank nodes of a draft that was made before the turn.
@@ -283,7 +283,7 @@ impl Draft {
     }
 
     /// Applies chunks of a document, whose new blank nodes have the numbers from `fresh` on.
-    pub(crate) fn apply_chunk(&mut self, piece: &Piece, fresh: u64) -> Result<(), QueryError> {
+    pub(crate) fn apply_chunk(&mut self, piece: &RecordPart, fresh: u64) -> Result<(), QueryError> {
         self.settle()?;
         // Terms as text and as keys, and ids.
         let bytes = piece.bytes();
@@ -297,7 +297,7 @@ impl Draft {
             "the document's blank nodes are the draft's"
         );
         let mut reader = RecordReader::of_chunks(fresh..self.blanks.end.max(fresh), bytes);
-        let mut chunk = Chunk::default();
+        let mut chunk = RecordChunk::default();
         let mut ids = Vec::new();
         while reader.next(&mut chunk).map_err(unreadable)? {
             let change = change_of(&chunk, &self.live, &mut ids)?;
@@ -503,7 +503,7 @@ fn sizes(layers: &[Arc<Layer>]) -> Vec<u64> {
 
 /// The quads of a chunk, its terms in the dictionary.
 pub(crate) fn change_of(
-    chunk: &Chunk,
+    chunk: &RecordChunk,
     live: &LiveDictionary,
     ids: &mut Vec<VertexId>,
 ) -> Result<Change, QueryError> {

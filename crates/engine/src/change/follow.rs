@@ -29,7 +29,7 @@
 //! Why polling, and the count: docs/decisions/2026-11-23-following.md.
 
 use super::charge::Charge;
-use super::open::{Applying, Place, for_following};
+use super::open::{Applying, ReadPosition, for_following};
 use super::replay::Replay;
 use super::writer::Writer;
 use crate::budget::{Budget, Pool};
@@ -59,7 +59,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Told of what is not shown, and of its being shown again: a line for people.
-pub type Told = Box<dyn Fn(&str) + Send>;
+pub type Notice = Box<dyn Fn(&str) + Send>;
 
 /// What has come of following.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,8 +78,8 @@ pub(crate) struct Followed {
     location: PathBuf,
     /// `None` where the disk cannot tell directories from each other.
     folder: Option<Box<dyn Folder>>,
-    place: Place,
-    told: Told,
+    place: ReadPosition,
+    told: Notice,
 }
 
 impl Followed {
@@ -87,7 +87,7 @@ impl Followed {
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         location: &Path,
-        told: Told,
+        told: Notice,
     ) -> Result<(Graph, Followed), OpenError> {
         directory::refuse_unfinished(&*disk, location)?;
         let folder = disk.folder(location).ok();
@@ -154,12 +154,12 @@ impl Following {
 }
 
 /// The thread; ended when it is dropped.
-pub(crate) struct Running {
+pub(crate) struct RunningFollower {
     pub(crate) shared: Arc<Following>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drop for Running {
+impl Drop for RunningFollower {
     fn drop(&mut self) {
         self.shared.close();
         let Some(thread) = self.thread.take() else {
@@ -182,7 +182,7 @@ pub(crate) fn follow(
     writer: Arc<Writer>,
     pool: Arc<Pool>,
     scrub: Arc<Scrub>,
-) -> Running {
+) -> RunningFollower {
     let shared: Arc<Following> = Arc::default();
     let mut follower = Follower {
         followed,
@@ -197,7 +197,7 @@ pub(crate) fn follow(
         let why = format!("no thread could be begun for it: {error}");
         *shared.lock() = Some(FollowHealth::Lost(why));
     }
-    Running {
+    RunningFollower {
         shared,
         thread: thread.ok(),
     }

@@ -7,7 +7,7 @@
 //! A writer holds the lock as long as it lives, and cuts a torn tail off.
 
 use super::replay::{Replay, Replayed};
-use super::writer::Home;
+use super::writer::StoreHandle;
 use crate::error::{Kind, QueryError};
 use crate::moment::files::{counts_of, write_graph};
 use crate::moment::{Graph, open_parts};
@@ -55,7 +55,7 @@ pub(crate) fn for_following(
     disk: &dyn Disk,
     location: &Path,
     is_stopped: &dyn Fn() -> bool,
-) -> Result<(Graph, Place), OpenError> {
+) -> Result<(Graph, ReadPosition), OpenError> {
     let go_on = || {
         if is_stopped() {
             let stopped = QueryError::new(Kind::Cancelled, "it is being closed");
@@ -80,7 +80,7 @@ pub(crate) fn for_following(
         // What was broken off is not all there is.
         go_on()?;
         match read {
-            Ok(log) => return Ok((replay.finish()?, Place { current, log })),
+            Ok(log) => return Ok((replay.finish()?, ReadPosition { current, log })),
             Err(error) => {
                 let is_new = directory::current(disk, location)? != current;
                 if !is_new || tries == TRIES {
@@ -92,7 +92,7 @@ pub(crate) fn for_following(
 }
 
 /// Where in a store somebody reads who follows it.
-pub(crate) struct Place {
+pub(crate) struct ReadPosition {
     /// The generation whose files are mapped.
     pub(crate) current: Current,
     /// The records that are applied to it.
@@ -104,7 +104,7 @@ pub(crate) fn for_writing(
     disk: Arc<dyn Disk>,
     location: &Path,
     options: &Options,
-) -> Result<(Graph, Home), OpenError> {
+) -> Result<(Graph, StoreHandle), OpenError> {
     match directory::open(&*disk, location) {
         Err(directory::OpenError::Missing { .. } | directory::OpenError::Empty { .. }) => {
             create(&*disk, location)?;
@@ -117,7 +117,7 @@ pub(crate) fn for_writing(
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
     let mut replay = Applying::new(Replay::new(graph));
     log.read(first, &mut |number, record| replay.apply(number, record))?;
-    let home = Home {
+    let home = StoreHandle {
         disk,
         location: location.to_owned(),
         lock,

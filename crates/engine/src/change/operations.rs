@@ -16,7 +16,7 @@ use super::charge::take;
 use super::draft::{Draft, refused, too_long};
 use super::spool::Spool;
 use crate::error::{Kind, QueryError};
-use crate::moment::scan::{self, Part};
+use crate::moment::scan::{self, QuadSelection};
 use crate::output::decode::decode_ids;
 use crate::prepared::Query;
 use crate::request::context::{Context, Effort};
@@ -85,15 +85,15 @@ pub(crate) fn carry_out(
 }
 
 /// Quads with the memory that is charged for them.
-pub(crate) struct Collected<'c> {
+pub(crate) struct CollectedRows<'c> {
     pub(crate) quads: Vec<IdQuad>,
     reserved: u64,
     context: &'c Context,
 }
 
-impl<'c> Collected<'c> {
-    fn new(context: &'c Context) -> Collected<'c> {
-        Collected {
+impl<'c> CollectedRows<'c> {
+    fn new(context: &'c Context) -> CollectedRows<'c> {
+        CollectedRows {
             quads: Vec::new(),
             reserved: 0,
             context,
@@ -129,7 +129,7 @@ fn charge_data(context: &Context, data: &Data) -> Result<u64, QueryError> {
     charge(context, bytes).map(|()| bytes)
 }
 
-impl Drop for Collected<'_> {
+impl Drop for CollectedRows<'_> {
     fn drop(&mut self) {
         self.context.budget.release(self.reserved);
     }
@@ -284,8 +284,8 @@ fn modification(context: &Context, draft: &mut Draft, modify: &Modify) -> Result
     );
     query.slice_end = draft.until();
     let constants = constants(draft, modify, &query.constants)?;
-    let mut deletes = Collected::new(context);
-    let mut inserts = Collected::new(context);
+    let mut deletes = CollectedRows::new(context);
+    let mut inserts = CollectedRows::new(context);
     query.walk(&mut |prepared, chunk| {
         let mut rows = Rows {
             draft: &mut *draft,
@@ -551,7 +551,7 @@ pub(crate) fn named(draft: &mut Draft, graph: &NamedNode) -> Result<Option<Verte
 pub(crate) fn clear(
     context: &Context,
     draft: &mut Draft,
-    parts: &[Part],
+    parts: &[QuadSelection],
 ) -> Result<(), QueryError> {
     for &part in parts {
         loop {
@@ -573,10 +573,10 @@ pub(crate) fn clear(
 fn quads_of<'c>(
     context: &'c Context,
     draft: &mut Draft,
-    part: Part,
+    part: QuadSelection,
     enough: usize,
-) -> Result<Collected<'c>, QueryError> {
-    let mut found = Collected::new(context);
+) -> Result<CollectedRows<'c>, QueryError> {
+    let mut found = CollectedRows::new(context);
     let graph = std::sync::Arc::clone(draft.graph()?);
     let graph = &*graph;
     let scanned = scan::scan(graph, part, &mut |predicate, batch| {
@@ -617,12 +617,15 @@ impl<E: std::convert::Into<QueryError>> From<E> for Scanned {
     }
 }
 
-fn parts_of(draft: &mut Draft, target: &Target) -> Result<Vec<Part>, QueryError> {
+fn parts_of(draft: &mut Draft, target: &Target) -> Result<Vec<QuadSelection>, QueryError> {
     Ok(match target {
-        Target::Default => vec![Part::Default],
-        Target::Named => vec![Part::EachNamed],
-        Target::All => vec![Part::Default, Part::EachNamed],
-        Target::Graph(graph) => named(draft, graph)?.map(Part::Named).into_iter().collect(),
+        Target::Default => vec![QuadSelection::Default],
+        Target::Named => vec![QuadSelection::EachNamed],
+        Target::All => vec![QuadSelection::Default, QuadSelection::EachNamed],
+        Target::Graph(graph) => named(draft, graph)?
+            .map(QuadSelection::Named)
+            .into_iter()
+            .collect(),
     })
 }
 
@@ -637,8 +640,8 @@ fn transfer(
         return Ok(());
     }
     let source = match from {
-        None => Some(Part::Default),
-        Some(graph) => named(draft, graph)?.map(Part::Named),
+        None => Some(QuadSelection::Default),
+        Some(graph) => named(draft, graph)?.map(QuadSelection::Named),
     };
     let Some(source) = source else {
         if silent {
@@ -661,11 +664,13 @@ fn transfer(
     };
     let found = quads_of(context, draft, source, usize::MAX)?;
     let mut cleared = match (kind, target) {
-        (Transfer::Add, _) => Collected::new(context),
-        (_, GraphScope::DEFAULT_GRAPH) => quads_of(context, draft, Part::Default, usize::MAX)?,
-        (_, graph) => quads_of(context, draft, Part::Named(graph), usize::MAX)?,
+        (Transfer::Add, _) => CollectedRows::new(context),
+        (_, GraphScope::DEFAULT_GRAPH) => {
+            quads_of(context, draft, QuadSelection::Default, usize::MAX)?
+        }
+        (_, graph) => quads_of(context, draft, QuadSelection::Named(graph), usize::MAX)?,
     };
-    let mut inserts = Collected::new(context);
+    let mut inserts = CollectedRows::new(context);
     for quad in &found.quads {
         inserts.push((quad.0, quad.1, quad.2, target))?;
         if kind == Transfer::Move {

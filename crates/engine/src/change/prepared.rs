@@ -2,7 +2,7 @@
 //! turn comes.
 //!
 //! A request decides nothing but which quads are to be deleted and inserted in the end. Where nothing
-//! that it read has changed meanwhile ([`super::reads`]), evaluating it on the staged version would name
+//! that it read has changed meanwhile ([`super::read_set`]), evaluating it on the staged version would name
 //! the same quads. Which of them have an effect may differ: another writer may have inserted one of
 //! them. So
 //!
@@ -15,7 +15,7 @@
 
 use super::ahead::Ahead;
 use super::draft::{Draft, Drafted, summed, typed};
-use super::touched::Touched;
+use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::moment::{Graph, type_vertex};
@@ -63,7 +63,7 @@ impl Prepared {
     pub(super) fn over(
         self,
         staged: &Arc<Graph>,
-        touched: &Touched,
+        touched: &WriteSet,
         is_watched: bool,
         (keeps_record, budget): (bool, &Arc<Budget>),
     ) -> Result<Option<Drafted>, QueryError> {
@@ -96,7 +96,7 @@ fn adopted(
     idle: &[IdQuad],
     mut drafted: Drafted,
     staged: &Arc<Graph>,
-    touched: &Touched,
+    touched: &WriteSet,
 ) -> Result<Option<Drafted>, QueryError> {
     let Some(quads) = touched.quads() else {
         return Ok(None);

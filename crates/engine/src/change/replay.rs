@@ -17,7 +17,7 @@ use crate::moment::{Graph, type_vertex};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::delta::{Change, IdQuad, Layer, Version};
-use store::record::{Chunk, RecordReader};
+use store::record::{RecordChunk, RecordReader};
 
 /// Quads after which what was summed up becomes a layer.
 const QUADS: usize = 1 << 18;
@@ -43,7 +43,7 @@ pub(crate) struct Replay {
     number: u64,
     /// The records that `sums` holds begin with this one.
     first: u64,
-    chunk: Chunk,
+    chunk: RecordChunk,
     changed: ChangedGraphs,
     /// Asked before memory is used; `None` where a store is opened, which takes what it needs.
     account: Option<Account>,
@@ -82,7 +82,7 @@ impl Replay {
             sums: HashMap::new(),
             number,
             first: number + 1,
-            chunk: Chunk::default(),
+            chunk: RecordChunk::default(),
             changed: ChangedGraphs::default(),
             account: None,
         }

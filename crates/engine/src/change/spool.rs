@@ -8,7 +8,7 @@
 //! applied one after the other and handed to the log as they are, those of the file mapped.
 
 use super::charge::Charge;
-use super::draft::{Draft, Piece};
+use super::draft::{Draft, RecordPart};
 use super::held::Held;
 use crate::error::{Kind, Position, QueryError};
 use crate::request::context::Context;
@@ -47,7 +47,7 @@ const _: () = assert!(
 
 /// Where the triples of a document go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Into {
+pub(crate) enum Destination {
     /// Where the document says.
     AsGiven,
     /// All to the default graph; named graphs are refused.
@@ -58,7 +58,7 @@ pub(crate) enum Into {
 
 /// A document as chunks.
 pub(crate) struct Spool {
-    memory: Vec<Piece>,
+    memory: Vec<RecordPart>,
     memory_bytes: u64,
     /// What did not fit, with the length of each chunk.
     file: Option<(File, Vec<usize>)>,
@@ -79,7 +79,7 @@ impl Spool {
         format: Format,
         reader: impl Read,
         base: Option<&str>,
-        into: &Into,
+        into: &Destination,
         context: &Context,
     ) -> Result<Spool, QueryError> {
         let token = &context.token;
@@ -157,7 +157,7 @@ impl Spool {
         for length in lengths {
             let chunk = mapped.slice(start..start + length);
             let chunk = chunk.expect("the file has all chunks");
-            draft.apply_chunk(&Piece::Mapped(chunk), first)?;
+            draft.apply_chunk(&RecordPart::Mapped(chunk), first)?;
             start += length;
         }
         Ok(())
@@ -194,17 +194,17 @@ struct Reading<'r> {
     writer: ChunkWriter,
     labels: HashMap<String, u64>,
     labels_held: Charge,
-    into: &'r Into,
+    into: &'r Destination,
     token: &'r StopToken,
 }
 
 impl Reading<'_> {
     fn quad(&mut self, quad: QuadRef<'_>) -> Result<(), QueryError> {
         let graph: Option<TermRef<'_>> = match (quad.graph_name, self.into) {
-            (GraphNameRef::DefaultGraph, Into::AsGiven | Into::Default) => None,
-            (GraphNameRef::DefaultGraph, Into::Graph(graph)) => Some(graph.as_ref().into()),
-            (GraphNameRef::NamedNode(graph), Into::AsGiven) => Some(graph.into()),
-            (GraphNameRef::BlankNode(graph), Into::AsGiven) => Some(graph.into()),
+            (GraphNameRef::DefaultGraph, Destination::AsGiven | Destination::Default) => None,
+            (GraphNameRef::DefaultGraph, Destination::Graph(graph)) => Some(graph.as_ref().into()),
+            (GraphNameRef::NamedNode(graph), Destination::AsGiven) => Some(graph.into()),
+            (GraphNameRef::BlankNode(graph), Destination::AsGiven) => Some(graph.into()),
             (graph, _) => {
                 let message = format!("the document names a graph of its own, {graph}");
                 return Err(QueryError::new(Kind::Syntax, message)

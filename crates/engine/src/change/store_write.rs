@@ -5,13 +5,13 @@ use super::commit::Job;
 use super::committed::Committed;
 use super::draft::Draft;
 use super::operations::{clear, named};
-use super::reads::{GraphRead, Reads};
-use super::spool::{Into, Spool};
+use super::read_set::{ReadGraph, ReadSet};
+use super::spool::{Destination, Spool};
 use super::writer::Writer;
 use crate::dump::{self, DumpError};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
-use crate::moment::scan::Part;
+use crate::moment::scan::QuadSelection;
 use crate::request::Request;
 use crate::request::context::Context;
 use crate::request::shared::Shared;
@@ -189,12 +189,12 @@ impl RunningGraphChange {
     }
 
     /// An error where the graph, whose parts these are, is not as it must be.
-    fn judge(&self, draft: &Draft, parts: &[Part]) -> Result<(), QueryError> {
+    fn judge(&self, draft: &Draft, parts: &[QuadSelection]) -> Result<(), QueryError> {
         let now = draft.base_number();
         let last = match (&self.target, parts) {
             // Every commit changes the store.
             (GraphTarget::Store, _) => Some(now),
-            (_, [Part::Named(graph)]) => Some(self.writer.last.of(*graph)),
+            (_, [QuadSelection::Named(graph)]) => Some(self.writer.last.of(*graph)),
             (GraphTarget::Default, _) => Some(self.writer.last.of(GraphScope::DEFAULT_GRAPH)),
             _ => None,
         };
@@ -263,9 +263,9 @@ impl RunningGraphChange {
         documents: &mut dyn Documents,
     ) -> Result<Vec<Spool>, QueryError> {
         let into = match (&self.target, &self.graph) {
-            (GraphTarget::Store, _) => Into::AsGiven,
-            (_, None) => Into::Default,
-            (_, Some(graph)) => Into::Graph(graph.clone()),
+            (GraphTarget::Store, _) => Destination::AsGiven,
+            (_, None) => Destination::Default,
+            (_, Some(graph)) => Destination::Graph(graph.clone()),
         };
         let mut spools = Vec::new();
         while let Some((format, body)) = documents.next()? {
@@ -275,7 +275,7 @@ impl RunningGraphChange {
         Ok(spools)
     }
 
-    fn job<'j>(&'j self, slice: Duration, reads: &'j dyn Fn() -> Reads) -> Job<'j> {
+    fn job<'j>(&'j self, slice: Duration, reads: &'j dyn Fn() -> ReadSet) -> Job<'j> {
         Job {
             token: &self.context.token,
             budget: &self.context.budget,
@@ -295,8 +295,8 @@ impl RunningGraphChange {
     }
 
     /// What it reads: the graph that is emptied, or whether there is one.
-    fn reads(&self, mode: WriteMode) -> Reads {
-        let mut reads = Reads::default();
+    fn reads(&self, mode: WriteMode) -> ReadSet {
+        let mut reads = ReadSet::default();
         // Whether a graph is as it was depends on all of it.
         let mode = match mode {
             WriteMode::Add if self.precondition.is_empty() => WriteMode::Add,
@@ -304,13 +304,13 @@ impl RunningGraphChange {
         };
         match (&self.target, &self.graph, mode) {
             (GraphTarget::Store, _, WriteMode::Replace) => {
-                reads.add_graph(GraphRead::Default);
-                reads.add_graph(GraphRead::EachNamed);
+                reads.add_graph(ReadGraph::Default);
+                reads.add_graph(ReadGraph::EachNamed);
             }
             (_, Some(graph), WriteMode::Replace) => {
-                reads.add_graph(GraphRead::Named(graph.clone().into()));
+                reads.add_graph(ReadGraph::Named(graph.clone().into()));
             }
-            (_, None, WriteMode::Replace) => reads.add_graph(GraphRead::Default),
+            (_, None, WriteMode::Replace) => reads.add_graph(ReadGraph::Default),
             (_, Some(graph), WriteMode::Add) => reads.add_presence(graph),
             (_, None, WriteMode::Add) => {}
         }
@@ -384,12 +384,13 @@ fn parts_of(
     draft: &mut Draft,
     target: &GraphTarget,
     graph: Option<&NamedNode>,
-) -> Result<Vec<Part>, QueryError> {
+) -> Result<Vec<QuadSelection>, QueryError> {
     Ok(match (target, graph) {
-        (GraphTarget::Named(_), Some(graph)) => {
-            named(draft, graph)?.map(Part::Named).into_iter().collect()
-        }
-        (GraphTarget::Store, _) => vec![Part::Default, Part::EachNamed],
-        _ => vec![Part::Default],
+        (GraphTarget::Named(_), Some(graph)) => named(draft, graph)?
+            .map(QuadSelection::Named)
+            .into_iter()
+            .collect(),
+        (GraphTarget::Store, _) => vec![QuadSelection::Default, QuadSelection::EachNamed],
+        _ => vec![QuadSelection::Default],
     })
 }

@@ -4,8 +4,8 @@ use super::commit::Job;
 use super::committed::Committed;
 use super::operations::{carry_out, charge};
 use super::patch;
-use super::reads::{Reads, asks_others};
-use super::spool::{Into, Spool};
+use super::read_set::{ReadSet, asks_others};
+use super::spool::{Destination, Spool};
 use super::store_write::GraphTarget;
 use super::writer::Writer;
 use crate::error::{Kind, Position, QueryError};
@@ -168,7 +168,7 @@ impl RunningUpdate {
             budget: &context.budget,
             slice,
             turn_quads,
-            reads: &|| Reads::of_update(&update),
+            reads: &|| ReadSet::of_update(&update),
         };
         let committed = writer.commit(&job, &mut |draft| {
             let operations = update.operations.iter().zip(&documents);
@@ -252,7 +252,9 @@ fn fetch(context: &Context, operation: &Operation) -> Result<Option<Spool>, Quer
                     QueryError::new(Kind::Remote, error.message)
                 }
             })?;
-        let into = graph.clone().map_or(Into::AsGiven, Into::Graph);
+        let into = graph
+            .clone()
+            .map_or(Destination::AsGiven, Destination::Graph);
         Spool::read(
             source.as_str(),
             document.format,
@@ -324,7 +326,7 @@ mod tests {
                 budget: &context.budget,
                 slice,
                 turn_quads: usize::MAX,
-                reads: &|| Reads::of_update(&running.update),
+                reads: &|| ReadSet::of_update(&running.update),
             };
             let refused = running.writer.commit(&job, &mut |draft| {
                 carry_out(context, draft, &running.update.operations[0], None)?;

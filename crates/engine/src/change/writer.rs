@@ -5,7 +5,7 @@
 //! | whoever has the turn | `Staged`, appends to the log, notes in `watches` and `last` | staging a request (`commit`) |
 //! | whoever waits for durability | the log's sync, then `pending` and `published` | after the turn |
 //! | readers | `published`, for the time of cloning a pointer | at their beginning |
-//! | the keeper | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
+//! | maintenance | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
 //!
 //! Invariant: commits are staged in the order of their numbers, which are their positions in the
 //! log, and published in that order, none before it is durable. So nothing is published that a crash could
@@ -23,12 +23,12 @@
 //! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
-use super::bell::Bell;
 use super::committed::{Committed, Tally};
-use super::draft::{Drafted, Piece};
+use super::draft::{Drafted, RecordPart};
 use super::last::{ChangedGraphs, LastChanges};
-use super::touched::Watches;
-use super::turn::{Held, Turn};
+use super::wakeup::Wakeup;
+use super::write_lock::{WriteGuard, WriteLock};
+use super::write_set::Watches;
 use crate::budget::Pool;
 use crate::error::{Kind, QueryError};
 use crate::health::ChangeHealth;
@@ -46,7 +46,7 @@ use store::disk::Disk;
 use store::log::{Log, LogError, LogFigures};
 
 /// Where the store lies.
-pub(crate) struct Home {
+pub(crate) struct StoreHandle {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) location: PathBuf,
     pub(crate) lock: WriterLock,
@@ -69,7 +69,7 @@ pub(crate) struct Staged {
 
 /// The writing side of a database.
 pub(crate) struct Writer {
-    pub(crate) turn: Turn<Staged>,
+    pub(crate) turn: WriteLock<Staged>,
     /// Requests that are evaluated before their turn.
     pub(super) watches: Watches,
     pub(crate) tally: Tally,
@@ -83,8 +83,8 @@ pub(crate) struct Writer {
     /// Something was published.
     advanced: Condvar,
     /// `None` for a graph in memory, which is as durable as it will be.
-    pub(crate) home: Option<Home>,
-    pub(crate) bell: Bell,
+    pub(crate) home: Option<StoreHandle>,
+    pub(crate) wakeup: Wakeup,
     /// The store is not where it was opened: said once, final.
     lost: OnceLock<String>,
     /// Why the last commit could not be kept, if it could not.
@@ -95,13 +95,13 @@ impl Writer {
     /// A writer over what is published.
     pub(crate) fn new(
         published: Arc<RwLock<Arc<Graph>>>,
-        home: Option<Home>,
+        home: Option<StoreHandle>,
         pool: Arc<Pool>,
     ) -> Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
         Writer {
             last: LastChanges::since(graph.snapshot.number()),
-            turn: Turn::new(Staged {
+            turn: WriteLock::new(Staged {
                 graph,
                 frozen: 0,
                 fate: Arc::default(),
@@ -113,14 +113,17 @@ impl Writer {
             published,
             advanced: Condvar::new(),
             home,
-            bell: Bell::default(),
+            wakeup: Wakeup::default(),
             lost: OnceLock::new(),
             failing: Mutex::default(),
         }
     }
 
     /// Waits for the turn, and makes good what a failed write has left behind.
-    pub(super) fn take_turn(&self, token: &StopToken) -> Result<Held<'_, Staged>, QueryError> {
+    pub(super) fn take_turn(
+        &self,
+        token: &StopToken,
+    ) -> Result<WriteGuard<'_, Staged>, QueryError> {
         let mut staged = self.turn.take(token)?;
         self.go_on(&mut staged)?;
         Ok(staged)
@@ -130,7 +133,7 @@ impl Writer {
     /// durable and published. What changes nothing is no commit.
     pub(super) fn stage(
         &self,
-        mut staged: Held<'_, Staged>,
+        mut staged: WriteGuard<'_, Staged>,
         drafted: Drafted,
     ) -> Result<Committed, QueryError> {
         let mut committed = Committed {
@@ -161,7 +164,7 @@ impl Writer {
         // What the request has read may have been zeros in place of a file's bytes.
         graph.sound()?;
         if let Some(home) = &self.home {
-            let parts: Vec<&[u8]> = drafted.record.iter().map(Piece::bytes).collect();
+            let parts: Vec<&[u8]> = drafted.record.iter().map(RecordPart::bytes).collect();
             let appended = home.log.append(&parts);
             let position = appended.map_err(|error| self.failed(home, error))?;
             assert!(
@@ -186,7 +189,7 @@ impl Writer {
         drop(staged);
         drop((drafted.record, drafted.held));
         self.settle(number, &fate)?;
-        self.bell.ring();
+        self.wakeup.wake();
         committed.snapshot = number;
         Ok(committed)
     }
@@ -247,7 +250,7 @@ impl Writer {
     }
 
     /// A failure of the log in the words for a change; noted for [`Writer::health`].
-    fn failed(&self, home: &Home, error: LogError) -> QueryError {
+    fn failed(&self, home: &StoreHandle, error: LogError) -> QueryError {
         let mut failure = QueryError::from(error);
         if home.log.refusal().is_some() {
             failure.kind = Kind::ReadOnly;
@@ -355,7 +358,7 @@ impl Writer {
     /// caller has the turn.
     pub(super) fn advance(
         &self,
-        staged: Held<'_, Staged>,
+        staged: WriteGuard<'_, Staged>,
         graph: Graph,
         changed: &ChangedGraphs,
     ) -> Result<(), QueryError> {
@@ -378,7 +381,7 @@ impl Writer {
         self.show(staged, Arc::new(graph));
     }
 
-    fn show(&self, mut staged: Held<'_, Staged>, graph: Arc<Graph>) {
+    fn show(&self, mut staged: WriteGuard<'_, Staged>, graph: Arc<Graph>) {
         staged.graph = Arc::clone(&graph);
         let pending = self.lock_pending();
         assert!(
@@ -388,7 +391,7 @@ impl Writer {
         self.set_published(graph);
         self.advanced.notify_all();
         drop((pending, staged));
-        self.bell.ring();
+        self.wakeup.wake();
     }
 
     /// What readers see now.

@@ -7,15 +7,15 @@
 //! |---|---|---|
 //! | the graph has changed by a quarter, and the layers are small or it has more than doubled | the committing thread | the next query should not be planned for another graph |
 //! | the graph has changed by a quarter, by a large change | the committing thread, before its turn | nobody waits for it then |
-//! | the graph has changed by a quarter | the keeper | reading large layers takes longer than a commit should |
-//! | nobody has written for a moment | the keeper | only statistics of the present version prove a star empty |
+//! | the graph has changed by a quarter | maintenance | reading large layers takes longer than a commit should |
+//! | nobody has written for a moment | maintenance | only statistics of the present version prove a star empty |
 //!
-//! A checkpoint changes no content, so the statistics from before stay until the keeper reads better ones.
-//! Reading them takes about 50 ns for each vertex of a layer (`store::statistics`). The keeper rests in
+//! A checkpoint changes no content, so the statistics from before stay until maintenance reads better ones.
+//! Reading them takes about 50 ns for each vertex of a layer (`store::statistics`). Maintenance rests in
 //! proportion, so that a trickle of commits over large layers does not keep a core busy.
 
 use super::planner_statistics::plan_statistics;
-use super::{Graph, Planned};
+use super::{Graph, StatisticsVersion};
 use crate::error::QueryError;
 use query::planner::Planner;
 use std::sync::Arc;
@@ -61,11 +61,11 @@ impl Graph {
     /// The same with statistics of its own.
     pub(crate) fn planned_anew(&self) -> Result<Graph, QueryError> {
         let planner = Planner::new(plan_statistics(&self.snapshot)?);
-        Ok(self.planned_by(Arc::new(planner), Planned::of(self)))
+        Ok(self.planned_by(Arc::new(planner), StatisticsVersion::of(self)))
     }
 
     /// The same with these statistics.
-    pub(crate) fn planned_by(&self, planner: Arc<Planner>, planned: Planned) -> Graph {
+    pub(crate) fn planned_by(&self, planner: Arc<Planner>, planned: StatisticsVersion) -> Graph {
         let version = self.snapshot.with_layers(self.snapshot.layers().to_vec());
         Graph {
             planner,

@@ -13,7 +13,7 @@ const BATCH: usize = 4096;
 
 /// Which quads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum QuadSelection {
     /// Those of the default graph.
     Default,
     /// Those of all named graphs.
@@ -34,7 +34,7 @@ pub(crate) struct Batch {
 /// Gives every quad of the part to `take`, whose error ends the scan.
 pub(crate) fn scan<E: From<ViewError>>(
     graph: &Graph,
-    part: Part,
+    part: QuadSelection,
     take: &mut dyn FnMut(PredicateId, &Batch) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut scan = Scan {
@@ -53,7 +53,7 @@ pub(crate) fn scan<E: From<ViewError>>(
 
 struct Scan<'s, E> {
     graph: &'s Graph,
-    part: Part,
+    part: QuadSelection,
     take: &'s mut dyn FnMut(PredicateId, &Batch) -> Result<(), E>,
     keys: Vec<VertexId>,
     rows: Vec<u32>,
@@ -67,7 +67,7 @@ impl<E: From<ViewError>> Scan<'_, E> {
             direction: Direction::Out,
         };
         let snapshot = &self.graph.snapshot;
-        if let Part::Named(graph) = self.part {
+        if let QuadSelection::Named(graph) = self.part {
             let mut keys = Vec::new();
             snapshot.keys_of_graph(segment, graph, &mut keys)?;
             for batch in keys.chunks(BATCH) {
@@ -91,9 +91,9 @@ impl<E: From<ViewError>> Scan<'_, E> {
 
     fn lists(&mut self, segment: SegmentKey) -> Result<(), E> {
         let scope = match self.part {
-            Part::Default => GraphScope::Default,
-            Part::EachNamed => GraphScope::EachNamed,
-            Part::Named(graph) => GraphScope::Named(graph),
+            QuadSelection::Default => GraphScope::Default,
+            QuadSelection::EachNamed => GraphScope::EachNamed,
+            QuadSelection::Named(graph) => GraphScope::Named(graph),
         };
         let mut lists = Lists::new();
         let snapshot = &self.graph.snapshot;
@@ -114,9 +114,9 @@ impl<E: From<ViewError>> Scan<'_, E> {
             let done = lists.expand(&mut cursor, BATCH, &mut self.rows, objects, bound)?;
             subjects.extend(self.rows.iter().map(|row| self.keys[*row as usize]));
             match self.part {
-                Part::EachNamed => {}
-                Part::Default => graphs.resize(objects.len(), GraphScope::DEFAULT_GRAPH),
-                Part::Named(graph) => graphs.resize(objects.len(), graph),
+                QuadSelection::EachNamed => {}
+                QuadSelection::Default => graphs.resize(objects.len(), GraphScope::DEFAULT_GRAPH),
+                QuadSelection::Named(graph) => graphs.resize(objects.len(), graph),
             }
             assert!(
                 subjects.len() == objects.len() && graphs.len() == objects.len(),

@@ -150,17 +150,17 @@ impl<'c> Construction<'c> {
         };
         let is_subject = matches!(
             subject,
-            Part::Is(TermRef::NamedNode(_) | TermRef::BlankNode(_))
-        ) || matches!(subject, Part::Made(Term::BlankNode(_)));
-        let is_predicate = matches!(predicate, Part::Is(TermRef::NamedNode(_)));
+            BuiltTerm::Is(TermRef::NamedNode(_) | TermRef::BlankNode(_))
+        ) || matches!(subject, BuiltTerm::Made(Term::BlankNode(_)));
+        let is_predicate = matches!(predicate, BuiltTerm::Is(TermRef::NamedNode(_)));
         if !is_subject || !is_predicate || self.was_given(triple, chunk, at) {
             return;
         }
         let columns = self.triples.columns.iter_mut();
         for (column, part) in columns.zip([subject, predicate, object]) {
             match part {
-                Part::Is(term) => column.push(term),
-                Part::Made(term) => column.push(term.as_ref()),
+                BuiltTerm::Is(term) => column.push(term),
+                BuiltTerm::Made(term) => column.push(term.as_ref()),
             }
         }
         self.triples.len += 1;
@@ -189,25 +189,25 @@ impl<'c> Construction<'c> {
         !seen.insert(key)
     }
 
-    fn term<'t>(&self, part: &TemplateTerm, rows: &'t Rows, row: usize) -> Option<Part<'t>>
+    fn term<'t>(&self, part: &TemplateTerm, rows: &'t Rows, row: usize) -> Option<BuiltTerm<'t>>
     where
         'c: 't,
     {
         Some(match part {
             TemplateTerm::Slot(slot) => {
                 let column = self.slots.binary_search(slot).ok()?;
-                Part::Is(rows.columns[column].get(row)?)
+                BuiltTerm::Is(rows.columns[column].get(row)?)
             }
             TemplateTerm::Constant(constant) => {
-                Part::Is(self.constants.get(constant.0 as usize)?.as_ref())
+                BuiltTerm::Is(self.constants.get(constant.0 as usize)?.as_ref())
             }
             TemplateTerm::Blank(number) => {
                 let label = format!("{}r{}n{number}", self.label, self.row);
-                Part::Made(oxrdf::BlankNode::new_unchecked(label).into())
+                BuiltTerm::Made(oxrdf::BlankNode::new_unchecked(label).into())
             }
             TemplateTerm::Triple(parts) => {
                 let [subject, predicate, object] =
-                    [0, 1, 2].map(|at| self.term(&parts[at], rows, row).map(Part::into_owned));
+                    [0, 1, 2].map(|at| self.term(&parts[at], rows, row).map(BuiltTerm::into_owned));
                 let subject: NamedOrBlankNode = match subject? {
                     Term::NamedNode(iri) => iri.into(),
                     Term::BlankNode(blank) => blank.into(),
@@ -217,7 +217,7 @@ impl<'c> Construction<'c> {
                     Term::NamedNode(iri) => iri,
                     _ => return None,
                 };
-                Part::Made(Triple::new(subject, predicate, object?).into())
+                BuiltTerm::Made(Triple::new(subject, predicate, object?).into())
             }
         })
     }
@@ -231,16 +231,16 @@ impl Drop for Construction<'_> {
 }
 
 /// A part of a triple.
-enum Part<'t> {
+enum BuiltTerm<'t> {
     Is(TermRef<'t>),
     Made(Term),
 }
 
-impl Part<'_> {
+impl BuiltTerm<'_> {
     fn into_owned(self) -> Term {
         match self {
-            Part::Is(term) => term.into_owned(),
-            Part::Made(term) => term,
+            BuiltTerm::Is(term) => term.into_owned(),
+            BuiltTerm::Made(term) => term,
         }
     }
 }

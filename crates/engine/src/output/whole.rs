@@ -58,7 +58,7 @@ impl<R: Read> Read for Whole<R> {
 
 /// Where in a document the next byte stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum DocumentState {
     #[default]
     Text,
     /// After `<`.
@@ -83,7 +83,7 @@ enum Place {
 /// Counts the elements that are open.
 #[derive(Debug, Default)]
 struct Tags {
-    place: Place,
+    place: DocumentState,
     /// The last four bytes.
     recent: [u8; 4],
     /// Elements that are open.
@@ -91,55 +91,55 @@ struct Tags {
     /// The root element has begun.
     is_begun: bool,
     /// Where a comment in a document type goes on.
-    back: Option<Place>,
+    back: Option<DocumentState>,
 }
 
 const DATA: &[u8] = b"[CDATA[";
 
 impl Tags {
     fn is_whole(&self) -> bool {
-        self.is_begun && self.depth == 0 && self.place == Place::Text
+        self.is_begun && self.depth == 0 && self.place == DocumentState::Text
     }
 
     fn take(&mut self, byte: u8) {
         self.recent.rotate_left(1);
         self.recent[3] = byte;
         self.place = match self.place {
-            Place::Text if byte == b'<' => Place::Opened,
-            Place::Text => Place::Text,
-            Place::Opened => match byte {
-                b'!' => Place::Declared(0),
-                b'?' => Place::Instruction,
-                _ => Place::Tag {
+            DocumentState::Text if byte == b'<' => DocumentState::Opened,
+            DocumentState::Text => DocumentState::Text,
+            DocumentState::Opened => match byte {
+                b'!' => DocumentState::Declared(0),
+                b'?' => DocumentState::Instruction,
+                _ => DocumentState::Tag {
                     is_end: byte == b'/',
                     quote: None,
                 },
             },
-            Place::Declared(1) if self.recent.ends_with(b"--") => Place::Comment,
-            Place::Declared(len) if DATA.get(len) == Some(&byte) => match len + 1 {
-                len if len == DATA.len() => Place::Data,
-                len => Place::Declared(len),
+            DocumentState::Declared(1) if self.recent.ends_with(b"--") => DocumentState::Comment,
+            DocumentState::Declared(len) if DATA.get(len) == Some(&byte) => match len + 1 {
+                len if len == DATA.len() => DocumentState::Data,
+                len => DocumentState::Declared(len),
             },
-            Place::Declared(0) if byte == b'-' => Place::Declared(1),
-            Place::Declared(_) => Place::DocumentType {
+            DocumentState::Declared(0) if byte == b'-' => DocumentState::Declared(1),
+            DocumentState::Declared(_) => DocumentState::DocumentType {
                 depth: 1,
                 quote: None,
             },
-            Place::Instruction if self.recent.ends_with(b"?>") => Place::Text,
-            Place::Comment if self.recent.ends_with(b"-->") => {
-                self.back.take().unwrap_or(Place::Text)
+            DocumentState::Instruction if self.recent.ends_with(b"?>") => DocumentState::Text,
+            DocumentState::Comment if self.recent.ends_with(b"-->") => {
+                self.back.take().unwrap_or(DocumentState::Text)
             }
-            Place::Data if self.recent.ends_with(b"]]>") => Place::Text,
-            Place::Tag { is_end, quote } => self.tag(is_end, quote, byte),
-            Place::DocumentType { depth, quote } => self.document_type(depth, quote, byte),
+            DocumentState::Data if self.recent.ends_with(b"]]>") => DocumentState::Text,
+            DocumentState::Tag { is_end, quote } => self.tag(is_end, quote, byte),
+            DocumentState::DocumentType { depth, quote } => self.document_type(depth, quote, byte),
             place => place,
         };
     }
 
-    fn tag(&mut self, is_end: bool, quote: Option<u8>, byte: u8) -> Place {
+    fn tag(&mut self, is_end: bool, quote: Option<u8>, byte: u8) -> DocumentState {
         let quote = quoted(quote, byte);
         if byte != b'>' || quote.is_some() {
-            return Place::Tag { is_end, quote };
+            return DocumentState::Tag { is_end, quote };
         }
         self.is_begun = true;
         if is_end {
@@ -147,16 +147,16 @@ impl Tags {
         } else if self.recent[2] != b'/' {
             self.depth += 1;
         }
-        Place::Text
+        DocumentState::Text
     }
 
-    fn document_type(&mut self, depth: u32, quote: Option<u8>, byte: u8) -> Place {
+    fn document_type(&mut self, depth: u32, quote: Option<u8>, byte: u8) -> DocumentState {
         if quote.is_none() && self.recent == *b"<!--" {
-            self.back = Some(Place::DocumentType {
+            self.back = Some(DocumentState::DocumentType {
                 depth: depth.saturating_sub(1),
                 quote: None,
             });
-            return Place::Comment;
+            return DocumentState::Comment;
         }
         let quote = quoted(quote, byte);
         let depth = match byte {
@@ -165,8 +165,8 @@ impl Tags {
             _ => depth,
         };
         match depth {
-            0 => Place::Text,
-            depth => Place::DocumentType { depth, quote },
+            0 => DocumentState::Text,
+            depth => DocumentState::DocumentType { depth, quote },
         }
     }
 }

@@ -147,7 +147,7 @@ pub(crate) enum Effort {
 }
 
 /// A plan with what it needs to be walked.
-pub(crate) struct Planned {
+pub(crate) struct PlannedQuery {
     pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Vec<Option<VertexId>>,
     /// The constants whose terms are not those of the plan.

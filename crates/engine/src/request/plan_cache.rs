@@ -33,7 +33,7 @@
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
 use super::degrees::degrees;
-use super::warnings::{Asked, EmptyDefault};
+use super::warnings::{EmptyDefault, ResolvedQuery};
 use crate::error::QueryError;
 use crate::moment::Graph;
 use oxrdf::TermRef;
@@ -83,7 +83,7 @@ pub struct PlanFigures {
 
 /// The plans of one database.
 pub(crate) struct PlanCache {
-    shapes: Cache<Box<[u8]>, Known, Bytes>,
+    shapes: Cache<Box<[u8]>, CacheEntry, Bytes>,
     hits: AtomicU64,
     spelled: AtomicU64,
     misses: AtomicU64,
@@ -91,34 +91,34 @@ pub(crate) struct PlanCache {
 
 /// What is known of a shape.
 #[derive(Clone)]
-pub(crate) enum Known {
+pub(crate) enum CacheEntry {
     /// It was asked once.
     Seen,
     /// It has no template ([`query::Scanned::template`]): it is never kept.
     Refused,
     /// It was asked again.
-    Planned(Arc<Shaped>),
+    Planned(Arc<ShapeEntry>),
     /// Texts of one hash, those that were asked last first.
-    Spelled(Arc<[Spelled]>),
+    Spelled(Arc<[SpellingEntry]>),
 }
 
 /// A spelling with its shape.
 #[derive(Clone)]
-pub(crate) struct Spelled {
+pub(crate) struct SpellingEntry {
     spelling: Arc<Spelling>,
-    shaped: Arc<Shaped>,
+    shaped: Arc<ShapeEntry>,
 }
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Box<[u8]>, Known> for Bytes {
-    fn weight(&self, key: &Box<[u8]>, known: &Known) -> u64 {
+impl Weighter<Box<[u8]>, CacheEntry> for Bytes {
+    fn weight(&self, key: &Box<[u8]>, known: &CacheEntry) -> u64 {
         let text = key.len() as u64;
         match known {
-            Known::Seen | Known::Refused => text + SEEN_BYTES,
-            Known::Planned(_) => shape_bytes(text),
-            Known::Spelled(texts) => {
+            CacheEntry::Seen | CacheEntry::Refused => text + SEEN_BYTES,
+            CacheEntry::Planned(_) => shape_bytes(text),
+            CacheEntry::Spelled(texts) => {
                 let bytes = texts.iter().map(|text| text.spelling.bytes() as u64);
                 bytes.map(shape_bytes).sum()
             }
@@ -168,11 +168,11 @@ impl PlanCache {
         self.spelled.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn get(&self, shape: &Shape) -> Option<Known> {
+    pub(crate) fn get(&self, shape: &Shape) -> Option<CacheEntry> {
         self.shapes.get(&shape.key[..])
     }
 
-    pub(crate) fn put(&self, shape: &Shape, known: Known) {
+    pub(crate) fn put(&self, shape: &Shape, known: CacheEntry) {
         self.shapes
             .insert(shape.key.clone().into_boxed_slice(), known);
     }
@@ -184,11 +184,11 @@ impl PlanCache {
         &self,
         text: &'t str,
         options: &ParseOptions,
-    ) -> Option<(Arc<Shaped>, Vec<TermRef<'t>>)> {
+    ) -> Option<(Arc<ShapeEntry>, Vec<TermRef<'t>>)> {
         if text.len() > TEXT_BYTES_MAX {
             return None;
         }
-        let Some(Known::Spelled(texts)) = self.shapes.get(&spelling_key(text)[..]) else {
+        let Some(CacheEntry::Spelled(texts)) = self.shapes.get(&spelling_key(text)[..]) else {
             return None;
         };
         texts.iter().find_map(|known| {
@@ -203,36 +203,36 @@ impl PlanCache {
         text: &str,
         shape: &Shape,
         options: &ParseOptions,
-        shaped: &Arc<Shaped>,
+        shaped: &Arc<ShapeEntry>,
     ) {
         let Some(spelling) = Spelling::new(text, shape, options) else {
             return;
         };
         let key = spelling_key(text);
         let known = match self.shapes.get(&key[..]) {
-            None => return self.shapes.insert(key.into(), Known::Seen),
-            Some(Known::Spelled(texts)) => texts,
+            None => return self.shapes.insert(key.into(), CacheEntry::Seen),
+            Some(CacheEntry::Spelled(texts)) => texts,
             Some(_) => Arc::default(),
         };
-        let is_other = |known: &&Spelled| known.spelling.parameters(text, options).is_none();
-        let new = Spelled {
+        let is_other = |known: &&SpellingEntry| known.spelling.parameters(text, options).is_none();
+        let new = SpellingEntry {
             spelling: Arc::new(spelling),
             shaped: Arc::clone(shaped),
         };
         let others = known.iter().filter(is_other).take(SPELLINGS_MAX - 1);
         let texts = std::iter::once(new).chain(others.cloned()).collect();
-        self.shapes.insert(key.into(), Known::Spelled(texts));
+        self.shapes.insert(key.into(), CacheEntry::Spelled(texts));
     }
 }
 
 /// What is said of a text; `None`: nothing.
-type Told = Option<Arc<[String]>>;
+type Warnings = Option<Arc<[String]>>;
 
 /// A snapshot, and what is said of a text there.
-type Warned = (u64, Told);
+type SnapshotWarnings = (u64, Warnings);
 
 /// A shape with its plans.
-pub(crate) struct Shaped {
+pub(crate) struct ShapeEntry {
     template: Template,
     prefixes: Arc<[(String, String)]>,
     /// Ids of all constants; those of the parameters are of no meaning.
@@ -244,20 +244,20 @@ pub(crate) struct Shaped {
     ids: u64,
     /// What decides which plan fits.
     questions: Vec<ParameterDegree>,
-    plans: RwLock<Vec<Arc<Fitted>>>,
+    plans: RwLock<Vec<Arc<CachedPlan>>>,
     /// What is said of the text, and in which snapshot. `None`: nothing, and it is not looked at again.
-    warned: Option<Mutex<Warned>>,
+    warned: Option<Mutex<SnapshotWarnings>>,
     is_local: bool,
 }
 
 /// A plan, and what it was made for.
-struct Fitted {
+struct CachedPlan {
     plan: Arc<Plan>,
     planner: Weak<Planner>,
     degrees: Vec<u64>,
 }
 
-impl Fitted {
+impl CachedPlan {
     fn fits(&self, planner: &Arc<Planner>, degrees: &[u64]) -> bool {
         let is_same = std::ptr::eq(self.planner.as_ptr(), Arc::as_ptr(planner));
         is_same && are_all_alike(&self.degrees, degrees)
@@ -276,7 +276,7 @@ fn are_alike(left: u64, right: u64) -> bool {
     left.max(right) <= smaller.max(DEGREE_SMALL)
 }
 
-impl Shaped {
+impl ShapeEntry {
     /// Of a text that was parsed, and planned so for a graph. `constants`: the ids of the template's own.
     pub(crate) fn new(
         template: Template,
@@ -284,7 +284,7 @@ impl Shaped {
         plan: &Arc<Plan>,
         constants: &[Option<VertexId>],
         prefixes: &Arc<[(String, String)]>,
-    ) -> Result<Shaped, QueryError> {
+    ) -> Result<ShapeEntry, QueryError> {
         let is_absent = |constant: &ConstantId| {
             constants[constant.0 as usize].is_none() && !template.parameters.contains(constant)
         };
@@ -296,12 +296,12 @@ impl Shaped {
             template.query.constants().len(),
             "ids are of the template's constants"
         );
-        let fitted = Fitted {
+        let fitted = CachedPlan {
             plan: Arc::clone(plan),
             planner: Arc::downgrade(&graph.planner),
             degrees,
         };
-        Ok(Shaped {
+        Ok(ShapeEntry {
             prefixes: Arc::clone(prefixes),
             absent: all.filter(is_absent).collect(),
             absent_in: graph.snapshot.number(),
@@ -332,8 +332,8 @@ impl Shaped {
         empty_default: &EmptyDefault,
         graph: &Graph,
         ids: &[Option<VertexId>],
-    ) -> Result<Told, QueryError> {
-        let asked = Asked {
+    ) -> Result<Warnings, QueryError> {
+        let asked = ResolvedQuery {
             empty_default,
             graph,
             query: &self.template.query,
@@ -350,7 +350,7 @@ impl Shaped {
         empty_default: &EmptyDefault,
         graph: &Graph,
         ids: &[Option<VertexId>],
-    ) -> Result<Told, QueryError> {
+    ) -> Result<Warnings, QueryError> {
         let Some(warned) = &self.warned else {
             return Ok(None);
         };
@@ -449,7 +449,7 @@ impl Shaped {
 
     /// Keeps a new plan in the place of one that fits no longer, or of the oldest.
     pub(crate) fn keep(&self, planner: &Arc<Planner>, plan: &Arc<Plan>, degrees: Vec<u64>) {
-        let fitted = Arc::new(Fitted {
+        let fitted = Arc::new(CachedPlan {
             plan: Arc::clone(plan),
             planner: Arc::downgrade(planner),
             degrees,

@@ -5,11 +5,11 @@
 //! that whatever happens to it has an id.
 
 use super::Request;
-use super::context::{Context, Effort, Planned};
-use super::plan_cache::{Known, Shaped};
+use super::context::{Context, Effort, PlannedQuery};
+use super::plan_cache::{CacheEntry, ShapeEntry};
 use super::reading::{parse, unreadable};
 use super::shared::Shared;
-use super::warnings::Asked;
+use super::warnings::ResolvedQuery;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use crate::prepared::Query;
@@ -48,7 +48,7 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
         return planned(&context, graph, &parsed);
     };
     let known = cache.get(&shape);
-    if let Some(Known::Planned(shaped)) = &known
+    if let Some(CacheEntry::Planned(shaped)) = &known
         && let Some(query) = of_shape(
             &context,
             shaped,
@@ -63,10 +63,10 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
     }
     cache.count(false);
     let is_seen = match &known {
-        Some(Known::Seen) => true,
+        Some(CacheEntry::Seen) => true,
         // Its ids mean other terms by now.
-        Some(Known::Planned(shaped)) => !shaped.is_of(&graph),
-        None | Some(Known::Refused | Known::Spelled(_)) => false,
+        Some(CacheEntry::Planned(shaped)) => !shaped.is_of(&graph),
+        None | Some(CacheEntry::Refused | CacheEntry::Spelled(_)) => false,
     };
     let text = request.text;
     if !is_seen {
@@ -74,7 +74,7 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
         let parsed = parsed.map_err(|error| unreadable(error, text, &options, &graph))?;
         let query = planned(&context, graph, &parsed)?;
         if known.is_none() {
-            cache.put(&shape, Known::Seen);
+            cache.put(&shape, CacheEntry::Seen);
         }
         return Ok(query);
     }
@@ -86,8 +86,8 @@ pub(crate) fn start(shared: &Arc<Shared>, request: &Request<'_>) -> Result<Query
     };
     let query = planned(&context, graph, &parsed)?;
     let known = match template {
-        Some(template) => Known::Planned(Arc::new(kept(template, &query)?)),
-        None => Known::Refused,
+        Some(template) => CacheEntry::Planned(Arc::new(kept(template, &query)?)),
+        None => CacheEntry::Refused,
     };
     cache.put(&shape, known);
     Ok(query)
@@ -111,7 +111,7 @@ pub(crate) fn start_light(shared: &Arc<Shared>, request: &Request<'_>) -> Option
     }
     let scanned = query::scan(request.text, &options).ok()?;
     let shape = Shape::of(&scanned, &options)?;
-    if let Some(Known::Planned(shaped)) = cache.get(&shape)
+    if let Some(CacheEntry::Planned(shaped)) = cache.get(&shape)
         && let Some(query) = light(shared, request, &shaped, &shape.terms())
     {
         cache.spell(request.text, &shape, &options, &shaped);
@@ -127,7 +127,7 @@ pub(crate) fn start_light(shared: &Arc<Shared>, request: &Request<'_>) -> Option
 fn light(
     shared: &Arc<Shared>,
     request: &Request<'_>,
-    shaped: &Shaped,
+    shaped: &ShapeEntry,
     parameters: &[TermRef<'_>],
 ) -> Option<Query> {
     if !shaped.is_local() {
@@ -151,7 +151,7 @@ fn planned(
     parsed: &query::Query,
 ) -> Result<Query, QueryError> {
     let mut query = Query::plan_with(context, graph, parsed, Effort::Any)?;
-    let asked = Asked {
+    let asked = ResolvedQuery {
         empty_default: &context.shared.empty_default,
         graph: &query.graph,
         query: parsed,
@@ -164,9 +164,9 @@ fn planned(
 }
 
 /// What is kept of the shape of a text that was planned as `query`.
-fn kept(template: Template, query: &Query) -> Result<Shaped, QueryError> {
+fn kept(template: Template, query: &Query) -> Result<ShapeEntry, QueryError> {
     let (graph, constants) = (&query.graph, &query.constants);
-    let mut shaped = Shaped::new(template, graph, &query.plan, constants, &query.prefixes)?;
+    let mut shaped = ShapeEntry::new(template, graph, &query.plan, constants, &query.prefixes)?;
     if query.warnings.is_some() {
         shaped.warn(&query.context.shared.empty_default, graph, constants)?;
     }
@@ -178,7 +178,7 @@ fn kept(template: Template, query: &Query) -> Result<Shaped, QueryError> {
 /// with [`Effort::Light`].
 fn of_shape(
     context: &Context,
-    shaped: &Shaped,
+    shaped: &ShapeEntry,
     graph: Arc<Graph>,
     terms: &[TermRef<'_>],
     effort: Effort,
@@ -202,7 +202,7 @@ fn of_shape(
         shaped.keep(&graph.planner, &plan, degrees);
         (plan, samples)
     };
-    let plan = Planned {
+    let plan = PlannedQuery {
         plan,
         samples,
         constants,

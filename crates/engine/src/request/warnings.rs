@@ -43,7 +43,7 @@ const NAME_CHARACTERS_MAX: usize = 64;
 const GRAPHS_MAX: u64 = 100_000;
 
 /// A query with what its constants are in a graph.
-pub(crate) struct Asked<'q> {
+pub(crate) struct ResolvedQuery<'q> {
     pub empty_default: &'q EmptyDefault,
     pub graph: &'q Graph,
     pub query: &'q query::Query,
@@ -59,7 +59,7 @@ struct Candidates {
     named: Vec<(VertexId, Option<u64>)>,
 }
 
-impl Asked<'_> {
+impl ResolvedQuery<'_> {
     /// The warnings, in the order of the table above.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, QueryError> {
         let mentions = self.query.mentions();

@@ -45,7 +45,7 @@ fn own_id(value: &Value<'_>) -> Option<VertexId> {
 }
 
 /// A term that has to be looked up.
-enum Wanted<'v> {
+enum TermLookup<'v> {
     /// One whose text is there.
     Term(TermRef<'v>),
     /// A literal that was written at these places, of this datatype.
@@ -58,7 +58,7 @@ fn ids_of_values<'v, 'b: 'v>(
     terms: &Terms<'_>,
     ids: &mut Vec<VertexId>,
 ) -> Result<(), WalkError> {
-    let mut wanted: Vec<Wanted<'v>> = Vec::new();
+    let mut wanted: Vec<TermLookup<'v>> = Vec::new();
     // Where in `ids` the id of which wanted term belongs.
     let mut places: Vec<(usize, usize)> = Vec::new();
     let mut text = String::new();
@@ -97,8 +97,8 @@ fn ids_of_values<'v, 'b: 'v>(
     let wanted: Vec<TermRef<'_>> = wanted
         .iter()
         .map(|wanted| match *wanted {
-            Wanted::Term(term) => term,
-            Wanted::Written(start, end, datatype) => {
+            TermLookup::Term(term) => term,
+            TermLookup::Written(start, end, datatype) => {
                 let datatype = NamedNodeRef::new_unchecked(datatype);
                 LiteralRef::new_typed_literal(&text[start..end], datatype).into()
             }
@@ -114,13 +114,13 @@ fn ids_of_values<'v, 'b: 'v>(
 
 /// The inline id of a literal that is written at need, or the term to be looked up; `None` where it has
 /// no lexical form.
-fn want<'v>(value: &Value<'v>, text: &mut String) -> Option<Result<VertexId, Wanted<'v>>> {
+fn want<'v>(value: &Value<'v>, text: &mut String) -> Option<Result<VertexId, TermLookup<'v>>> {
     if let Some(term) = value.borrowed_term() {
         let inline = match term {
             TermRef::Literal(literal) => inline::encode(literal),
             _ => None,
         };
-        return Some(inline.ok_or(Wanted::Term(term)));
+        return Some(inline.ok_or(TermLookup::Term(term)));
     }
     let start = text.len();
     let datatype = value.datatype()?;
@@ -133,7 +133,7 @@ fn want<'v>(value: &Value<'v>, text: &mut String) -> Option<Result<VertexId, Wan
             text.truncate(start);
             Some(Ok(id))
         }
-        None => Some(Err(Wanted::Written(start, end, datatype))),
+        None => Some(Err(TermLookup::Written(start, end, datatype))),
     }
 }
 

@@ -119,8 +119,10 @@ impl Pattern {
             append(&text[copied..whole.start()])?;
             for part in template.parts().flatten() {
                 append(match part {
-                    Part::Text(text) => text,
-                    Part::Group(group) => captures.get(group).map_or("", |found| found.as_str()),
+                    ReplacementPart::Text(text) => text,
+                    ReplacementPart::Group(group) => {
+                        captures.get(group).map_or("", |found| found.as_str())
+                    }
                 })?;
             }
             copied = whole.end();
@@ -144,7 +146,7 @@ pub(crate) struct Template<'t> {
 
 /// A part of a replacement.
 #[derive(Clone, Copy, Debug)]
-enum Part<'t> {
+enum ReplacementPart<'t> {
     /// Copied.
     Text(&'t str),
     /// What the group matched, or nothing.
@@ -153,7 +155,7 @@ enum Part<'t> {
 
 impl<'t> Template<'t> {
     /// The parts in their order; `None` is an error, and the last.
-    fn parts(self) -> impl Iterator<Item = Option<Part<'t>>> {
+    fn parts(self) -> impl Iterator<Item = Option<ReplacementPart<'t>>> {
         let mut rest = self.replacement;
         std::iter::from_fn(move || {
             if rest.is_empty() {
@@ -166,22 +168,22 @@ impl<'t> Template<'t> {
     }
 
     /// The part that `rest` begins with, and its length; `None` is an error.
-    fn first(self, rest: &'t str) -> Option<(Part<'t>, usize)> {
+    fn first(self, rest: &'t str) -> Option<(ReplacementPart<'t>, usize)> {
         if self.is_text {
-            return Some((Part::Text(rest), rest.len()));
+            return Some((ReplacementPart::Text(rest), rest.len()));
         }
         match rest.find(['$', '\\']) {
-            None => Some((Part::Text(rest), rest.len())),
+            None => Some((ReplacementPart::Text(rest), rest.len())),
             Some(0) if rest.starts_with('$') => {
                 let (group, length) = self.group(&rest[1..])?;
-                Some((Part::Group(group), 1 + length))
+                Some((ReplacementPart::Group(group), 1 + length))
             }
             Some(0) => {
                 let after = &rest[1..];
                 let escaped = after.starts_with(['$', '\\']).then(|| &after[..1])?;
-                Some((Part::Text(escaped), 2))
+                Some((ReplacementPart::Text(escaped), 2))
             }
-            Some(at) => Some((Part::Text(&rest[..at]), at)),
+            Some(at) => Some((ReplacementPart::Text(&rest[..at]), at)),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::step::nested::NestedPolicy;
 use crate::step::service::ServicePolicy;
 use crate::step::unify::UnifyPolicy;
 use crate::step::unpack::UnpackPolicy;
-use crate::step::{Place, Policy};
+use crate::step::{PatternOperand, Policy};
 use crate::table::Table;
 use query::expression::{Expression, Function};
 use query::plan::{Action, ConstantId, Mode, Node, Slot, Step};
@@ -66,8 +66,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 columns,
             } => {
                 let endpoint = match endpoint {
-                    Node::Slot(slot) => Place::Slot(*slot),
-                    Node::Constant(constant) => Place::Constant(self.ids[constant.0 as usize]),
+                    Node::Slot(slot) => PatternOperand::Slot(*slot),
+                    Node::Constant(constant) => {
+                        PatternOperand::Constant(self.ids[constant.0 as usize])
+                    }
                 };
                 let (keep, limits) = (&step.keep, self.limits);
                 let policy = ServicePolicy::new(endpoint, *silent, text, columns, keep, limits);

@@ -10,12 +10,12 @@ use crate::scope::ResolvedScope;
 use crate::step::aggregate::paged::Meter;
 use crate::step::path::automaton::{Automaton, Label, other_than};
 use crate::step::path::check::CheckPolicy;
-use crate::step::path::edges::{EdgesPolicy, End};
+use crate::step::path::edges::{EdgesPolicy, PathEnd};
 use crate::step::path::expand::ExpandPolicy;
-use crate::step::path::seed::{SeedPolicy, Seeds};
+use crate::step::path::seed::{PathSeeds, SeedPolicy};
 use crate::step::path::{NamedGraphs, PathScope};
 use crate::step::set::SetPolicy;
-use crate::step::{Place, Policy};
+use crate::step::{PatternOperand, Policy};
 use query::path::Path;
 use query::plan::{Action, ConstantId, Node, Scope, Step};
 use rdf::{Direction, PredicateId};
@@ -54,7 +54,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                         from,
                         labels,
                         scope,
-                        to: End::New(into),
+                        to: PathEnd::New(into),
                     }));
                 }
                 Ok(Policy::PathExpand(ExpandPolicy {
@@ -82,7 +82,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
 
     fn path_check(
         &mut self,
-        (subject, object): (Place, Place),
+        (subject, object): (PatternOperand, PatternOperand),
         path: &Path,
         scope: PathScope,
     ) -> Result<Policy<'a>, WalkError> {
@@ -92,7 +92,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 from: subject,
                 labels,
                 scope,
-                to: End::Known(object),
+                to: PathEnd::Known(object),
             }));
         }
         let forward = self.automaton(path, direction)?;
@@ -114,7 +114,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     ) -> Result<Policy<'a>, WalkError> {
         if automaton.accepts_nothing() {
             return Ok(Policy::PathSeed(SeedPolicy {
-                seeds: Seeds::Vertices,
+                seeds: PathSeeds::Vertices,
                 scope,
                 into,
             }));
@@ -139,7 +139,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         Ok(match set {
             Some(set) => Policy::Set(SetPolicy { set, into }),
             None => Policy::PathSeed(SeedPolicy {
-                seeds: Seeds::Edges(labels),
+                seeds: PathSeeds::Edges(labels),
                 scope,
                 into,
             }),
@@ -209,10 +209,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     /// An end of a path: a constant that is stored nowhere is still connected with itself.
-    fn end(&self, node: Node) -> Place {
+    fn end(&self, node: Node) -> PatternOperand {
         match node {
-            Node::Slot(slot) => Place::Slot(slot),
-            Node::Constant(constant) => Place::Constant(self.ids[constant.0 as usize]),
+            Node::Slot(slot) => PatternOperand::Slot(slot),
+            Node::Constant(constant) => PatternOperand::Constant(self.ids[constant.0 as usize]),
         }
     }
 }

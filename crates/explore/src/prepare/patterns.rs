@@ -13,7 +13,7 @@ use crate::step::one_list::OneListPolicy;
 use crate::step::predicates::PredicatesPolicy;
 use crate::step::set::SetPolicy;
 use crate::step::sizes::SizesPolicy;
-use crate::step::{Place, Policy};
+use crate::step::{PatternOperand, Policy};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId, Tag, VertexId};
 use store::Lists;
@@ -106,7 +106,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             unreachable!("the caller has looked");
         };
         // What is stored nowhere is no predicate.
-        let nothing = Place::Constant(VertexId::UNBOUND);
+        let nothing = PatternOperand::Constant(VertexId::UNBOUND);
         let sizes = sizes.iter().filter(|(_, into)| step.keep.contains(into));
         Policy::Sizes(SizesPolicy {
             predicate: predicate.map(|node| self.place(node).unwrap_or(nothing)),
@@ -164,19 +164,21 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     direction,
                 };
                 return match from {
-                    Place::Slot(from) => Ok(Policy::List(ListPolicy {
+                    PatternOperand::Slot(from) => Ok(Policy::List(ListPolicy {
                         from,
                         segment,
                         scope,
                         targets,
                     })),
-                    Place::Constant(from) => self.expand_constant(from, segment, scope, targets),
+                    PatternOperand::Constant(from) => {
+                        self.expand_constant(from, segment, scope, targets)
+                    }
                 };
             }
             (Predicate::Known(predicate), _) => {
-                Place::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view.predicate_vertex(predicate))
             }
-            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+            (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
         };
         let by = GroupBy {
             predicate,
@@ -225,7 +227,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let scope = self.dataset.resolve(scope, self.ids);
         let predicate = match (self.predicate(predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
-            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+            (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
                 let segment = SegmentKey {
                     predicate,
@@ -234,10 +236,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 if let Some(set) = self.key_set(segment, scope)? {
                     return Ok(Policy::Set(SetPolicy { set, into }));
                 }
-                Place::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view.predicate_vertex(predicate))
             }
             (Predicate::Known(predicate), ResolvedScope::PerRow(_)) => {
-                Place::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view.predicate_vertex(predicate))
             }
         };
         Ok(Policy::Keys(KeysPolicy {
@@ -310,12 +312,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 if let Some(policy) = self.check_known(both, predicate, scope, targets)? {
                     return Ok(policy);
                 }
-                Place::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view.predicate_vertex(predicate))
             }
             (Predicate::Known(predicate), _) => {
-                Place::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view.predicate_vertex(predicate))
             }
-            (Predicate::PerRow(slot), _) => Place::Slot(slot),
+            (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
         };
         Ok(Policy::InGroups(InGroupsPolicy {
             subject,
@@ -333,7 +335,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     /// A check by one segment; `None` where graphs are bound for a column.
     fn check_known(
         &mut self,
-        (subject, object): (Place, Place),
+        (subject, object): (PatternOperand, PatternOperand),
         predicate: PredicateId,
         scope: FixedScope,
         targets: Targets,
@@ -347,25 +349,25 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             direction: Direction::In,
         };
         let (keys, targets_place, segment) = match (subject, object) {
-            (Place::Constant(from), Place::Constant(to)) => {
+            (PatternOperand::Constant(from), PatternOperand::Constant(to)) => {
                 return self
                     .check_constants(from, to, out, scope, targets)
                     .map(Some);
             }
             _ if targets.binds_graph => return Ok(None),
-            (Place::Constant(constant), Place::Slot(slot)) => {
+            (PatternOperand::Constant(constant), PatternOperand::Slot(slot)) => {
                 if let Some(set) = self.checkable_set(out, constant, scope)? {
                     return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (object, subject, in_)
             }
-            (Place::Slot(slot), Place::Constant(constant)) => {
+            (PatternOperand::Slot(slot), PatternOperand::Constant(constant)) => {
                 if let Some(set) = self.checkable_set(in_, constant, scope)? {
                     return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (subject, object, out)
             }
-            (Place::Slot(_), Place::Slot(_)) => {
+            (PatternOperand::Slot(_), PatternOperand::Slot(_)) => {
                 if self.view.keys(in_)?.len() > self.view.keys(out)?.len() {
                     (object, subject, in_)
                 } else {
@@ -467,12 +469,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     /// Where a term comes from; `None` for a constant that is stored nowhere.
-    fn place(&self, node: Node) -> Option<Place> {
+    fn place(&self, node: Node) -> Option<PatternOperand> {
         match node {
-            Node::Slot(slot) => Some(Place::Slot(slot)),
+            Node::Slot(slot) => Some(PatternOperand::Slot(slot)),
             Node::Constant(constant) => {
                 let id = self.ids[constant.0 as usize];
-                (!id.has_tag(Tag::QueryLocal)).then_some(Place::Constant(id))
+                (!id.has_tag(Tag::QueryLocal)).then_some(PatternOperand::Constant(id))
             }
         }
     }
@@ -480,8 +482,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn predicate(&self, node: Node) -> Predicate {
         match self.place(node) {
             None => Predicate::Nothing,
-            Some(Place::Slot(slot)) => Predicate::PerRow(slot),
-            Some(Place::Constant(vertex)) => self
+            Some(PatternOperand::Slot(slot)) => Predicate::PerRow(slot),
+            Some(PatternOperand::Constant(vertex)) => self
                 .view
                 .predicate_id(vertex)
                 .map_or(Predicate::Nothing, Predicate::Known),

@@ -12,7 +12,7 @@
 
 use super::Prepared;
 use crate::error::WalkError;
-use crate::step::Place;
+use crate::step::PatternOperand;
 use crate::step::Policy;
 use crate::step::order::Shared;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct Seed<'a> {
 }
 
 /// What a walk over a part of a seed starts from.
-pub(crate) struct Part {
+pub(crate) struct SeedPart {
     /// The step that holds the set.
     pub(crate) step: usize,
     /// Elements of the set.
@@ -62,13 +62,13 @@ impl<'a> Seed<'a> {
     }
 
     /// What lies in a range of it that is not empty.
-    pub(crate) fn part(&self, range: Range<u64>) -> Part {
+    pub(crate) fn part(&self, range: Range<u64>) -> SeedPart {
         assert!(
             range.start < range.end && range.end <= self.len,
             "a seed is cut within its length"
         );
         if self.ends.is_empty() {
-            return Part {
+            return SeedPart {
                 step: self.step,
                 elements: range,
                 keys: None,
@@ -81,7 +81,7 @@ impl<'a> Seed<'a> {
         };
         let first = element_of(range.start);
         let last = element_of(range.end - 1);
-        Part {
+        SeedPart {
             step: self.step,
             elements: first as u64..last as u64 + 1,
             keys: Some(range.start - start_of(first)..range.end - start_of(last)),
@@ -111,7 +111,7 @@ impl<'a> Prepared<'a> {
         };
         let is_of_each = set
             .into
-            .is_some_and(|slot| keys.predicate == Place::Slot(slot));
+            .is_some_and(|slot| keys.predicate == PatternOperand::Slot(slot));
         if !is_of_each || !keys.lists_segments() || seed.len > PREDICATES_MAX {
             return Ok(Some(seed));
         }

@@ -29,7 +29,7 @@ mod states;
 use self::groups::GroupTable;
 use self::paged::Meter;
 use self::states::{Fetch, Source, States, Values};
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chunk::{Chunk, ROWS, ROWS_MAX};
 use crate::error::WalkError;
 use crate::expression::{
@@ -166,19 +166,19 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         if self.finished {
             return self.emit(context, flow);
         }
         if flow.input.slots().next().is_some() {
             self.add_rows(context, flow.input, flow.input.len())?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         let mut left = flow.input.rows();
         if self.policy.counts_rows_only() && left > 0 {
             self.add_rows(context, flow.input, 1)?;
             self.add_count(left - 1)?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         while left > 0 {
             context.limits.check()?;
@@ -186,7 +186,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             self.add_rows(context, flow.input, rows as usize)?;
             left -= rows;
         }
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Adds rows like the last one to the counts of rows.
@@ -276,7 +276,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let groups = self.groups();
         let slots: Vec<Slot> = flow.output.slots().collect();
         let room = if slots.is_empty() {
@@ -310,13 +310,13 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         flow.output.add_rows(range.len() as u64)?;
         self.given = range.end;
         if self.given < groups {
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         self.table = None;
         self.states.clear();
         self.seen.clear();
         self.meter.clear();
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }
 

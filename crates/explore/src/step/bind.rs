@@ -3,7 +3,7 @@
 //! The expression is evaluated over a whole chunk at once. A row's term becomes an id: inline where
 //! there is such, else the dictionary's, else one of the query's own, drawn on its budget.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::expression::{Batch, Computation, Scratch};
 use crate::limits::Limits;
@@ -39,7 +39,7 @@ impl<'p, 'a> Binding<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let is_count = flow.input.slots().next().is_none();
         let take = match flow.input.rows() - self.done {
             left if is_count => left.min(flow.room() as u64),
@@ -57,14 +57,14 @@ impl<'p, 'a> Binding<'p, 'a> {
         self.scratch.forget();
         if !is_count {
             flow.output.absorb(flow.input, flow.carried)?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         flow.output.add_rows(take)?;
         self.done += take;
         if self.done < flow.input.rows() {
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         self.done = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

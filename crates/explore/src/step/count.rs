@@ -1,7 +1,7 @@
 //! `COUNT(*)` and `COUNT(DISTINCT *)` without grouping: one row, when all input has come.
 
 use super::row_set::RowSet;
-use super::{Flow, Turn};
+use super::{Flow, StepOutcome};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use crate::limits::Limits;
@@ -36,7 +36,7 @@ impl<'p, 'a> Counting<'p, 'a> {
         }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         if self.finished {
             return self.emit(flow);
         }
@@ -54,14 +54,14 @@ impl<'p, 'a> Counting<'p, 'a> {
                     .ok_or(WalkError::TooManyRows)?;
             }
         }
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     pub(crate) fn finish(&mut self) -> bool {
         !std::mem::replace(&mut self.finished, true)
     }
 
-    fn emit(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    fn emit(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         if let Some(slot) = self.policy.into {
             let count = i64::try_from(self.rows).ok().and_then(inline::from_integer);
             flow.output
@@ -69,6 +69,6 @@ impl<'p, 'a> Counting<'p, 'a> {
                 .push(count.ok_or(WalkError::TooManyRows)?);
         }
         flow.output.add_rows(1)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

@@ -5,7 +5,7 @@
 //! an edge goes, as it would from an expansion.
 
 use super::sizes::number;
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
@@ -48,12 +48,12 @@ impl<'p, 'a> Degrees<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let keys = flow.input.live(self.policy.from);
         while self.lengths.len() < keys.len() {
             let left = &keys[self.lengths.len()..];
             if let Progress::Pending(ticket) = self.look_up(context, left)? {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
         }
         assert_eq!(self.lengths.len(), keys.len(), "a key has its length");
@@ -69,7 +69,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
         }
         self.lengths.clear();
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Looks up all of these keys, or the first of them where their lists are long.

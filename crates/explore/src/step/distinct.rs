@@ -1,7 +1,7 @@
 //! `DISTINCT`: passes on each row the first time it is seen.
 
 use super::row_set::RowSet;
-use super::{Flow, Turn};
+use super::{Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::limits::Limits;
 use query::plan::Slot;
@@ -21,15 +21,15 @@ impl<'a> DistinctCheck<'a> {
         }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let Some(seen) = &mut self.seen else {
             flow.input.truncate(1);
             flow.output.absorb(flow.input, flow.carried)?;
-            return Ok(Turn::Satisfied);
+            return Ok(StepOutcome::Satisfied);
         };
         self.positions.clear();
         seen.insert(flow.input, &mut self.positions)?;
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

@@ -4,7 +4,7 @@
 //! so text is fetched only for rows that passed the tests on ids. A filter that drops a row for an
 //! error as for false (section 17.2) may take its conjuncts apart like that.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::expression::{Batch, Condition, Scratch, Truth};
 use crate::limits::Limits;
@@ -36,7 +36,7 @@ impl SameCheck {
         }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         self.positions.clear();
         let pairs = flow
             .input
@@ -48,7 +48,7 @@ impl SameCheck {
             .filter(|(_, (left, right))| left == right);
         self.positions.extend(same.map(|(row, _)| row));
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }
 
@@ -82,7 +82,7 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let is_count = flow.input.slots().next().is_none();
         let rows = if is_count {
             flow.input.rows().min(1) as u32
@@ -111,6 +111,6 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
         } else if !self.rows.is_empty() {
             flow.output.absorb(flow.input, flow.carried)?;
         }
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

@@ -4,7 +4,7 @@
 //! looked up as a batch of its own, as in [`super::list`]. Ordering a chunk costs about 10 ns a row.
 
 use super::list::{Expander, Targets};
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::scope::{Dataset, FixedScope, ResolvedScope};
@@ -15,7 +15,7 @@ use store::{ListCursor, Lists};
 /// What decides a row's group.
 #[derive(Clone, Copy)]
 pub(crate) struct GroupBy {
-    pub(crate) predicate: Place,
+    pub(crate) predicate: PatternOperand,
     pub(crate) direction: Direction,
     pub(crate) scope: ResolvedScope,
 }
@@ -53,8 +53,8 @@ impl Groups {
         self.rows.extend(0..count);
         let key = |row: u32| -> (VertexId, VertexId) {
             let predicate = match by.predicate {
-                Place::Slot(slot) => input.live(slot)[row as usize],
-                Place::Constant(vertex) => vertex,
+                PatternOperand::Slot(slot) => input.live(slot)[row as usize],
+                PatternOperand::Constant(vertex) => vertex,
             };
             let graph = match by.scope {
                 ResolvedScope::PerRow(slot) => input.live(slot)[row as usize],
@@ -121,7 +121,7 @@ fn predicate_id<V: GraphView>(view: &V, vertex: VertexId) -> Option<PredicateId>
 
 /// What is expanded by what.
 pub(crate) struct GroupsPolicy {
-    pub(crate) from: Place,
+    pub(crate) from: PatternOperand,
     pub(crate) by: GroupBy,
     pub(crate) targets: Targets,
 }
@@ -158,7 +158,7 @@ impl<'a> GroupsExpansion<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.grouped {
             self.groups
@@ -168,7 +168,7 @@ impl<'a> GroupsExpansion<'_, 'a> {
         let counts = flow.carried.is_empty() && self.policy.targets.is_nothing();
         while let Some((segment, scope, rows)) = self.groups.current() {
             if flow.is_full() && !counts {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             if !self.asked {
                 self.keys.clear();
@@ -178,20 +178,20 @@ impl<'a> GroupsExpansion<'_, 'a> {
                     .view
                     .lists(segment, &self.keys, graphs, &mut self.lists)?
                 {
-                    Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                    Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }
                 assert_eq!(self.lists.len(), rows.len(), "a key has its list");
                 self.expander.cursor = ListCursor::default();
             }
             if !self.piece(flow)? {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             self.asked = false;
             self.groups.advance();
         }
         self.grouped = false;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Appends a piece of the group's lists; whether they are at their end.

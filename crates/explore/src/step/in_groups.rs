@@ -7,7 +7,7 @@
 
 use super::groups::{GroupBy, Groups};
 use super::list::Expander;
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::error::WalkError;
 use query::plan::Slot;
 use rdf::VertexId;
@@ -16,8 +16,8 @@ use store::{ListCursor, Lists};
 
 /// What is looked for where.
 pub(crate) struct InGroupsPolicy {
-    pub(crate) subject: Place,
-    pub(crate) object: Place,
+    pub(crate) subject: PatternOperand,
+    pub(crate) object: PatternOperand,
     pub(crate) by: GroupBy,
     /// Whether one row is given for each graph, and the column it is put in.
     pub(crate) binds_graph: bool,
@@ -60,7 +60,7 @@ impl<'a> GroupsCheck<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.grouped {
             self.groups
@@ -81,7 +81,7 @@ impl<'a> GroupsCheck<'_, 'a> {
                     .view
                     .lists(segment, &self.keys, graphs, &mut self.lists)?
                 {
-                    Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                    Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }
                 if self.policy.binds_graph {
@@ -96,13 +96,13 @@ impl<'a> GroupsCheck<'_, 'a> {
             };
             self.pass(flow)?;
             if !done {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             self.asked = false;
             self.groups.advance();
         }
         self.grouped = false;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The rows of the group whose edge is there.

@@ -4,7 +4,7 @@
 //! small enough for a cache) the column is looked up there, else the column's own lists are, which
 //! are short. Both ends columns: the lists of the end with more keys, whose lists are shorter.
 
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
@@ -33,12 +33,12 @@ impl<'p, 'a> SetCheck<'p, 'a> {
         }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         self.positions.clear();
         let column = flow.input.live(self.policy.slot);
         self.policy.set.select(column, &mut self.positions)?;
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }
 
@@ -46,8 +46,8 @@ impl<'p, 'a> SetCheck<'p, 'a> {
 pub(crate) struct InListsPolicy {
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
-    pub(crate) keys: Place,
-    pub(crate) targets: Place,
+    pub(crate) keys: PatternOperand,
+    pub(crate) targets: PatternOperand,
 }
 
 /// Against the lists of a batch.
@@ -74,7 +74,7 @@ impl<'a> ListsCheck<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         let keys = policy.keys.cells(flow.input, &mut self.scratch);
         let graphs = context.scene.dataset.graphs(policy.scope);
@@ -82,7 +82,7 @@ impl<'a> ListsCheck<'_, 'a> {
             .view
             .lists(policy.segment, keys, graphs, &mut self.lists)?
         {
-            Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+            Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
             Progress::Ready => {}
         }
         self.positions.clear();
@@ -90,6 +90,6 @@ impl<'a> ListsCheck<'_, 'a> {
         assert_eq!(self.lists.len(), targets.len(), "a row has both ends");
         self.lists.select(targets, &mut self.positions)?;
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

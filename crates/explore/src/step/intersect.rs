@@ -17,7 +17,7 @@
 //! intersections. When it is chosen: `prepare::fusion`.
 
 use super::list::Expander;
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation};
 use crate::scope::FixedScope;
@@ -91,13 +91,13 @@ impl<'a> Intersection<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         while let Some(side) = self.policy.sides.get(self.asked) {
             let keys = flow.input.live(side.from);
             let graphs = context.scene.dataset.graphs(side.scope);
             let lists = &mut self.lists[self.asked];
             match context.view.lists(side.segment, keys, graphs, lists)? {
-                Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => {
                     assert_eq!(lists.len(), keys.len(), "a key has its list");
                     self.asked += 1;
@@ -107,7 +107,7 @@ impl<'a> Intersection<'_, 'a> {
         let counts = flow.carried.is_empty() && self.policy.into.is_none();
         while self.row < flow.input.len() {
             if flow.is_full() && !counts {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             self.found.clear();
             let is_done = self.piece(context, flow)?;
@@ -125,7 +125,7 @@ impl<'a> Intersection<'_, 'a> {
         self.row = 0;
         self.asked = 0;
         self.draw()?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Draws marks and lists that were copied out on the budget: a chunk adds a megabyte of marks at

@@ -9,7 +9,7 @@
 //! makes it, the others wait for it, which ends when the one that makes it has to end. A table without
 //! rows ends everything before the step.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chain::Chain;
 use crate::chunk::{Chunk, ROWS_MAX};
 use crate::error::WalkError;
@@ -125,17 +125,17 @@ impl<'p, 'a> Join<'p, 'a> {
         &mut self,
         context: Context<'p, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         let table = match policy.table.get() {
             Some(table) => table,
             None => match self.make(context)? {
-                Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => policy.table.get().expect("it was made"),
             },
         };
         if table.rows() == 0 {
-            return Ok(Turn::Satisfied);
+            return Ok(StepOutcome::Satisfied);
         }
         if policy.keys.is_empty() {
             return self.product.run(table, &policy.made, flow);
@@ -195,9 +195,9 @@ impl<'p, 'a> Join<'p, 'a> {
     }
 
     /// Joins each row with the table's rows that have its keys.
-    fn look_up(&mut self, table: &Table, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    fn look_up(&mut self, table: &Table, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         if flow.is_full() {
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         let room = flow.room();
         self.positions.clear();
@@ -236,10 +236,10 @@ impl<'p, 'a> Join<'p, 'a> {
         }
         flow.output.add_rows(self.found.len() as u64)?;
         if self.row < rows {
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }
 
@@ -279,23 +279,23 @@ impl Product {
         table: &Table,
         made: &[Slot],
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         if flow.carried.is_empty() && made.is_empty() {
             let product = flow.input.rows().checked_mul(table.rows());
             flow.output.add_rows(product.unwrap_or(ROWS_MAX + 1))?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         if table.rows() == 0 {
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         while self.row < flow.input.rows() {
             if !self.piece(table, made, flow)? {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             self.row += 1;
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Joins one row of the input with the rest of the table; false when the output is full before.

@@ -8,7 +8,7 @@
 //! Keys are asked for existence only, each once per input row. A worker that has a part of them begins within
 //! the first row's and ends within the last one's.
 
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::{FixedScope, ResolvedScope};
@@ -21,7 +21,7 @@ use store::view::{GraphView, Progress, SegmentKey};
 
 /// Which keys.
 pub(crate) struct KeysPolicy {
-    pub(crate) predicate: Place,
+    pub(crate) predicate: PatternOperand,
     pub(crate) direction: Direction,
     pub(crate) scope: ResolvedScope,
     pub(crate) into: Option<Slot>,
@@ -105,7 +105,7 @@ impl<'a> KeysExpansion<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         while self.row < flow.input.rows() {
             if self.batch.is_empty() {
                 let keys = self.open(context, flow)?.map_or(0, |open| open.set.len());
@@ -127,7 +127,7 @@ impl<'a> KeysExpansion<'_, 'a> {
                 self.ordinal += take;
             }
             if let Progress::Pending(ticket) = self.verify(context)? {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
             if let Some(slot) = self.policy.into {
                 flow.output.cells_mut(slot).extend_from_slice(&self.batch);
@@ -136,11 +136,11 @@ impl<'a> KeysExpansion<'_, 'a> {
                 .repeat(flow.input, flow.carried, self.row, self.batch.len());
             flow.output.add_rows(self.batch.len() as u64)?;
             self.batch.clear();
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         self.rows_before += self.row;
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The keys of the current row; the last row's, where they are the same.
@@ -151,8 +151,8 @@ impl<'a> KeysExpansion<'_, 'a> {
     ) -> Result<Option<&OpenSet<'a>>, WalkError> {
         let row = self.row as usize;
         let predicate = match self.policy.predicate {
-            Place::Constant(vertex) => vertex,
-            Place::Slot(slot) => flow.input.live(slot)[row],
+            PatternOperand::Constant(vertex) => vertex,
+            PatternOperand::Slot(slot) => flow.input.live(slot)[row],
         };
         let scope = match self.policy.scope {
             ResolvedScope::Nothing => None,

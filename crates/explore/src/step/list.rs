@@ -9,7 +9,7 @@
 //! Floor: one cache miss per key for a functional segment, two for others, overlapped: about 5 ns a
 //! key for keys in order; 1 ns a row for the copies.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chunk::{Chunk, make_room};
 use crate::error::WalkError;
 use crate::scope::FixedScope;
@@ -206,7 +206,7 @@ impl<'a> ListExpansion<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         let begins = !self.asked;
         if begins {
@@ -216,7 +216,7 @@ impl<'a> ListExpansion<'_, 'a> {
                 .view
                 .lists(policy.segment, keys, graphs, &mut self.lists)?
             {
-                Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.asked = true,
             }
             assert_eq!(self.lists.len(), keys.len(), "a key has its list");
@@ -242,6 +242,10 @@ impl<'a> ListExpansion<'_, 'a> {
             done
         };
         self.asked = !done;
-        Ok(if done { Turn::Drained } else { Turn::More })
+        Ok(if done {
+            StepOutcome::Drained
+        } else {
+            StepOutcome::More
+        })
     }
 }

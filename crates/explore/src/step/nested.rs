@@ -24,7 +24,7 @@
 //!
 //! Blocks within blocks call each other: the limits of query text bound their depth.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chain::Chain;
 use crate::chunk::{Chunk, ROWS_MAX};
 use crate::error::WalkError;
@@ -138,7 +138,7 @@ impl<'p, 'a> Nesting<'p, 'a> {
         &mut self,
         context: Context<'p, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         if self.chains.is_empty() {
             self.make_chains(context);
         }
@@ -146,12 +146,12 @@ impl<'p, 'a> Nesting<'p, 'a> {
             if self.batch.is_empty() && self.repeating.is_none() {
                 if self.done == flow.input.rows() {
                     self.done = 0;
-                    return Ok(Turn::Drained);
+                    return Ok(StepOutcome::Drained);
                 }
                 self.begin_batch(flow);
             }
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             if self.repeating.is_some() {
                 self.repeat(flow)?;
@@ -213,7 +213,7 @@ impl<'p, 'a> Nesting<'p, 'a> {
         &mut self,
         context: Context<'p, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Option<Turn>, WalkError> {
+    ) -> Result<Option<StepOutcome>, WalkError> {
         let is_global = self.policy.branches[self.branch].is_global();
         let chain = &mut self.chains[self.branch];
         if !self.pushed {
@@ -228,8 +228,8 @@ impl<'p, 'a> Nesting<'p, 'a> {
         }
         match chain.next(context, &mut self.found)? {
             Status::Rows => self.join(flow)?,
-            Status::Pending(ticket) => return Ok(Some(Turn::Pending(ticket))),
-            Status::Yield => return Ok(Some(Turn::More)),
+            Status::Pending(ticket) => return Ok(Some(StepOutcome::Pending(ticket))),
+            Status::Yield => return Ok(Some(StepOutcome::More)),
             Status::Starved | Status::Done => {
                 if is_global {
                     chain.reset(self.limits);

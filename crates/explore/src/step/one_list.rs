@@ -4,7 +4,7 @@
 //! again for each input row (there is one, unless the step makes a product).
 
 use super::list::{Expander, Targets};
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
@@ -50,7 +50,7 @@ impl<'a> OneListExpansion<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         if !self.asked {
             let graphs = context.scene.dataset.graphs(policy.scope);
@@ -58,7 +58,7 @@ impl<'a> OneListExpansion<'_, 'a> {
                 .view
                 .lists(policy.segment, &[policy.from], graphs, &mut self.lists)?
             {
-                Progress::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.asked = true,
             }
         }
@@ -67,17 +67,17 @@ impl<'a> OneListExpansion<'_, 'a> {
         }
         while self.row < flow.input.rows() {
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             if self.piece(flow)? {
                 self.row += 1;
                 self.expander.cursor = ListCursor::default();
             } else if policy.to.is_some() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Appends a piece of the list for the row; whether the list is at its end.
@@ -111,7 +111,7 @@ impl<'a> OneListExpansion<'_, 'a> {
     }
 
     /// No column is needed: the rows of one input row, times the input rows.
-    fn count(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    fn count(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let binds = self.policy.targets.binds_graph;
         let (done, rows) = match self.policy.to {
             None => self.expander.count(&self.lists, binds, flow.capacity)?,
@@ -125,12 +125,12 @@ impl<'a> OneListExpansion<'_, 'a> {
         };
         self.rows_per_row += rows;
         if !done {
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         let product = flow.input.rows().checked_mul(self.rows_per_row);
         flow.output.add_rows(product.unwrap_or(ROWS_MAX + 1))?;
         self.rows_per_row = 0;
         self.expander.cursor = ListCursor::default();
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

@@ -18,7 +18,7 @@ mod shared;
 
 pub(crate) use shared::Shared;
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::expression::{Batch, Computation, Scratch, SortKey, Value, spend_on};
@@ -173,13 +173,13 @@ impl<'p, 'a> Ordering<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         if self.finished {
             return self.emit(flow);
         }
         if flow.carried.is_empty() {
             self.counted += flow.input.rows();
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         if let Some(shared) = self.shared {
             shared.look(&mut self.seen);
@@ -192,7 +192,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
             None if self.buffer.rows >= RUN_ROWS => self.set_aside(),
             _ => {}
         }
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The rows that the kinds of their terms leave: all but those behind the last of a full choice.
@@ -360,16 +360,16 @@ impl<'p, 'a> Ordering<'p, 'a> {
     }
 
     /// Passes on the next rows in order.
-    fn emit(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    fn emit(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let limit = self.policy.limit.unwrap_or(u64::MAX);
         if flow.carried.is_empty() {
             flow.output.add_rows(self.counted.min(limit))?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         while self.given < limit {
             let Some(&run) = self.heap.first() else { break };
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             let row = self.runs[run].order[self.heads[run]];
             for (column, &slot) in self.runs[run].columns.iter().zip(flow.carried) {
@@ -391,7 +391,7 @@ impl<'p, 'a> Ordering<'p, 'a> {
         );
         self.runs.clear();
         self.reservation.clear();
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Whether run `left` gives its next row before run `right`.

@@ -24,7 +24,7 @@ mod search;
 pub(crate) mod seed;
 pub(crate) mod visited;
 
-use super::Place;
+use super::PatternOperand;
 use crate::chunk::Chunk;
 use crate::scope::{Dataset, FixedScope};
 use automaton::Automaton;
@@ -89,13 +89,13 @@ impl Jobs {
     pub(crate) fn plan(
         &mut self,
         input: &Chunk,
-        start: Place,
+        start: PatternOperand,
         scope: &PathScope,
         dataset: &Dataset,
     ) {
         self.list.clear();
         self.order.clear();
-        if let (Place::Constant(start), PathScope::Fixed(edges)) = (start, scope) {
+        if let (PatternOperand::Constant(start), PathScope::Fixed(edges)) = (start, scope) {
             if !start.is_unbound() {
                 self.list.push(Job {
                     edges: *edges,
@@ -107,8 +107,8 @@ impl Jobs {
         }
         let key = |row: u32| {
             let start = match start {
-                Place::Constant(start) => start,
-                Place::Slot(slot) => cell(input, slot, row),
+                PatternOperand::Constant(start) => start,
+                PatternOperand::Slot(slot) => cell(input, slot, row),
             };
             let graph = match scope {
                 PathScope::Fixed(_) => VertexId::UNBOUND,

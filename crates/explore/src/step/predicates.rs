@@ -1,7 +1,7 @@
 //! The predicates that a vertex has, from its signature: the start of a pattern with an unknown
 //! predicate. One row for each; what follows decides which are in scope.
 
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use query::plan::Slot;
@@ -10,7 +10,7 @@ use store::view::{GraphView, Progress};
 
 /// Of which vertex.
 pub(crate) struct PredicatesPolicy {
-    pub(crate) from: Place,
+    pub(crate) from: PatternOperand,
     pub(crate) direction: Direction,
     pub(crate) into: Option<Slot>,
 }
@@ -42,10 +42,10 @@ impl<'p> PredicatesExpansion<'p> {
         &mut self,
         context: Context<'_, '_, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         if !self.asked {
             if let Progress::Pending(ticket) = self.ask(context.view, flow)? {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
             self.asked = true;
         }
@@ -59,7 +59,7 @@ impl<'p> PredicatesExpansion<'p> {
         }
         while self.row < rows {
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             let found = self.predicates_of_row();
             let take = flow.room().min(found.len());
@@ -79,7 +79,7 @@ impl<'p> PredicatesExpansion<'p> {
         }
         self.row = 0;
         self.asked = false;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     fn ask<V: GraphView>(&mut self, view: &V, flow: &Flow<'_>) -> Result<Progress, WalkError> {
@@ -87,8 +87,8 @@ impl<'p> PredicatesExpansion<'p> {
         self.ends.clear();
         let constant;
         let vertices = match self.policy.from {
-            Place::Slot(slot) => flow.input.live(slot),
-            Place::Constant(vertex) => {
+            PatternOperand::Slot(slot) => flow.input.live(slot),
+            PatternOperand::Constant(vertex) => {
                 constant = [vertex];
                 &constant
             }
@@ -105,8 +105,8 @@ impl<'p> PredicatesExpansion<'p> {
     /// What is left of the current row's predicates.
     fn predicates_of_row(&self) -> &[PredicateId] {
         let list = match self.policy.from {
-            Place::Slot(_) => self.row as usize,
-            Place::Constant(_) => 0,
+            PatternOperand::Slot(_) => self.row as usize,
+            PatternOperand::Constant(_) => 0,
         };
         let start = if list == 0 {
             0
@@ -120,8 +120,8 @@ impl<'p> PredicatesExpansion<'p> {
     fn count(&mut self, rows: u64, flow: &mut Flow<'_>) -> Result<(), WalkError> {
         let found = self.predicates.len() as u64;
         let product = match self.policy.from {
-            Place::Slot(_) => Some(found),
-            Place::Constant(_) => rows.checked_mul(found),
+            PatternOperand::Slot(_) => Some(found),
+            PatternOperand::Constant(_) => rows.checked_mul(found),
         };
         self.row = rows;
         flow.output.add_rows(product.unwrap_or(ROWS_MAX + 1))

@@ -14,7 +14,7 @@
 //! | other walks | look for solutions, and whether they have to end | every few milliseconds meanwhile |
 
 use super::join::Product;
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::environment::ServiceError;
 use crate::error::WalkError;
 use crate::expression::id_of;
@@ -43,7 +43,7 @@ struct Answers {
 
 /// Whom to ask, what, and where the answers go.
 pub(crate) struct ServicePolicy<'a> {
-    endpoint: Place,
+    endpoint: PatternOperand,
     silent: bool,
     text: &'a str,
     variables: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) struct ServicePolicy<'a> {
 impl<'a> ServicePolicy<'a> {
     /// A policy that keeps the columns of `keep`.
     pub(crate) fn new(
-        endpoint: Place,
+        endpoint: PatternOperand,
         silent: bool,
         text: &'a str,
         columns: &[(String, Slot)],
@@ -87,12 +87,16 @@ impl<'a> ServicePolicy<'a> {
     }
 
     /// The solutions of an endpoint, waited for if it is being asked; or the walk's turn to ask it.
-    fn known(&self, endpoint: VertexId, limits: Limits<'_>) -> Result<Known<'_, 'a>, WalkError> {
+    fn known(
+        &self,
+        endpoint: VertexId,
+        limits: Limits<'_>,
+    ) -> Result<EndpointState<'_, 'a>, WalkError> {
         let mut answers = self.answers();
         loop {
             limits.check()?;
             match answers.of.iter().find(|(asked, _)| *asked == endpoint) {
-                Some((_, Some(table))) => return Ok(Known::Answered(Arc::clone(table))),
+                Some((_, Some(table))) => return Ok(EndpointState::Answered(Arc::clone(table))),
                 Some((_, None)) => {
                     let waited = self.changed.wait_timeout(answers, LOOK);
                     answers = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -100,7 +104,7 @@ impl<'a> ServicePolicy<'a> {
                 None => {
                     answers.of.push((endpoint, None));
                     answers.asked += 1;
-                    return Ok(Known::Turn(AskingTurn {
+                    return Ok(EndpointState::Turn(AskingTurn {
                         policy: self,
                         endpoint,
                         number: answers.asked - 1,
@@ -112,7 +116,7 @@ impl<'a> ServicePolicy<'a> {
 }
 
 /// What a walk finds when it needs an endpoint's solutions.
-enum Known<'p, 'a> {
+enum EndpointState<'p, 'a> {
     Answered(Arc<Table>),
     Turn(AskingTurn<'p, 'a>),
 }
@@ -171,25 +175,25 @@ impl<'p, 'a> Asking<'p, 'a> {
         &mut self,
         context: Context<'p, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let slot = match self.policy.endpoint {
-            Place::Constant(endpoint) => {
+            PatternOperand::Constant(endpoint) => {
                 let table = self.table(context, endpoint)?;
                 return self.product.run(&table, &self.policy.made, flow);
             }
-            Place::Slot(slot) => slot,
+            PatternOperand::Slot(slot) => slot,
         };
         while self.product.row() < flow.input.rows() {
             let row = self.product.row();
             let endpoint = flow.input.live(slot)[row as usize];
             let table = self.table(context, endpoint)?;
             if !self.product.piece(&table, &self.policy.made, flow)? {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             self.product.go_on_with(row + 1);
         }
         self.product.go_on_with(0);
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The solutions of an endpoint.
@@ -204,8 +208,8 @@ impl<'p, 'a> Asking<'p, 'a> {
             return Ok(Arc::clone(table));
         }
         let table = match self.policy.known(endpoint, context.limits)? {
-            Known::Answered(table) => table,
-            Known::Turn(turn) => {
+            EndpointState::Answered(table) => table,
+            EndpointState::Turn(turn) => {
                 let (table, reservation) = self.ask(context, endpoint, turn.number)?;
                 let table = Arc::new(table);
                 self.policy.held.take(reservation);

@@ -7,7 +7,7 @@
 //!
 //! Costs a decode (about 1 ns an element) and a copy of the carried columns.
 
-use super::{Flow, Turn};
+use super::{Flow, StepOutcome};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use query::plan::Slot;
@@ -48,19 +48,19 @@ impl<'p, 'a> SetExpansion<'p, 'a> {
         self.range = range;
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let length = self.range.end.saturating_sub(self.range.start);
         if flow.carried.is_empty() && self.policy.into.is_none() {
             let product = flow.input.rows().checked_mul(length);
             flow.output.add_rows(product.unwrap_or(ROWS_MAX + 1))?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         if length == 0 {
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         while self.row < flow.input.rows() {
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             let take = (flow.room() as u64).min(self.range.end - self.ordinal);
             if let Some(into) = self.policy.into {
@@ -79,6 +79,6 @@ impl<'p, 'a> SetExpansion<'p, 'a> {
             }
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

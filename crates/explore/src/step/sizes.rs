@@ -8,7 +8,7 @@
 //!
 //! A lookup that waits is gone on with where it was ([`Scan`]).
 
-use super::{Context, Flow, Place, Turn};
+use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
 use crate::scope::{FixedScope, ResolvedScope};
@@ -29,7 +29,7 @@ const MET_MIN: usize = 1 << 16;
 /// Of which pattern, and what of it.
 pub(crate) struct SizesPolicy {
     /// `None`: of any predicate.
-    pub(crate) predicate: Option<Place>,
+    pub(crate) predicate: Option<PatternOperand>,
     pub(crate) scope: ResolvedScope,
     /// The columns that somebody needs.
     pub(crate) sizes: Vec<(Size, Slot)>,
@@ -87,20 +87,20 @@ impl<'p, 'a> Measuring<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         while self.row < flow.input.rows() {
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             if let Some(ticket) = self.measure(context, flow)? {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
             self.emit(flow)?;
             self.left = None;
             self.row += 1;
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     fn emit(&mut self, flow: &mut Flow<'_>) -> Result<(), WalkError> {
@@ -169,8 +169,8 @@ impl<'p, 'a> Measuring<'p, 'a> {
             None => view.predicates(),
             Some(place) => {
                 let vertex = match place {
-                    Place::Constant(vertex) => vertex,
-                    Place::Slot(slot) => flow.input.live(slot)[self.row as usize],
+                    PatternOperand::Constant(vertex) => vertex,
+                    PatternOperand::Slot(slot) => flow.input.live(slot)[self.row as usize],
                 };
                 view.predicate_id(vertex).into_iter().collect()
             }

@@ -1,6 +1,6 @@
 //! `OFFSET` and `LIMIT`: skips rows, lets some pass, then says that nothing more is wanted.
 
-use super::{Flow, Turn};
+use super::{Flow, StepOutcome};
 use crate::error::WalkError;
 
 /// Rows to skip, rows to pass on.
@@ -20,7 +20,7 @@ impl Slicing {
         Slicing { left: *policy }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let skipped = self.left.offset.min(flow.input.rows());
         self.left.offset -= skipped;
         flow.input.skip(skipped);
@@ -34,9 +34,9 @@ impl Slicing {
         }
         flow.output.absorb(flow.input, flow.carried)?;
         Ok(if self.left.limit == Some(0) {
-            Turn::Satisfied
+            StepOutcome::Satisfied
         } else {
-            Turn::Drained
+            StepOutcome::Drained
         })
     }
 }

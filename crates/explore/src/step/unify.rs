@@ -3,7 +3,7 @@
 //!
 //! Equality of ids is equality of terms, so a row costs two loads and a comparison.
 
-use super::{Flow, Turn};
+use super::{Flow, StepOutcome};
 use crate::error::WalkError;
 use query::plan::Slot;
 use rdf::VertexId;
@@ -33,7 +33,7 @@ impl<'p> UnifyCheck<'p> {
         }
     }
 
-    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<Turn, WalkError> {
+    pub(crate) fn run(&mut self, flow: &mut Flow<'_>) -> Result<StepOutcome, WalkError> {
         let right = flow.input.live(self.policy.right);
         let left = self.policy.left.map(|slot| flow.input.live(slot));
         self.positions.clear();
@@ -42,7 +42,7 @@ impl<'p> UnifyCheck<'p> {
                 flow.output.cells_mut(into).extend_from_slice(right);
             }
             flow.output.absorb(flow.input, flow.carried)?;
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         };
         let compatible = |(left, right): (VertexId, VertexId)| {
             left == right || left.is_unbound() || right.is_unbound()
@@ -59,6 +59,6 @@ impl<'p> UnifyCheck<'p> {
             flow.output.cells_mut(into).extend(cells);
         }
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 }

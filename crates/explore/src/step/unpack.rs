@@ -4,7 +4,7 @@
 //! text, not in its id. Per chunk one call for the text and one for the ids; a run of equal triple
 //! terms is taken apart once.
 
-use super::{Context, Flow, Turn};
+use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
 use crate::expression::id_of;
 use oxrdf::{TermRef, Triple};
@@ -47,7 +47,7 @@ impl<'p> Unpacking<'p> {
         &mut self,
         context: Context<'_, '_, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         self.read(context, flow.input.live(self.policy.term))?;
         for (part, slot) in self.policy.parts.iter().enumerate() {
             if let Some(slot) = slot {
@@ -56,7 +56,7 @@ impl<'p> Unpacking<'p> {
             }
         }
         flow.keep(&self.positions)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Finds the rows that hold triple terms, and the parts of these.

@@ -41,7 +41,7 @@ use crate::position::Position;
 use counts::Counts;
 pub(crate) use recover::ERRORS_MAX;
 use std::ops::Range;
-use tree::{Builder, Kind, Mark, Tree};
+use tree::{Builder, Mark, NodeKind, Tree};
 
 /// The words of the grammar, as people write them: keywords and the names of functions.
 pub fn words() -> impl Iterator<Item = &'static str> {
@@ -53,10 +53,10 @@ const DEPTH_MAX: u64 = 600;
 
 /// Why a text is not in the grammar, or means nothing. Rare, so all of it lies aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault(Box<Said>);
+pub(crate) struct GrammarError(Box<GrammarErrorDetail>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct GrammarErrorDetail {
     kind: ParseErrorKind,
     /// The token, by number; that after the last one for the end of the text.
     token: usize,
@@ -69,7 +69,7 @@ struct Said {
 }
 
 /// An error, or what was read.
-pub(crate) type Parsed<T = ()> = Result<T, Fault>;
+pub(crate) type Parsed<T = ()> = Result<T, GrammarError>;
 
 /// The tree of a query.
 pub(crate) fn query<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<'t>, ParseError> {
@@ -164,13 +164,13 @@ fn errors<'t>(
     errors.collect()
 }
 
-impl Fault {
-    pub(crate) fn at(token: usize, message: String) -> Fault {
-        Fault::of(ParseErrorKind::Syntax, token, message)
+impl GrammarError {
+    pub(crate) fn at(token: usize, message: String) -> GrammarError {
+        GrammarError::of(ParseErrorKind::Syntax, token, message)
     }
 
-    pub(crate) fn of(kind: ParseErrorKind, token: usize, message: String) -> Fault {
-        Fault(Box::new(Said {
+    pub(crate) fn of(kind: ParseErrorKind, token: usize, message: String) -> GrammarError {
+        GrammarError(Box::new(GrammarErrorDetail {
             kind,
             token,
             message,
@@ -186,7 +186,7 @@ impl Fault {
 
     /// The error of the text.
     pub(crate) fn placed(self, tokens: &Tokens<'_>) -> ParseError {
-        let Said {
+        let GrammarErrorDetail {
             kind,
             token,
             message,
@@ -225,7 +225,7 @@ struct Parser<'t> {
     what: &'static str,
     tree: Builder,
     /// Those met so far, in a second reading.
-    faults: Option<Vec<Fault>>,
+    faults: Option<Vec<GrammarError>>,
 }
 
 impl<'t> Parser<'t> {
@@ -330,12 +330,12 @@ impl<'t> Parser<'t> {
         self.tree.mark(self.at)
     }
 
-    fn close(&mut self, mark: Mark, kind: Kind) {
+    fn close(&mut self, mark: Mark, kind: NodeKind) {
         self.tree.close(mark, kind, self.at);
     }
 
     /// The next token as a node.
-    fn leaf(&mut self, kind: Kind) {
+    fn leaf(&mut self, kind: NodeKind) {
         let mark = self.mark();
         self.bump();
         self.close(mark, kind);
@@ -345,7 +345,7 @@ impl<'t> Parser<'t> {
         if !self.is_variable() {
             return Err(self.unexpected("a variable"));
         }
-        self.leaf(Kind::Variable);
+        self.leaf(NodeKind::Variable);
         Ok(())
     }
 
@@ -353,7 +353,7 @@ impl<'t> Parser<'t> {
         if !self.is_iri() {
             return Err(self.unexpected("an IRI"));
         }
-        self.leaf(Kind::Iri);
+        self.leaf(NodeKind::Iri);
         Ok(())
     }
 
@@ -388,13 +388,13 @@ impl<'t> Parser<'t> {
 
     /// That the text has more than a limit allows, up to the next token.
     #[cold]
-    fn exceeds(&self, exceeded: Exceeded) -> Fault {
-        Fault::of(exceeded.kind(), self.at, exceeded.to_string())
+    fn exceeds(&self, exceeded: Exceeded) -> GrammarError {
+        GrammarError::of(exceeded.kind(), self.at, exceeded.to_string())
     }
 
     /// That the next token is another than expected, and what it may have been meant for.
     #[cold]
-    fn unexpected(&self, expected: &str) -> Fault {
+    fn unexpected(&self, expected: &str) -> GrammarError {
         let is_word = self.kind() == Some(TokenKind::Word);
         match hint::keyword(self.slice()).filter(|_| is_word) {
             Some(keyword) => {
@@ -406,7 +406,7 @@ impl<'t> Parser<'t> {
 
     /// The same within an expression, where people write operators of other languages.
     #[cold]
-    fn unexpected_operator(&self, expected: &str) -> Fault {
+    fn unexpected_operator(&self, expected: &str) -> GrammarError {
         let before = self.at.checked_sub(1).map(|at| self.read[at]);
         let is_behind = |token: &Token| self.token(0).is_some_and(|it| it.start == token.end);
         let before = before.filter(is_behind).map(|it| self.tokens.slice(it));
@@ -416,7 +416,7 @@ impl<'t> Parser<'t> {
             // An IRI would not begin so.
             Some(hint) if !self.tokens.text[behind..].starts_with(begins_iri) => {
                 let found = quoted(self.slice());
-                Fault::at(self.at, format!("unexpected {found}: {hint}"))
+                GrammarError::at(self.at, format!("unexpected {found}: {hint}"))
             }
             Some(hint) => self.refused(hint),
             None => self.refused(&format!("expected {expected}")),
@@ -425,24 +425,24 @@ impl<'t> Parser<'t> {
 
     /// That the next token cannot stand here, and why or what could.
     #[cold]
-    fn refused(&self, reason: &str) -> Fault {
+    fn refused(&self, reason: &str) -> GrammarError {
         if let Some(fault) = self.broken_iri() {
             return fault;
         }
         if let Some(tag) = self.bare_tag() {
             let found = quoted(self.slice());
             let message = format!("unexpected {found}: a language tag begins with `@`: {tag}");
-            return Fault::at(self.at, message);
+            return GrammarError::at(self.at, message);
         }
         let found = if let Some(token) = self.token(0) {
             quoted(self.tokens.slice(token))
         } else if let Some(open) = self.innermost_open() {
             let bracket = self.tokens.slice(self.tokens.tokens[open]);
-            return Fault::at(open, format!("`{bracket}` is not closed"));
+            return GrammarError::at(open, format!("`{bracket}` is not closed"));
         } else {
             format!("end of the {}", self.what)
         };
-        Fault::at(self.at, format!("unexpected {found}: {reason}"))
+        GrammarError::at(self.at, format!("unexpected {found}: {reason}"))
     }
 
     /// The last bracket that is not closed where the text ends.
@@ -466,13 +466,13 @@ impl<'t> Parser<'t> {
     /// What is wrong with the IRI that was meant by the `<` which is next: it has no `>`, or a character that no IRI
     /// has before its line's next one.
     #[cold]
-    fn broken_iri(&self) -> Option<Fault> {
+    fn broken_iri(&self) -> Option<GrammarError> {
         let token = self.token(0).filter(|_| self.is("<"))?;
         let rest = &self.tokens.text[token.start as usize..];
         let line = rest.split('\n').next()?;
         let invalid = |end: usize| {
             let iri = quoted(&rest[..=end]);
-            Fault::at(self.at, format!("{iri} is not a valid absolute IRI"))
+            GrammarError::at(self.at, format!("{iri} is not a valid absolute IRI"))
         };
         let end = 1 + line[1..]
             .find(char::is_whitespace)
@@ -492,7 +492,7 @@ impl<'t> Parser<'t> {
             && !inner.contains(['"', '\'', '(', ')', '{', '}']);
         is_iri.then(|| {
             let message = format!("{} is not closed: an IRI ends with `>`", quoted(begun));
-            let mut fault = Fault::at(self.at, message);
+            let mut fault = GrammarError::at(self.at, message);
             fault.0.end = token.start as usize + begun.len();
             fault.0.hides_line = begun.contains('#');
             fault

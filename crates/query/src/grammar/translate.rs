@@ -42,8 +42,8 @@ pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{Aggregate, Constant, Name, Query, Terms};
-use crate::grammar::parser::tree::{Id, Kind, Tree};
-use crate::grammar::parser::{Fault, Parsed};
+use crate::grammar::parser::tree::{Id, NodeKind, Tree};
+use crate::grammar::parser::{GrammarError, Parsed};
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::options::ParseOptions;
 use hashbrown::HashSet;
@@ -166,7 +166,7 @@ impl Made {
     /// The same of a token's term.
     fn count_at(&mut self, token: usize, bytes: usize) -> Parsed {
         self.count(bytes)
-            .map_err(|exceeded| Fault::of(exceeded.kind(), token, exceeded.to_string()))
+            .map_err(|exceeded| GrammarError::of(exceeded.kind(), token, exceeded.to_string()))
     }
 }
 
@@ -202,12 +202,12 @@ impl<'t> Translation<'t> {
         })
     }
 
-    fn kind(&self, id: Id) -> Kind {
+    fn kind(&self, id: Id) -> NodeKind {
         self.tree.kind(id)
     }
 
     fn fault<T>(&self, id: Id, message: impl Into<String>) -> Parsed<T> {
-        Err(Fault::at(self.tree.range(id).start, message.into()))
+        Err(GrammarError::at(self.tree.range(id).start, message.into()))
     }
 
     fn constant(&mut self, term: impl Into<Term>) -> Constant {

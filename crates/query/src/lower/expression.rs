@@ -5,7 +5,7 @@
 //! element; anywhere else it is a column, made before the expression that reads it.
 
 use super::group::Pipeline;
-use super::names::{Passes, Scope};
+use super::names::{NameScope, Passes};
 use super::{Context, Lowering};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
@@ -92,7 +92,7 @@ impl Lowering<'_> {
     fn exists(&mut self, pattern: &GraphPattern, view: &View<'_>) -> Result<Group, ParseError> {
         let row = view.row();
         let context = view.context.within(&row, view.sure);
-        self.scopes.push(Scope::new(Passes::Visible(row)));
+        self.scopes.push(NameScope::new(Passes::Visible(row)));
         let group = self.seeing(pattern, &context);
         self.scopes.pop();
         Ok(group?.into_group())

@@ -19,7 +19,7 @@
 //! ```
 
 use super::group::{Pipeline, is_modifier};
-use super::names::{Passes, Scope};
+use super::names::{NameScope, Passes};
 use super::{Context, Lowering, Outer};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         if is_within && !self.shares_for_sure(right, table)? {
             return self.minus_within(right, context, table);
         }
-        self.scopes.push(Scope::new(Passes::Visible(visible)));
+        self.scopes.push(NameScope::new(Passes::Visible(visible)));
         let group = self.group(right, context);
         self.scopes.pop();
         let group = group?;
@@ -95,14 +95,14 @@ impl Lowering<'_> {
             ..context.clone()
         };
         let own = apart.iter().map(|(name, (_, own))| (*name, *own));
-        let scope = Scope::new(Passes::Visible(visible)).with_apart(own.collect());
+        let scope = NameScope::new(Passes::Visible(visible)).with_apart(own.collect());
         self.scopes.push(scope);
         let group = self.seeing(right, &within);
         let scope = self.scopes.pop();
         let mut group = group?;
         let mut pairs: Vec<(Slot, Slot)> = Vec::new();
         let mut begun: Vec<(Slot, Slot)> = Vec::new();
-        for (name, slot) in scope.iter().flat_map(Scope::names) {
+        for (name, slot) in scope.iter().flat_map(NameScope::names) {
             if let Some((left, own)) = apart.get(&name)
                 && *own == slot
             {
@@ -143,7 +143,7 @@ impl Lowering<'_> {
                 && !context.outer.sure.contains(slot)
                 && table.maybe.contains(slot)
         };
-        let names = self.scopes.iter().next_back().map(Scope::names);
+        let names = self.scopes.iter().next_back().map(NameScope::names);
         let names = names.into_iter().flatten();
         let mut names: Vec<(Name, Slot)> = names.filter(|(_, slot)| is_apart(*slot)).collect();
         names.sort_unstable_by_key(|(name, _)| (self.terms.text(*name), *name));

@@ -78,7 +78,7 @@ impl NameSlots {
 }
 
 /// What shares names.
-pub(super) struct Scope {
+pub(super) struct NameScope {
     names: NameSlots,
     blanks: HashMap<Blank, Slot>,
     passes: Passes,
@@ -88,17 +88,17 @@ pub(super) struct Scope {
     masked: Vec<Name>,
 }
 
-impl Scope {
+impl NameScope {
     /// The query itself, whose text has this many names.
-    pub(super) fn outermost(names: usize) -> Scope {
-        Scope {
+    pub(super) fn outermost(names: usize) -> NameScope {
+        NameScope {
             names: NameSlots::with_capacity(names),
-            ..Scope::new(Passes::Visible(Slots::default()))
+            ..NameScope::new(Passes::Visible(Slots::default()))
         }
     }
 
-    pub(super) fn new(passes: Passes) -> Scope {
-        Scope {
+    pub(super) fn new(passes: Passes) -> NameScope {
+        NameScope {
             names: NameSlots::default(),
             blanks: HashMap::new(),
             passes,
@@ -108,8 +108,8 @@ impl Scope {
     }
 
     /// With slots of its own for these names, which are in use only where it has learnt them.
-    pub(super) fn with_apart(self, apart: HashMap<Name, Slot>) -> Scope {
-        Scope { apart, ..self }
+    pub(super) fn with_apart(self, apart: HashMap<Name, Slot>) -> NameScope {
+        NameScope { apart, ..self }
     }
 
     fn masks(&self, name: Name) -> bool {

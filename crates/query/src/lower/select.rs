@@ -10,7 +10,7 @@
 
 use super::expression::View;
 use super::group::Pipeline;
-use super::names::{Passes, Scope};
+use super::names::{NameScope, Passes};
 use super::{Context, Lowering, row_order};
 use crate::algebra::{Element, Group};
 use crate::error::ParseError;
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         };
         let names = modifiers.projected.iter().copied().collect();
         let depth = self.scopes.len();
-        self.scopes.push(Scope::new(Passes::Projected(names)));
+        self.scopes.push(NameScope::new(Passes::Projected(names)));
         let group = self.select(&modifiers, &within);
         self.scopes.pop();
         let mut group = group?;

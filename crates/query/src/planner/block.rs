@@ -9,7 +9,7 @@ use super::access::{self, Flow, Move};
 use super::component::Ordered;
 use super::costs;
 use super::facts::{slot_of, slots_of};
-use super::problem::{Known, Problem, Sized, selectivity};
+use super::problem::{KnownConstants, Problem, Sized, selectivity};
 use super::refine::Sampling;
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
@@ -21,7 +21,7 @@ use rdf::Direction;
 /// What all blocks of one plan share.
 pub(super) struct Planning<'p> {
     pub index: &'p Index,
-    pub known: Known<'p>,
+    pub known: KnownConstants<'p>,
     /// Elements in the order of the text, tables of their own wherever they are right.
     pub keep_order: bool,
     /// Who walks samples; `None`: statistics alone decide.

@@ -28,7 +28,7 @@ use crate::slots::Slots;
 
 /// One piece of a pipeline.
 #[derive(Clone, Debug)]
-pub(super) enum Piece {
+pub(super) enum PipelineElement {
     /// What is joined.
     Join(Element),
     /// A group that is joined by a table of its own.
@@ -43,8 +43,8 @@ pub(super) enum Piece {
 
 /// A join and what follows it.
 struct Stage {
-    joins: Vec<Piece>,
-    barrier: Option<Piece>,
+    joins: Vec<PipelineElement>,
+    barrier: Option<PipelineElement>,
     /// What may not be shared with the barrier unless it is certain; `None`: nothing passes.
     touches: Option<Slots>,
     /// Certain before the barrier.
@@ -64,14 +64,14 @@ impl Planning<'_> {
         let mut zone = Vec::new();
         let mut pieces = pieces.into_iter().peekable();
         while let Some(piece) = pieces.next() {
-            let Piece::Modifier(first) = piece else {
+            let PipelineElement::Modifier(first) = piece else {
                 zone.push(piece);
                 continue;
             };
             self.zone(block, std::mem::take(&mut zone));
             let mut modifiers = vec![first];
-            while let Some(Piece::Modifier(next)) =
-                pieces.next_if(|piece| matches!(piece, Piece::Modifier(_)))
+            while let Some(PipelineElement::Modifier(next)) =
+                pieces.next_if(|piece| matches!(piece, PipelineElement::Modifier(_)))
             {
                 modifiers.push(next);
             }
@@ -89,7 +89,7 @@ impl Planning<'_> {
         block: &mut Block,
         mut elements: Vec<Element>,
         facts: &mut Facts,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<PipelineElement>,
     ) {
         if block.is_unit && block.is_whole && pieces.is_empty() && !self.keep_order {
             begin_with_table(&mut elements);
@@ -117,7 +117,7 @@ impl Planning<'_> {
         block: &mut Block,
         mut group: Group,
         facts: &mut Facts,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<PipelineElement>,
     ) {
         trim(&mut group.elements);
         let mine = Facts::of(&group.elements);
@@ -158,7 +158,7 @@ impl Planning<'_> {
         let is_walked = has_to || !mine.blocks && gains && !self.keep_order;
         if !is_walked {
             facts.join(&mine);
-            pieces.push(Piece::Table(group));
+            pieces.push(PipelineElement::Table(group));
             return;
         }
         let seen = mine.captured.and(&seen);
@@ -180,7 +180,7 @@ impl Planning<'_> {
         mut group: Group,
         seen: &Slots,
         facts: &mut Facts,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<PipelineElement>,
     ) {
         let mine = Facts::of(&group.elements);
         let captured = mine.captures();
@@ -190,7 +190,7 @@ impl Planning<'_> {
         renaming.group(&mut group);
         let beside = Element::Lateral(group);
         facts.element(&beside);
-        pieces.push(Piece::Other(beside));
+        pieces.push(PipelineElement::Other(beside));
         unify_all(renaming, &mine.out(), facts, pieces);
     }
 
@@ -201,7 +201,7 @@ impl Planning<'_> {
         block: &mut Block,
         seen: &Slots,
         facts: &mut Facts,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<PipelineElement>,
     ) -> Renaming {
         let mut renaming = Renaming::default();
         for slot in seen.iter() {
@@ -212,22 +212,22 @@ impl Planning<'_> {
                 let expression = Expression::Slot(kept);
                 let copy = Element::Bind { expression, into };
                 facts.element(&copy);
-                pieces.push(Piece::Other(copy));
+                pieces.push(PipelineElement::Other(copy));
             }
         }
         renaming
     }
 
     /// The steps of pieces without modifiers.
-    fn zone(&mut self, block: &mut Block, pieces: Vec<Piece>) {
+    fn zone(&mut self, block: &mut Block, pieces: Vec<PipelineElement>) {
         let stages = self.cut(block, pieces);
         block.place_filters();
         for stage in stages {
             self.join(block, stage.joins);
             match stage.barrier {
                 None => {}
-                Some(Piece::Unify { into, from }) => block.unify(into, from),
-                Some(Piece::Other(element)) => self.barrier(block, element),
+                Some(PipelineElement::Unify { into, from }) => block.unify(into, from),
+                Some(PipelineElement::Other(element)) => self.barrier(block, element),
                 Some(_) => unreachable!("joins and modifiers are no barriers"),
             }
             block.place_filters();
@@ -238,7 +238,7 @@ impl Planning<'_> {
         }
     }
 
-    fn cut(&mut self, block: &mut Block, pieces: Vec<Piece>) -> Vec<Stage> {
+    fn cut(&mut self, block: &mut Block, pieces: Vec<PipelineElement>) -> Vec<Stage> {
         let (laid, waited) = (pieces.len(), block.waiting.len());
         let mut facts = Facts {
             certain: block.certain.clone(),
@@ -254,18 +254,18 @@ impl Planning<'_> {
         let mut stages = vec![stage(&facts.certain)];
         for piece in pieces {
             match piece {
-                Piece::Other(Element::Filter(filter))
+                PipelineElement::Other(Element::Filter(filter))
                     if !self.keep_order
                         && slots_of(&filter).is_within(&facts.certain)
                         && !filter.gives_new() =>
                 {
                     block.wait(filter);
                 }
-                Piece::Join(_) | Piece::Table(_) => {
+                PipelineElement::Join(_) | PipelineElement::Table(_) => {
                     let joined = facts_of(&piece);
                     facts.join(&joined);
                     let moves = !self.keep_order
-                        && !matches!(piece, Piece::Join(Element::TripleTerm { .. }));
+                        && !matches!(piece, PipelineElement::Join(Element::TripleTerm { .. }));
                     let at = if moves {
                         earliest(&stages, &joined)
                     } else {
@@ -279,9 +279,11 @@ impl Planning<'_> {
                 barrier => {
                     let touches = touches(&barrier);
                     match &barrier {
-                        Piece::Unify { into, from } => unify(&mut facts, *into, *from),
-                        Piece::Other(element) => facts.element(element),
-                        Piece::Join(_) | Piece::Table(_) | Piece::Modifier(_) => {}
+                        PipelineElement::Unify { into, from } => unify(&mut facts, *into, *from),
+                        PipelineElement::Other(element) => facts.element(element),
+                        PipelineElement::Join(_)
+                        | PipelineElement::Table(_)
+                        | PipelineElement::Modifier(_) => {}
                     }
                     if let Some(last) = stages.last_mut() {
                         last.barrier = Some(barrier);
@@ -369,11 +371,16 @@ fn name_aggregates(elements: &mut Vec<Element>) {
 }
 
 /// Joins the columns that a group has for itself with those of the same variables beside it.
-fn unify_all(renaming: Renaming, out: &Slots, facts: &mut Facts, pieces: &mut Vec<Piece>) {
+fn unify_all(
+    renaming: Renaming,
+    out: &Slots,
+    facts: &mut Facts,
+    pieces: &mut Vec<PipelineElement>,
+) {
     let unified = renaming.to.into_iter();
     for (into, from) in unified.filter(|(into, _)| out.contains(*into)) {
         unify(facts, into, from);
-        pieces.push(Piece::Unify { into, from });
+        pieces.push(PipelineElement::Unify { into, from });
     }
 }
 
@@ -386,7 +393,7 @@ fn unify(facts: &mut Facts, into: Slot, from: Slot) {
     }
 }
 
-fn piece(element: Element) -> Piece {
+fn piece(element: Element) -> PipelineElement {
     match element {
         Element::Pattern(_)
         | Element::Path(_)
@@ -394,12 +401,12 @@ fn piece(element: Element) -> Piece {
         | Element::TripleTerm { .. }
         | Element::Values { .. }
         | Element::Union(_)
-        | Element::Service(_) => Piece::Join(element),
+        | Element::Service(_) => PipelineElement::Join(element),
         Element::Aggregate { .. }
         | Element::Order(_)
         | Element::Project(_)
         | Element::Distinct
-        | Element::Slice { .. } => Piece::Modifier(element),
+        | Element::Slice { .. } => PipelineElement::Modifier(element),
         Element::Join(_)
         | Element::Optional { .. }
         | Element::Minus(_)
@@ -407,27 +414,29 @@ fn piece(element: Element) -> Piece {
         | Element::Exists { .. }
         | Element::Mark { .. }
         | Element::Filter(_)
-        | Element::Bind { .. } => Piece::Other(element),
+        | Element::Bind { .. } => PipelineElement::Other(element),
     }
 }
 
-pub(super) fn facts_of(piece: &Piece) -> Facts {
+pub(super) fn facts_of(piece: &PipelineElement) -> Facts {
     match piece {
-        Piece::Join(element) => Facts::of_join(element),
-        Piece::Table(group) => Facts::of(&group.elements),
-        Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => Facts::default(),
+        PipelineElement::Join(element) => Facts::of_join(element),
+        PipelineElement::Table(group) => Facts::of(&group.elements),
+        PipelineElement::Unify { .. }
+        | PipelineElement::Other(_)
+        | PipelineElement::Modifier(_) => Facts::default(),
     }
 }
 
 /// What a join that passes the barrier may share with it only if it is certain before.
-fn touches(barrier: &Piece) -> Option<Slots> {
+fn touches(barrier: &PipelineElement) -> Option<Slots> {
     match barrier {
-        Piece::Unify { into, from } => Some([*into, *from].into_iter().collect()),
-        Piece::Other(element) => {
+        PipelineElement::Unify { into, from } => Some([*into, *from].into_iter().collect()),
+        PipelineElement::Other(element) => {
             let fixed = is_volatile(element);
             (!fixed).then(|| occurs(element))
         }
-        Piece::Join(_) | Piece::Table(_) | Piece::Modifier(_) => None,
+        PipelineElement::Join(_) | PipelineElement::Table(_) | PipelineElement::Modifier(_) => None,
     }
 }
 

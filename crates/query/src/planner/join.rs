@@ -19,7 +19,7 @@ use super::block::{Block, Planning};
 use super::component::Ordered;
 use super::costs;
 use super::facts::{Facts, path_slots, slot_of};
-use super::group::{Piece, facts_of};
+use super::group::{PipelineElement, facts_of};
 use super::order;
 use super::problem::{Item, Problem};
 use super::rename::Renaming;
@@ -39,7 +39,7 @@ const GUARDS_MAX: u8 = 2;
 
 impl Planning<'_> {
     /// Joins the table with all of these.
-    pub(super) fn join(&mut self, block: &mut Block, joins: Vec<Piece>) {
+    pub(super) fn join(&mut self, block: &mut Block, joins: Vec<PipelineElement>) {
         if joins.is_empty() {
             return;
         }
@@ -48,7 +48,8 @@ impl Planning<'_> {
             Some(slot) => return self.guarded(block, slot, joins),
         };
         // Named graphs are few and say little: they come last, where they are often known.
-        let is_graph = |piece: &Piece| matches!(piece, Piece::Join(Element::Graph(_)));
+        let is_graph =
+            |piece: &PipelineElement| matches!(piece, PipelineElement::Join(Element::Graph(_)));
         let (graphs, joins) = if joins.iter().any(is_graph) {
             joins.into_iter().partition(is_graph)
         } else {
@@ -56,7 +57,7 @@ impl Planning<'_> {
         };
         let mut doubtful = block.maybe.clone();
         for piece in &joins {
-            if !matches!(piece, Piece::Join(Element::Pattern(_))) {
+            if !matches!(piece, PipelineElement::Join(Element::Pattern(_))) {
                 doubtful.add(&facts_of(piece).maybe);
             }
         }
@@ -75,7 +76,7 @@ impl Planning<'_> {
             is_interrupted || order.len() == joins.len(),
             "what is joined is in the order once"
         );
-        let mut joins: Vec<Option<Piece>> = joins.into_iter().map(Some).collect();
+        let mut joins: Vec<Option<PipelineElement>> = joins.into_iter().map(Some).collect();
         for ordered in order {
             let Some(piece) = joins[ordered.pattern].take() else {
                 continue;
@@ -88,7 +89,7 @@ impl Planning<'_> {
             "what is joined is in the order once"
         );
         for piece in graphs {
-            if let Piece::Join(Element::Graph(node)) = piece {
+            if let PipelineElement::Join(Element::Graph(node)) = piece {
                 self.graph(block, node);
                 block.place_filters();
             }
@@ -107,7 +108,7 @@ impl Planning<'_> {
     }
 
     /// A variable that may be unbound and is all that links some of the joins to the table.
-    fn guard(&self, block: &Block, joins: &[Piece]) -> Option<Slot> {
+    fn guard(&self, block: &Block, joins: &[PipelineElement]) -> Option<Slot> {
         if self.keep_order || block.maybe.is_empty() || block.guards >= GUARDS_MAX {
             return None;
         }
@@ -136,7 +137,7 @@ impl Planning<'_> {
     }
 
     /// Rows with the variable are walked with it; those without it are joined and then given it.
-    fn guarded(&mut self, block: &mut Block, slot: Slot, joins: Vec<Piece>) {
+    fn guarded(&mut self, block: &mut Block, slot: Slot, joins: Vec<PipelineElement>) {
         let bound = Expression::Bound(slot);
         let mut with = block.within();
         with.guards += 1;
@@ -151,9 +152,11 @@ impl Planning<'_> {
         renaming.to.insert(slot, hidden);
         let renamed = joins.into_iter().map(|mut piece| {
             match &mut piece {
-                Piece::Join(element) => renaming.element(element),
-                Piece::Table(group) => renaming.group(group),
-                Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {
+                PipelineElement::Join(element) => renaming.element(element),
+                PipelineElement::Table(group) => renaming.group(group),
+                PipelineElement::Unify { .. }
+                | PipelineElement::Other(_)
+                | PipelineElement::Modifier(_) => {
                     unreachable!("{NO_JOIN}")
                 }
             }
@@ -171,19 +174,21 @@ impl Planning<'_> {
         block: &mut Block,
         problem: &Problem<'_>,
         ordered: Ordered,
-        piece: Piece,
+        piece: PipelineElement,
     ) {
         block.begin(ordered);
         let mut element = match piece {
-            Piece::Table(group) => {
+            PipelineElement::Table(group) => {
                 let rows = block.expected(ordered);
                 return self.table(block, group, rows);
             }
-            Piece::Join(Element::Union(branches)) => {
+            PipelineElement::Join(Element::Union(branches)) => {
                 return self.union(block, branches);
             }
-            Piece::Join(element) => element,
-            Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {
+            PipelineElement::Join(element) => element,
+            PipelineElement::Unify { .. }
+            | PipelineElement::Other(_)
+            | PipelineElement::Modifier(_) => {
                 unreachable!("{NO_JOIN}")
             }
         };

@@ -62,7 +62,7 @@ impl Other {
 
 /// What is known of the constants of a query.
 #[derive(Debug, Default)]
-pub(super) struct Known<'k> {
+pub(super) struct KnownConstants<'k> {
     /// Their ids.
     pub ids: &'k [Option<VertexId>],
     pub degrees: HashMap<DegreeQuestion, f64>,
@@ -122,7 +122,7 @@ impl<'i> Problem<'i> {
         items: Vec<Item>,
         filters: impl Iterator<Item = &'f Expression>,
         arrived: &Slots,
-        known: &Known<'_>,
+        known: &KnownConstants<'_>,
         index: &'i Index,
     ) -> Problem<'i> {
         let mut problem = Problem {
@@ -254,7 +254,7 @@ impl<'i> Problem<'i> {
         number: usize,
         pattern: Pattern,
         variables: SmallVec<[usize; 3]>,
-        known: &Known<'_>,
+        known: &KnownConstants<'_>,
         numbers: &HashMap<Slot, usize>,
     ) -> Sized {
         let ids = known.ids;

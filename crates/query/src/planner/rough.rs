@@ -5,7 +5,7 @@
 
 use super::block::Planning;
 use super::costs;
-use super::group::{Piece, facts_of};
+use super::group::{PipelineElement, facts_of};
 use super::problem::{Item, Other, Resolved, questions_of, resolve, selectivity};
 use crate::algebra::{Element, Group, PathPattern, Pattern};
 use crate::path::Path;
@@ -17,8 +17,8 @@ const CLOSURE: f64 = 8.0;
 
 impl Planning<'_> {
     /// What the order has to know of a join. `doubtful`: columns that a row may lack.
-    pub(super) fn item(&self, piece: &Piece, doubtful: &Slots) -> Item {
-        if let Piece::Join(Element::Pattern(pattern)) = piece {
+    pub(super) fn item(&self, piece: &PipelineElement, doubtful: &Slots) -> Item {
+        if let PipelineElement::Join(Element::Pattern(pattern)) = piece {
             return Item::Pattern(*pattern);
         }
         let mut other = Other {
@@ -26,13 +26,13 @@ impl Planning<'_> {
             ..Other::default()
         };
         match piece {
-            Piece::Join(Element::Path(path)) => {
+            PipelineElement::Join(Element::Path(path)) => {
                 other.slots = Self::path_item_slots(path);
                 other.rows = self.path_rows(path);
                 other.start_ns = other.rows * costs::PATH;
                 other.row_ns = costs::LOOKUP + self.path_reach(&path.path) * costs::PATH;
             }
-            Piece::Join(Element::TripleTerm {
+            PipelineElement::Join(Element::TripleTerm {
                 term,
                 subject,
                 predicate,
@@ -48,7 +48,7 @@ impl Planning<'_> {
                 other.rows = self.index.vertices;
                 other.row_ns = costs::FILTER;
             }
-            Piece::Join(Element::Service(service)) => {
+            PipelineElement::Join(Element::Service(service)) => {
                 if let Node::Slot(slot) = service.endpoint {
                     other.needs = vec![vec![slot]];
                 }
@@ -56,17 +56,19 @@ impl Planning<'_> {
                 other.start_ns = costs::SERVICE;
                 other.row_ns = costs::SERVICE;
             }
-            Piece::Join(element) => {
+            PipelineElement::Join(element) => {
                 other.rows = self.element_rows(element).unwrap_or(1.0);
                 other.start_ns = other.rows * costs::ROW;
                 other.row_ns = costs::LOOKUP;
             }
-            Piece::Table(group) => {
+            PipelineElement::Table(group) => {
                 other.rows = self.group_rows(group);
                 other.start_ns = other.rows * costs::ROW;
                 other.row_ns = costs::LOOKUP;
             }
-            Piece::Unify { .. } | Piece::Other(_) | Piece::Modifier(_) => {}
+            PipelineElement::Unify { .. }
+            | PipelineElement::Other(_)
+            | PipelineElement::Modifier(_) => {}
         }
         Item::Other(other)
     }

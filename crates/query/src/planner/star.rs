@@ -289,7 +289,11 @@ impl Star {
         if let Some(alone) = self.alone {
             return alone;
         }
-        let mut wanted = [Wanted::default(), Wanted::default(), Wanted::default()];
+        let mut wanted = [
+            DemandSet::default(),
+            DemandSet::default(),
+            DemandSet::default(),
+        ];
         for &demand in demands {
             let kind = self.demands[demand].direction();
             wanted[kind.map_or(2, |direction| direction as usize)].add(demand);
@@ -320,7 +324,7 @@ impl Star {
     }
 
     /// Solutions where the sets of one direction are all that is wanted beside classes.
-    fn of_one_end(&self, groups: Range<usize>, wanted: &Wanted, classes: Mask) -> f64 {
+    fn of_one_end(&self, groups: Range<usize>, wanted: &DemandSet, classes: Mask) -> f64 {
         let width = self.demands.len();
         let fans = self.fans[groups.start * width..groups.end * width].chunks_exact(width);
         let demands = &wanted.demands[..];
@@ -337,7 +341,7 @@ impl Star {
 
     /// Solutions per vertex of a block in one direction, whose groups these are.
     #[inline]
-    fn ways(&self, groups: &Range<usize>, wanted: &Wanted) -> f64 {
+    fn ways(&self, groups: &Range<usize>, wanted: &DemandSet) -> f64 {
         if wanted.demands.is_empty() {
             return 1.0;
         }
@@ -356,12 +360,12 @@ impl Star {
 
 /// Demands of one kind.
 #[derive(Default)]
-struct Wanted {
+struct DemandSet {
     demands: SmallVec<[usize; 12]>,
     mask: Mask,
 }
 
-impl Wanted {
+impl DemandSet {
     fn add(&mut self, demand: usize) {
         self.demands.push(demand);
         self.mask.add(demand);

@@ -31,11 +31,11 @@ use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
 pub struct Spelling {
     text: Box<str>,
     options: ParseOptions,
-    places: Box<[Place]>,
+    places: Box<[ParameterSpan]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ParameterSpan {
     start: u32,
     end: u32,
     /// Which of the shape's parameters.
@@ -50,7 +50,7 @@ impl Spelling {
     pub fn new(text: &str, shape: &Shape, options: &ParseOptions) -> Option<Spelling> {
         let place = |(token, number): &(crate::grammar::lexer::token::Token, usize)| {
             let is_delimited = matches!(token.kind, TokenKind::Iri | TokenKind::String);
-            is_delimited.then_some(Place {
+            is_delimited.then_some(ParameterSpan {
                 start: token.start,
                 end: token.end,
                 number: *number as u32,
@@ -99,7 +99,7 @@ impl Spelling {
 
     /// Bytes of what it keeps, about.
     pub fn bytes(&self) -> usize {
-        self.text.len() + self.places.len() * size_of::<Place>() + size_of::<Spelling>()
+        self.text.len() + self.places.len() * size_of::<ParameterSpan>() + size_of::<Spelling>()
     }
 }
 

@@ -16,30 +16,30 @@ use rdf::TermBuffer;
 #[derive(Clone, Debug, Default)]
 pub struct Data {
     terms: TermBuffer,
-    quads: Vec<[Place; 4]>,
+    quads: Vec<[TermIndex; 4]>,
     blanks: u32,
 }
 
 /// Where a term of a quad stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(u32);
+pub(crate) struct TermIndex(u32);
 
 /// The bit of a blank node's number.
 const BLANK: u32 = 1 << 31;
 const _: () = assert!(
-    Place::NONE.0 == BLANK | (BLANK - 1),
+    TermIndex::NONE.0 == BLANK | (BLANK - 1),
     "numbers end below that of none"
 );
 
-impl Place {
+impl TermIndex {
     /// No term: the default graph.
-    pub(crate) const NONE: Place = Place(u32::MAX);
+    pub(crate) const NONE: TermIndex = TermIndex(u32::MAX);
 
-    fn new(number: usize, kind: u32) -> Place {
+    fn new(number: usize, kind: u32) -> TermIndex {
         let number = u32::try_from(number)
             .ok()
             .filter(|number| number < &(BLANK - 1));
-        Place(number.expect("a text has fewer terms than bytes") | kind)
+        TermIndex(number.expect("a text has fewer terms than bytes") | kind)
     }
 
     /// The number of a blank node.
@@ -51,7 +51,7 @@ impl Place {
     }
 
     fn part(self) -> Option<DataTerm> {
-        if self == Place::NONE {
+        if self == TermIndex::NONE {
             None
         } else if self.0 & BLANK == 0 {
             Some(DataTerm::Term(self.0 as usize))
@@ -93,7 +93,7 @@ impl Data {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.terms.bytes() + self.quads.capacity() * size_of::<[Place; 4]>()
+        self.terms.bytes() + self.quads.capacity() * size_of::<[TermIndex; 4]>()
     }
 
     /// Subject, predicate and object of each quad, and its graph unless it is the default graph.
@@ -101,7 +101,7 @@ impl Data {
         self.quads
             .iter()
             .map(|&[subject, predicate, object, graph]| {
-                let part = |place: Place| place.part().expect("a term of a triple");
+                let part = |place: TermIndex| place.part().expect("a term of a triple");
                 ([subject, predicate, object].map(part), graph.part())
             })
     }
@@ -138,25 +138,25 @@ impl Data {
     }
 
     /// Appends a quad of places in this list.
-    pub(crate) fn push(&mut self, quad: [Place; 4]) {
+    pub(crate) fn push(&mut self, quad: [TermIndex; 4]) {
         self.quads.push(quad);
     }
 
     /// A further blank node.
-    pub(crate) fn push_blank(&mut self) -> Place {
+    pub(crate) fn push_blank(&mut self) -> TermIndex {
         self.blanks += 1;
-        Place::new(self.blanks as usize - 1, BLANK)
+        TermIndex::new(self.blanks as usize - 1, BLANK)
     }
 
     /// The term that `push` appends to the list.
-    pub(crate) fn push_term(&mut self, push: impl FnOnce(&mut TermBuffer)) -> Place {
+    pub(crate) fn push_term(&mut self, push: impl FnOnce(&mut TermBuffer)) -> TermIndex {
         push(&mut self.terms);
-        Place::new(self.terms.len() - 1, 0)
+        TermIndex::new(self.terms.len() - 1, 0)
     }
 
     /// A literal whose datatype is the IRI at a place in this list; `None` for the types of literals
     /// with a language.
-    pub(super) fn push_typed(&mut self, lexical: &str, datatype: Place) -> Option<Place> {
+    pub(super) fn push_typed(&mut self, lexical: &str, datatype: TermIndex) -> Option<TermIndex> {
         let Some(DataTerm::Term(cell)) = datatype.part() else {
             return None;
         };

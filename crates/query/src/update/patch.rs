@@ -29,7 +29,7 @@
 
 mod words;
 
-use super::data::{Data, Place};
+use super::data::{Data, TermIndex};
 use super::plain::hash;
 use super::{Operation, Update};
 use crate::error::{ParseError, ParseErrorKind};
@@ -157,7 +157,7 @@ struct Open {
     inserts: bool,
     graph: Option<String>,
     /// The graph among the terms of the data.
-    place: Place,
+    place: TermIndex,
     position: Position,
 }
 
@@ -173,7 +173,7 @@ struct Recent<'t> {
     word: &'t str,
     /// [`Reader::epoch`] of that time.
     epoch: u64,
-    place: Place,
+    place: TermIndex,
 }
 
 struct Reader<'t, 'r> {
@@ -196,7 +196,7 @@ struct Reader<'t, 'r> {
     /// The IRIs of prefixes, without brackets.
     prefixes: HashMap<&'t str, &'t str>,
     /// The operation and the number of each blank node.
-    labels: HashMap<&'t str, (u64, Place)>,
+    labels: HashMap<&'t str, (u64, TermIndex)>,
     recent: Vec<Recent<'t>>,
     /// Names mean the same, and stand in the same data, while this number does not change.
     epoch: u64,
@@ -215,7 +215,7 @@ impl<'t, 'r> Reader<'t, 'r> {
         let recent = Recent {
             word: "",
             epoch: 0,
-            place: Place::NONE,
+            place: TermIndex::NONE,
         };
         let mut reader = Reader {
             is_store: target == PatchTarget::Store,
@@ -382,8 +382,11 @@ impl<'t, 'r> Reader<'t, 'r> {
             self.close();
             self.open(inserts, graph)?;
         }
-        self.room.take(COPIES * size_of::<[Place; 4]>())?;
-        let graph = self.open.as_ref().map_or(Place::NONE, |open| open.place);
+        self.room.take(COPIES * size_of::<[TermIndex; 4]>())?;
+        let graph = self
+            .open
+            .as_ref()
+            .map_or(TermIndex::NONE, |open| open.place);
         let [subject, predicate, object] = triple;
         let subject = match subject[0].1.strip_prefix("_:") {
             Some(label) => self.blank(subject[0].0, label)?,
@@ -401,7 +404,7 @@ impl<'t, 'r> Reader<'t, 'r> {
         self.room.take(OPERATION_BYTES)?;
         let place = match &graph {
             Some(iri) => self.push(iri.len(), |terms| terms.push_iri(iri))?,
-            None => Place::NONE,
+            None => TermIndex::NONE,
         };
         self.open = Some(Open {
             inserts,
@@ -425,14 +428,14 @@ impl<'t, 'r> Reader<'t, 'r> {
     }
 
     /// The term that `push` appends to the data; `bytes`: those of its text.
-    fn push(&mut self, bytes: usize, push: impl FnOnce(&mut TermBuffer)) -> Reading<Place> {
+    fn push(&mut self, bytes: usize, push: impl FnOnce(&mut TermBuffer)) -> Reading<TermIndex> {
         self.room
             .take(COPIES * TermBuffer::capacity_bytes(1, bytes))?;
         Ok(self.data.push_term(push))
     }
 
     /// The place of an IRI, that of the same word lately where there is one.
-    fn named(&mut self, word: Word<'t>) -> Reading<Place> {
+    fn named(&mut self, word: Word<'t>) -> Reading<TermIndex> {
         let slot = hash(word.1.as_bytes()) as usize & (self.recent.len() - 1);
         let known = self.recent[slot];
         if known.epoch == self.epoch && known.word == word.1 {
@@ -448,7 +451,7 @@ impl<'t, 'r> Reader<'t, 'r> {
         Ok(place)
     }
 
-    fn object(&mut self, words: &[Word<'t>]) -> Reading<Place> {
+    fn object(&mut self, words: &[Word<'t>]) -> Reading<TermIndex> {
         let &[word] = words else {
             let triple = self.triple(words, 1)?;
             return self.push(0, |terms| terms.push_triple(triple));
@@ -513,7 +516,7 @@ impl<'t, 'r> Reader<'t, 'r> {
     }
 
     /// Checks that a blank node is a new one and stays in one operation.
-    fn blank(&mut self, at: usize, label: &'t str) -> Reading<Place> {
+    fn blank(&mut self, at: usize, label: &'t str) -> Reading<TermIndex> {
         if !self.open.as_ref().is_some_and(|open| open.inserts) {
             let why = "a blank node of a patch is a new one, so nothing of it can be deleted";
             return Err(wrong(at, why));

@@ -17,7 +17,7 @@
 //! storing most subjects and predicates. The table has one place for each hash, so texts that are
 //! made to collide cost what they would cost without it.
 
-use super::data::{Data, Place};
+use super::data::{Data, TermIndex};
 use crate::grammar::lexer::token::{Token, TokenKind, Tokens};
 use crate::grammar::translate::{Made, is_relative, number_type};
 use oxiri::Iri;
@@ -57,7 +57,7 @@ pub(super) fn data<'t>(
         scratch: String::new(),
         made,
     };
-    walk.block(Place::NONE)?;
+    walk.block(TermIndex::NONE)?;
     if walk.is_operator(";") {
         walk.at += 1;
     }
@@ -69,7 +69,7 @@ pub(super) fn data<'t>(
 struct Recent {
     start: u32,
     end: u32,
-    place: Place,
+    place: TermIndex,
 }
 
 impl Default for Recent {
@@ -77,7 +77,7 @@ impl Default for Recent {
         Recent {
             start: 0,
             end: 0,
-            place: Place::NONE,
+            place: TermIndex::NONE,
         }
     }
 }
@@ -89,7 +89,7 @@ struct Walk<'t> {
     names: &'t Names<'t>,
     has_blanks: bool,
     data: Data,
-    labels: HashMap<&'t str, Place>,
+    labels: HashMap<&'t str, TermIndex>,
     recent: Vec<Recent>,
     scratch: String,
     made: &'t mut Made,
@@ -119,8 +119,8 @@ impl<'t> Walk<'t> {
     }
 
     /// All up to the `}` that ends the block, and it. Not deeper than one block in another.
-    fn block(&mut self, graph: Place) -> Option<()> {
-        let may_nest = graph == Place::NONE;
+    fn block(&mut self, graph: TermIndex) -> Option<()> {
+        let may_nest = graph == TermIndex::NONE;
         loop {
             if self.is_operator("}") {
                 self.at += 1;
@@ -149,7 +149,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Verbs with their objects, up to what ends the triples of a subject.
-    fn properties(&mut self, subject: Place, graph: Place) -> Option<()> {
+    fn properties(&mut self, subject: TermIndex, graph: TermIndex) -> Option<()> {
         loop {
             let token = self.next()?;
             let verb = if token.kind == TokenKind::Word && self.tokens.slice(token) == "a" {
@@ -180,7 +180,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn node(&mut self, token: Token) -> Option<Place> {
+    fn node(&mut self, token: Token) -> Option<TermIndex> {
         if token.kind == TokenKind::BlankNode {
             self.blank(token)
         } else {
@@ -188,7 +188,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn object(&mut self, token: Token) -> Option<Place> {
+    fn object(&mut self, token: Token) -> Option<TermIndex> {
         let slice = self.tokens.slice(token);
         match token.kind {
             TokenKind::Iri | TokenKind::PrefixedName => self.name(token),
@@ -214,7 +214,7 @@ impl<'t> Walk<'t> {
     }
 
     /// A blank node; its label within ASCII.
-    fn blank(&mut self, token: Token) -> Option<Place> {
+    fn blank(&mut self, token: Token) -> Option<TermIndex> {
         let label = &self.tokens.slice(token)[2..];
         let first = *label.as_bytes().first()?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
@@ -230,7 +230,7 @@ impl<'t> Walk<'t> {
     }
 
     /// An IRI, in angle brackets or as a prefixed name.
-    fn name(&mut self, token: Token) -> Option<Place> {
+    fn name(&mut self, token: Token) -> Option<TermIndex> {
         match token.kind {
             TokenKind::Iri => self.recent(token, |walk, slice| {
                 walk.bracketed(&slice[1..slice.len() - 1])
@@ -245,8 +245,8 @@ impl<'t> Walk<'t> {
     fn recent(
         &mut self,
         token: Token,
-        read: impl FnOnce(&mut Walk<'t>, &'t str) -> Option<Place>,
-    ) -> Option<Place> {
+        read: impl FnOnce(&mut Walk<'t>, &'t str) -> Option<TermIndex>,
+    ) -> Option<TermIndex> {
         let slice = self.tokens.slice(token);
         let slot = hash(slice.as_bytes()) as usize & (self.recent.len() - 1);
         let known = self.recent[slot];
@@ -262,12 +262,12 @@ impl<'t> Walk<'t> {
         Some(place)
     }
 
-    fn push_iri(&mut self, iri: &str) -> Place {
+    fn push_iri(&mut self, iri: &str) -> TermIndex {
         self.data.push_term(|terms| terms.push_iri(iri))
     }
 
     /// What stands in angle brackets, resolved where there is a base.
-    fn bracketed(&mut self, text: &str) -> Option<Place> {
+    fn bracketed(&mut self, text: &str) -> Option<TermIndex> {
         if text.contains('\\') {
             return None;
         }
@@ -287,7 +287,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn prefixed(&mut self, slice: &str) -> Option<Place> {
+    fn prefixed(&mut self, slice: &str) -> Option<TermIndex> {
         let (prefix, local) = slice.split_once(':')?;
         if local.contains(['%', '\\']) {
             return None;
@@ -305,7 +305,7 @@ impl<'t> Walk<'t> {
     }
 
     /// A string, with the datatype or the language that follows it.
-    fn literal(&mut self, quoted: &'t str) -> Option<Place> {
+    fn literal(&mut self, quoted: &'t str) -> Option<TermIndex> {
         let is_long = quoted.starts_with("\"\"\"") || quoted.starts_with("'''");
         let quotes = if is_long { 3 } else { 1 };
         let inner = &quoted[quotes..quoted.len() - quotes];
@@ -348,11 +348,11 @@ impl<'t> Walk<'t> {
     }
 
     /// A number in digits, with or without a sign.
-    fn number(&mut self, slice: &str) -> Place {
+    fn number(&mut self, slice: &str) -> TermIndex {
         self.typed(slice, number_type(slice))
     }
 
-    fn typed(&mut self, lexical: &str, datatype: NamedNodeRef<'_>) -> Place {
+    fn typed(&mut self, lexical: &str, datatype: NamedNodeRef<'_>) -> TermIndex {
         self.data
             .push_term(|terms| terms.push_typed(lexical, datatype.as_str()))
     }

@@ -24,7 +24,7 @@ const BATCH_BYTES: usize = 1 << 22;
 
 /// Something that is wrong with a dictionary.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum DictionaryFault {
     /// A block does not match its checksum or cannot be read.
     #[error("dictionary file {0}")]
     Damaged(#[from] DamagedBlock),
@@ -62,12 +62,12 @@ pub enum FaultKind {
 
 impl Dictionary {
     /// Calls `report` with everything that is wrong, files before terms.
-    pub fn check(&self, mut report: impl FnMut(Fault)) {
+    pub fn check(&self, mut report: impl FnMut(DictionaryFault)) {
         let mut damaged = false;
         for file in self.files() {
             for block in file.damaged_blocks() {
                 damaged = true;
-                report(Fault::Damaged(block));
+                report(DictionaryFault::Damaged(block));
             }
         }
         if !damaged {
@@ -77,7 +77,12 @@ impl Dictionary {
         }
     }
 
-    fn check_kind<K: Keys>(&self, kind: Tag, table: &Table<K>, report: &mut impl FnMut(Fault)) {
+    fn check_kind<K: Keys>(
+        &self,
+        kind: Tag,
+        table: &Table<K>,
+        report: &mut impl FnMut(DictionaryFault),
+    ) {
         let mut scan = self.keys(kind, 0);
         let mut batch = Batch::default();
         loop {
@@ -85,7 +90,7 @@ impl Dictionary {
             match scan.next_key() {
                 Ok(Some(key)) => {
                     if !self.is_canonical(id, key) {
-                        report(Fault::Term {
+                        report(DictionaryFault::Term {
                             id,
                             kind: FaultKind::NotCanonical,
                         });
@@ -93,7 +98,7 @@ impl Dictionary {
                     batch.push(id, key);
                 }
                 Ok(None) => break,
-                Err(error) => report(Fault::Unreadable { id, error }),
+                Err(error) => report(DictionaryFault::Unreadable { id, error }),
             }
             if batch.is_full() {
                 batch.check(kind, table, report);
@@ -136,22 +141,27 @@ impl Batch {
     }
 
     /// Looks the keys up, reports those that are not found where they stand, and empties itself.
-    fn check<K: Keys>(&mut self, kind: Tag, table: &Table<K>, report: &mut impl FnMut(Fault)) {
+    fn check<K: Keys>(
+        &mut self,
+        kind: Tag,
+        table: &Table<K>,
+        report: &mut impl FnMut(DictionaryFault),
+    ) {
         let mut found = vec![None; self.ids.len()];
         let looked_up = table.find(&self.keys, |position, ordinal| {
             found[position] = Some(ordinal);
         });
         if let (Err(error), Some(&id)) = (looked_up, self.ids.first()) {
-            report(Fault::Unreadable { id, error });
+            report(DictionaryFault::Unreadable { id, error });
         } else {
             for (&id, found) in self.ids.iter().zip(found) {
                 match found.map(|ordinal| VertexId::new(kind, ordinal)) {
                     Some(other) if other == id => {}
-                    Some(other) => report(Fault::Term {
+                    Some(other) => report(DictionaryFault::Term {
                         id,
                         kind: FaultKind::FoundAs(other),
                     }),
-                    None => report(Fault::Term {
+                    None => report(DictionaryFault::Term {
                         id,
                         kind: FaultKind::NotIndexed,
                     }),

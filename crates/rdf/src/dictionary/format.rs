@@ -41,7 +41,7 @@ const _: () = assert!(
 /// Which of a kind's files a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Part {
+pub(super) enum FileKind {
     Keys = 1,
     Offsets = 2,
     Index = 3,
@@ -51,7 +51,7 @@ pub(super) enum Part {
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) part: Part,
+    pub(super) part: FileKind,
     pub(super) kind: Tag,
     pub(super) parameter: u8,
     pub(super) count: u64,
@@ -71,7 +71,11 @@ impl Header {
     }
 
     /// The header of a file that must be this part of this kind.
-    pub(super) fn read(file: &CheckedRegion, part: Part, kind: Tag) -> Result<Header, OpenError> {
+    pub(super) fn read(
+        file: &CheckedRegion,
+        part: FileKind,
+        kind: Tag,
+    ) -> Result<Header, OpenError> {
         let problem = |problem| OpenError::format(file, problem);
         if file.len() < HEADER_BYTES as u64 {
             return Err(problem(FormatProblem::Foreign));
@@ -129,14 +133,14 @@ mod tests {
     #[test]
     fn headers_come_back_and_foreign_ones_are_refused() {
         let header = Header {
-            part: Part::Index,
+            part: FileKind::Index,
             kind: Tag::Literal,
             parameter: 3,
             count: 77,
         };
         let open = |bytes: &[u8]| {
             let file = CheckedRegion::unchecked("f", Region::heap(bytes).unwrap());
-            Header::read(&file, Part::Index, Tag::Literal)
+            Header::read(&file, FileKind::Index, Tag::Literal)
         };
         let bytes = header.to_bytes();
         assert_eq!(open(&bytes).unwrap(), header);

@@ -22,7 +22,7 @@
 //! on purpose would make lookups of its own terms slow, and nothing else.
 
 use super::error::{FormatProblem, OpenError, WriteError, damaged};
-use super::format::{HEADER_BYTES, Header, Part, read_u64};
+use super::format::{FileKind, HEADER_BYTES, Header, read_u64};
 use crate::id::Tag;
 use crate::lexicon::LexiconError;
 use memory::{CheckedRegion, prefetch};
@@ -56,7 +56,7 @@ fn fingerprint(hash: u64) -> u8 {
 
 /// How many lines and slots an index of so many terms has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+struct IndexLayout {
     /// Bytes of an ordinal, 1 to 8.
     width: usize,
     /// Entries of a line.
@@ -65,13 +65,13 @@ struct Shape {
     homes: u64,
 }
 
-impl Shape {
-    fn of(count: u64) -> Shape {
+impl IndexLayout {
+    fn of(count: u64) -> IndexLayout {
         let largest = count.saturating_sub(1);
         let width = (64 - largest.leading_zeros()).div_ceil(8).max(1) as usize;
         let slots = LINE_BYTES / (1 + width);
         let filled_lines = count.div_ceil(slots as u64);
-        Shape {
+        IndexLayout {
             width,
             slots,
             homes: (filled_lines * FILL.1).div_ceil(FILL.0),
@@ -88,7 +88,7 @@ impl Shape {
 /// Writes the index of one kind, front to back, with memory for one line.
 pub struct IndexWriter<W: Write> {
     out: W,
-    shape: Shape,
+    shape: IndexLayout,
     count: u64,
     written: u64,
     last_hash: u64,
@@ -101,11 +101,11 @@ impl<W: Write> IndexWriter<W> {
     /// A writer of exactly `count` pairs. The output should be buffered: it writes once a line.
     pub fn new(kind: Tag, count: u64, mut out: W) -> Result<IndexWriter<W>, WriteError> {
         assert!(kind.is_dictionary(), "other kinds have no index");
-        let shape = Shape::of(count);
+        let shape = IndexLayout::of(count);
         let parameter = shape.width as u8;
         out.write_all(
             &Header {
-                part: Part::Index,
+                part: FileKind::Index,
                 kind,
                 parameter,
                 count,
@@ -136,7 +136,7 @@ impl<W: Write> IndexWriter<W> {
         while self.line_number < home || self.filled == self.shape.slots {
             self.end_line()?;
         }
-        let Shape { width, slots, .. } = self.shape;
+        let IndexLayout { width, slots, .. } = self.shape;
         let at = slots + self.filled * width;
         self.line[self.filled] = fingerprint(hash);
         self.line[at..at + width].copy_from_slice(&ordinal.to_le_bytes()[..width]);
@@ -171,20 +171,20 @@ impl<W: Write> IndexWriter<W> {
 #[derive(Debug)]
 pub(super) struct HashIndex {
     file: Arc<CheckedRegion>,
-    shape: Shape,
+    shape: IndexLayout,
     count: u64,
 }
 
 impl HashIndex {
     /// Opens the file; reads its header only.
     pub(super) fn open(kind: Tag, file: Arc<CheckedRegion>) -> Result<HashIndex, OpenError> {
-        let header = Header::read(&file, Part::Index, kind)?;
+        let header = Header::read(&file, FileKind::Index, kind)?;
         let body = file.len() - HEADER_BYTES as u64;
         let wrong_length = || OpenError::format(&file, FormatProblem::Length);
         if header.count > file.len() || !body.is_multiple_of(LINE_BYTES as u64) {
             return Err(wrong_length());
         }
-        let shape = Shape::of(header.count);
+        let shape = IndexLayout::of(header.count);
         if body / (LINE_BYTES as u64) < shape.homes || usize::from(header.parameter) != shape.width
         {
             return Err(wrong_length());
@@ -253,7 +253,7 @@ impl Candidates<'_> {
             while self.matches != 0 {
                 let slot = self.matches.trailing_zeros() as usize;
                 self.matches &= self.matches - 1;
-                let Shape { width, slots, .. } = self.index.shape;
+                let IndexLayout { width, slots, .. } = self.index.shape;
                 let at = slots + slot * width;
                 let ordinal = number_at(self.line, at, width);
                 if ordinal < self.index.count {

@@ -50,7 +50,7 @@ struct Batch {
 }
 
 /// What the files know of the keys of one kind.
-struct Known {
+struct FoundKeys {
     ordinals: Vec<u64>,
     missing: Vec<usize>,
 }
@@ -114,8 +114,8 @@ impl Batch {
 
     /// Gives each term its id, in order; new ones where there is none.
     fn ids(self, live: &LiveDictionary, ids: &mut Vec<VertexId>) -> Result<(), GrowError> {
-        let iris = Known::of(live, Tag::Iri, &self.iris)?;
-        let literals = Known::of(live, Tag::Literal, &self.literals)?;
+        let iris = FoundKeys::of(live, Tag::Iri, &self.iris)?;
+        let literals = FoundKeys::of(live, Tag::Literal, &self.literals)?;
         let writer = live.lock_writer();
         let iris = iris.or_add(live, Tag::Iri, &self.iris)?;
         let literals = literals.or_add(live, Tag::Literal, &self.literals)?;
@@ -150,10 +150,10 @@ fn push(keys: &mut KeyBatch, append: impl FnOnce(&mut Vec<u8>)) -> Result<usize,
     Ok(index)
 }
 
-impl Known {
+impl FoundKeys {
     /// Looks keys up in the files.
-    fn of(live: &LiveDictionary, kind: Tag, keys: &KeyBatch) -> Result<Known, GrowError> {
-        let mut known = Known {
+    fn of(live: &LiveDictionary, kind: Tag, keys: &KeyBatch) -> Result<FoundKeys, GrowError> {
+        let mut known = FoundKeys {
             ordinals: vec![0; keys.len()],
             missing: Vec::new(),
         };
@@ -221,7 +221,7 @@ impl Resolved {
     }
 
     fn end_run(&mut self, live: &LiveDictionary, run: &mut KeyBatch) -> Result<(), GrowError> {
-        let known = Known::of(live, Tag::TripleTerm, run)?;
+        let known = FoundKeys::of(live, Tag::TripleTerm, run)?;
         let ordinals = known.or_add(live, Tag::TripleTerm, run)?;
         self.triples.extend(ordinals);
         run.clear();

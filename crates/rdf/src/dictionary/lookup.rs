@@ -26,12 +26,12 @@ const NEIGHBOURS_LOG2: u32 = 4;
 
 /// The keys of one kind that a batch of terms asks for, and for which terms.
 #[derive(Default)]
-struct Wanted {
+struct KeyRequests {
     keys: KeyBatch,
     positions: Vec<usize>,
 }
 
-impl Wanted {
+impl KeyRequests {
     fn push_with(&mut self, position: usize, append: impl FnOnce(&mut Vec<u8>)) {
         self.positions.push(position);
         self.keys.push_with(append);
@@ -41,9 +41,9 @@ impl Wanted {
 /// What a batch of terms asks for, by kind.
 #[derive(Default)]
 struct WantedTerms {
-    iris: Wanted,
-    literals: Wanted,
-    triple_terms: Wanted,
+    iris: KeyRequests,
+    literals: KeyRequests,
+    triple_terms: KeyRequests,
 }
 
 impl Lexicon for Dictionary {

@@ -10,7 +10,7 @@
 //! few, and their ids are already small.
 
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
-use super::format::{HEADER_BYTES, Header, Part};
+use super::format::{FileKind, HEADER_BYTES, Header};
 use super::merge::copy;
 use super::table::{KeyCursor, Keys};
 use crate::id::{Tag, VertexId};
@@ -32,7 +32,7 @@ impl<W: Write> RecordWriter<W> {
     /// A writer of no record yet. The output should be buffered: it writes once a record.
     pub fn new(mut out: W) -> Result<RecordWriter<W>, WriteError> {
         let header = Header {
-            part: Part::Records,
+            part: FileKind::Records,
             kind: Tag::TripleTerm,
             parameter: 0,
             count: 0,
@@ -82,7 +82,7 @@ pub(super) struct Records {
 impl Records {
     /// Opens the file; reads its header only.
     pub(super) fn open(file: Arc<CheckedRegion>) -> Result<Records, OpenError> {
-        Header::read(&file, Part::Records, Tag::TripleTerm)?;
+        Header::read(&file, FileKind::Records, Tag::TripleTerm)?;
         let body = file.len() - HEADER_BYTES as u64;
         if !body.is_multiple_of(RECORD_BYTES) {
             return Err(OpenError::format(&file, FormatProblem::Length));

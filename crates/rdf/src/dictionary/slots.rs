@@ -53,11 +53,11 @@ pub(super) struct Slots {
 /// What a reader holds for a batch: no part at all before the first term.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<SlotArray>>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct SlotArray {
     slots: Box<[AtomicU64]>,
     /// Slots that are not empty. Written by the one who inserts.
     used: AtomicUsize,
@@ -76,7 +76,7 @@ impl Slots {
         let now = self.now();
         let parts = now.parts.iter();
         parts
-            .map(|part| (size_of_val(&*part.slots) + size_of::<Part>()) as u64)
+            .map(|part| (size_of_val(&*part.slots) + size_of::<SlotArray>()) as u64)
             .sum()
     }
 
@@ -97,7 +97,7 @@ impl Slots {
         let mut parts = now.parts.clone();
         if parts.is_empty() {
             let size = |part| SLOTS_MIN + SLOTS_MIN * part / (4 * PARTS);
-            parts.extend((0..PARTS).map(|part| Arc::new(Part::new(size(part)))));
+            parts.extend((0..PARTS).map(|part| Arc::new(SlotArray::new(size(part)))));
         } else {
             parts[number] = Arc::new(parts[number].larger());
         }
@@ -125,10 +125,10 @@ impl Directory {
 
     /// The ordinals under which a key with this hash may be found.
     #[inline]
-    pub(super) fn candidates(&self, hash: u64) -> Candidates<'_> {
+    pub(super) fn candidates(&self, hash: u64) -> SlotCandidates<'_> {
         let (number, bits) = split(hash);
         let part = self.parts.get(number);
-        Candidates {
+        SlotCandidates {
             slots: part.map_or(&[], |part| &part.slots),
             at: part.map_or(0, |part| part.home(bits)),
             bits,
@@ -137,13 +137,13 @@ impl Directory {
 }
 
 /// Walks the slots from a home on, up to the first that is empty.
-pub(super) struct Candidates<'a> {
+pub(super) struct SlotCandidates<'a> {
     slots: &'a [AtomicU64],
     at: usize,
     bits: u64,
 }
 
-impl Iterator for Candidates<'_> {
+impl Iterator for SlotCandidates<'_> {
     type Item = u64;
 
     #[inline]
@@ -166,9 +166,9 @@ impl Iterator for Candidates<'_> {
     }
 }
 
-impl Part {
-    fn new(slots: usize) -> Part {
-        Part {
+impl SlotArray {
+    fn new(slots: usize) -> SlotArray {
+        SlotArray {
             slots: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             used: AtomicUsize::new(0),
         }
@@ -197,13 +197,13 @@ impl Part {
     }
 
     /// A part a quarter larger with the same entries.
-    fn larger(&self) -> Part {
-        let part = Part::new(self.slots.len() + self.slots.len().div_ceil(4));
+    fn larger(&self) -> SlotArray {
+        let part = SlotArray::new(self.slots.len() + self.slots.len().div_ceil(4));
         let slots = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
         slots
             .filter(|&slot| slot != 0)
             .for_each(|slot| part.insert(slot));
-        let used = |part: &Part| part.used.load(Ordering::Relaxed);
+        let used = |part: &SlotArray| part.used.load(Ordering::Relaxed);
         assert_eq!(used(&part), used(self), "each entry moves");
         part
     }

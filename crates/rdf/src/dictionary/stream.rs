@@ -19,7 +19,7 @@ use super::KEY_BYTES_MAX;
 use super::entry::{EntryKey, push_entry};
 use super::error::{FormatProblem, MergeError, OpenError, WriteError, damaged, nonsense};
 use super::format::{
-    HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, Part, read_offset, read_u64, take_bytes,
+    FileKind, HEADER_BYTES, Header, OFFSET_BYTES, OFFSET_MAX, read_offset, read_u64, take_bytes,
 };
 use super::merge::copy;
 use super::table::{KeyCursor, Keys};
@@ -90,8 +90,8 @@ impl<W: Write> StreamWriter<W> {
             }
             .to_bytes()
         };
-        keys.write_all(&header(Part::Keys))?;
-        offsets.write_all(&header(Part::Offsets))?;
+        keys.write_all(&header(FileKind::Keys))?;
+        offsets.write_all(&header(FileKind::Offsets))?;
         Ok(StreamWriter {
             keys,
             offsets,
@@ -234,8 +234,8 @@ impl KeyStream {
         keys: Arc<CheckedRegion>,
         offsets: Arc<CheckedRegion>,
     ) -> Result<KeyStream, OpenError> {
-        let block_log2 = Header::read(&keys, Part::Keys, kind)?.parameter;
-        let header = Header::read(&offsets, Part::Offsets, kind)?;
+        let block_log2 = Header::read(&keys, FileKind::Keys, kind)?.parameter;
+        let header = Header::read(&offsets, FileKind::Offsets, kind)?;
         if header.parameter != block_log2 || block_log2 > BLOCK_LOG2_MAX {
             return Err(OpenError::format(&offsets, FormatProblem::Mismatch));
         }

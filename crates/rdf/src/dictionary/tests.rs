@@ -343,7 +343,7 @@ fn a_damaged_block_is_named_and_others_are_served() {
     assert_eq!((&*file, block), ("file1", 1));
     let mut faults = Vec::new();
     dictionary.check(|fault| faults.push(fault));
-    assert!(matches!(&faults[..], [Fault::Damaged(block)] if block.block == 1));
+    assert!(matches!(&faults[..], [DictionaryFault::Damaged(block)] if block.block == 1));
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn check_finds_what_breaks_the_invariants() {
     let dictionary = Dictionary::open(files).unwrap();
     let mut faults = Vec::new();
     dictionary.check(|fault| match fault {
-        Fault::Term { id, kind } => faults.push((id, kind)),
+        DictionaryFault::Term { id, kind } => faults.push((id, kind)),
         other => panic!("{other}"),
     });
     let (iri, literal) = (

@@ -37,7 +37,7 @@ pub(super) struct Objection {
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(super) struct Refusal {
-    pub(super) place: Place,
+    pub(super) place: LineColumn,
     pub(super) message: String,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn after_mark(document: &[u8]) -> &[u8] {
 
 /// A line and a column in bytes, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LineColumn {
     pub(super) line: u64,
     pub(super) column: u64,
 }
@@ -103,7 +103,7 @@ impl<R: Read, S: Scan> Read for Guarded<R, S> {
 /// The latest bytes of an input, and the line and column at which they begin.
 pub(super) struct Places {
     recent: Vec<u8>,
-    recent_start: Place,
+    recent_start: LineColumn,
     total: u64,
 }
 
@@ -111,7 +111,7 @@ impl Default for Places {
     fn default() -> Places {
         Places {
             recent: Vec::new(),
-            recent_start: Place { line: 1, column: 1 },
+            recent_start: LineColumn { line: 1, column: 1 },
             total: 0,
         }
     }
@@ -132,7 +132,7 @@ impl Places {
     }
 
     /// The place of the byte at this offset of the input, or of the nearest that is remembered.
-    pub(super) fn place(&self, offset: u64) -> Place {
+    pub(super) fn place(&self, offset: u64) -> LineColumn {
         let first = self.total - self.recent.len() as u64;
         let length = offset.clamp(first, self.total) - first;
         advance(self.recent_start, &self.recent[..length as usize])
@@ -140,13 +140,13 @@ impl Places {
 }
 
 /// The place after `bytes` that begin at `start`.
-pub(super) fn advance(start: Place, bytes: &[u8]) -> Place {
+pub(super) fn advance(start: LineColumn, bytes: &[u8]) -> LineColumn {
     match memrchr(b'\n', bytes) {
-        None => Place {
+        None => LineColumn {
             column: start.column + bytes.len() as u64,
             ..start
         },
-        Some(last) => Place {
+        Some(last) => LineColumn {
             line: start.line + memchr::memchr_iter(b'\n', bytes).count() as u64,
             column: (bytes.len() - last) as u64,
         },
@@ -166,14 +166,14 @@ mod tests {
         let total = places.total;
         assert_eq!(
             places.place(total),
-            Place {
+            LineColumn {
                 line: 40_001,
                 column: 1
             }
         );
         assert_eq!(
             places.place(total - 2),
-            Place {
+            LineColumn {
                 line: 40_000,
                 column: 10
             }

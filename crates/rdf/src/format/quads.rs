@@ -5,7 +5,7 @@
 //!
 //! Invariant: triple terms of a quad that is given nest no deeper than [`NESTING_MAX`].
 
-use super::guard::{Place, Refusal};
+use super::guard::{LineColumn, Refusal};
 use crate::nt::{NESTING_MAX, SyntaxError};
 use crate::strictness::{self, Strictness, is_of_strictness};
 use oxrdf::{QuadRef, Term, TermRef};
@@ -41,7 +41,7 @@ pub enum ReadError {
 
 impl ReadError {
     /// Malformed here.
-    pub(super) fn at(place: Place, message: String) -> ReadError {
+    pub(super) fn at(place: LineColumn, message: String) -> ReadError {
         ReadError::Syntax {
             line: Some(place.line),
             column: Some(place.column),
@@ -83,7 +83,7 @@ impl From<Refusal> for ReadError {
 impl From<SyntaxError> for ReadError {
     fn from(error: SyntaxError) -> ReadError {
         ReadError::at(
-            Place {
+            LineColumn {
                 line: error.line,
                 column: error.column,
             },
@@ -150,7 +150,7 @@ pub(super) fn turtle_error(
     strictness: Strictness,
 ) -> ReadError {
     let start = error.location().start;
-    let place = Place {
+    let place = LineColumn {
         line: first_line_number + start.line,
         column: start.column + 1,
     };

@@ -5,7 +5,7 @@
 //! labels of 32 hexadecimal digits.
 
 use super::Format;
-use super::guard::{Guarded, Place, Places};
+use super::guard::{Guarded, LineColumn, Places};
 use super::json::JsonScan;
 use super::ontology::refuse_ontology;
 use super::quads::{OnPrefix, OnQuad, ReadError, check_depth, give, io_error};
@@ -102,7 +102,7 @@ fn read_lines(
     {
         if line.len() as u64 > LINE_BYTES_MAX {
             let limit = LINE_BYTES_MAX >> 20;
-            let place = Place {
+            let place = LineColumn {
                 line: number,
                 column: 1,
             };

@@ -19,16 +19,16 @@ use std::borrow::Cow;
 pub const NESTING_MAX: usize = 64;
 
 /// What is wrong with a line, and at which byte.
-pub(super) struct Fault {
+pub(super) struct LineError {
     pub(super) at: usize,
     pub(super) message: Cow<'static, str>,
     /// Whether a lenient parser takes the line, as far as this place.
     pub(super) is_unusual: bool,
 }
 
-impl Fault {
-    pub(super) fn new(at: usize, message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault {
+impl LineError {
+    pub(super) fn new(at: usize, message: impl Into<Cow<'static, str>>) -> LineError {
+        LineError {
             at,
             message: message.into(),
             is_unusual: false,
@@ -36,8 +36,8 @@ impl Fault {
     }
 
     /// The same of something that a lenient parser takes, or does not.
-    fn unusual(self, is_unusual: bool) -> Fault {
-        Fault { is_unusual, ..self }
+    fn unusual(self, is_unusual: bool) -> LineError {
+        LineError { is_unusual, ..self }
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn parse(
     dialect: Dialect,
     strictness: Strictness,
     scratch: &mut String,
-) -> Result<Content, Fault> {
+) -> Result<Content, LineError> {
     let mut line = Line {
         text,
         bytes: text.as_bytes(),
@@ -177,7 +177,7 @@ struct Line<'l> {
 }
 
 impl Line<'_> {
-    fn statement(&mut self, dialect: Dialect) -> Result<Raw, Fault> {
+    fn statement(&mut self, dialect: Dialect) -> Result<Raw, LineError> {
         let subject = self.subject()?;
         self.skip_space();
         let predicate = self.predicate()?;
@@ -206,7 +206,7 @@ impl Line<'_> {
     }
 
     /// `VERSION "1.2"`, RDF 1.2 N-Triples section 2.7; the version is not looked at.
-    fn version(&mut self) -> Result<(), Fault> {
+    fn version(&mut self) -> Result<(), LineError> {
         if !self.text[self.at..].starts_with("VERSION") {
             return Err(self.fault("expected an IRI or a blank node as subject"));
         }
@@ -218,7 +218,7 @@ impl Line<'_> {
         self.string().map(|_| ())
     }
 
-    fn subject(&mut self) -> Result<RawTerm, Fault> {
+    fn subject(&mut self) -> Result<RawTerm, LineError> {
         match self.peek() {
             Some(b'<') => self.iri().map(RawTerm::Iri),
             Some(b'_') => self.blank().map(RawTerm::Blank),
@@ -226,14 +226,14 @@ impl Line<'_> {
         }
     }
 
-    fn predicate(&mut self) -> Result<Span, Fault> {
+    fn predicate(&mut self) -> Result<Span, LineError> {
         match self.peek() {
             Some(b'<') => self.iri(),
             _ => Err(self.fault("expected an IRI as predicate")),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<RawTerm, Fault> {
+    fn object(&mut self, depth: usize) -> Result<RawTerm, LineError> {
         match self.peek() {
             Some(b'<') if self.bytes[self.at..].starts_with(b"<<(") => self
                 .triple_term(depth)
@@ -246,7 +246,7 @@ impl Line<'_> {
     }
 
     /// `<<( subject predicate object )>>`, copied out: rare, and nested.
-    fn triple_term(&mut self, depth: usize) -> Result<Triple, Fault> {
+    fn triple_term(&mut self, depth: usize) -> Result<Triple, LineError> {
         if depth == NESTING_MAX {
             return Err(self.fault(format!("triple terms nest deeper than {NESTING_MAX}")));
         }
@@ -280,7 +280,7 @@ impl Line<'_> {
     }
 
     #[inline]
-    fn iri(&mut self) -> Result<Span, Fault> {
+    fn iri(&mut self) -> Result<Span, LineError> {
         let start = self.at + 1;
         if let Some(end) = iri::end_of_plain(self.bytes, start) {
             self.at = end + 1;
@@ -294,7 +294,7 @@ impl Line<'_> {
     }
 
     #[cold]
-    fn unusual_iri(&mut self) -> Result<Span, Fault> {
+    fn unusual_iri(&mut self) -> Result<Span, LineError> {
         let open = self.at;
         let span = self.quoted(b'>', Escapes::Codes, "unterminated IRI")?;
         let iri = span.of(self.text, self.scratch);
@@ -302,13 +302,13 @@ impl Line<'_> {
             Ok(_) => Ok(span),
             Err(_) if self.strictness.is_lenient() && is_loadable_iri(iri) => Ok(span),
             Err(error) => {
-                let fault = Fault::new(open, format!("invalid IRI: {error}"));
+                let fault = LineError::new(open, format!("invalid IRI: {error}"));
                 Err(fault.unusual(is_loadable_iri(iri)))
             }
         }
     }
 
-    fn blank(&mut self) -> Result<Span, Fault> {
+    fn blank(&mut self) -> Result<Span, LineError> {
         let open = self.at;
         let start = open + 2;
         if self.bytes.get(open + 1) != Some(&b':') {
@@ -335,7 +335,7 @@ impl Line<'_> {
             end -= 1;
         }
         if end == start {
-            return Err(Fault::new(open, "a blank node needs a label"));
+            return Err(LineError::new(open, "a blank node needs a label"));
         }
         self.at = end;
         Ok(Span {
@@ -345,7 +345,7 @@ impl Line<'_> {
         })
     }
 
-    fn literal(&mut self) -> Result<RawTerm, Fault> {
+    fn literal(&mut self) -> Result<RawTerm, LineError> {
         let lexical = self.string()?;
         self.skip_space();
         match self.peek() {
@@ -355,7 +355,7 @@ impl Line<'_> {
         }
     }
 
-    fn datatype(&mut self, lexical: Span) -> Result<RawTerm, Fault> {
+    fn datatype(&mut self, lexical: Span) -> Result<RawTerm, LineError> {
         if !self.bytes[self.at..].starts_with(b"^^") {
             return Err(self.fault("expected '^^' before a datatype"));
         }
@@ -368,13 +368,13 @@ impl Line<'_> {
         let datatype = self.iri()?;
         let iri = datatype.of(self.text, self.scratch);
         if iri == rdf::LANG_STRING.as_str() {
-            return Err(Fault::new(
+            return Err(LineError::new(
                 open,
                 "a literal of type rdf:langString needs a language tag",
             ));
         }
         if iri == rdf::DIR_LANG_STRING.as_str() {
-            return Err(Fault::new(
+            return Err(LineError::new(
                 open,
                 "a literal of type rdf:dirLangString needs a direction",
             ));
@@ -386,7 +386,7 @@ impl Line<'_> {
     }
 
     /// `@tag` or `@tag--ltr`, the tag well-formed by BCP 47 and given in lower case.
-    fn language(&mut self, lexical: Span) -> Result<RawTerm, Fault> {
+    fn language(&mut self, lexical: Span) -> Result<RawTerm, LineError> {
         let open = self.at;
         let start = open + 1;
         let mut end = self.skip_while(start, u8::is_ascii_alphabetic);
@@ -405,7 +405,7 @@ impl Line<'_> {
                 || self.strictness.is_lenient() && is_loadable_tag(tag)
         };
         if !is_common && !is_taken(tag) {
-            let fault = Fault::new(open, format!("invalid language tag '{tag}'"));
+            let fault = LineError::new(open, format!("invalid language tag '{tag}'"));
             return Err(fault.unusual(is_loadable_tag(tag)));
         }
         self.at = if direction.is_some() {
@@ -433,7 +433,7 @@ impl Line<'_> {
         Ok(RawTerm::Language(lexical, language, direction))
     }
 
-    fn direction(&self, at: usize) -> Result<Option<BaseDirection>, Fault> {
+    fn direction(&self, at: usize) -> Result<Option<BaseDirection>, LineError> {
         if !self.bytes[at..].starts_with(b"--") {
             return Ok(None);
         }
@@ -441,11 +441,11 @@ impl Line<'_> {
         match &self.text[at + 2..end] {
             "ltr" => Ok(Some(BaseDirection::Ltr)),
             "rtl" => Ok(Some(BaseDirection::Rtl)),
-            _ => Err(Fault::new(at, "a base direction is --ltr or --rtl")),
+            _ => Err(LineError::new(at, "a base direction is --ltr or --rtl")),
         }
     }
 
-    fn string(&mut self) -> Result<Span, Fault> {
+    fn string(&mut self) -> Result<Span, LineError> {
         self.quoted(b'"', Escapes::All, "unterminated string")
     }
 
@@ -456,11 +456,11 @@ impl Line<'_> {
         close: u8,
         escapes: Escapes,
         unterminated: &'static str,
-    ) -> Result<Span, Fault> {
+    ) -> Result<Span, LineError> {
         let open = self.at;
         let start = open + 1;
         match memchr2(close, b'\\', &self.bytes[start..]) {
-            None => Err(Fault::new(open, unterminated)),
+            None => Err(LineError::new(open, unterminated)),
             Some(length) if self.bytes[start + length] == close => {
                 self.at = start + length + 1;
                 Ok(Span {
@@ -479,13 +479,13 @@ impl Line<'_> {
         close: u8,
         escapes: Escapes,
         unterminated: &'static str,
-    ) -> Result<Span, Fault> {
+    ) -> Result<Span, LineError> {
         let open = self.at;
         let start = self.scratch.len();
         self.at += 1;
         loop {
             let length = memchr2(close, b'\\', &self.bytes[self.at..])
-                .ok_or_else(|| Fault::new(open, unterminated))?;
+                .ok_or_else(|| LineError::new(open, unterminated))?;
             self.scratch.push_str(&self.text[self.at..self.at + length]);
             self.at += length;
             if self.bytes[self.at] == close {
@@ -502,7 +502,7 @@ impl Line<'_> {
     }
 
     /// The character of the escape at the cursor, which moves past it.
-    fn escape(&mut self, escapes: Escapes) -> Result<char, Fault> {
+    fn escape(&mut self, escapes: Escapes) -> Result<char, LineError> {
         let character = match (self.bytes.get(self.at + 1), escapes) {
             (Some(b'u'), _) => return self.code_point(4),
             (Some(b'U'), _) => return self.code_point(8),
@@ -520,7 +520,7 @@ impl Line<'_> {
         Ok(character)
     }
 
-    fn code_point(&mut self, digits: usize) -> Result<char, Fault> {
+    fn code_point(&mut self, digits: usize) -> Result<char, LineError> {
         let start = self.at + 2;
         let hex = self.bytes.get(start..start + digits).unwrap_or_default();
         let code = hex.iter().try_fold(0_u32, |code, &digit| {
@@ -557,8 +557,8 @@ impl Line<'_> {
     }
 
     #[cold]
-    fn fault(&self, message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::new(self.at, message)
+    fn fault(&self, message: impl Into<Cow<'static, str>>) -> LineError {
+        LineError::new(self.at, message)
     }
 }
 

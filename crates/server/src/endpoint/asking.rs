@@ -7,10 +7,10 @@
 use crate::metrics::Outcome;
 use crate::request::QueryRequest;
 use crate::request::access::Client;
-use crate::response::answer::{self, Answering};
+use crate::response::answer::{self, ResponseContext};
 use crate::response::problem::Problem;
 use crate::response::{WAIT_NOTED, out_of_time, refused};
-use crate::run::admission::{Turn, Turned};
+use crate::run::admission::{Permit, Turned};
 use crate::run::fresh;
 use crate::run::job::Engine;
 use crate::run::light;
@@ -64,7 +64,7 @@ async fn ask(
     let patience = patience(arrived);
     let turn = turn(server, asked.client, patience, arrived).await?;
     let waited = Some(arrived.elapsed()).filter(|waited| *waited > WAIT_NOTED);
-    let answering = Answering {
+    let answering = ResponseContext {
         accepted: asked.accepted,
         trailers: asked.trailers,
         head_only: asked.head_only,
@@ -74,7 +74,7 @@ async fn ask(
         request_id: request_id.to_owned(),
     };
     let timeout = asked.timeout.saturating_sub(waited.unwrap_or_default());
-    let begun = Begun {
+    let begun = AdmittedQuery {
         asked,
         turn,
         account,
@@ -87,7 +87,7 @@ async fn ask(
 }
 
 /// Runs a query on an engine thread.
-fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::Reader {
+fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: AdmittedQuery) -> pipe::Reader {
     let (writer, reader) = pipe::pipe(begun.turn, begun.account, QUERY_BYTES, begun.timeout);
     let task = Task {
         engine,
@@ -108,9 +108,9 @@ fn start(engine: Arc<dyn Engine>, server: &ServerState, begun: Begun) -> pipe::R
 }
 
 /// A query that has its turn.
-struct Begun {
+struct AdmittedQuery {
     asked: QueryRequest,
-    turn: Turn,
+    turn: Permit,
     /// What it holds outside of the engine.
     account: Budget,
     /// What is left of its time.
@@ -124,7 +124,7 @@ async fn turn(
     client: Client,
     patience: Duration,
     arrived: Instant,
-) -> Result<Turn, Problem> {
+) -> Result<Permit, Problem> {
     let problem = match server.admission.enter(client, patience).await {
         Ok(turn) => return Ok(turn),
         Err(Turned::Away) => Problem::overloaded("too many queries wait for their turn"),

@@ -21,7 +21,7 @@ use crate::response::head::{self, Spent};
 use crate::response::problem::Problem;
 use crate::run::change::{CancelOnDrop, ChangeTask, Outcomes};
 use crate::run::fresh;
-use crate::run::gate::{Gate, Place, Turned};
+use crate::run::gate::{ChangePermit, Gate, Turned};
 use crate::run::give_back;
 use crate::run::job::{Changed, Engine};
 use crate::run::pipe::PAST_DEADLINE;
@@ -85,7 +85,7 @@ async fn carry_out(
         }
     };
     let _decoder = decoder(server, &wanted).await?;
-    let answering = Answering::to(&wanted, request_id);
+    let answering = ChangeResponse::to(&wanted, request_id);
     let wait = Some(arrived.elapsed()).filter(|waited| *waited > response::WAIT_NOTED);
     let cancel = CancelOnDrop::default();
     let (outcome_sender, outcome) = oneshot::channel();
@@ -178,7 +178,7 @@ async fn in_time(
 }
 
 /// What a response needs to know of its request.
-struct Answering {
+struct ChangeResponse {
     wants_account: bool,
     /// The address of a graph that was made.
     location: Option<String>,
@@ -188,9 +188,9 @@ struct Answering {
     request_id: String,
 }
 
-impl Answering {
-    fn to(wanted: &ChangeRequest, request_id: &str) -> Answering {
-        let mut answering = Answering {
+impl ChangeResponse {
+    fn to(wanted: &ChangeRequest, request_id: &str) -> ChangeResponse {
+        let mut answering = ChangeResponse {
             wants_account: wanted.wants_account,
             location: None,
             deleted: None,
@@ -261,7 +261,7 @@ async fn conclude(
     server: &ServerState,
     response: Result<Response<Body>, Problem>,
     fed: Option<Fed>,
-    (is_too_large, place): (&AtomicBool, Arc<Place>),
+    (is_too_large, place): (&AtomicBool, Arc<ChangePermit>),
     sent: &mut Sent,
 ) -> Result<Response<Body>, Problem> {
     let has_lost_place = place.is_over();
@@ -301,7 +301,7 @@ async fn admit(
     wanted: &ChangeRequest,
     sent: Option<&HeaderMap>,
     arrived: Instant,
-) -> Result<(Arc<dyn Engine>, Arc<Place>), Problem> {
+) -> Result<(Arc<dyn Engine>, Arc<ChangePermit>), Problem> {
     let engine = Arc::clone(server.engine()?);
     if !engine.is_writable() {
         return Err(
@@ -336,7 +336,7 @@ async fn enter(
     patience: Duration,
     timeout: Duration,
     arrived: Instant,
-) -> Result<Arc<Place>, Problem> {
+) -> Result<Arc<ChangePermit>, Problem> {
     gate.enter(patience).await.map_err(|turned| match turned {
         Turned::Away => Problem::overloaded("too many changes wait for their turn"),
         Turned::TooLate => response::out_of_time(timeout, arrived),

@@ -32,7 +32,7 @@ use crate::request::{Change, ChangeRequest};
 use crate::request::{Given, QueryRequest, Read};
 use crate::response;
 use crate::response::problem::Problem;
-use crate::run::account::Accounts;
+use crate::run::account::BodyAccounts;
 use crate::run::fresh;
 use crate::state::{RequestId, ServerState};
 use axum::Extension;
@@ -153,7 +153,7 @@ async fn patch(
         text_bytes: limit,
         time: server.options().body_timeout,
     };
-    let account = server.accounts().map(Accounts::body);
+    let account = server.accounts().map(BodyAccounts::body);
     let coding = document::coding(&envelope.headers);
     let read = match account.and_then(|account| Ok((account, coding?))) {
         Ok((account, coding)) => {

@@ -23,17 +23,17 @@ use std::hash::{BuildHasher, RandomState};
 
 /// One start of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run(u64);
+pub(crate) struct ServerStart(u64);
 
-impl Run {
+impl ServerStart {
     /// One that no other start has had, but for chance.
-    pub fn begin() -> Run {
-        Run(RandomState::new().hash_one("run"))
+    pub fn begin() -> ServerStart {
+        ServerStart(RandomState::new().hash_one("run"))
     }
 }
 
 /// What `If-Match` and `If-None-Match` ask of a change.
-pub(crate) fn of_change(headers: &HeaderMap, run: Run) -> Precondition {
+pub(crate) fn of_change(headers: &HeaderMap, run: ServerStart) -> Precondition {
     Precondition {
         is: state(headers, &IF_MATCH, |tag| {
             tag.snapshot(run, Strength::Strong)
@@ -45,7 +45,11 @@ pub(crate) fn of_change(headers: &HeaderMap, run: Run) -> Precondition {
 }
 
 /// What they ask of an answer that would be in one of these formats.
-pub(crate) fn of_answer(headers: &HeaderMap, run: Run, formats: &[AnswerFormat]) -> Precondition {
+pub(crate) fn of_answer(
+    headers: &HeaderMap,
+    run: ServerStart,
+    formats: &[AnswerFormat],
+) -> Precondition {
     let is_offered = |tag: &Tag<'_>| {
         formats
             .iter()
@@ -63,7 +67,7 @@ pub(crate) fn of_answer(headers: &HeaderMap, run: Run, formats: &[AnswerFormat])
 /// since the snapshot `last`, as it was sent.
 pub(crate) fn matching<'h>(
     headers: &'h HeaderMap,
-    run: Run,
+    run: ServerStart,
     formats: &[AnswerFormat],
     last: u64,
 ) -> Option<&'h str> {
@@ -85,7 +89,7 @@ pub(crate) fn is_any(headers: &HeaderMap) -> bool {
 }
 
 /// Gives an answer the tag of a snapshot.
-pub(crate) fn tag(headers: &mut HeaderMap, run: Run, snapshot: u64, strength: Strength) {
+pub(crate) fn tag(headers: &mut HeaderMap, run: ServerStart, snapshot: u64, strength: Strength) {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(media_type) = text(CONTENT_TYPE) else {
         return;
@@ -136,7 +140,7 @@ impl<'t> Tag<'t> {
         })
     }
 
-    fn snapshot(&self, run: Run, strength: Strength) -> Option<u64> {
+    fn snapshot(&self, run: ServerStart, strength: Strength) -> Option<u64> {
         let is_ours = self.run == run.0 && (strength == Strength::Any || !self.is_weak);
         is_ours.then_some(self.snapshot)
     }
@@ -218,7 +222,7 @@ mod tests {
     use super::*;
     use somersault::GraphFormat;
 
-    const OURS: Run = Run(0xABC);
+    const OURS: ServerStart = ServerStart(0xABC);
     const TURTLE: AnswerFormat = AnswerFormat::Graph(GraphFormat::Turtle);
 
     fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {

@@ -31,13 +31,13 @@ const _: () = assert!(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Content {
     /// Its documents.
-    pub shape: Shape,
+    pub shape: DocumentForm,
     coding: Option<Coding>,
 }
 
 /// How many documents there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum DocumentForm {
     /// One.
     One(Format),
     /// Those of a form, between lines with this text.
@@ -63,7 +63,7 @@ impl Content {
             let boundary = boundary(rest).ok_or_else(|| {
                 Problem::bad_request("a multipart body needs a `boundary` in its `Content-Type`")
             })?;
-            let shape = Shape::Parts(boundary);
+            let shape = DocumentForm::Parts(boundary);
             return Ok(Content { shape, coding });
         }
         if let Some(charset) = foreign_charset(rest) {
@@ -71,7 +71,7 @@ impl Content {
         }
         match Format::from_media_type(essence) {
             Some(format) => Ok(Content {
-                shape: Shape::One(format),
+                shape: DocumentForm::One(format),
                 coding,
             }),
             None => Err(refuse(format!("`{named}` is no type of an RDF document"))),
@@ -86,8 +86,8 @@ impl Content {
     /// Whether its documents may name graphs.
     pub fn has_graphs(&self) -> bool {
         match self.shape {
-            Shape::One(format) => format.has_graphs(),
-            Shape::Parts(_) => true,
+            DocumentForm::One(format) => format.has_graphs(),
+            DocumentForm::Parts(_) => true,
         }
     }
 
@@ -108,11 +108,11 @@ impl Content {
             is_too_large,
         };
         Ok(match &self.shape {
-            Shape::One(format) => Box::new(Whole {
+            DocumentForm::One(format) => Box::new(Whole {
                 format: Some(*format),
                 body: limited,
             }),
-            Shape::Parts(boundary) => Box::new(Parts::new(limited, boundary)),
+            DocumentForm::Parts(boundary) => Box::new(Parts::new(limited, boundary)),
         })
     }
 }
@@ -480,7 +480,7 @@ mod tests {
     fn what_comes_out_of_a_decompressor_is_limited() {
         let bomb = zstd::encode_all(&vec![b'x'; 1 << 20][..], 1).unwrap();
         let content = Content {
-            shape: Shape::One(Format::NTriples),
+            shape: DocumentForm::One(Format::NTriples),
             coding: Some(Coding::Zstd),
         };
         let flag = Arc::new(AtomicBool::new(false));

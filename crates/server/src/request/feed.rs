@@ -10,7 +10,7 @@
 //! wait: a change that was cancelled, or lost its place to another, would hold its thread as long as its client is
 //! silent. It also takes the body away from the connection's task, which tells a slow client from one that broke off.
 
-use crate::run::gate::{Place, block_on};
+use crate::run::gate::{ChangePermit, block_on};
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// holds a thread as long as one that sends none.
 const BYTES_MIN: usize = 16 << 10;
 
-enum Piece {
+enum FeedItem {
     Data(Bytes),
     End,
 }
@@ -49,21 +49,24 @@ pub(crate) enum Fed {
 
 /// The connection's end.
 pub(crate) struct Feeder {
-    pieces: Sender<Piece>,
+    pieces: Sender<FeedItem>,
 }
 
 /// The engine's end. `is_stopped` says whether to give up.
 pub(crate) struct BodyReader<S> {
-    pieces: Receiver<Piece>,
+    pieces: Receiver<FeedItem>,
     current: Bytes,
     has_ended: bool,
     /// Told while the client is waited for.
-    place: Arc<Place>,
+    place: Arc<ChangePermit>,
     is_stopped: S,
 }
 
 /// Both ends.
-pub(crate) fn feed<S: Fn() -> bool>(place: Arc<Place>, is_stopped: S) -> (Feeder, BodyReader<S>) {
+pub(crate) fn feed<S: Fn() -> bool>(
+    place: Arc<ChangePermit>,
+    is_stopped: S,
+) -> (Feeder, BodyReader<S>) {
     let (sender, receiver) = channel(PIECES_MAX);
     let reader = BodyReader {
         pieces: receiver,
@@ -84,17 +87,17 @@ impl Feeder {
         loop {
             let piece = match timeout_at(due, body.frame()).await {
                 Err(_) => return Fed::TooSlow,
-                Ok(None) => Piece::End,
+                Ok(None) => FeedItem::End,
                 Ok(Some(Err(_))) => return Fed::BrokenOff,
                 Ok(Some(Ok(frame))) => match frame.into_data() {
                     Ok(data) => {
                         bytes += data.len();
-                        Piece::Data(data)
+                        FeedItem::Data(data)
                     }
                     Err(_) => continue,
                 },
             };
-            let is_end = matches!(piece, Piece::End);
+            let is_end = matches!(piece, FeedItem::End);
             let waits_for_reader = self.pieces.capacity() == 0;
             if self.pieces.send(piece).await.is_err() {
                 return Fed::Unwanted;
@@ -124,8 +127,8 @@ impl<S: Fn() -> bool> Read for BodyReader<S> {
             let piece =
                 piece.ok_or_else(|| io::Error::other("stopped while waiting for the client"))?;
             match piece {
-                Some(Piece::Data(data)) => self.current = data,
-                Some(Piece::End) => self.has_ended = true,
+                Some(FeedItem::Data(data)) => self.current = data,
+                Some(FeedItem::End) => self.has_ended = true,
                 None => {
                     let why = "the body of the request broke off";
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
@@ -143,7 +146,7 @@ mod tests {
     use super::*;
     use crate::run::gate::Gate;
 
-    fn place() -> Arc<Place> {
+    fn place() -> Arc<ChangePermit> {
         let entering = Gate::new(1, 0);
         let place = block_on(entering.enter(LOOK), LOOK, || false);
         place.unwrap().unwrap()
@@ -166,7 +169,7 @@ mod tests {
         let (feeder, mut reader) = feed(place(), || false);
         feeder
             .pieces
-            .try_send(Piece::Data("ab".into()))
+            .try_send(FeedItem::Data("ab".into()))
             .ok()
             .unwrap();
         drop(feeder);

@@ -15,7 +15,7 @@ use crate::response::format::{AnswerFormat, LastRecord, offered};
 use crate::response::head::{self, Spent};
 use crate::response::problem::Problem;
 use crate::run::job::{Done, Started};
-use crate::run::pipe::{Early, Part, Reader};
+use crate::run::pipe::{Early, PipeItem, Reader};
 use axum::body::Body;
 use hyper::body::{Bytes, Frame};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, TRAILER, VARY};
@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_millis(40);
 
 /// What a response needs to know besides the answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Answering {
+pub(crate) struct ResponseContext {
     /// How the answer may be written.
     pub accepted: Accepted,
     /// The client takes trailers.
@@ -51,7 +51,7 @@ pub(crate) struct Answering {
 }
 
 /// The response to a query, as soon as its status is known.
-pub(crate) async fn respond(reader: Reader, answering: Answering) -> Response<Body> {
+pub(crate) async fn respond(reader: Reader, answering: ResponseContext) -> Response<Body> {
     let begun = Instant::now();
     let early = reader.early().await;
     let started = reader.started();
@@ -204,12 +204,12 @@ impl Flow {
             return (None, Some(Err(BrokenOff)));
         }
         let frame = match self.reader.next().await {
-            Part::Data(bytes) => {
+            PipeItem::Data(bytes) => {
                 self.at_line_start = bytes.ends_with(b"\n");
                 Frame::data(bytes)
             }
-            Part::End(Ok(done)) => return (None, self.trailers.then(|| Ok(last_timing(done)))),
-            Part::End(Err(error)) => {
+            PipeItem::End(Ok(done)) => return (None, self.trailers.then(|| Ok(last_timing(done)))),
+            PipeItem::End(Err(error)) => {
                 self.broken = true;
                 Frame::data(self.last_record(&error))
             }

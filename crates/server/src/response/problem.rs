@@ -400,18 +400,18 @@ fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, 
 
 #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
 fn as_object<S: serde::Serializer>(position: &Option<Position>, to: S) -> Result<S::Ok, S::Error> {
-    position.map(Place::of).serialize(to)
+    position.map(LineColumn::of).serialize(to)
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Place {
+struct LineColumn {
     line: u64,
     column: u64,
 }
 
-impl Place {
-    fn of(position: Position) -> Place {
-        Place {
+impl LineColumn {
+    fn of(position: Position) -> LineColumn {
+        LineColumn {
             line: position.line,
             column: position.column,
         }
@@ -422,14 +422,14 @@ impl Place {
 #[derive(Clone, Debug, Serialize)]
 struct Also {
     detail: String,
-    position: Place,
+    position: LineColumn,
 }
 
 impl Also {
     fn of(further: &Further) -> Also {
         Also {
             detail: further.message.clone(),
-            position: Place::of(further.position),
+            position: LineColumn::of(further.position),
         }
     }
 }

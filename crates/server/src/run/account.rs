@@ -27,7 +27,7 @@ const _: () = assert!(
 
 /// The pool of all requests, and what bodies may take of it.
 #[derive(Debug)]
-pub(crate) struct Accounts {
+pub(crate) struct BodyAccounts {
     pool: Arc<Pool>,
     bodies: Arc<Pool>,
     throttle: Arc<Throttle>,
@@ -41,10 +41,10 @@ pub(crate) struct BodyAccount {
     throttle: Arc<Throttle>,
 }
 
-impl Accounts {
+impl BodyAccounts {
     /// Accounts on this pool, of a server with so many shares of the processors.
-    pub fn on(pool: &Arc<Pool>, shares: usize) -> Accounts {
-        Accounts {
+    pub fn on(pool: &Arc<Pool>, shares: usize) -> BodyAccounts {
+        BodyAccounts {
             pool: Arc::clone(pool),
             bodies: Pool::new(pool.limit_bytes() / BODIES),
             throttle: Arc::new(Throttle::of_bodies(shares)),
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn bodies_hold_a_part_of_the_pool_at_most_and_give_it_back() {
         let pool = Pool::new(1 << 20);
-        let accounts = Accounts::on(&pool, 1);
+        let accounts = BodyAccounts::on(&pool, 1);
         let (first, second) = (accounts.body(), accounts.body());
         first.take(200 << 10).unwrap();
         assert!(second.take(100 << 10).is_err());
@@ -137,7 +137,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_waits_a_little_for_memory() {
-        let accounts = Accounts::on(&Pool::new(1 << 20), 1);
+        let accounts = BodyAccounts::on(&Pool::new(1 << 20), 1);
         let (first, second) = (accounts.body(), accounts.body());
         first.take(200 << 10).unwrap();
         let freeing = async {
@@ -154,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn memory_is_waited_for_but_not_for_ever() {
         let pool = Pool::new(1 << 20);
-        let accounts = Accounts::on(&pool, 1);
+        let accounts = BodyAccounts::on(&pool, 1);
         let first = accounts.wait_for(900 << 10, Duration::ZERO).await.unwrap();
         assert!(accounts.wait_for(500 << 10, 2 * PAUSE).await.is_none());
         let waiting = accounts.wait_for(500 << 10, Duration::from_secs(20));

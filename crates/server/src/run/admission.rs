@@ -37,7 +37,7 @@ mod bounds;
 
 use crate::request::access::Client;
 use board::Board;
-pub(crate) use board::Turn;
+pub(crate) use board::Permit;
 pub(crate) use bounds::Bounds;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ impl Admission {
     }
 
     /// Waits for a place, at most so long. Dropping the future gives the place in the queue up.
-    pub async fn enter(&self, client: Client, patience: Duration) -> Result<Turn, Turned> {
+    pub async fn enter(&self, client: Client, patience: Duration) -> Result<Permit, Turned> {
         let begun = Instant::now();
         let (queued, turn) = loop {
             if let Some(applied) = self.board.try_apply(client) {
@@ -153,7 +153,7 @@ impl Admission {
 
 /// A query that is alone.
 #[cfg(test)]
-pub(crate) fn alone() -> Turn {
+pub(crate) fn alone() -> Permit {
     let applied = Board::new(tests::BOUNDS).try_apply(tests::client(1));
     let (_queued, mut turn) = applied.unwrap().unwrap();
     turn.try_recv().unwrap()

@@ -6,7 +6,7 @@
 use crate::metrics::{Metrics, Outcome};
 use crate::request::feed::BodyReader;
 use crate::request::{Change, ChangeRequest};
-use crate::run::gate::Place;
+use crate::run::gate::ChangePermit;
 use crate::run::job::{Changed, Engine};
 use crate::run::work::{bug, without_internals};
 use somersault::running::QueryId;
@@ -131,7 +131,7 @@ pub(crate) struct ChangeTask<S> {
     pub is_too_large: Arc<AtomicBool>,
     pub slot: Arc<Slot>,
     /// Given back at the end.
-    pub _place: Arc<Place>,
+    pub _place: Arc<ChangePermit>,
     pub metrics: Arc<Metrics>,
     pub arrived: Instant,
     pub request_id: String,

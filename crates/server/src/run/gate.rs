@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | requests | `waiting` up and down; `places` (reads all) | around their wait |
 //! | the semaphore | permits | given back when a change ends |
-//! | engine threads | `Place::idle_since_ns` | when they begin and end to wait for their client |
+//! | engine threads | `ChangePermit::idle_since_ns` | when they begin and end to wait for their client |
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -35,14 +35,14 @@ const _: () = assert!(
 
 /// How often one that waits looks for a place whose client stalls.
 const LOOK: Duration = Duration::from_millis(100);
-/// [`Place::idle_since_ns`] of a change that does not wait for its client.
+/// [`ChangePermit::idle_since_ns`] of a change that does not wait for its client.
 const BUSY: u64 = u64::MAX;
 
 /// The gate in front of some kind of change.
 #[derive(Debug)]
 pub(crate) struct Gate {
     permits: Arc<Semaphore>,
-    places: Mutex<Vec<Weak<Place>>>,
+    places: Mutex<Vec<Weak<ChangePermit>>>,
     base: Instant,
     waiting: AtomicUsize,
     waiting_max: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Gate {
 
 /// A change's right to run, given back when its last owner drops it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ChangePermit {
     base: Instant,
     /// Since when its client has sent nothing, in nanoseconds since `base`.
     idle_since_ns: AtomicU64,
@@ -74,7 +74,7 @@ impl Gate {
     }
 
     /// Waits for a place, at most so long.
-    pub async fn enter(&self, patience: Duration) -> Result<Arc<Place>, Turned> {
+    pub async fn enter(&self, patience: Duration) -> Result<Arc<ChangePermit>, Turned> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(self.place(permit));
         }
@@ -98,8 +98,8 @@ impl Gate {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    fn place(&self, permit: OwnedSemaphorePermit) -> Arc<Place> {
-        let place = Arc::new(Place {
+    fn place(&self, permit: OwnedSemaphorePermit) -> Arc<ChangePermit> {
+        let place = Arc::new(ChangePermit {
             base: self.base,
             idle_since_ns: AtomicU64::new(BUSY),
             is_over: AtomicBool::new(false),
@@ -114,7 +114,8 @@ impl Gate {
 
     /// Ends the change whose client has sent nothing for longest, if that is long enough.
     fn end_idlest(&self) {
-        let places: Vec<Arc<Place>> = self.places().iter().filter_map(Weak::upgrade).collect();
+        let places: Vec<Arc<ChangePermit>> =
+            self.places().iter().filter_map(Weak::upgrade).collect();
         let still = places.iter().filter(|place| !place.is_over());
         let idlest = still.min_by_key(|place| place.idle_since_ns.load(Ordering::Relaxed));
         let Some(place) = idlest else {
@@ -139,7 +140,7 @@ impl Gate {
     }
 
     /// Whole at every moment, so a poisoned lock holds no harm.
-    fn places(&self) -> MutexGuard<'_, Vec<Weak<Place>>> {
+    fn places(&self) -> MutexGuard<'_, Vec<Weak<ChangePermit>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +151,7 @@ fn idle_min(waiting: usize, places: usize) -> Duration {
     (IDLE_MIN / rounds.max(1)).max(IDLE_LEAST)
 }
 
-impl Place {
+impl ChangePermit {
     /// Waits for the change's client.
     pub fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
         let since = self.base.elapsed().as_nanos() as u64;

@@ -151,7 +151,7 @@ pub(crate) struct Replay {
     read_bytes: u64,
     /// Bytes that are still to come.
     left: u64,
-    reading: Option<JoinHandle<io::Result<Part>>>,
+    reading: Option<JoinHandle<io::Result<ReadFile>>>,
     watch: Option<AbortHandle>,
     _account: Budget,
 }
@@ -229,9 +229,9 @@ fn too_slow() -> io::Error {
 }
 
 /// The file, and what was read of it.
-type Part = (File, Vec<u8>);
+type ReadFile = (File, Vec<u8>);
 
-fn read(mut file: File, bytes: u64) -> io::Result<Part> {
+fn read(mut file: File, bytes: u64) -> io::Result<ReadFile> {
     // A quarter of a mebibyte at most.
     let mut buffer = vec![0; bytes as usize];
     file.read_exact(&mut buffer)?;

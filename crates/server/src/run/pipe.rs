@@ -11,7 +11,7 @@
 //! cancelled. A reader does not wait for a query beyond its time and [`PAST_DEADLINE`]: giving gigabytes
 //! back takes as long as touching them did, and that is not its client's to wait for; but an answer that is
 //! complete is not called late for that. While the engine
-//! thread waits for its client it lets others run in its place ([`Turn::step_aside`]). A reader has
+//! thread waits for its client it lets others run in its place ([`Permit::step_aside`]). A reader has
 //! something to take when [`CHUNK_BYTES`] are held, when output has been waiting for [`LINGER`], or at
 //! the end: the same rule decides when a response's status is sent, so what fails earlier fails with a
 //! status of its own.
@@ -26,7 +26,7 @@
 //! done when there is a chunk to take where there was none, and when half of what may be held has been
 //! taken: an engine thread that shares a core with its connection fills and drains by halves.
 
-use crate::run::admission::Turn;
+use crate::run::admission::Permit;
 use crate::run::give_back;
 use crate::run::job::{Done, Started};
 use crate::run::kept::Kept;
@@ -61,7 +61,7 @@ pub(crate) const PAST_DEADLINE: Duration = Duration::from_millis(30);
 /// A new pipe, for a query with this place and this account, whose time begins now. `own_bytes` of the account
 /// are given back when the query ends.
 pub(crate) fn pipe(
-    turn: Turn,
+    turn: Permit,
     account: Budget,
     own_bytes: u64,
     timeout: Duration,
@@ -142,7 +142,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct Writer {
     shared: Arc<Shared>,
-    turn: Turn,
+    turn: Permit,
     own_bytes: u64,
     /// The answer, where it is finished before it is sent; only the engine thread asks.
     kept: Mutex<Option<Result<Kept, QueryError>>>,
@@ -370,7 +370,7 @@ pub(crate) enum Early {
 
 /// What comes next of an answer.
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(crate) enum PipeItem {
     /// Some of it.
     Data(Bytes),
     /// Its end, after which nothing is asked any more.
@@ -400,9 +400,9 @@ impl Reader {
     }
 
     /// The next part of the answer.
-    pub async fn next(&self) -> Part {
+    pub async fn next(&self) -> PipeItem {
         if let Err(error) = self.in_time().await {
-            return Part::End(Err(error));
+            return PipeItem::End(Err(error));
         }
         let mut state = self.shared.state();
         if let Some(piece) = state.pieces.pop_front() {
@@ -425,10 +425,10 @@ impl Reader {
                 state.waits = false;
                 self.shared.room.notify_one();
             }
-            return Part::Data(Bytes::from(piece));
+            return PipeItem::Data(Bytes::from(piece));
         }
         let end = state.end.clone();
-        Part::End(end.expect("a pipe that is ready has data or its end"))
+        PipeItem::End(end.expect("a pipe that is ready has data or its end"))
     }
 
     /// What was said at the start.
@@ -581,8 +581,8 @@ mod tests {
         assert!(writer.is_late());
         writer.hand_over(&mut vec![b'x'; CHUNK_BYTES]).unwrap();
         // What is there is taken all the same.
-        assert!(matches!(reader.next().await, Part::Data(_)));
-        assert!(matches!(reader.next().await, Part::End(Err(_))));
+        assert!(matches!(reader.next().await, PipeItem::Data(_)));
+        assert!(matches!(reader.next().await, PipeItem::End(Err(_))));
     }
 
     #[tokio::test]
@@ -591,14 +591,14 @@ mod tests {
         let (writer, reader) = pipe_for(timeout);
         writer.hand_over(&mut b"all".to_vec()).unwrap();
         assert!(matches!(reader.early().await, Early::Flowing));
-        assert!(matches!(reader.next().await, Part::Data(_)));
+        assert!(matches!(reader.next().await, PipeItem::Data(_)));
         writer.complete();
         let ending = std::thread::spawn(move || {
             std::thread::sleep(timeout + 4 * PAST_DEADLINE);
             assert!(!writer.is_late());
             writer.end(Ok(Done::default()));
         });
-        assert!(matches!(reader.next().await, Part::End(Ok(_))));
+        assert!(matches!(reader.next().await, PipeItem::End(Ok(_))));
         ending.join().unwrap();
     }
 
@@ -634,9 +634,9 @@ mod tests {
         writer.hand_over(&mut b"ab".to_vec()).unwrap();
         assert!(matches!(reader.early().await, Early::Flowing));
         assert!(begun.elapsed() >= LINGER);
-        assert!(matches!(reader.next().await, Part::Data(bytes) if bytes == "ab"));
+        assert!(matches!(reader.next().await, PipeItem::Data(bytes) if bytes == "ab"));
         writer.end(Err(QueryError::new(Kind::Memory, "too much")));
-        assert!(matches!(reader.next().await, Part::End(Err(_))));
+        assert!(matches!(reader.next().await, PipeItem::End(Err(_))));
     }
 
     #[tokio::test]
@@ -650,8 +650,8 @@ mod tests {
             assert!(matches!(reader.early().await, Early::Flowing));
             soonest = soonest.min(begun.elapsed());
             drop(writer);
-            assert!(matches!(reader.next().await, Part::Data(_)));
-            assert!(matches!(reader.next().await, Part::End(Err(_))));
+            assert!(matches!(reader.next().await, PipeItem::Data(_)));
+            assert!(matches!(reader.next().await, PipeItem::End(Err(_))));
         }
         assert!(soonest < LINGER);
     }
@@ -687,7 +687,7 @@ mod tests {
         writer.end(Ok(Done::default()));
         let mut lengths = Vec::new();
         let mut read = Vec::new();
-        while let Part::Data(piece) = reader.next().await {
+        while let PipeItem::Data(piece) = reader.next().await {
             lengths.push(piece.len());
             read.extend_from_slice(&piece);
         }
@@ -705,7 +705,7 @@ mod tests {
             writer.end(Ok(Done::default()));
         });
         let mut read = 0;
-        while let Part::Data(piece) = reader.next().await {
+        while let PipeItem::Data(piece) = reader.next().await {
             let state = reader.shared.state();
             assert!(state.held_bytes <= HELD_BYTES_MAX);
             let is_woken = !state.waits || state.held_bytes > HELD_BYTES_MAX / 2;

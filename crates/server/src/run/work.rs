@@ -10,8 +10,8 @@ use crate::request::{Explain, QueryRequest};
 use crate::response::format::offered;
 use crate::run::give_back;
 use crate::run::job::{Done, Engine, Job};
-use crate::run::outlet::Outlet;
 use crate::run::pipe::Writer;
+use crate::run::pipe_sink::PipeSink;
 use crate::run::spool::Spool;
 use somersault::stop::StopReason;
 use somersault::units::format_duration;
@@ -78,7 +78,7 @@ impl Task {
         if self.asked.needs_length || !format.can_be_cut() {
             self.writer.keep(&self.spool, self.engine.pool());
         }
-        let mut outlet = Outlet::new(format, &self.writer);
+        let mut outlet = PipeSink::new(format, &self.writer);
         job.run(&mut outlet)
     }
 

@@ -10,7 +10,7 @@ use crate::served::Served;
 use crate::{client, engine};
 use oxrdf::{Graph, NamedNodeRef, NamedOrBlankNodeRef, TermRef, Triple, vocab::rdf};
 use testkit::suite::data::Input;
-use testkit::suite::{Case, Kind, Results, Verdict, results};
+use testkit::suite::{CaseKind, Results, SuiteCase, Verdict, results};
 
 const SD: &str = "http://www.w3.org/ns/sparql-service-description#";
 
@@ -85,11 +85,11 @@ const FORMATS: [&str; 3] = [
 
 #[test]
 fn the_service_describes_itself() {
-    let chosen = |case: &Case| case.kind == Kind::ServiceDescription;
+    let chosen = |case: &SuiteCase| case.kind == CaseKind::ServiceDescription;
     crate::run_suite("sparql11-service-description", "HTTP", 3, chosen, check);
 }
 
-fn check(case: &Case) -> Verdict {
+fn check(case: &SuiteCase) -> Verdict {
     let input = Input {
         name: "data.nq".to_owned(),
         bytes: b"<http://e/s> <http://e/p> 'o' .\n<http://e/s> <http://e/p> 'o' <http://e/g> ."

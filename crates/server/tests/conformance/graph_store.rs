@@ -8,18 +8,18 @@ use crate::served::Served;
 use crate::{engine, protocol};
 use oxrdf::{Dataset, Triple};
 use testkit::suite::requests::Reply;
-use testkit::suite::{Case, Expected, Kind, Results, Verdict, compare, data};
+use testkit::suite::{CaseKind, ExpectedResults, Results, SuiteCase, Verdict, compare, data};
 
 /// The authority that requests are sent to, and thus of the graphs that a path names.
 const AUTHORITY: &str = "http://localhost";
 
 #[test]
 fn requests_of_the_graph_store_protocol() {
-    let chosen = |case: &Case| case.kind == Kind::GraphStore;
+    let chosen = |case: &SuiteCase| case.kind == CaseKind::GraphStore;
     crate::run_suite("sparql11-graph-store-protocol", "HTTP", 13, chosen, check);
 }
 
-fn check(case: &Case) -> Verdict {
+fn check(case: &SuiteCase) -> Verdict {
     let input = data::input_of_dataset(&Dataset::new());
     let served = Served::new(engine::loaded(&input, &crate::writable())?)?;
     let mut locations: Vec<(String, String)> = Vec::new();
@@ -69,5 +69,8 @@ fn judge(expected: &Reply, answer: &Answer, is_head: bool) -> Verdict {
         let quads = data::parsed(bytes, "ttl", AUTHORITY)?.into_iter();
         Ok(Results::Graph(quads.map(Triple::from).collect()))
     };
-    compare::check(&Expected::exactly(graph(body)?), &graph(&answer.body)?)
+    compare::check(
+        &ExpectedResults::exactly(graph(body)?),
+        &graph(&answer.body)?,
+    )
 }

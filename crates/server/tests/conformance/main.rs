@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use testkit::suite::data::{self, Input};
 use testkit::suite::report::Skip;
 use testkit::suite::{
-    self, Case, Expected, Kind, Report, Results, Suite, Verdict, compare, results,
+    self, CaseKind, ExpectedResults, Report, Results, Suite, SuiteCase, Verdict, compare, results,
 };
 
 /// Tests that are in dispute: suite, test, reason.
@@ -76,7 +76,7 @@ fn suites(version: &str) -> Option<Vec<Suite>> {
 
 fn run(version: &str) {
     let mut sender = Sender::default();
-    let chosen = |case: &Case| case.kind.is_evaluation() || case.kind.is_syntax();
+    let chosen = |case: &SuiteCase| case.kind.is_evaluation() || case.kind.is_syntax();
     let mut failed = 0;
     for suite in suites(version).unwrap_or_default() {
         let Some(report) = Report::of(&suite, SKIPPED, chosen, |case| sender.check(case)) else {
@@ -92,8 +92,8 @@ fn run_suite(
     name: &str,
     what: &str,
     tests: usize,
-    chosen: impl Fn(&Case) -> bool,
-    check: impl FnMut(&Case) -> Verdict,
+    chosen: impl Fn(&SuiteCase) -> bool,
+    check: impl FnMut(&SuiteCase) -> Verdict,
 ) {
     let Some(suites) = suites("sparql11") else {
         return;
@@ -139,19 +139,19 @@ struct Sender {
 }
 
 impl Sender {
-    fn check(&mut self, case: &Case) -> Verdict {
+    fn check(&mut self, case: &SuiteCase) -> Verdict {
         self.serve(case)?;
         let text = format!("BASE <{}>\n{}", case.base(), case.text()?);
         if case.kind.is_syntax() {
             let answer = self.send(&text, "*/*")?;
             return match (case.kind, answer.status) {
-                (Kind::PositiveSyntax, 200) | (Kind::NegativeSyntax, 400) => Ok(()),
+                (CaseKind::PositiveSyntax, 200) | (CaseKind::NegativeSyntax, 400) => Ok(()),
                 // It was read, and refused by name: it calls a function that only the test knows.
-                (Kind::PositiveSyntax, 422) if calls_unknown(&answer) => Ok(()),
+                (CaseKind::PositiveSyntax, 422) if calls_unknown(&answer) => Ok(()),
                 (_, status) => Err(format!("{status}: {}", shown(&answer))),
             };
         }
-        let expected = Expected::of(case)?;
+        let expected = ExpectedResults::of(case)?;
         let accepted = self.accepted(case, &expected);
         let answer = self.send(&text, accepted)?;
         let media_type = answer.field("content-type");
@@ -167,7 +167,7 @@ impl Sender {
     }
 
     /// Serves the data of a test, unless that is what is being served.
-    fn serve(&mut self, case: &Case) -> Result<(), String> {
+    fn serve(&mut self, case: &SuiteCase) -> Result<(), String> {
         let services = case.services.iter();
         let wanted = Loaded {
             input: data::input(case)?,
@@ -183,7 +183,7 @@ impl Sender {
     }
 
     /// The media type to ask for.
-    fn accepted(&self, case: &Case, expected: &Expected) -> &'static str {
+    fn accepted(&self, case: &SuiteCase, expected: &ExpectedResults) -> &'static str {
         let extension = case.result.as_ref().map(suite::Document::extension);
         match (extension, &expected.results) {
             (Some("srj"), _) => ROWS[0],

@@ -8,15 +8,15 @@ use crate::client::{self, Answer};
 use crate::engine;
 use crate::served::Served;
 use testkit::suite::requests::{Exchange, Reply};
-use testkit::suite::{Case, Kind, Results, Verdict, data, results};
+use testkit::suite::{CaseKind, Results, SuiteCase, Verdict, data, results};
 
 #[test]
 fn operations_of_the_protocol() {
-    let chosen = |case: &Case| case.kind == Kind::Protocol;
+    let chosen = |case: &SuiteCase| case.kind == CaseKind::Protocol;
     crate::run_suite("sparql11-protocol", "HTTP", 34, chosen, check);
 }
 
-fn check(case: &Case) -> Verdict {
+fn check(case: &SuiteCase) -> Verdict {
     let input = data::input_of_dataset(&data::dataset(case)?);
     let served = Served::new(engine::loaded(&input, &crate::writable())?)?;
     if case.exchanges.is_empty() {

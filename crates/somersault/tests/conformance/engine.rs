@@ -11,7 +11,7 @@ use std::io::{Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use testkit::suite::Case;
+use testkit::suite::SuiteCase;
 use testkit::suite::data::{self, Input};
 
 /// Longest time of a query.
@@ -19,14 +19,17 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A database with the data of a test, and its endpoints within reach. These reach each other too,
 /// once: an endpoint's endpoint calls nobody.
-pub fn database(case: &Case) -> Result<Database, String> {
+pub fn database(case: &SuiteCase) -> Result<Database, String> {
     let inner: Arc<dyn ServiceClient> = Arc::new(endpoints(case, None)?);
     let outer = endpoints(case, Some(&inner))?;
     loaded(&data::input(case)?, &options(Some(Arc::new(outer))))
 }
 
 /// The endpoints of a test; for a test of syntax every name is one, without data.
-fn endpoints(case: &Case, theirs: Option<&Arc<dyn ServiceClient>>) -> Result<Endpoints, String> {
+fn endpoints(
+    case: &SuiteCase,
+    theirs: Option<&Arc<dyn ServiceClient>>,
+) -> Result<Endpoints, String> {
     let options = options(theirs.cloned());
     let mut named = HashMap::new();
     for (name, document) in &case.services {

@@ -22,7 +22,7 @@ use store::disk::{SimDisk, SimFaults};
 use testkit::graph::{self, Format};
 use testkit::suite::report::Skip;
 use testkit::suite::{
-    self, Case, Expected, Kind, Report, Results, Updates, Verdict, compare, results,
+    self, CaseKind, ExpectedResults, Report, Results, SuiteCase, Updates, Verdict, compare, results,
 };
 
 /// Tests that are in dispute: suite, test, reason.
@@ -57,7 +57,7 @@ fn run(version: &'static str) {
     let work = move || {
         let suites = suite::manifest::of_version(&root, version);
         let suites = suites.unwrap_or_else(|error| panic!("{error}"));
-        let chosen = |case: &Case| case.kind.is_evaluation() || case.kind.is_syntax();
+        let chosen = |case: &SuiteCase| case.kind.is_evaluation() || case.kind.is_syntax();
         let reports = suites
             .iter()
             .filter_map(|suite| Report::of(suite, SKIPPED, chosen, check));
@@ -66,7 +66,7 @@ fn run(version: &'static str) {
             println!("{}", report.text());
             failed += report.failed.len();
         }
-        let chosen = |case: &Case| case.kind.is_update();
+        let chosen = |case: &SuiteCase| case.kind.is_update();
         let updates = suites.iter().filter_map(|suite| {
             Report::of(suite, SKIPPED, chosen, |case| {
                 suite::update::check(case, &Changing)
@@ -85,7 +85,7 @@ fn run(version: &'static str) {
     }
 }
 
-fn check(case: &Case) -> Verdict {
+fn check(case: &SuiteCase) -> Verdict {
     if case.kind.is_syntax() {
         return check_syntax(case);
     }
@@ -101,7 +101,7 @@ fn check(case: &Case) -> Verdict {
         Some("tsv") => written(ResultFormat::Tsv),
         _ => answer(&database, &request),
     };
-    compare::check(&Expected::of(case)?, &given?)
+    compare::check(&ExpectedResults::of(case)?, &given?)
 }
 
 /// Carries updates out on a store of its own each.
@@ -154,25 +154,25 @@ impl Updates for Changing {
     }
 }
 
-fn check_syntax(case: &Case) -> Verdict {
+fn check_syntax(case: &SuiteCase) -> Verdict {
     let database = engine::database(case)?;
     let text = case.text()?;
     let started = database.start(&request(case, &text));
     match (case.kind, started.map(drop)) {
-        (Kind::PositiveSyntax, Ok(())) => Ok(()),
+        (CaseKind::PositiveSyntax, Ok(())) => Ok(()),
         // It was read, and refused by name: it calls a function that only the test knows.
-        (Kind::PositiveSyntax, Err(error))
+        (CaseKind::PositiveSyntax, Err(error))
             if error.kind == Failure::Unsupported && error.message.contains("function <") =>
         {
             Ok(())
         }
-        (Kind::NegativeSyntax, Err(error)) if error.kind == Failure::Syntax => Ok(()),
+        (CaseKind::NegativeSyntax, Err(error)) if error.kind == Failure::Syntax => Ok(()),
         (_, Err(error)) => Err(shown(&error)),
         (_, Ok(())) => Err("accepted".to_owned()),
     }
 }
 
-fn request<'a>(case: &'a Case, text: &'a str) -> Request<'a> {
+fn request<'a>(case: &'a SuiteCase, text: &'a str) -> Request<'a> {
     Request {
         base: Some(case.base()),
         ..Request::new(text)

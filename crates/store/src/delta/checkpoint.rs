@@ -20,7 +20,7 @@ use super::sources::{Weighted, sources};
 use super::stream::{RowStream, merge_rows, spans_of};
 use super::version::Version;
 use crate::format::DEFAULT_GRAPH_CODE;
-use crate::graph_index::{GraphIndex, GraphIndexWriter, GraphKey, Run};
+use crate::graph_index::{GraphIndex, GraphIndexWriter, GraphKey, PredicateKeys};
 use crate::parts::PartFiles;
 use crate::prefixes::Prefixes;
 use crate::segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
@@ -128,7 +128,7 @@ impl<'v> Checkpoint<'v> {
         let mut writer = GraphIndexWriter::create(self.files, direction, graphs)?;
         let added = self.sources.iter().filter(|source| source.weight > 0);
         for &graph in &*self.graphs {
-            let mut runs: Vec<(PredicateId, &CheckedRegion, Run<'_>)> = Vec::new();
+            let mut runs: Vec<(PredicateId, &CheckedRegion, PredicateKeys<'_>)> = Vec::new();
             for source in added.clone() {
                 let Some(code) = source.graph.graphs()?.code(graph) else {
                     continue;
@@ -176,7 +176,7 @@ impl<'v> Checkpoint<'v> {
 
 /// Gives the keys of some runs ascending, each once. The first may be long and is streamed.
 fn merge_keys(
-    runs: &[(PredicateId, &CheckedRegion, Run<'_>)],
+    runs: &[(PredicateId, &CheckedRegion, PredicateKeys<'_>)],
     mut give: impl FnMut(VertexId) -> Result<(), DeltaError>,
 ) -> Result<(), DeltaError> {
     let mut others = Vec::new();

@@ -17,11 +17,11 @@ const KEPT_ELEMENTS_MAX: usize = 1 << 20;
 /// by every query that names them. They belong to one version.
 #[derive(Default)]
 pub(super) struct KeptLists {
-    known: Mutex<Known>,
+    known: Mutex<CachedLists>,
 }
 
 #[derive(Default)]
-struct Known {
+struct CachedLists {
     lists: HashMap<(SegmentKey, VertexId), KeptList>,
     elements: usize,
 }
@@ -54,7 +54,7 @@ impl KeptLists {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, CachedLists> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,7 +15,7 @@ use crate::lists::NamedGraphs;
 use crate::segment::planes::Decode;
 use crate::segment::reader::{Column, ColumnRun, GraphColumn, Segment};
 use crate::snapshot::Snapshot;
-use crate::source::{Fault, Source};
+use crate::source::{ByteSource, Fault};
 use crate::view::{GraphScope, GraphView, SegmentKey};
 use rdf::{Direction, VertexId};
 use std::ops::Range;
@@ -104,7 +104,7 @@ pub(crate) fn presence(
             let Some(segment) = source.segment(predicate, Direction::Out)? else {
                 continue;
             };
-            let place = Place {
+            let place = QuadSource {
                 segment,
                 column: segment.column()?,
                 graphs: segment.graph_column(),
@@ -119,14 +119,14 @@ pub(crate) fn presence(
 }
 
 /// Where quads of one predicate are looked for in one graph.
-struct Place<'v> {
+struct QuadSource<'v> {
     segment: Segment<'v>,
     column: Column<'v>,
     graphs: Option<GraphColumn<'v>>,
     named: NamedGraphs<'v>,
 }
 
-impl Place<'_> {
+impl QuadSource<'_> {
     fn add(
         &self,
         rows: &[Row],
@@ -151,7 +151,7 @@ impl Place<'_> {
 }
 
 struct AddPresence<'a, 'v> {
-    place: &'a Place<'v>,
+    place: &'a QuadSource<'v>,
     rows: &'a [Row],
     ranges: &'a [Range<u64>],
     weight: i64,
@@ -161,7 +161,7 @@ struct AddPresence<'a, 'v> {
 impl<'v> ColumnRun<'v> for AddPresence<'_, 'v> {
     type Output = Result<(), Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let column = &self.place.column;
         let mut last_graph = (GraphScope::DEFAULT_GRAPH.bits(), Some(DEFAULT_GRAPH_CODE));
         for (at, (row, range)) in self.rows.iter().zip(self.ranges).enumerate() {

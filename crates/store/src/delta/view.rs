@@ -317,12 +317,12 @@ impl Version {
         }
         let has_gone = |layer: &Arc<Layer>| !layer.keys.gone.is_empty();
         let has_gone = self.layers.iter().any(has_gone);
-        let mut run = Run::default();
+        let mut run = PredicatesOf::default();
         self.base
             .append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
         let mut runs = vec![run];
         for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
-            let mut run = Run::default();
+            let mut run = PredicatesOf::default();
             adds.append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
             assert_eq!(run.1.len(), vertices.len(), "an end for each vertex");
             if run.0.is_empty() {
@@ -370,7 +370,7 @@ impl Version {
 }
 
 /// Predicates of vertices one after the other, and where each vertex's end.
-type Run = (Vec<PredicateId>, Vec<u32>);
+type PredicatesOf = (Vec<PredicateId>, Vec<u32>);
 
 /// What these weights bring to a set and take away: a vertex is an element where the sum of its
 /// weights, 1 for being one before, is above 0.

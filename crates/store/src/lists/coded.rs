@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The rows of a list in one column of one plane; not empty. Runs are passed by reference, and which of
 /// two is meant is branched on: where they were gathered in arrays, a copy of four words just written had
 /// to wait for them to reach memory, a third of the time that triangles took (2026-11-22).
-pub(super) struct Run<'v> {
+pub(super) struct CodedRows<'v> {
     pub(super) codes: &'v [u32],
     /// What is to be added to a code.
     pub(super) base: u64,
@@ -24,7 +24,7 @@ pub(super) struct Run<'v> {
 /// segment may be answered by different graphs of a version.
 pub(super) type ListName = (usize, usize);
 
-impl<'v> Run<'v> {
+impl<'v> CodedRows<'v> {
     #[inline]
     pub(super) fn name(&self) -> ListName {
         (self.codes.as_ptr() as usize, self.codes.len())

@@ -14,7 +14,7 @@
 //!
 //! 32 KiB a slot, made when first used.
 
-use super::coded::{ListName, Run};
+use super::coded::{CodedRows, ListName};
 use super::marks::Marks;
 
 /// Slots, by the high bits of a hash.
@@ -54,7 +54,7 @@ impl Hubs {
 
     /// The marks of a list; `None` where its slot is another's.
     #[inline]
-    pub(super) fn marks_of(&mut self, list: &Run<'_>) -> Option<&Marks> {
+    pub(super) fn marks_of(&mut self, list: &CodedRows<'_>) -> Option<&Marks> {
         if self.hubs.is_empty() {
             self.hubs.resize_with(HUBS, Hub::default);
         }

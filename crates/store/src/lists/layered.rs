@@ -8,7 +8,7 @@
 //! all: of the pairs one shares ids, and the others end with a look at their ends. Merging all columns
 //! first, as a reader of neighbours must, took five times as long (2026-11-22).
 
-use super::coded::Run;
+use super::coded::CodedRows;
 use super::meet::{ROWS_MAX, codes, meet_runs};
 use super::{Filter, Lists, Meeting};
 use crate::segment::planes::OnePlane;
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 /// A list as it stands in all columns.
 #[derive(Default)]
 struct Runs<'v> {
-    adding: SmallVec<[Run<'v>; 12]>,
+    adding: SmallVec<[CodedRows<'v>; 12]>,
     /// Whether a column takes rows away.
     has_minus: bool,
 }
@@ -45,7 +45,7 @@ impl<'v> Runs<'v> {
             }
             let start = rows.start;
             let codes = codes(&columns.neighbours, (start, rows.end))?;
-            self.adding.push(Run { codes, base, start });
+            self.adding.push(CodedRows { codes, base, start });
         }
         Ok(true)
     }

@@ -13,7 +13,7 @@
 //! more ids than there are bits is answered by them alone; of a wider one they are a filter (ids are
 //! folded), and what passes is searched for in the list.
 
-use super::coded::Run;
+use super::coded::CodedRows;
 use rdf::VertexId;
 
 const WORDS: usize = 1 << 12;
@@ -43,8 +43,8 @@ impl Marks {
     }
 
     /// Marks the members of a list, which ascend, instead of those of the last one. Not of an empty one.
-    pub(super) fn mark(&mut self, list: &Run<'_>) {
-        let Run { codes, base, .. } = *list;
+    pub(super) fn mark(&mut self, list: &CodedRows<'_>) {
+        let CodedRows { codes, base, .. } = *list;
         self.words.resize(WORDS, 0);
         for word in self.touched.drain(..) {
             self.words[usize::from(word)] = 0;
@@ -63,7 +63,12 @@ impl Marks {
 
     /// Appends the ids of another list that the marked one has too, ascending. `marked` is that list, as
     /// it was marked.
-    pub(super) fn common(&self, marked: &Run<'_>, read: &Run<'_>, common: &mut Vec<VertexId>) {
+    pub(super) fn common(
+        &self,
+        marked: &CodedRows<'_>,
+        read: &CodedRows<'_>,
+        common: &mut Vec<VertexId>,
+    ) {
         let words: &[u64; WORDS] = self.words.as_slice().try_into().expect("a list was marked");
         let shift = read.base.wrapping_sub(self.first);
         let is_exact = self.span < BITS;
@@ -114,7 +119,7 @@ mod tests {
             };
             let (marked, codes) = (list(1 + round % 90), list(1 + round % 200));
             let bases = [1 << 33, (1 << 33) + random(400) - 200];
-            let run = |codes, base| Run {
+            let run = |codes, base| CodedRows {
                 codes,
                 base,
                 start: 0,

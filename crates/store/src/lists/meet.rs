@@ -23,7 +23,7 @@
 //!
 //! Only for columns of one plane; whoever asks has another way for the rest.
 
-use super::coded::{ListName, Run};
+use super::coded::{CodedRows, ListName};
 use super::hubs::{HUB_ROWS_MIN, HUB_SHARE, Hubs};
 use super::marks::Marks;
 use super::{Columns, Filter, Further, Lists};
@@ -76,7 +76,12 @@ impl Meeting {
 
     /// Whether one of the lists is a hub's whose marks are kept; then what is common has been appended.
     #[inline]
-    fn met_a_hub(&mut self, here: &Run<'_>, there: &Run<'_>, common: &mut Vec<VertexId>) -> bool {
+    fn met_a_hub(
+        &mut self,
+        here: &CodedRows<'_>,
+        there: &CodedRows<'_>,
+        common: &mut Vec<VertexId>,
+    ) -> bool {
         let (hub, list) = if here.codes.len() < there.codes.len() {
             (there, here)
         } else {
@@ -147,12 +152,12 @@ impl<'v> Lists<'v> {
         if length > ROWS_MAX || other_length > ROWS_MAX {
             return Ok(false);
         }
-        let here = Run {
+        let here = CodedRows {
             codes: codes(left, here).map_err(|fault| *fault)?,
             base,
             start: here.0,
         };
-        let there = Run {
+        let there = CodedRows {
             codes: codes(right, there).map_err(|fault| *fault)?,
             base: other_base,
             start: there.0,
@@ -174,8 +179,8 @@ impl<'v> Lists<'v> {
         &self,
         list: usize,
         other: &Lists<'v>,
-        here: &Run<'_>,
-        there: &Run<'_>,
+        here: &CodedRows<'_>,
+        there: &CodedRows<'_>,
         meeting: &mut Meeting,
     ) -> Option<usize> {
         let sides = [self, other].map(|lists| &lists.rows[..]);
@@ -259,8 +264,8 @@ fn is_worth_marking(rows: &[(u64, u64)], others: &[(u64, u64)], list: usize) -> 
 /// Cuts two runs and appends what is common.
 #[inline]
 pub(super) fn meet_runs(
-    here: &Run<'_>,
-    there: &Run<'_>,
+    here: &CodedRows<'_>,
+    there: &CodedRows<'_>,
     meeting: &mut Meeting,
     common: &mut Vec<VertexId>,
 ) {
@@ -290,8 +295,8 @@ pub(super) fn codes<'v>(column: &Column<'v>, (start, end): (u64, u64)) -> Result
 /// Both runs without what lies beyond an end of the other; `None` if then nothing is left.
 #[inline]
 fn cut<'v>(
-    here: &Run<'v>,
-    there: &Run<'v>,
+    here: &CodedRows<'v>,
+    there: &CodedRows<'v>,
     meeting: &mut Meeting,
 ) -> Option<(&'v [u32], &'v [u32])> {
     let (first, last) = here.ends();
@@ -358,7 +363,7 @@ mod tests {
 
     fn met(left: &[u32], right: &[u32], bases: [u64; 2], meeting: &mut Meeting) -> Vec<u64> {
         let mut found = Vec::new();
-        let run = |codes, side: usize| Run {
+        let run = |codes, side: usize| CodedRows {
             codes,
             base: bases[side],
             start: side as u64,

@@ -15,12 +15,12 @@ use super::runs::{Degrees, Expand, FilteredRows};
 use super::{Columns, Filter, ListCursor, Lists, NamedGraphs};
 use crate::segment::planes::Decode;
 use crate::segment::reader::{Column, ColumnRun};
-use crate::source::{Fault, Source};
+use crate::source::{ByteSource, Fault};
 use rdf::VertexId;
 use std::ops::Range;
 
 /// The rows of one list in one segment.
-struct Part<'a, 'v> {
+struct SourceRows<'a, 'v> {
     columns: &'a Columns<'v>,
     filter: &'a Filter,
     weight: i32,
@@ -31,7 +31,7 @@ struct Part<'a, 'v> {
     named: Option<NamedGraphs<'v>>,
 }
 
-impl Part<'_, '_> {
+impl SourceRows<'_, '_> {
     fn begin(&mut self, from: VertexId) -> Result<(), Fault> {
         if from.bits() > 0 {
             let column = &self.columns.neighbours;
@@ -109,7 +109,7 @@ impl Output<'_, '_> {
 /// Reads one list after the other.
 struct Merge<'a, 'v> {
     binds_graph: bool,
-    parts: Vec<Part<'a, 'v>>,
+    parts: Vec<SourceRows<'a, 'v>>,
     /// Graphs and weights of one neighbour's rows.
     weights: Vec<(VertexId, i32)>,
 }
@@ -133,7 +133,7 @@ impl<'a, 'v> Merge<'a, 'v> {
             } else {
                 None
             };
-            let mut part = Part {
+            let mut part = SourceRows {
                 columns,
                 filter,
                 weight: if is_minus { -1 } else { 1 },
@@ -224,7 +224,7 @@ impl<'a, 'v> Merge<'a, 'v> {
 
 /// Rows of the leading part that no other part has a say in.
 struct Lead<'p, 'a, 'v, 'o, 'b, 'c> {
-    part: &'p mut Part<'a, 'v>,
+    part: &'p mut SourceRows<'a, 'v>,
     until: u64,
     output: &'o mut Output<'b, 'c>,
 }
@@ -232,7 +232,7 @@ struct Lead<'p, 'a, 'v, 'o, 'b, 'c> {
 impl<'v> ColumnRun<'v> for Lead<'_, '_, 'v, '_, '_, '_> {
     type Output = Result<bool, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let Lead {
             part,
             until,
@@ -361,7 +361,7 @@ impl<'v> Lists<'v> {
         for (columns, filter, is_minus, rows) in self.parts(list) {
             let column = &columns.neighbours;
             let start = column.lower_bound(rows.clone(), target)?;
-            let mut part = Part {
+            let mut part = SourceRows {
                 columns,
                 filter,
                 weight: if is_minus { -1 } else { 1 },
@@ -461,7 +461,7 @@ struct Weigh<'a, 'v> {
 impl<'v> ColumnRun<'v> for Weigh<'_, 'v> {
     type Output = Result<(), Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let column = &self.columns.neighbours;
         let codes = column.codes(source, decode, self.rows.clone())?;
         let graphs = match &self.columns.graphs {
@@ -508,7 +508,7 @@ struct LowerBound<'a, 'v> {
 impl<'v> ColumnRun<'v> for LowerBound<'_, 'v> {
     type Output = Result<u64, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let codes = self.column.codes(source, decode, self.rows.clone())?;
         let below = codes.partition_point(|&code| decode.id(code) < self.id);
         Ok(self.rows.start + below as u64)
@@ -523,7 +523,7 @@ struct At<'a, 'v> {
 impl<'v> ColumnRun<'v> for At<'_, 'v> {
     type Output = Result<VertexId, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let codes = self.column.codes(source, decode, self.row..self.row + 1)?;
         Ok(decode.id(codes[0]))
     }

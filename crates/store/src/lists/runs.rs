@@ -6,7 +6,7 @@
 use super::{Columns, Filter, ListCursor, NamedGraphs};
 use crate::segment::planes::Decode;
 use crate::segment::reader::ColumnRun;
-use crate::source::{Fault, Source, inconsistent};
+use crate::source::{ByteSource, Fault, inconsistent};
 use rdf::VertexId;
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) struct Expand<'a, 'v> {
 impl<'v> ColumnRun<'v> for Expand<'_, 'v> {
     type Output = Result<bool, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let lists = self.lists;
         let room = self.edges.min(self.rows_max as u64) as usize;
         self.rows.reserve(room);
@@ -80,7 +80,7 @@ pub(super) struct ExpandFiltered<'a, 'v> {
 impl<'v> ColumnRun<'v> for ExpandFiltered<'_, 'v> {
     type Output = Result<bool, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(mut self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(mut self, source: S, decode: D) -> Self::Output {
         let Expand {
             lists,
             columns,
@@ -136,7 +136,7 @@ pub(super) struct FilteredRows<'a, 'v, D: Decode> {
 }
 
 impl<'a, 'v, D: Decode> FilteredRows<'a, 'v, D> {
-    pub fn new<S: Source<'v>>(
+    pub fn new<S: ByteSource<'v>>(
         filter: &'a Filter,
         columns: &Columns<'v>,
         source: S,
@@ -186,7 +186,7 @@ pub(super) struct Degrees<'a, 'v> {
 impl<'v> ColumnRun<'v> for Degrees<'_, 'v> {
     type Output = Result<(), Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         for &(start, end) in self.lists {
             let run = FilteredRows::new(self.filter, self.columns, source, decode, start..end)?;
             let (mut next, mut count) = (0, 0);
@@ -213,7 +213,7 @@ pub(super) struct Select<'a, 'v> {
 impl<'v> ColumnRun<'v> for Select<'_, 'v> {
     type Output = Result<(), Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         const AHEAD: usize = 16;
         let column = &self.columns.neighbours;
         let rows = self.lists;
@@ -250,7 +250,7 @@ pub(super) struct Narrow<'a, 'v> {
 impl<'v> ColumnRun<'v> for Narrow<'_, 'v> {
     type Output = Result<u64, Fault>;
 
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
         let mut total = 0;
         for ((start, end), &target) in self.rows.iter_mut().zip(self.targets) {
             let Some(wanted) = decode.code(target).filter(|_| *start < *end) else {

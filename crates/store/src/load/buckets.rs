@@ -18,7 +18,7 @@
 
 use super::budget::{Budget, Share};
 use super::error::LoadError;
-use super::radix::Record;
+use super::radix::SortRecord;
 use super::scratch::{Extent, Spill};
 use std::sync::{PoisonError, RwLock};
 
@@ -34,7 +34,7 @@ const _: () = assert!(
 );
 
 /// Buckets of records; see the module's documentation.
-pub struct Buckets<'l, R: Record> {
+pub struct Buckets<'l, R: SortRecord> {
     cells: Vec<RwLock<Cell<R>>>,
     spill: Spill<'l>,
     share: Share<'l>,
@@ -58,7 +58,7 @@ impl<R> Default for Cell<R> {
     }
 }
 
-impl<'l, R: Record> Buckets<'l, R> {
+impl<'l, R: SortRecord> Buckets<'l, R> {
     /// This many empty buckets, spilling to `spill`.
     pub fn new(buckets: usize, spill: Spill<'l>, budget: &'l Budget) -> Buckets<'l, R> {
         let cells = (0..buckets).map(|_| RwLock::default()).collect();
@@ -162,19 +162,19 @@ impl<'l, R: Record> Buckets<'l, R> {
     }
 }
 
-impl<R: Record> Drop for Buckets<'_, R> {
+impl<R: SortRecord> Drop for Buckets<'_, R> {
     fn drop(&mut self) {
         (0..self.cells.len()).for_each(|bucket| self.release(bucket));
     }
 }
 
 /// One thread's way into buckets. What it still holds is added by [`Spreader::finish`].
-pub struct Spreader<'b, 'l, R: Record> {
+pub struct Spreader<'b, 'l, R: SortRecord> {
     buckets: &'b Buckets<'l, R>,
     open: Vec<Vec<R>>,
 }
 
-impl<'b, 'l, R: Record> Spreader<'b, 'l, R> {
+impl<'b, 'l, R: SortRecord> Spreader<'b, 'l, R> {
     const BLOCK_RECORDS: usize = BLOCK_BYTES / size_of::<R>();
 
     /// A way into `buckets`. Holds up to 8 KiB per bucket.

@@ -12,7 +12,7 @@
 //!
 //! Invariant: records compare as (predicate, key, neighbour, graph) of ids do.
 
-use super::radix::Record;
+use super::radix::SortRecord;
 use std::ops::Range;
 
 /// A bin is at least this share of all edges (one in ...), if there are that many predicates.
@@ -22,7 +22,7 @@ const BIN_ROWS_MIN: u64 = 1 << 14;
 
 /// An edge in codes, from the side of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct CodedEdge {
     /// The predicate's number.
     pub predicate: u32,
     /// Code of the key.
@@ -34,11 +34,11 @@ pub struct Edge {
 }
 
 /// A packed edge.
-pub trait EdgeRecord: Record {
+pub trait EdgeRecord: SortRecord {
     /// Packs an edge.
-    fn pack(edge: Edge) -> Self;
+    fn pack(edge: CodedEdge) -> Self;
     /// The edge of a bin; what the record leaves out is taken from `bin`.
-    fn edge(self, bin: &BinConstants) -> Edge;
+    fn edge(self, bin: &BinConstants) -> CodedEdge;
     /// The edge from its other side.
     fn reversed(self) -> Self;
 }
@@ -63,17 +63,17 @@ const LOW: u64 = u32::MAX as u64;
 
 impl EdgeRecord for Pair {
     #[inline]
-    fn pack(edge: Edge) -> Pair {
+    fn pack(edge: CodedEdge) -> Pair {
         [edge.key << 32 | edge.neighbour]
     }
 
     #[inline]
-    fn edge(self, bin: &BinConstants) -> Edge {
+    fn edge(self, bin: &BinConstants) -> CodedEdge {
         let BinConstants {
             predicate,
             default_graph,
         } = *bin;
-        Edge {
+        CodedEdge {
             predicate,
             key: self[0] >> 32,
             neighbour: self[0] & LOW,
@@ -89,7 +89,7 @@ impl EdgeRecord for Pair {
 
 impl EdgeRecord for Quad {
     #[inline]
-    fn pack(edge: Edge) -> Quad {
+    fn pack(edge: CodedEdge) -> Quad {
         [
             u64::from(edge.predicate) << 32 | edge.key,
             edge.neighbour << 32 | edge.graph,
@@ -97,8 +97,8 @@ impl EdgeRecord for Quad {
     }
 
     #[inline]
-    fn edge(self, _bin: &BinConstants) -> Edge {
-        Edge {
+    fn edge(self, _bin: &BinConstants) -> CodedEdge {
+        CodedEdge {
             predicate: (self[0] >> 32) as u32,
             key: self[0] & LOW,
             neighbour: self[1] >> 32,
@@ -117,7 +117,7 @@ impl EdgeRecord for Quad {
 
 impl EdgeRecord for Wide {
     #[inline]
-    fn pack(edge: Edge) -> Wide {
+    fn pack(edge: CodedEdge) -> Wide {
         [
             u64::from(edge.predicate),
             edge.key,
@@ -127,8 +127,8 @@ impl EdgeRecord for Wide {
     }
 
     #[inline]
-    fn edge(self, _bin: &BinConstants) -> Edge {
-        Edge {
+    fn edge(self, _bin: &BinConstants) -> CodedEdge {
+        CodedEdge {
             predicate: self[0] as u32,
             key: self[1],
             neighbour: self[2],
@@ -199,13 +199,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check<R: EdgeRecord + std::fmt::Debug>(edge: Edge) {
+    fn check<R: EdgeRecord + std::fmt::Debug>(edge: CodedEdge) {
         let constants = BinConstants {
             predicate: edge.predicate,
             default_graph: edge.graph,
         };
         let record = R::pack(edge);
-        let reversed = Edge {
+        let reversed = CodedEdge {
             key: edge.neighbour,
             neighbour: edge.key,
             ..edge
@@ -220,10 +220,10 @@ mod tests {
         #[test]
         fn edges_come_back(predicate: u32, key: u32, neighbour: u32, graph: u32) {
             let [key, neighbour, graph] = [key, neighbour, graph].map(u64::from);
-            let edge = Edge { predicate, key, neighbour, graph };
+            let edge = CodedEdge { predicate, key, neighbour, graph };
             check::<Pair>(edge);
             check::<Quad>(edge);
-            check::<Wide>(Edge { key: key << 28, ..edge });
+            check::<Wide>(CodedEdge { key: key << 28, ..edge });
         }
 
         #[test]

@@ -13,7 +13,7 @@ use super::buckets::{Buckets, Spreader};
 use super::chunk::{Chunk, Chunks, LocalTerm, ORDINAL_KINDS, TermKind};
 use super::codes::Codes;
 use super::dictionary::{InOrder, IndexPairs, IndexSpreader, KeyFiles, NewTerms};
-use super::edges::{Bin, Edge, EdgeRecord, Pair, Quad, Wide};
+use super::edges::{Bin, CodedEdge, EdgeRecord, Pair, Quad, Wide};
 use super::error::LoadError;
 use super::predicates::Numbered;
 use super::resolve::{Groups, Numbering, Repetition, sorted_group};
@@ -278,7 +278,7 @@ impl<'l> Encoder<'_, 'l> {
             };
             let key = codes.of(statement.subject);
             let neighbour = codes.of(statement.object);
-            let edge = Edge {
+            let edge = CodedEdge {
                 predicate,
                 key,
                 neighbour,

@@ -11,7 +11,7 @@
 use super::buckets::{Buckets, Spreader};
 use super::chunk::TermKind;
 use super::codes::{Codes, Ranges};
-use super::edges::{Edge, EdgeRecord, Pair, Quad, Wide};
+use super::edges::{CodedEdge, EdgeRecord, Pair, Quad, Wide};
 use super::encode::{EdgeBins, Width};
 use super::error::LoadError;
 use super::ingest::Ingest;
@@ -229,7 +229,7 @@ impl Existing<'_> {
             };
             spreader.push(
                 bin,
-                R::pack(Edge {
+                R::pack(CodedEdge {
                     predicate,
                     key,
                     neighbour,

@@ -17,10 +17,10 @@ use super::codes::Ranges;
 use super::error::LoadError;
 use super::formats::write_line;
 use super::input::{Input, RawChunk};
-use super::options::Watch;
+use super::options::LoadWatch;
 use super::parse::{ChunkParser, Scope, TermHasher};
 use super::predicates::Predicates;
-use super::rejected::{ChunkRejections, Fault, Rejected};
+use super::rejected::{ChunkError, ChunkRejections, Rejected};
 use super::report::{Advance, Phase};
 use super::resolve::{HashRecord, partition_of};
 use super::workers::{self, Halt};
@@ -88,7 +88,7 @@ impl<'l> Ingest<'_, 'l> {
         input: &Mutex<Input<'_, '_>>,
         rejected: &Rejected,
         total_bytes: Option<u64>,
-        watch: Watch<'_>,
+        watch: LoadWatch<'_>,
     ) -> Result<(), LoadError> {
         let halt = Halt::default();
         workers::run(self.threads, &halt, || {
@@ -136,7 +136,7 @@ impl<'l> Ingest<'_, 'l> {
         if raw.text.len() > CHUNK_TEXT_MAX {
             let limit = CHUNK_TEXT_MAX >> 20;
             let message = format!("a statement takes more than {limit} MiB as N-Quads");
-            rejections.document(Fault::of_document(None, None, message));
+            rejections.document(ChunkError::of_document(None, None, message));
             halt.set();
             raw.text.clear();
         }
@@ -222,12 +222,12 @@ fn transcribe_part(
             message,
             is_unusual,
         }) => {
-            let fault = Fault::of_document(line, column, message);
+            let fault = ChunkError::of_document(line, column, message);
             rejections.document(fault.unusual(is_unusual));
             false
         }
         Err(error @ ReadError::Io(_)) => {
-            rejections.document(Fault::of_document(None, None, error.to_string()));
+            rejections.document(ChunkError::of_document(None, None, error.to_string()));
             false
         }
     }

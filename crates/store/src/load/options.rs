@@ -112,14 +112,14 @@ pub(super) fn line_bytes_max(working_bytes: u64) -> usize {
 
 /// Who watches a load, and its clock.
 #[derive(Clone, Copy)]
-pub struct Watch<'w> {
+pub struct LoadWatch<'w> {
     /// Told about progress, asked about cancellation.
     pub progress: &'w dyn LoadProgress,
     /// Time since any fixed moment.
     pub clock: &'w (dyn Fn() -> Duration + Sync),
 }
 
-impl Watch<'_> {
+impl LoadWatch<'_> {
     /// An error where the load is to be cancelled.
     pub(super) fn check(&self) -> Result<(), LoadError> {
         if self.progress.is_cancelled() {

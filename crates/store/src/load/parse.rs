@@ -11,7 +11,7 @@
 //! statement.
 
 use super::chunk::{Chunk, Keys, LocalTerm, ORDINAL_KINDS, Statement, TermKind, TermTable};
-use super::resolve::{HashRecord, Place, hash_record};
+use super::resolve::{HashRecord, Occurrence, hash_record};
 use oxrdf::TermRef;
 use rdf::dictionary::TRIPLE_TERM_DEPTH_MAX;
 use rdf::nt::SyntaxError;
@@ -330,7 +330,10 @@ impl ChunkParser {
                     }
                     _ => hasher.hash(kind, key),
                 };
-                give(hash_record(hash, Place::new(kind, chunk, number as u32)))?;
+                give(hash_record(
+                    hash,
+                    Occurrence::new(kind, chunk, number as u32),
+                ))?;
             }
         }
         Ok(())

@@ -20,14 +20,14 @@ const COMPARED_BELOW: usize = 1 << 12;
 const DIGITS_MAX: usize = 9;
 
 /// A record of some 64-bit words, ordered by them from the first to the last.
-pub trait Record: Pod + Ord + Send + Sync {
+pub trait SortRecord: Pod + Ord + Send + Sync {
     /// How many words.
     const WORDS: usize;
     /// The word at `index`.
     fn word(&self, index: usize) -> u64;
 }
 
-impl<const N: usize> Record for [u64; N]
+impl<const N: usize> SortRecord for [u64; N]
 where
     [u64; N]: Pod,
 {
@@ -48,13 +48,13 @@ struct Digit {
 
 impl Digit {
     #[inline]
-    fn of<R: Record>(self, record: &R) -> usize {
+    fn of<R: SortRecord>(self, record: &R) -> usize {
         (record.word(self.word) >> self.shift) as usize & (DIGIT_VALUES - 1)
     }
 }
 
 /// Sorts `records` ascending; `scratch` is overwritten and only its capacity matters.
-pub fn sort<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
+pub fn sort<R: SortRecord>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
     if records.len() < COMPARED_BELOW {
         records.sort_unstable();
         return;
@@ -81,13 +81,13 @@ pub fn sort<R: Record>(records: &mut Vec<R>, scratch: &mut Vec<R>) {
 }
 
 /// Whether records ascend across the border of every [`COMPARED_BELOW`] of them: a look at one in so many.
-fn ascends_at_borders<R: Record>(records: &[R]) -> bool {
+fn ascends_at_borders<R: SortRecord>(records: &[R]) -> bool {
     let mut borders = (COMPARED_BELOW..records.len()).step_by(COMPARED_BELOW);
     borders.all(|border| records[border - 1] <= records[border])
 }
 
 /// The digits that cover all bits in which any two records differ, least significant first.
-fn varying_digits<R: Record>(records: &[R]) -> Vec<Digit> {
+fn varying_digits<R: SortRecord>(records: &[R]) -> Vec<Digit> {
     let mut digits = Vec::new();
     for word in (0..R::WORDS).rev() {
         let (all, any) = records.iter().fold((u64::MAX, 0), |(all, any), record| {
@@ -105,7 +105,7 @@ fn varying_digits<R: Record>(records: &[R]) -> Vec<Digit> {
 }
 
 /// How often each value of each digit occurs, digit after digit.
-fn count<R: Record>(records: &[R], digits: &[Digit]) -> Vec<usize> {
+fn count<R: SortRecord>(records: &[R], digits: &[Digit]) -> Vec<usize> {
     let mut counts = vec![0; digits.len() * DIGIT_VALUES];
     for record in records {
         for (digit, counts) in digits.iter().zip(counts.chunks_exact_mut(DIGIT_VALUES)) {
@@ -116,7 +116,7 @@ fn count<R: Record>(records: &[R], digits: &[Digit]) -> Vec<usize> {
 }
 
 /// Moves the records to `target` in stable order of one digit; `counts` becomes positions.
-fn move_by<R: Record>(digit: Digit, records: &[R], target: &mut [R], counts: &mut [usize]) {
+fn move_by<R: SortRecord>(digit: Digit, records: &[R], target: &mut [R], counts: &mut [usize]) {
     let mut position = 0;
     for count in counts.iter_mut() {
         position += std::mem::replace(count, position);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check<R: Record + std::fmt::Debug>(mut records: Vec<R>) {
+    fn check<R: SortRecord + std::fmt::Debug>(mut records: Vec<R>) {
         let mut expected = records.clone();
         expected.sort_unstable();
         sort(&mut records, &mut Vec::new());

@@ -22,7 +22,7 @@ pub const LISTED_MAX: usize = 100;
 const HELD_MAX: usize = 16 * LISTED_MAX;
 
 /// What is wrong at some place of a chunk.
-pub struct Fault {
+pub struct ChunkError {
     line: Option<u64>,
     column: Option<u64>,
     message: String,
@@ -31,10 +31,10 @@ pub struct Fault {
     is_unusual: bool,
 }
 
-impl Fault {
+impl ChunkError {
     /// What is wrong with a document, at a place of it.
-    pub fn of_document(line: Option<u64>, column: Option<u64>, message: String) -> Fault {
-        Fault {
+    pub fn of_document(line: Option<u64>, column: Option<u64>, message: String) -> ChunkError {
+        ChunkError {
             line,
             column,
             message,
@@ -44,15 +44,15 @@ impl Fault {
     }
 
     /// The same of something that a lenient load takes, or does not.
-    pub fn unusual(self, is_unusual: bool) -> Fault {
-        Fault { is_unusual, ..self }
+    pub fn unusual(self, is_unusual: bool) -> ChunkError {
+        ChunkError { is_unusual, ..self }
     }
 }
 
 /// A fault and its chunk.
 struct Held {
     chunk: u32,
-    fault: Fault,
+    fault: ChunkError,
 }
 
 /// Collects rejections; see the module's documentation.
@@ -84,8 +84,8 @@ pub struct Listed {
 pub struct ChunkRejections {
     has_source_lines: bool,
     keeps_lines: bool,
-    held: Vec<Fault>,
-    fatal: Option<Fault>,
+    held: Vec<ChunkError>,
+    fatal: Option<ChunkError>,
     count: u64,
     lines: Vec<u8>,
 }
@@ -100,7 +100,7 @@ impl ChunkRejections {
         }
         if self.held.len() < LISTED_MAX {
             let known = |number| self.has_source_lines.then_some(number);
-            self.held.push(Fault {
+            self.held.push(ChunkError {
                 line: known(error.line),
                 column: known(error.column),
                 message: error.message,
@@ -112,7 +112,7 @@ impl ChunkRejections {
 
     /// After this many lines of the chunk its source cannot be read on.
     pub fn end(&mut self, lines: u64, message: String) {
-        self.fatal = Some(Fault {
+        self.fatal = Some(ChunkError {
             line: Some(lines + 1),
             column: Some(1),
             message,
@@ -122,7 +122,7 @@ impl ChunkRejections {
     }
 
     /// A malformed document, a part of which the chunk is.
-    pub fn document(&mut self, fault: Fault) {
+    pub fn document(&mut self, fault: ChunkError) {
         self.fatal = Some(fault);
     }
 }
@@ -219,7 +219,7 @@ impl Rejected {
         keep_first(&mut held);
         let resolve = |Held { chunk, fault }: Held| {
             let (file, before) = place(chunk)?;
-            let Fault {
+            let ChunkError {
                 line,
                 column,
                 message,

@@ -30,24 +30,24 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const _: () = assert!(
-    Place::NUMBER_BITS + u32::BITS == Place::KIND_SHIFT
-        && ORDINAL_KINDS <= 1 << (u64::BITS - Place::KIND_SHIFT),
+    Occurrence::NUMBER_BITS + u32::BITS == Occurrence::KIND_SHIFT
+        && ORDINAL_KINDS <= 1 << (u64::BITS - Occurrence::KIND_SHIFT),
     "number, chunk and kind fill a word and do not overlap"
 );
 
 /// Where a term first appears within its chunk: kind (4 bits), chunk (32), number (28).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct Occurrence(u64);
 
-impl Place {
+impl Occurrence {
     const NUMBER_BITS: u32 = 28;
     const KIND_SHIFT: u32 = 60;
 
     /// The place of a chunk's term.
-    pub fn new(kind: TermKind, chunk: u32, number: u32) -> Place {
+    pub fn new(kind: TermKind, chunk: u32, number: u32) -> Occurrence {
         assert!(number < 1 << Self::NUMBER_BITS, "a chunk has fewer terms");
         let chunk = u64::from(chunk) << Self::NUMBER_BITS;
-        Place((kind as u64) << Self::KIND_SHIFT | chunk | u64::from(number))
+        Occurrence((kind as u64) << Self::KIND_SHIFT | chunk | u64::from(number))
     }
 
     fn kind(self) -> usize {
@@ -67,7 +67,7 @@ impl Place {
 pub type HashRecord = [u64; 3];
 
 /// The record of a term.
-pub fn hash_record(hash: (u64, u64), place: Place) -> HashRecord {
+pub fn hash_record(hash: (u64, u64), place: Occurrence) -> HashRecord {
     [hash.0, hash.1, place.0]
 }
 
@@ -176,7 +176,7 @@ impl Numbering {
     {
         let provisional = self.provisional(kind, chunk);
         let end = provisional.end;
-        let tagged = |ordinal: u64| (kind as u64) << Place::KIND_SHIFT | ordinal;
+        let tagged = |ordinal: u64| (kind as u64) << Occurrence::KIND_SHIFT | ordinal;
         let start = repetitions.partition_point(|each| each[0] < tagged(provisional.start));
         let mut repetitions = repetitions[start..].iter().peekable();
         let mut next = self.ordinal(kind, provisional.start);
@@ -216,13 +216,13 @@ impl Numbering {
             let mut spreader = Spreader::new(repetitions);
             let mut first: Option<(HashRecord, u64)> = None;
             sorted.each_distinct(|record| {
-                let place = Place(record[2]);
+                let place = Occurrence(record[2]);
                 let ordinal = numbering.provisional_of(place);
                 match first {
                     Some((same, first)) if same[..2] == record[..2] => {
                         let kind = place.kind();
                         numbering.kinds[kind].repeated.set(ordinal);
-                        let tagged = (kind as u64) << Place::KIND_SHIFT | ordinal;
+                        let tagged = (kind as u64) << Occurrence::KIND_SHIFT | ordinal;
                         spreader.push(groups.of(place.chunk()), [tagged, first])
                     }
                     _ => {
@@ -247,7 +247,7 @@ impl Numbering {
         Ok(())
     }
 
-    fn provisional_of(&self, place: Place) -> u64 {
+    fn provisional_of(&self, place: Occurrence) -> u64 {
         self.kinds[place.kind()].bases[place.chunk() as usize] + place.number()
     }
 }
@@ -333,7 +333,7 @@ mod tests {
         for (chunk, terms) in chunks.iter().enumerate() {
             for (number, term) in terms.iter().enumerate() {
                 let hash = (term.wrapping_mul(0x9E37_79B9_7F4A_7C15), *term);
-                let place = Place::new(TermKind::Literal, chunk as u32, number as u32);
+                let place = Occurrence::new(TermKind::Literal, chunk as u32, number as u32);
                 let record = hash_record(hash, place);
                 records.add(partition_of(&record, 4), vec![record]).unwrap();
             }

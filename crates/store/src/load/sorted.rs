@@ -9,7 +9,7 @@
 
 use super::buckets::Buckets;
 use super::error::LoadError;
-use super::radix::{self, Record};
+use super::radix::{self, SortRecord};
 use super::scratch::{Extent, Spill};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +33,7 @@ impl<R> Default for Buffers<R> {
 }
 
 /// Records in ascending order, with repetitions.
-pub enum Sorted<'b, 'l, R: Record> {
+pub enum Sorted<'b, 'l, R: SortRecord> {
     /// All in memory.
     Memory(&'b [R]),
     /// Runs in a file.
@@ -42,7 +42,7 @@ pub enum Sorted<'b, 'l, R: Record> {
 
 /// Sorts a bucket, each record changed by `change` first. At most `piece_records` are in memory at
 /// a time (and as many again as scratch); at least one (asserted).
-pub fn sort<'b, 'l, R: Record>(
+pub fn sort<'b, 'l, R: SortRecord>(
     buckets: &Buckets<'l, R>,
     bucket: usize,
     change: impl Fn(R) -> R,
@@ -83,7 +83,7 @@ pub fn sort<'b, 'l, R: Record>(
     Ok(Sorted::Runs(spill, runs))
 }
 
-impl<R: Record> Sorted<'_, '_, R> {
+impl<R: SortRecord> Sorted<'_, '_, R> {
     /// Calls `give` with each distinct record, ascending. May be called again.
     #[inline]
     pub fn each_distinct<F>(&self, mut give: F) -> Result<(), LoadError>
@@ -114,7 +114,7 @@ struct Cursor<R> {
     at: usize,
 }
 
-impl<R: Record> Cursor<R> {
+impl<R: SortRecord> Cursor<R> {
     fn next(&mut self, spill: &Spill<'_>) -> Result<Option<R>, LoadError> {
         if self.at == self.buffer.len() {
             let end = (self.next + RUN_READ_BYTES / size_of::<R>()).min(self.run.records);
@@ -131,7 +131,7 @@ impl<R: Record> Cursor<R> {
     }
 }
 
-fn merge<R: Record, F>(spill: &Spill<'_>, runs: &[Extent], mut give: F) -> Result<(), LoadError>
+fn merge<R: SortRecord, F>(spill: &Spill<'_>, runs: &[Extent], mut give: F) -> Result<(), LoadError>
 where
     F: FnMut(R) -> Result<(), LoadError>,
 {

@@ -86,7 +86,7 @@ pub struct FileLog {
 struct State {
     /// Files that nobody appends to, oldest first.
     sealed: VecDeque<Kept>,
-    file: Place,
+    file: LogFileState,
     /// The file being appended to: what its head says.
     begun: Kept,
     /// How much of it is known to be durable.
@@ -137,7 +137,7 @@ enum Unwritten {
 }
 
 /// Where the file is.
-enum Place {
+enum LogFileState {
     /// There is none: the next record begins one.
     None,
     Here(Open),
@@ -164,7 +164,10 @@ impl Turn<'_> {
     /// Gives the file back and wakes everybody.
     fn done(mut self, state: &mut State) {
         state.assert_order();
-        state.file = self.open.take().map_or(Place::None, Place::Here);
+        state.file = self
+            .open
+            .take()
+            .map_or(LogFileState::None, LogFileState::Here);
         self.is_done = true;
         self.log.turned.notify_all();
     }
@@ -229,7 +232,7 @@ impl FileLog {
             options,
             state: Mutex::new(State {
                 sealed: files.into(),
-                file: Place::None,
+                file: LogFileState::None,
                 begun: Kept::default(),
                 synced_end: 0,
                 buffer: Vec::new(),
@@ -286,13 +289,13 @@ impl FileLog {
     ) -> Result<(MutexGuard<'l, State>, Turn<'l>), LogError> {
         loop {
             self.check(&state)?;
-            if matches!(state.file, Place::None | Place::Here(_)) {
+            if matches!(state.file, LogFileState::None | LogFileState::Here(_)) {
                 break;
             }
             state = self.wait(state);
         }
-        let open = match std::mem::replace(&mut state.file, Place::Taken) {
-            Place::Here(open) => Some(open),
+        let open = match std::mem::replace(&mut state.file, LogFileState::Taken) {
+            LogFileState::Here(open) => Some(open),
             _ => None,
         };
         let turn = Turn {
@@ -463,7 +466,8 @@ impl FileLog {
         &'l self,
         mut state: MutexGuard<'l, State>,
     ) -> Result<MutexGuard<'l, State>, LogError> {
-        let Place::Here(open) = std::mem::replace(&mut state.file, Place::Syncing) else {
+        let LogFileState::Here(open) = std::mem::replace(&mut state.file, LogFileState::Syncing)
+        else {
             unreachable!("the caller looked for it")
         };
         let mut turn = Turn {
@@ -542,7 +546,7 @@ impl Log for FileLog {
         let mut state = self.lock();
         self.check(&state)?;
         let length: usize = payload.iter().map(|piece| piece.len()).sum();
-        let is_here = matches!(state.file, Place::Here(_) | Place::Syncing);
+        let is_here = matches!(state.file, LogFileState::Here(_) | LogFileState::Syncing);
         let is_small = state.buffer.len().saturating_add(length) < BUFFER_BYTES;
         let frame = if is_here && is_small && state.begun.end < self.options.file_bytes {
             state.frame(payload)
@@ -584,7 +588,7 @@ impl Log for FileLog {
                 return Err(error.clone());
             }
             state = match state.file {
-                Place::Here(_) => self.lead(state)?,
+                LogFileState::Here(_) => self.lead(state)?,
                 _ => self.wait(state),
             };
         }
@@ -622,7 +626,7 @@ impl Log for FileLog {
     fn look(&self) -> Result<(), LogError> {
         let mut state = self.lock();
         self.check(&state)?;
-        if let Place::Here(open) = &state.file {
+        if let LogFileState::Here(open) = &state.file {
             let path = self.path(state.begun.first);
             if matches!(open.file.is_at(&path), Ok(false)) {
                 return Err(self.fail(&mut state, LogError::Gone { file: path }));

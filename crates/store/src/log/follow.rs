@@ -15,7 +15,7 @@
 use super::durable;
 use super::names::list;
 use super::recover::{Mapped, chain, replay};
-use super::scan::{Fault, Records};
+use super::scan::{Records, TailFault};
 use super::{LOG, LogError};
 use crate::disk::Disk;
 use std::ops::ControlFlow;
@@ -144,8 +144,8 @@ impl Follower {
                 }
                 Ok(None) if following == Some(self.next) => break,
                 Ok(None) => "its records end before it".to_owned(),
-                Err(Fault::Torn) => "it is cut".to_owned(),
-                Err(Fault::Damaged(what)) => return Err(mapped.damaged(records.offset, what)),
+                Err(TailFault::Torn) => "it is cut".to_owned(),
+                Err(TailFault::Damaged(what)) => return Err(mapped.damaged(records.offset, what)),
             };
             let what = format!("record {} was durable, and {what}", self.next);
             return Err(mapped.damaged(records.offset, what));

@@ -49,7 +49,7 @@ const _: () = assert!(
 /// The head of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct FileHead {
+pub(super) struct LogFileHead {
     pub magic: [u8; 8],
     pub version: u16,
     pub reserved: [u8; 6],
@@ -64,7 +64,7 @@ pub(super) struct FileHead {
     pub sum: u64,
 }
 
-const _: () = assert!(size_of::<FileHead>() == FILE_HEAD_BYTES);
+const _: () = assert!(size_of::<LogFileHead>() == FILE_HEAD_BYTES);
 
 /// Why a file's head was not accepted.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,9 +73,9 @@ pub(super) enum HeadFault {
     Other(&'static str),
 }
 
-impl FileHead {
-    pub fn new(first: u64, previous_end: u64) -> FileHead {
-        let mut head = FileHead {
+impl LogFileHead {
+    pub fn new(first: u64, previous_end: u64) -> LogFileHead {
+        let mut head = LogFileHead {
             magic: FILE_MAGIC,
             version: VERSION,
             reserved: [0; 6],
@@ -90,18 +90,18 @@ impl FileHead {
     }
 
     /// Reads the head of a file. The version is looked at before the checksum is.
-    pub fn read(bytes: &[u8]) -> Result<FileHead, HeadFault> {
+    pub fn read(bytes: &[u8]) -> Result<LogFileHead, HeadFault> {
         let Some(bytes) = bytes.get(..FILE_HEAD_BYTES) else {
             return Err(HeadFault::Other("its head is cut"));
         };
-        let head: FileHead = bytemuck::pod_read_unaligned(bytes);
+        let head: LogFileHead = bytemuck::pod_read_unaligned(bytes);
         if head.magic != FILE_MAGIC {
             return Err(HeadFault::Other("it does not begin as a file of the log"));
         }
         if head.version != VERSION && head.sum == xxh3_64(&bytes[..56]) {
             return Err(HeadFault::Version(head.version));
         }
-        if head != FileHead::new(head.first, head.previous_end) {
+        if head != LogFileHead::new(head.first, head.previous_end) {
             return Err(HeadFault::Other("its head does not match its checksum"));
         }
         Ok(head)
@@ -384,18 +384,18 @@ mod tests {
 
     #[test]
     fn a_file_head_says_its_version_before_all_else() {
-        let head = FileHead::new(3, 99);
+        let head = LogFileHead::new(3, 99);
         let bytes = bytemuck::bytes_of(&head);
-        assert_eq!(FileHead::read(bytes), Ok(head));
-        let mut other = FileHead { version: 2, ..head };
+        assert_eq!(LogFileHead::read(bytes), Ok(head));
+        let mut other = LogFileHead { version: 2, ..head };
         other.sum = xxh3_64(&bytemuck::bytes_of(&other)[..56]);
-        let read = FileHead::read(bytemuck::bytes_of(&other));
+        let read = LogFileHead::read(bytemuck::bytes_of(&other));
         assert_eq!(read, Err(HeadFault::Version(2)));
         for place in 0..bytes.len() {
             let mut changed = bytes.to_vec();
             changed[place] ^= 1;
-            assert!(FileHead::read(&changed).is_err(), "byte {place}");
-            assert!(FileHead::read(&bytes[..place]).is_err());
+            assert!(LogFileHead::read(&changed).is_err(), "byte {place}");
+            assert!(LogFileHead::read(&bytes[..place]).is_err());
         }
     }
 }

@@ -17,9 +17,9 @@
 //! Cost: every needed byte is read and its checksum compared, at the speed of the disk.
 
 use super::durable::{self, Count};
-use super::format::{FILE_HEAD_BYTES, FileHead, HeadFault};
+use super::format::{FILE_HEAD_BYTES, HeadFault, LogFileHead};
 use super::names::{CUT_SUFFIX, file_name, list};
-use super::scan::{Fault, Records};
+use super::scan::{Records, TailFault};
 use super::{LOG, LogError};
 use crate::disk::Disk;
 use memory::Region;
@@ -137,7 +137,7 @@ pub fn read_tail(
 pub(super) struct Mapped {
     path: PathBuf,
     region: Region,
-    pub head: FileHead,
+    pub head: LogFileHead,
 }
 
 impl Mapped {
@@ -149,7 +149,7 @@ impl Mapped {
             offset: 0,
             what: what.to_owned(),
         };
-        let head = match FileHead::read(region.bytes()) {
+        let head = match LogFileHead::read(region.bytes()) {
             Err(HeadFault::Version(found)) => {
                 return Err(LogError::Version {
                     file: path,
@@ -362,8 +362,8 @@ fn walk(
     let (offset, next) = (records.offset, records.next);
     let is_good = match fault {
         None => true,
-        Some(Fault::Torn) => end.is_none(),
-        Some(Fault::Damaged(_)) => false,
+        Some(TailFault::Torn) => end.is_none(),
+        Some(TailFault::Damaged(_)) => false,
     };
     if is_good || offset > FILE_HEAD_BYTES as u64 {
         chain.files.push(Kept {
@@ -374,7 +374,7 @@ fn walk(
     }
     match fault {
         None => Ok(next),
-        Some(Fault::Torn) if is_good => {
+        Some(TailFault::Torn) if is_good => {
             chain.recovery.torn = Some(Torn {
                 file: mapped.path.clone(),
                 offset,
@@ -386,8 +386,8 @@ fn walk(
         Some(fault) => {
             chain.next = needed.max(next);
             let what = match fault {
-                Fault::Damaged(what) => what,
-                Fault::Torn => format!("of record {next}: it is cut, and later files exist"),
+                TailFault::Damaged(what) => what,
+                TailFault::Torn => format!("of record {next}: it is cut, and later files exist"),
             };
             Err(mapped.damaged(offset, what))
         }
@@ -420,8 +420,8 @@ pub(super) fn replay(
             let record = match step {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
-                Err(Fault::Damaged(what)) => return Err(mapped.damaged(records.offset, what)),
-                Err(Fault::Torn) => {
+                Err(TailFault::Damaged(what)) => return Err(mapped.damaged(records.offset, what)),
+                Err(TailFault::Torn) => {
                     let what = format!("of record {}: it is cut", records.next);
                     return Err(mapped.damaged(records.offset, what));
                 }

@@ -20,14 +20,14 @@
 //! file system that shortens a synced file, looks like a torn tail. It is reported as such.
 
 use super::format::{
-    FRAME_HEAD_BYTES, FileHead, FrameHead, combine, frame_end, has_hole, is_padding,
+    FRAME_HEAD_BYTES, FrameHead, LogFileHead, combine, frame_end, has_hole, is_padding,
 };
 use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Why a file's records end before the file does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum TailFault {
     /// A crash left it so.
     Torn,
     /// No crash left it so.
@@ -74,7 +74,7 @@ pub(super) struct Records<'b> {
 
 impl<'b> Records<'b> {
     /// The records of the file with this head. Those below `needed` are passed over.
-    pub fn new(bytes: &'b [u8], head: &FileHead, needed: u64) -> Records<'b> {
+    pub fn new(bytes: &'b [u8], head: &LogFileHead, needed: u64) -> Records<'b> {
         Records {
             bytes,
             first: head.first,
@@ -85,7 +85,7 @@ impl<'b> Records<'b> {
     }
 
     /// The next record that is needed; `None` where the file ends behind a whole record.
-    pub fn step(&mut self) -> Result<Option<Record<'b>>, Fault> {
+    pub fn step(&mut self) -> Result<Option<Record<'b>>, TailFault> {
         loop {
             if self.offset == self.bytes.len() as u64 {
                 return Ok(None);
@@ -100,11 +100,11 @@ impl<'b> Records<'b> {
         }
     }
 
-    fn record(&self) -> Result<Record<'b>, Fault> {
+    fn record(&self) -> Result<Record<'b>, TailFault> {
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
         let rest = self.bytes.get(start..).unwrap_or_default();
         let Some(head_bytes) = rest.get(..FRAME_HEAD_BYTES) else {
-            return Err(Fault::Torn);
+            return Err(TailFault::Torn);
         };
         let Some(head) = FrameHead::read(self.bytes, self.offset, self.first) else {
             return Err(if head_bytes.iter().all(|&byte| byte == 0) {
@@ -122,7 +122,7 @@ impl<'b> Records<'b> {
             .and_then(|end| usize::try_from(end - self.offset).ok())
             .and_then(|length| rest.get(..length));
         let (Some(end), Some(frame)) = (end, frame) else {
-            return Err(Fault::Torn);
+            return Err(TailFault::Torn);
         };
         let (stored, padding) = frame[FRAME_HEAD_BYTES..].split_at(head.length as usize);
         let is_passed = head.position < self.needed;
@@ -141,12 +141,12 @@ impl<'b> Records<'b> {
         })
     }
 
-    fn damaged(&self, what: &str) -> Fault {
-        Fault::Damaged(format!("of record {}: {what}", self.next))
+    fn damaged(&self, what: &str) -> TailFault {
+        TailFault::Damaged(format!("of record {}: {what}", self.next))
     }
 
     /// A record that was never written whole is torn, unless a later record knows better.
-    fn unless_known_behind(&self, from: u64) -> Fault {
+    fn unless_known_behind(&self, from: u64) -> TailFault {
         let mut offset = from;
         while offset < self.bytes.len() as u64 {
             let Some(head) = FrameHead::read(self.bytes, offset, self.first) else {
@@ -164,6 +164,6 @@ impl<'b> Records<'b> {
             }
             offset = frame_end(offset, head.length).unwrap_or(u64::MAX);
         }
-        Fault::Torn
+        TailFault::Torn
     }
 }

@@ -12,7 +12,7 @@
 use super::planes::Spans;
 use super::{BEFORE_BITS, BLOCK_IDS, GROUP_BITS, RANGE_BITS};
 use crate::format::{ChunkEntry, ChunkKind};
-use crate::source::{Fault, Plain, Source, inconsistent, with_source};
+use crate::source::{ByteSource, Fault, Plain, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::VertexId;
 
@@ -69,7 +69,7 @@ impl<'v> Index<'v> {
         with_source!(region, |source| Index::open_in(region, source, place))
     }
 
-    fn open_in<S: Source<'v>>(
+    fn open_in<S: ByteSource<'v>>(
         region: &'v CheckedRegion,
         source: S,
         place: IndexPlace,
@@ -177,7 +177,7 @@ impl<'v> Index<'v> {
     /// Looks up to [`GROUP`] keys up, their misses overlapping, and gives each one's ordinal or
     /// [`ABSENT`] in order.
     #[inline]
-    pub(crate) fn group<S: Source<'v>>(
+    pub(crate) fn group<S: ByteSource<'v>>(
         &self,
         source: S,
         keys: &[VertexId],
@@ -214,7 +214,7 @@ impl<'v> Index<'v> {
     /// As [`Index::probe`], and remembers the word that was counted: keys that follow each other often
     /// fall into it too.
     #[inline]
-    fn probe_word<S: Source<'v>>(
+    fn probe_word<S: ByteSource<'v>>(
         &self,
         source: S,
         target: Target,
@@ -273,7 +273,7 @@ impl<'v> Index<'v> {
 
     /// The id's ordinal by its chunk's data.
     #[inline]
-    fn probe<S: Source<'v>>(&self, source: S, target: Target, id: u64) -> Result<u64, Fault> {
+    fn probe<S: ByteSource<'v>>(&self, source: S, target: Target, id: u64) -> Result<u64, Fault> {
         if target.bit != NO_BIT {
             let block: &[u64] = source.items(target.line, 8)?;
             return Ok(rank(block, target.bit.into()));
@@ -285,7 +285,12 @@ impl<'v> Index<'v> {
     }
 
     #[inline(never)]
-    fn probe_list<S: Source<'v>>(&self, source: S, chunk: usize, id: u64) -> Result<u64, Fault> {
+    fn probe_list<S: ByteSource<'v>>(
+        &self,
+        source: S,
+        chunk: usize,
+        id: u64,
+    ) -> Result<u64, Fault> {
         let (entry, count) = (&self.chunks[chunk], self.chunk_keys(chunk));
         let found = match entry.kind() {
             Some(ChunkKind::Sparse) => source
@@ -362,7 +367,7 @@ impl<'v> Index<'v> {
     }
 
     /// Appends keys of one chunk, by their number within it.
-    fn decode_chunk<S: Source<'v>>(
+    fn decode_chunk<S: ByteSource<'v>>(
         &self,
         source: S,
         chunk: usize,
@@ -402,7 +407,7 @@ impl<'v> Index<'v> {
         Ok(())
     }
 
-    fn decode_dense<S: Source<'v>>(
+    fn decode_dense<S: ByteSource<'v>>(
         &self,
         source: S,
         entry: &ChunkEntry,
@@ -441,7 +446,7 @@ impl<'v> Index<'v> {
 
     /// The block that holds the member with this ordinal: the last whose count before it is not
     /// above.
-    fn block_of_ordinal<S: Source<'v>>(
+    fn block_of_ordinal<S: ByteSource<'v>>(
         source: S,
         entry: &ChunkEntry,
         blocks: u64,

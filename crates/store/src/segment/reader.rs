@@ -7,7 +7,7 @@ use super::index::{ABSENT, GROUP, Index, IndexPlace};
 use super::planes::{Decode, Ids, ManyPlanes, OnePlane};
 use crate::format::{ListEntry, PartKind, SegmentDescriptor, flags};
 use crate::parts::{PartError, PartSource};
-use crate::source::{Checked, Fault, Plain, Source, inconsistent, with_source};
+use crate::source::{ByteSource, Checked, Fault, Plain, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::{Direction, PredicateId, VertexId};
 use std::ops::Range;
@@ -265,7 +265,7 @@ impl<'v> Segment<'v> {
     }
 
     #[inline]
-    fn rows_at<W: Offset, S: Source<'v>>(
+    fn rows_at<W: Offset, S: ByteSource<'v>>(
         &self,
         source: S,
         ordinal: u64,
@@ -436,7 +436,7 @@ impl<'v> Column<'v> {
 
     /// The codes of these rows.
     #[inline]
-    pub(crate) fn codes<S: Source<'v>, D: Decode>(
+    pub(crate) fn codes<S: ByteSource<'v>, D: Decode>(
         &self,
         source: S,
         _: D,
@@ -455,7 +455,7 @@ impl<'v> Column<'v> {
         }
     }
 
-    fn run_in<S: Source<'v>, R: ColumnRun<'v>>(&self, source: S, run: R) -> R::Output {
+    fn run_in<S: ByteSource<'v>, R: ColumnRun<'v>>(&self, source: S, run: R) -> R::Output {
         match self.kind {
             ColumnKind::One(decode) => run.run(source, decode),
             ColumnKind::Many(decode) => run.run(source, decode),
@@ -468,7 +468,7 @@ impl<'v> Column<'v> {
         struct Run<'a, 'v>(&'a Column<'v>, Range<u64>, &'a mut Vec<VertexId>);
         impl<'v> ColumnRun<'v> for Run<'_, 'v> {
             type Output = Result<(), Fault>;
-            fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
+            fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output {
                 let codes = self.0.codes(source, decode, self.1)?;
                 self.2.extend(codes.iter().map(|&code| decode.id(code)));
                 Ok(())
@@ -483,7 +483,7 @@ pub(crate) trait ColumnRun<'v> {
     /// What the loop gives.
     type Output;
     /// The loop.
-    fn run<S: Source<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output;
+    fn run<S: ByteSource<'v>, D: Decode>(self, source: S, decode: D) -> Self::Output;
 }
 
 /// The graphs of a segment's rows.

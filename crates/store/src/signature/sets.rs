@@ -16,7 +16,7 @@
 
 use crate::format::{HEADER_BYTES, SETS_HAVE_TYPES, SETS_OVERFLOW, SETS_PER_POSITION, SetsHead};
 use crate::parts::{PartError, PartWriter};
-use crate::source::{Fault, Source, damaged, inconsistent, with_source};
+use crate::source::{ByteSource, Fault, damaged, inconsistent, with_source};
 use memory::CheckedRegion;
 use rdf::{PredicateId, VertexId, varint};
 

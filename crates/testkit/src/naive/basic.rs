@@ -14,11 +14,11 @@ use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::rc::Rc;
 
 /// A position of a triple pattern.
-pub(super) enum Place {
+pub(super) enum PatternTerm {
     Constant(Rc<Term>),
     Variable(usize),
     /// A triple term with variables inside.
-    Triple(Box<[Place; 3]>),
+    Triple(Box<[PatternTerm; 3]>),
 }
 
 impl Evaluator<'_> {
@@ -30,15 +30,16 @@ impl Evaluator<'_> {
         graph: &Graph,
         input: &Solution,
     ) -> Result<Vec<Solution>, NaiveError> {
-        let mut left: Vec<[Place; 3]> = patterns
+        let mut left: Vec<[PatternTerm; 3]> = patterns
             .iter()
             .map(|pattern| self.places(pattern))
             .collect();
         let mut bound: Vec<usize> = input.bound().collect();
         let mut solutions = vec![input.clone()];
         while !left.is_empty() {
-            let known =
-                |places: &[Place; 3]| places.iter().filter(|each| each.is_known(&bound)).count();
+            let known = |places: &[PatternTerm; 3]| {
+                places.iter().filter(|each| each.is_known(&bound)).count()
+            };
             let next = (0..left.len()).max_by_key(|&index| known(&left[index]));
             let places = left.swap_remove(next.expect("there is one left"));
             let possible: Vec<&Triple> = graph
@@ -59,10 +60,10 @@ impl Evaluator<'_> {
         Ok(solutions)
     }
 
-    fn places(&self, pattern: &TriplePattern) -> [Place; 3] {
+    fn places(&self, pattern: &TriplePattern) -> [PatternTerm; 3] {
         let predicate = match &pattern.predicate {
-            NamedNodePattern::NamedNode(iri) => Place::Constant(Rc::new(iri.clone().into())),
-            NamedNodePattern::Variable(variable) => Place::Variable(self.slot(variable)),
+            NamedNodePattern::NamedNode(iri) => PatternTerm::Constant(Rc::new(iri.clone().into())),
+            NamedNodePattern::Variable(variable) => PatternTerm::Variable(self.slot(variable)),
         };
         [
             self.place(&pattern.subject),
@@ -71,19 +72,19 @@ impl Evaluator<'_> {
         ]
     }
 
-    pub(super) fn place(&self, pattern: &TermPattern) -> Place {
+    pub(super) fn place(&self, pattern: &TermPattern) -> PatternTerm {
         match pattern {
-            TermPattern::NamedNode(iri) => Place::Constant(Rc::new(iri.clone().into())),
-            TermPattern::Literal(literal) => Place::Constant(Rc::new(literal.clone().into())),
-            TermPattern::Variable(variable) => Place::Variable(self.slot(variable)),
+            TermPattern::NamedNode(iri) => PatternTerm::Constant(Rc::new(iri.clone().into())),
+            TermPattern::Literal(literal) => PatternTerm::Constant(Rc::new(literal.clone().into())),
+            TermPattern::Variable(variable) => PatternTerm::Variable(self.slot(variable)),
             TermPattern::BlankNode(blank) => {
-                Place::Variable(self.slot_of(&format!("_:{}", blank.as_str())))
+                PatternTerm::Variable(self.slot_of(&format!("_:{}", blank.as_str())))
             }
             TermPattern::Triple(triple) => {
                 let places = self.places(triple);
                 match constant_triple(&places) {
-                    Some(triple) => Place::Constant(Rc::new(triple)),
-                    None => Place::Triple(Box::new(places)),
+                    Some(triple) => PatternTerm::Constant(Rc::new(triple)),
+                    None => PatternTerm::Triple(Box::new(places)),
                 }
             }
         }
@@ -91,11 +92,11 @@ impl Evaluator<'_> {
 }
 
 /// The triple term of three constants.
-fn constant_triple(places: &[Place; 3]) -> Option<Term> {
+fn constant_triple(places: &[PatternTerm; 3]) -> Option<Term> {
     let [
-        Place::Constant(subject),
-        Place::Constant(predicate),
-        Place::Constant(object),
+        PatternTerm::Constant(subject),
+        PatternTerm::Constant(predicate),
+        PatternTerm::Constant(object),
     ] = places
     else {
         return None;
@@ -116,38 +117,42 @@ pub(super) fn triple_term(subject: &Term, predicate: &Term, object: &Term) -> Op
     Some(oxrdf::Triple::new(subject, predicate.clone(), object.clone()).into())
 }
 
-impl Place {
+impl PatternTerm {
     fn is_known(&self, bound: &[usize]) -> bool {
         match self {
-            Place::Constant(_) => true,
-            Place::Variable(slot) => bound.contains(slot),
-            Place::Triple(places) => places.iter().all(|place| place.is_known(bound)),
+            PatternTerm::Constant(_) => true,
+            PatternTerm::Variable(slot) => bound.contains(slot),
+            PatternTerm::Triple(places) => places.iter().all(|place| place.is_known(bound)),
         }
     }
 
     fn note_variables(&self, bound: &mut Vec<usize>) {
         match self {
-            Place::Constant(_) => {}
-            Place::Variable(slot) => bound.push(*slot),
-            Place::Triple(places) => places.iter().for_each(|place| place.note_variables(bound)),
+            PatternTerm::Constant(_) => {}
+            PatternTerm::Variable(slot) => bound.push(*slot),
+            PatternTerm::Triple(places) => {
+                places.iter().for_each(|place| place.note_variables(bound))
+            }
         }
     }
 
     /// Whether a solution says already that this cannot be the term.
     fn contradicts(&self, term: &Term, solution: &Solution) -> bool {
         match self {
-            Place::Constant(constant) => **constant != *term,
-            Place::Variable(slot) => solution.get(*slot).is_some_and(|bound| **bound != *term),
-            Place::Triple(_) => !term.is_triple(),
+            PatternTerm::Constant(constant) => **constant != *term,
+            PatternTerm::Variable(slot) => {
+                solution.get(*slot).is_some_and(|bound| **bound != *term)
+            }
+            PatternTerm::Triple(_) => !term.is_triple(),
         }
     }
 
     /// Maps the place onto the term, if that agrees with the solution.
     pub(super) fn bind(&self, term: &Rc<Term>, solution: &mut Solution) -> bool {
         match (self, &**term) {
-            (Place::Constant(constant), term) => **constant == *term,
-            (Place::Variable(slot), _) => solution.bind(*slot, term),
-            (Place::Triple(places), Term::Triple(triple)) => {
+            (PatternTerm::Constant(constant), term) => **constant == *term,
+            (PatternTerm::Variable(slot), _) => solution.bind(*slot, term),
+            (PatternTerm::Triple(places), Term::Triple(triple)) => {
                 let parts = [
                     Term::from(triple.subject.clone()),
                     triple.predicate.clone().into(),
@@ -158,19 +163,19 @@ impl Place {
                     .zip(parts)
                     .all(|(place, part)| place.bind(&Rc::new(part), solution))
             }
-            (Place::Triple(_), _) => false,
+            (PatternTerm::Triple(_), _) => false,
         }
     }
 }
 
 /// Whether the constants of a pattern are in their places.
-fn may_match(places: &[Place; 3], triple: &Triple) -> bool {
+fn may_match(places: &[PatternTerm; 3], triple: &Triple) -> bool {
     let mut pairs = places.iter().zip(triple);
-    pairs.all(|(place, term)| !matches!(place, Place::Constant(constant) if constant != term))
+    pairs.all(|(place, term)| !matches!(place, PatternTerm::Constant(constant) if constant != term))
 }
 
 /// The solution that maps the pattern onto the triple and agrees with the one so far.
-fn matched(places: &[Place; 3], triple: &Triple, solution: &Solution) -> Option<Solution> {
+fn matched(places: &[PatternTerm; 3], triple: &Triple, solution: &Solution) -> Option<Solution> {
     let mut pairs = places.iter().zip(triple);
     if pairs
         .clone()

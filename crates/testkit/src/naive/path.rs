@@ -8,7 +8,7 @@
 //! write it with a variable and a filter.
 
 use super::NaiveError;
-use super::basic::Place;
+use super::basic::PatternTerm;
 use super::dataset::Graph;
 use super::evaluator::{Context, Evaluator};
 use super::solution::Solution;
@@ -178,10 +178,10 @@ fn is(iri: &NamedNode, term: &Term) -> bool {
     matches!(term, Term::NamedNode(other) if other == iri)
 }
 
-fn constant(place: &Place) -> End<'_> {
+fn constant(place: &PatternTerm) -> End<'_> {
     match place {
-        Place::Constant(term) => Some(term),
-        Place::Variable(_) | Place::Triple(_) => None,
+        PatternTerm::Constant(term) => Some(term),
+        PatternTerm::Variable(_) | PatternTerm::Triple(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What a test asks of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CaseKind {
     /// A query's answer.
     QueryEvaluation,
     /// A query's answer as CSV.
@@ -32,44 +32,50 @@ pub enum Kind {
     ServiceDescription,
 }
 
-impl Kind {
+impl CaseKind {
     /// The kind that a class of the manifests' vocabulary stands for.
-    pub(super) fn of(class: &str) -> Option<Kind> {
+    pub(super) fn of(class: &str) -> Option<CaseKind> {
         Some(match class.strip_prefix(MANIFEST)? {
-            "QueryEvaluationTest" => Kind::QueryEvaluation,
-            "CSVResultFormatTest" => Kind::CsvResult,
-            "PositiveSyntaxTest" | "PositiveSyntaxTest11" => Kind::PositiveSyntax,
-            "NegativeSyntaxTest" | "NegativeSyntaxTest11" => Kind::NegativeSyntax,
-            "UpdateEvaluationTest" => Kind::UpdateEvaluation,
-            "PositiveUpdateSyntaxTest" | "PositiveUpdateSyntaxTest11" => Kind::PositiveUpdateSyntax,
-            "NegativeUpdateSyntaxTest" | "NegativeUpdateSyntaxTest11" => Kind::NegativeUpdateSyntax,
-            "ProtocolTest" => Kind::Protocol,
-            "GraphStoreProtocolTest" => Kind::GraphStore,
-            "ServiceDescriptionTest" => Kind::ServiceDescription,
+            "QueryEvaluationTest" => CaseKind::QueryEvaluation,
+            "CSVResultFormatTest" => CaseKind::CsvResult,
+            "PositiveSyntaxTest" | "PositiveSyntaxTest11" => CaseKind::PositiveSyntax,
+            "NegativeSyntaxTest" | "NegativeSyntaxTest11" => CaseKind::NegativeSyntax,
+            "UpdateEvaluationTest" => CaseKind::UpdateEvaluation,
+            "PositiveUpdateSyntaxTest" | "PositiveUpdateSyntaxTest11" => {
+                CaseKind::PositiveUpdateSyntax
+            }
+            "NegativeUpdateSyntaxTest" | "NegativeUpdateSyntaxTest11" => {
+                CaseKind::NegativeUpdateSyntax
+            }
+            "ProtocolTest" => CaseKind::Protocol,
+            "GraphStoreProtocolTest" => CaseKind::GraphStore,
+            "ServiceDescriptionTest" => CaseKind::ServiceDescription,
             _ => return None,
         })
     }
 
     /// Whether a query has an answer to compare.
     pub fn is_evaluation(self) -> bool {
-        matches!(self, Kind::QueryEvaluation | Kind::CsvResult)
+        matches!(self, CaseKind::QueryEvaluation | CaseKind::CsvResult)
     }
 
     /// Whether it is about a query's text alone.
     pub fn is_syntax(self) -> bool {
-        matches!(self, Kind::PositiveSyntax | Kind::NegativeSyntax)
+        matches!(self, CaseKind::PositiveSyntax | CaseKind::NegativeSyntax)
     }
 
     /// Whether it is about an update's text alone.
     pub fn is_update_syntax(self) -> bool {
-        self.is_update() && self != Kind::UpdateEvaluation
+        self.is_update() && self != CaseKind::UpdateEvaluation
     }
 
     /// Whether it is about an update.
     pub fn is_update(self) -> bool {
         matches!(
             self,
-            Kind::UpdateEvaluation | Kind::PositiveUpdateSyntax | Kind::NegativeUpdateSyntax
+            CaseKind::UpdateEvaluation
+                | CaseKind::PositiveUpdateSyntax
+                | CaseKind::NegativeUpdateSyntax
         )
     }
 }
@@ -105,7 +111,7 @@ impl Document {
 
 /// A test.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct SuiteCase {
     /// The folder of the suites.
     pub root: PathBuf,
     /// The suite's name.
@@ -113,7 +119,7 @@ pub struct Case {
     /// The last part of the test's IRI, which is its name within the suite.
     pub name: String,
     /// What it asks.
-    pub kind: Kind,
+    pub kind: CaseKind,
     /// The query or update.
     pub query: Option<Document>,
     /// Files of the default graph.
@@ -136,7 +142,7 @@ pub struct Case {
     pub exchanges: Vec<Exchange>,
 }
 
-impl Case {
+impl SuiteCase {
     /// The query's text.
     pub fn text(&self) -> Result<String, String> {
         let document = self.query.as_ref().ok_or("the test names no query")?;

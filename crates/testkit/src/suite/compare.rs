@@ -5,7 +5,7 @@
 //! cells, each once. The case of language tags says nothing. Worst case exponential (this is graph isomorphism), so the search gives up
 //! at a bound, with a complaint of its own; the suites stay far below it.
 
-use super::results::{Expected, Results};
+use super::results::{ExpectedResults, Results};
 use crate::Row;
 use crate::compare::{shown_row, with_plain_tags};
 use oxrdf::dataset::CanonicalizationAlgorithm;
@@ -21,7 +21,7 @@ const TRIES_MAX: usize = 100_000;
 const SHOWN_MAX: usize = 5;
 
 /// Checks an answer; the error is a complaint for people.
-pub fn check(expected: &Expected, given: &Results) -> Result<(), String> {
+pub fn check(expected: &ExpectedResults, given: &Results) -> Result<(), String> {
     match (&expected.results, given) {
         (Results::Boolean(wanted), Results::Boolean(given)) if wanted == given => Ok(()),
         (Results::Graph(wanted), Results::Graph(given)) => {

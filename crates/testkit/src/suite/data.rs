@@ -3,7 +3,7 @@
 //! A graph is named as the manifest says; a query that names files in its dataset clause, and a
 //! manifest that names none, means those files. Blank nodes of two files are never the same node.
 
-use super::case::{Case, Document};
+use super::case::{Document, SuiteCase};
 use crate::graph::{self, Format};
 use oxrdf::{BlankNode, Dataset, GraphName, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use oxrdfxml::RdfXmlParser;
@@ -22,12 +22,12 @@ pub struct Input {
 }
 
 /// The whole dataset of a test.
-pub fn dataset(case: &Case) -> Result<Dataset, String> {
+pub fn dataset(case: &SuiteCase) -> Result<Dataset, String> {
     merged(&case.data, &named(case))
 }
 
 /// The dataset that an update is to leave.
-pub fn left(case: &Case) -> Result<Dataset, String> {
+pub fn left(case: &SuiteCase) -> Result<Dataset, String> {
     merged(&case.left, &case.left_named)
 }
 
@@ -49,7 +49,7 @@ fn merged(data: &[Document], named: &[(String, Document)]) -> Result<Dataset, St
 }
 
 /// What an engine loads for a test: the one file as it is, or all of them as N-Quads.
-pub fn input(case: &Case) -> Result<Input, String> {
+pub fn input(case: &SuiteCase) -> Result<Input, String> {
     if let ([document], true) = (&case.data[..], named(case).is_empty()) {
         return input_of(document);
     }
@@ -76,7 +76,7 @@ pub fn input_of_dataset(dataset: &Dataset) -> Input {
 }
 
 /// The named graphs: those of the manifest, and files that the query's dataset clause names.
-fn named(case: &Case) -> Vec<(String, Document)> {
+fn named(case: &SuiteCase) -> Vec<(String, Document)> {
     let mut named = case.named.clone();
     let Ok(text) = case.text() else { return named };
     let Ok(parser) = SparqlParser::new().with_base_iri(case.base()) else {

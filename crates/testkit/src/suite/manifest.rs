@@ -4,7 +4,7 @@
 //! others. The tests of one folder are one suite, named after it (`sparql11-aggregates`). A manifest
 //! that does not read is an error with its file: a suite must not shrink unnoticed.
 
-use super::case::{Case, Document, Kind};
+use super::case::{CaseKind, Document, SuiteCase};
 use super::requests;
 use super::{MANIFEST, ROOT, data, items, node, object, objects, text};
 use oxrdf::vocab::{rdf, rdfs};
@@ -22,7 +22,7 @@ pub struct Suite {
     /// The path from the root with hyphens: `sparql11-aggregates`.
     pub name: String,
     /// Its tests, in the order of the manifests.
-    pub cases: Vec<Case>,
+    pub cases: Vec<SuiteCase>,
 }
 
 /// All suites of a version (`sparql10`, `sparql11`, `sparql12`). Its `manifest.ttl` need not lead to
@@ -80,17 +80,17 @@ fn case(
     suite: &str,
     graph: &Graph,
     entry: NamedOrBlankNodeRef<'_>,
-) -> Result<Case, String> {
+) -> Result<SuiteCase, String> {
     let name = entry.to_string();
     let name = name.trim_matches(['<', '>']).rsplit(['#', '/']).next();
     let name = name.unwrap_or_default().to_owned();
     let classes = objects(graph, entry, rdf::TYPE.as_str());
     let mut kinds = classes.into_iter().filter_map(text);
-    let kind = kinds.find_map(|class| Kind::of(&class));
+    let kind = kinds.find_map(|class| CaseKind::of(&class));
     let kind = kind.ok_or_else(|| format!("{name} is of no known kind"))?;
     let action = object(graph, entry, &format!("{MANIFEST}action"));
     let reader = Reader { root, graph };
-    let mut case = Case {
+    let mut case = SuiteCase {
         root: root.to_owned(),
         suite: suite.to_owned(),
         kind,
@@ -128,8 +128,8 @@ fn case(
         .is_some_and(|query| query.extension() == "ru")
     {
         case.kind = match case.kind {
-            Kind::PositiveSyntax => Kind::PositiveUpdateSyntax,
-            Kind::NegativeSyntax => Kind::NegativeUpdateSyntax,
+            CaseKind::PositiveSyntax => CaseKind::PositiveUpdateSyntax,
+            CaseKind::NegativeSyntax => CaseKind::NegativeUpdateSyntax,
             other => other,
         };
     }
@@ -142,7 +142,7 @@ struct Reader<'g> {
 }
 
 impl<'g> Reader<'g> {
-    fn action(&self, action: NamedOrBlankNodeRef<'_>, case: &mut Case) -> Result<(), String> {
+    fn action(&self, action: NamedOrBlankNodeRef<'_>, case: &mut SuiteCase) -> Result<(), String> {
         for property in [format!("{QUERY}query"), format!("{UPDATE}request")] {
             if let Some(query) = object(self.graph, action, &property) {
                 case.query = Some(self.document(query)?);

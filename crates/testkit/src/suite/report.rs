@@ -3,7 +3,7 @@
 //! A test is left out only where a table names it with its reason; one that is named there and
 //! holds is a failure too, so that no table outlives its reasons.
 
-use super::case::Case;
+use super::case::SuiteCase;
 use super::manifest::Suite;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,14 +35,14 @@ impl Report {
     pub fn of(
         suite: &Suite,
         skips: &[Skip],
-        chosen: impl Fn(&Case) -> bool,
-        mut check: impl FnMut(&Case) -> Verdict,
+        chosen: impl Fn(&SuiteCase) -> bool,
+        mut check: impl FnMut(&SuiteCase) -> Verdict,
     ) -> Option<Report> {
         let mut report = Report {
             name: suite.name.clone(),
             ..Report::default()
         };
-        let cases: Vec<&Case> = suite.cases.iter().filter(|case| chosen(case)).collect();
+        let cases: Vec<&SuiteCase> = suite.cases.iter().filter(|case| chosen(case)).collect();
         for case in &cases {
             if case.has_regime {
                 report.skipped.push((case.name.clone(), REGIME.to_owned()));

@@ -3,7 +3,7 @@
 //! Besides the four formats of results the SPARQL 1.0 suite has result sets that are graphs (the
 //! vocabulary of `result-set#`), in which an order is told by `rs:index`.
 
-use super::case::{Case, Kind};
+use super::case::{CaseKind, SuiteCase};
 use super::{data, node, object, objects, text};
 use crate::Row;
 use oxrdf::vocab::rdf;
@@ -43,7 +43,7 @@ pub enum Results {
 
 /// What a test expects.
 #[derive(Clone, Debug)]
-pub struct Expected {
+pub struct ExpectedResults {
     /// The answer.
     pub results: Results,
     /// The rows are to come in this order.
@@ -56,10 +56,10 @@ pub struct Expected {
     pub has_other_forms: bool,
 }
 
-impl Expected {
+impl ExpectedResults {
     /// Exactly this, in any order.
-    pub fn exactly(results: Results) -> Expected {
-        Expected {
+    pub fn exactly(results: Results) -> ExpectedResults {
+        ExpectedResults {
             results,
             is_ordered: false,
             is_lax: false,
@@ -69,7 +69,7 @@ impl Expected {
     }
 
     /// What a test expects.
-    pub fn of(case: &Case) -> Result<Expected, String> {
+    pub fn of(case: &SuiteCase) -> Result<ExpectedResults, String> {
         let document = case.result.as_ref().ok_or("the test names no result")?;
         let failed = |error: String| format!("{}: {error}", document.iri);
         let bytes = document.read()?;
@@ -83,9 +83,9 @@ impl Expected {
                 None => graph(&bytes, extension, &document.iri).map_err(failed)?,
             },
         };
-        Ok(Expected {
+        Ok(ExpectedResults {
             results,
-            is_ordered: is_ordered && case.kind != Kind::CsvResult,
+            is_ordered: is_ordered && case.kind != CaseKind::CsvResult,
             is_lax: case.is_lax,
             has_other_forms: OTHER_FORMS.contains(&(&case.suite, &case.name)),
             computed: computed(&case.text()?),
@@ -110,7 +110,7 @@ fn format(extension: &str) -> Option<QueryResultsFormat> {
 }
 
 /// Whether the query says `ORDER BY` at its top.
-fn is_ordered(case: &Case) -> Result<bool, String> {
+fn is_ordered(case: &SuiteCase) -> Result<bool, String> {
     let parser = SparqlParser::new().with_base_iri(case.base());
     let parser = parser.map_err(|error| error.to_string())?;
     let Ok(Query::Select { mut pattern, .. }) = parser.parse_query(&case.text()?) else {

@@ -5,7 +5,7 @@
 //! there: the suite is written so that stores without empty graphs pass it. The datasets are compared up
 //! to the names of blank nodes.
 
-use super::case::{Case, Kind};
+use super::case::{CaseKind, SuiteCase};
 use super::report::Verdict;
 use super::{compare, data};
 use oxrdf::Dataset;
@@ -21,17 +21,17 @@ pub trait Updates {
     fn accepts(&self, request: &str, base: &str) -> Result<bool, String>;
 }
 
-/// The verdict on a test of an update ([`Kind::is_update`]).
-pub fn check(case: &Case, engine: &dyn Updates) -> Verdict {
+/// The verdict on a test of an update ([`CaseKind::is_update`]).
+pub fn check(case: &SuiteCase, engine: &dyn Updates) -> Verdict {
     let request = case.text()?;
     match case.kind {
-        Kind::PositiveUpdateSyntax if engine.accepts(&request, case.base())? => Ok(()),
-        Kind::PositiveUpdateSyntax => Err("refused".to_owned()),
-        Kind::NegativeUpdateSyntax if engine.accepts(&request, case.base())? => {
+        CaseKind::PositiveUpdateSyntax if engine.accepts(&request, case.base())? => Ok(()),
+        CaseKind::PositiveUpdateSyntax => Err("refused".to_owned()),
+        CaseKind::NegativeUpdateSyntax if engine.accepts(&request, case.base())? => {
             Err("accepted".to_owned())
         }
-        Kind::NegativeUpdateSyntax => Ok(()),
-        Kind::UpdateEvaluation => {
+        CaseKind::NegativeUpdateSyntax => Ok(()),
+        CaseKind::UpdateEvaluation => {
             let left = engine.update(&data::dataset(case)?, &request, case.base())?;
             compare::check_datasets(&data::left(case)?, &left)
         }

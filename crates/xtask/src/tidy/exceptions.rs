@@ -45,6 +45,13 @@ const EXCEPTIONS: &[Exception] = &[
         "6 files import each other: naive/basic, naive/cast, naive/evaluator, naive/expression, naive/function, naive/term_function",
         "an evaluator by the letter: patterns have filters, and filters patterns",
     ),
+    Exception {
+        check: "homonyms",
+        path: "crates/query/src",
+        what: "crates/query/src/grammar/abstract_query.rs",
+        reason: "a query as it is written and as it is planned: both have the words of SPARQL 1.1 section 18.2, \
+                 and no file but `lower` sees both",
+    },
     folder(
         "crates/explore/src/step",
         "25 files, 24 are allowed",

@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Shared<'a> {
     /// How often it has become better; changes under the lock.
     version: AtomicU64,
-    end: Mutex<Option<Arc<End<'a>>>>,
+    end: Mutex<Option<Arc<LastKeys<'a>>>>,
 }
 
 /// The keys of the last row of a full choice.
-struct End<'a> {
+struct LastKeys<'a> {
     keys: Vec<SortKey>,
     _reservation: Reservation<'a>,
 }
@@ -36,7 +36,7 @@ struct End<'a> {
 #[derive(Default)]
 pub(super) struct Seen<'a> {
     version: u64,
-    end: Option<Arc<End<'a>>>,
+    end: Option<Arc<LastKeys<'a>>>,
 }
 
 impl Seen<'_> {
@@ -61,15 +61,15 @@ impl<'a> Shared<'a> {
     pub(super) fn tighten(&self, policy: &OrderPolicy, last: &[SortKey], limits: Limits<'a>) {
         let mut end = self.end();
         assert_eq!(last.len(), policy.keys.len(), "a row has all keys");
-        let is_better = |end: &Arc<End<'a>>| policy.compare(last, &end.keys).is_lt();
+        let is_better = |end: &Arc<LastKeys<'a>>| policy.compare(last, &end.keys).is_lt();
         if !end.as_ref().is_none_or(is_better) {
             return;
         }
         let texts: usize = last.iter().map(SortKey::bytes).sum();
         let mut reservation = Reservation::new(limits);
-        let bytes = size_of::<End<'a>>() + size_of_val(last) + texts;
+        let bytes = size_of::<LastKeys<'a>>() + size_of_val(last) + texts;
         if reservation.cover(bytes as u64).is_ok() {
-            *end = Some(Arc::new(End {
+            *end = Some(Arc::new(LastKeys {
                 keys: last.to_vec(),
                 _reservation: reservation,
             }));
@@ -77,7 +77,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn end(&self) -> MutexGuard<'_, Option<Arc<End<'a>>>> {
+    fn end(&self) -> MutexGuard<'_, Option<Arc<LastKeys<'a>>>> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

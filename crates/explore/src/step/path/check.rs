@@ -14,14 +14,14 @@ use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::scope::Dataset;
-use crate::step::{Context, Flow, Place, Turn};
+use crate::step::{Context, Flow, PatternOperand, StepOutcome};
 use rdf::{Direction, VertexId};
 use store::view::{GraphView, Ticket};
 
 /// Which ends, by what.
 pub(crate) struct CheckPolicy {
-    pub(crate) subject: Place,
-    pub(crate) object: Place,
+    pub(crate) subject: PatternOperand,
+    pub(crate) object: PatternOperand,
     /// Forward, and turned around.
     pub(crate) automata: Box<[Automaton; 2]>,
     pub(crate) scope: PathScope,
@@ -69,7 +69,7 @@ impl<'p, 'a> PathCheck<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.is_planned {
             self.plan(flow.input, dataset);
@@ -84,7 +84,7 @@ impl<'p, 'a> PathCheck<'p, 'a> {
                 self.reach(flow.input, context.view, dataset)?
             };
             if let Some(ticket) = pending {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
             self.is_searching = false;
             self.job += 1;
@@ -94,11 +94,11 @@ impl<'p, 'a> PathCheck<'p, 'a> {
             if !self.connected.is_empty() {
                 flow.output.absorb(flow.input, flow.carried)?;
             }
-            return Ok(Turn::Drained);
+            return Ok(StepOutcome::Drained);
         }
         self.connected.sort_unstable();
         flow.keep(&self.connected)?;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Chooses the end that is searched from.
@@ -110,7 +110,7 @@ impl<'p, 'a> PathCheck<'p, 'a> {
         let places = [self.policy.subject, self.policy.object];
         self.from = Direction::Out;
         self.jobs.plan(input, places[0], scope, dataset);
-        let is_constant = |place: Place| matches!(place, Place::Constant(_));
+        let is_constant = |place: PatternOperand| matches!(place, PatternOperand::Constant(_));
         if is_constant(places[0]) || self.jobs.list.len() <= 1 && !is_constant(places[1]) {
             return;
         }
@@ -129,8 +129,8 @@ impl<'p, 'a> PathCheck<'p, 'a> {
             Direction::In => self.policy.subject,
         };
         match place {
-            Place::Constant(target) => target,
-            Place::Slot(slot) => cell(input, slot, row),
+            PatternOperand::Constant(target) => target,
+            PatternOperand::Slot(slot) => cell(input, slot, row),
         }
     }
 

@@ -7,26 +7,26 @@ use super::fetch::{Fetched, NeighbourFetch};
 use super::{Jobs, PathScope, cell};
 use crate::chunk::{Chunk, ROWS_MAX};
 use crate::error::WalkError;
-use crate::step::{Context, Flow, Place, Turn};
+use crate::step::{Context, Flow, PatternOperand, StepOutcome};
 use query::plan::Slot;
 use rdf::VertexId;
 use store::view::{GraphView, Progress};
 
 /// Which edges, from where, and where to.
 pub(crate) struct EdgesPolicy {
-    pub(crate) from: Place,
+    pub(crate) from: PatternOperand,
     pub(crate) labels: Vec<Label>,
     pub(crate) scope: PathScope,
-    pub(crate) to: End,
+    pub(crate) to: PathEnd,
 }
 
 /// The other end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
+pub(crate) enum PathEnd {
     /// It becomes this column; `None`: nobody needs it.
     New(Option<Slot>),
     /// It is known.
-    Known(Place),
+    Known(PatternOperand),
 }
 
 /// The state of one walk.
@@ -72,12 +72,12 @@ impl<'a> EdgesExpansion<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         let policy = self.policy;
         if !self.is_planned {
             // One job for each graph: any constant will do for a start.
-            let anywhere = Place::Constant(PLACEHOLDER);
+            let anywhere = PatternOperand::Constant(PLACEHOLDER);
             self.jobs.plan(flow.input, anywhere, &policy.scope, dataset);
             self.is_planned = true;
             (self.job, self.label, self.round) = (0, 0, 0);
@@ -93,7 +93,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
                 continue;
             };
             if flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             if !self.is_fetching {
                 self.gather(flow.input);
@@ -101,13 +101,13 @@ impl<'a> EdgesExpansion<'_, 'a> {
                 if let Progress::Pending(ticket) =
                     self.fetch.begin(context.view, label, &self.batch)?
                 {
-                    return Ok(Turn::Pending(ticket));
+                    return Ok(StepOutcome::Pending(ticket));
                 }
                 self.is_fetching = true;
             }
             match self.step(context.view, dataset.graphs(edges), flow)? {
                 Fetched::Piece => {}
-                Fetched::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Fetched::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Fetched::Done => {
                     self.is_fetching = false;
                     self.label += 1;
@@ -115,7 +115,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
             }
         }
         self.is_planned = false;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The group's vertices: one for each row, or one for all where rows have no columns.
@@ -128,15 +128,15 @@ impl<'a> EdgesExpansion<'_, 'a> {
         self.rows.clear();
         self.rows
             .extend(places.map(|place| self.jobs.row(place) as u32));
-        let value = |place: Place, row: u32| match place {
-            Place::Constant(vertex) => vertex,
-            Place::Slot(slot) => cell(input, slot, row),
+        let value = |place: PatternOperand, row: u32| match place {
+            PatternOperand::Constant(vertex) => vertex,
+            PatternOperand::Slot(slot) => cell(input, slot, row),
         };
         let rows = self.rows.iter();
         self.batch.clear();
         self.batch
             .extend(rows.clone().map(|&row| value(self.policy.from, row)));
-        if let End::Known(to) = self.policy.to {
+        if let PathEnd::Known(to) = self.policy.to {
             self.targets.clear();
             self.targets.extend(rows.map(|&row| value(to, row)));
             assert_eq!(self.targets.len(), self.batch.len(), "a row has both ends");
@@ -153,14 +153,14 @@ impl<'a> EdgesExpansion<'_, 'a> {
         self.found.clear();
         let (found, rows) = (&mut self.found, &self.rows);
         let fetched = match self.policy.to {
-            End::Known(_) => {
+            PathEnd::Known(_) => {
                 let fetched = self.fetch.next_with(view, graphs, &self.targets, found)?;
                 for at in found.iter_mut() {
                     *at = rows[*at as usize];
                 }
                 fetched
             }
-            End::New(into) => {
+            PathEnd::New(into) => {
                 let room = flow.room();
                 let output = &mut *flow.output;
                 self.fetch.next(view, graphs, room, |piece| {
@@ -187,7 +187,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
     /// How often a job is done: rows without columns that get one are given theirs one by one.
     fn rounds(&self, input: &Chunk) -> u64 {
         match self.policy.to {
-            End::New(Some(_)) if input.slots().next().is_none() => input.rows(),
+            PathEnd::New(Some(_)) if input.slots().next().is_none() => input.rows(),
             _ => 1,
         }
     }

@@ -9,13 +9,13 @@ use super::{Automaton, Jobs, PathScope};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use crate::limits::Limits;
-use crate::step::{Context, Flow, Place, Turn};
+use crate::step::{Context, Flow, PatternOperand, StepOutcome};
 use query::plan::Slot;
 use store::view::GraphView;
 
 /// From where, by what.
 pub(crate) struct ExpandPolicy {
-    pub(crate) from: Place,
+    pub(crate) from: PatternOperand,
     /// In the direction that is followed.
     pub(crate) automaton: Automaton,
     pub(crate) scope: PathScope,
@@ -54,7 +54,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.is_planned {
             let (from, scope) = (self.policy.from, &self.policy.scope);
@@ -71,11 +71,11 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
                 self.place = job.rows.start;
             }
             if !self.give(flow)? || flow.is_full() {
-                return Ok(Turn::More);
+                return Ok(StepOutcome::More);
             }
             match self.search.advance(context.view, dataset)? {
                 Advance::On => {}
-                Advance::Pending(ticket) => return Ok(Turn::Pending(ticket)),
+                Advance::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Advance::Done => {
                     self.is_searching = false;
                     self.job += 1;
@@ -83,7 +83,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
             }
         }
         self.is_planned = false;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// Gives what was found to each row of the job; whether all of it was given.

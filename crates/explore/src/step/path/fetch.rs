@@ -134,14 +134,14 @@ impl<'a> NeighbourFetch<'a> {
         view: &'a V,
         graphs: GraphScope<'_>,
         rows_max: usize,
-        each: impl FnOnce(Piece<'_>) -> Result<(), WalkError>,
+        each: impl FnOnce(NeighbourBatch<'_>) -> Result<(), WalkError>,
     ) -> Result<Fetched, WalkError> {
         if let Some(fetched) = self.ask(view, graphs)? {
             return Ok(fetched);
         }
         let first = self.runs[self.run].1.start;
         let (done, lists, neighbours) = self.expander.numbered_piece(&self.lists, rows_max)?;
-        each(Piece {
+        each(NeighbourBatch {
             neighbours,
             lists,
             positions: self.positions.get(first..).unwrap_or_default(),
@@ -211,13 +211,13 @@ impl<'a> NeighbourFetch<'a> {
 }
 
 /// Some neighbours of a batch.
-pub(crate) struct Piece<'f> {
+pub(crate) struct NeighbourBatch<'f> {
     pub(crate) neighbours: &'f [VertexId],
     lists: &'f [u32],
     positions: &'f [u32],
 }
 
-impl Piece<'_> {
+impl NeighbourBatch<'_> {
     /// The vertex of the batch that each neighbour is of, by position.
     pub(crate) fn positions(&self) -> impl Iterator<Item = u32> {
         let position = |&list: &u32| *self.positions.get(list as usize).unwrap_or(&list);

@@ -14,7 +14,7 @@ use super::{Edges, PathScope, cell};
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::FixedScope;
-use crate::step::{Context, Flow, Turn};
+use crate::step::{Context, Flow, StepOutcome};
 use query::plan::Slot;
 use rdf::{Direction, VertexId};
 use std::cmp::Reverse;
@@ -27,14 +27,14 @@ const DECODED: u64 = 1024;
 
 /// Which vertices.
 pub(crate) struct SeedPolicy {
-    pub(crate) seeds: Seeds,
+    pub(crate) seeds: PathSeeds,
     pub(crate) scope: PathScope,
     /// The new column; `None`: nobody needs it.
     pub(crate) into: Option<Slot>,
 }
 
 /// What a path begins with.
-pub(crate) enum Seeds {
+pub(crate) enum PathSeeds {
     /// An edge with any of these labels.
     Edges(Vec<Label>),
     /// Any subject or object.
@@ -91,7 +91,7 @@ impl<'a> PathSeeding<'_, 'a> {
         &mut self,
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
-    ) -> Result<Turn, WalkError> {
+    ) -> Result<StepOutcome, WalkError> {
         while self.row < flow.input.rows() {
             if self.batch.is_empty() {
                 if self.open.is_none() {
@@ -111,7 +111,7 @@ impl<'a> PathSeeding<'_, 'a> {
                 self.is_fetching = false;
             }
             if let Some(ticket) = self.verify(context)? {
-                return Ok(Turn::Pending(ticket));
+                return Ok(StepOutcome::Pending(ticket));
             }
             if let Some(slot) = self.policy.into {
                 flow.output.cells_mut(slot).extend_from_slice(&self.batch);
@@ -120,10 +120,10 @@ impl<'a> PathSeeding<'_, 'a> {
                 .repeat(flow.input, flow.carried, self.row, self.batch.len());
             flow.output.add_rows(self.batch.len() as u64)?;
             self.batch.clear();
-            return Ok(Turn::More);
+            return Ok(StepOutcome::More);
         }
         self.row = 0;
-        Ok(Turn::Drained)
+        Ok(StepOutcome::Drained)
     }
 
     /// The sets of the current row.
@@ -151,7 +151,7 @@ impl<'a> PathSeeding<'_, 'a> {
         let view = context.view;
         match (scope, &self.policy.seeds) {
             (FixedScope::Named(graph), seeds) => merge.add_graph(view, graph, seeds, context)?,
-            (_, Seeds::Edges(labels)) => {
+            (_, PathSeeds::Edges(labels)) => {
                 for label in labels {
                     merge.add(match label {
                         Label::One(segment) => view.keys(*segment)?,
@@ -159,7 +159,7 @@ impl<'a> PathSeeding<'_, 'a> {
                     })?;
                 }
             }
-            (scope, Seeds::Vertices) => {
+            (scope, PathSeeds::Vertices) => {
                 merge.add(view.vertices(Direction::Out)?)?;
                 merge.add(view.vertices(Direction::In)?)?;
                 let holds_all = match scope {
@@ -238,7 +238,7 @@ impl<'a> Merge<'a> {
         &mut self,
         view: &'a V,
         graph: VertexId,
-        seeds: &Seeds,
+        seeds: &PathSeeds,
         context: Context<'_, 'a, V, L>,
     ) -> Result<(), WalkError> {
         let mut bytes = 0;
@@ -260,11 +260,11 @@ impl<'a> Merge<'a> {
             })
         };
         match seeds {
-            Seeds::Vertices => {
+            PathSeeds::Vertices => {
                 add_all(Direction::Out)?;
                 add_all(Direction::In)
             }
-            Seeds::Edges(labels) => {
+            PathSeeds::Edges(labels) => {
                 for label in labels {
                     match label {
                         Label::Other(direction, _) => add_all(*direction)?,

@@ -24,7 +24,7 @@ pub(crate) enum Meaning {
 
 /// The aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aggregate {
+pub(crate) enum AggregateName {
     Count,
     Sum,
     Min,
@@ -54,15 +54,15 @@ pub(super) fn is_function(word: &str) -> bool {
 }
 
 /// The aggregate of this name.
-pub(crate) fn aggregate(word: &str) -> Option<Aggregate> {
+pub(crate) fn aggregate(word: &str) -> Option<AggregateName> {
     Some(match capitals(word, &mut [0; NAME_MAX])? {
-        "COUNT" => Aggregate::Count,
-        "SUM" => Aggregate::Sum,
-        "MIN" => Aggregate::Min,
-        "MAX" => Aggregate::Max,
-        "AVG" => Aggregate::Avg,
-        "SAMPLE" => Aggregate::Sample,
-        "GROUP_CONCAT" => Aggregate::GroupConcat,
+        "COUNT" => AggregateName::Count,
+        "SUM" => AggregateName::Sum,
+        "MIN" => AggregateName::Min,
+        "MAX" => AggregateName::Max,
+        "AVG" => AggregateName::Avg,
+        "SAMPLE" => AggregateName::Sample,
+        "GROUP_CONCAT" => AggregateName::GroupConcat,
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
 //! Expressions.
 
 use super::builtin::{self, Arguments};
-use super::tree::Kind;
-use super::{Fault, Parsed, Parser, hint, quoted};
+use super::tree::NodeKind;
+use super::{GrammarError, Parsed, Parser, hint, quoted};
 use crate::grammar::lexer::token::TokenKind;
 
 impl Parser<'_> {
@@ -15,7 +15,7 @@ impl Parser<'_> {
                 self.link(1)?;
                 self.conjunction()?;
             }
-            self.close(mark, Kind::Or);
+            self.close(mark, NodeKind::Or);
         }
         Ok(())
     }
@@ -29,7 +29,7 @@ impl Parser<'_> {
                 self.link(1)?;
                 self.relation()?;
             }
-            self.close(mark, Kind::And);
+            self.close(mark, NodeKind::And);
         }
         Ok(())
     }
@@ -40,28 +40,28 @@ impl Parser<'_> {
         self.sum()?;
         let kind = match self.kind() {
             Some(TokenKind::Operator) => match self.slice() {
-                "=" => Kind::Equal,
-                "!=" => Kind::NotEqual,
-                "<" => Kind::Less,
-                "<=" => Kind::LessOrEqual,
-                ">" => Kind::Greater,
-                ">=" => Kind::GreaterOrEqual,
+                "=" => NodeKind::Equal,
+                "!=" => NodeKind::NotEqual,
+                "<" => NodeKind::Less,
+                "<=" => NodeKind::LessOrEqual,
+                ">" => NodeKind::Greater,
+                ">=" => NodeKind::GreaterOrEqual,
                 "<<" | "<<(" => {
                     return Err(self.refused("it begins a triple: put a blank after the first `<`"));
                 }
                 _ => return Ok(()),
             },
             Some(TokenKind::Iri) => return Err(self.iri_behind_operand()),
-            Some(TokenKind::Word) if self.is_word("IN") => Kind::In,
+            Some(TokenKind::Word) if self.is_word("IN") => NodeKind::In,
             Some(TokenKind::Word) if self.is_word("NOT") && self.is_word_ahead(1, "IN") => {
                 self.bump();
-                Kind::NotIn
+                NodeKind::NotIn
             }
             _ => return Ok(()),
         };
         self.bump();
         self.link(1)?;
-        if matches!(kind, Kind::In | Kind::NotIn) {
+        if matches!(kind, NodeKind::In | NodeKind::NotIn) {
             self.arguments()?;
         } else {
             self.sum()?;
@@ -72,15 +72,15 @@ impl Parser<'_> {
 
     /// What was meant as a comparison: the longest token counts (SPARQL 1.1 Query section 19.8).
     #[cold]
-    fn iri_behind_operand(&self) -> Fault {
+    fn iri_behind_operand(&self) -> GrammarError {
         let iri = self.slice();
         if iri == "<>" {
             let message = "unexpected `<>`: SPARQL writes `!=` for `<>`".to_owned();
-            return Fault::at(self.at, message);
+            return GrammarError::at(self.at, message);
         }
         let operator = if iri.starts_with("<=") { "<=" } else { "<" };
         let iri = quoted(iri);
-        Fault::at(
+        GrammarError::at(
             self.at,
             format!("{iri} is read as an IRI: put a blank after `{operator}`"),
         )
@@ -95,7 +95,7 @@ impl Parser<'_> {
                 self.link(1)?;
                 self.product()?;
             }
-            self.close(mark, Kind::Sum);
+            self.close(mark, NodeKind::Sum);
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Parser<'_> {
                 self.link(1)?;
                 self.unary()?;
             }
-            self.close(mark, Kind::Product);
+            self.close(mark, NodeKind::Product);
         }
         Ok(())
     }
@@ -119,15 +119,15 @@ impl Parser<'_> {
         let mark = self.mark();
         if self.eat("!") {
             self.deeper(Self::unary)?;
-            self.close(mark, Kind::Not);
+            self.close(mark, NodeKind::Not);
         } else if self.is_signed_number() {
             self.ground_term()?;
         } else if self.eat("-") {
             self.primary()?;
-            self.close(mark, Kind::Negative);
+            self.close(mark, NodeKind::Negative);
         } else if self.eat("+") {
             self.primary()?;
-            self.close(mark, Kind::Positive);
+            self.close(mark, NodeKind::Positive);
         } else {
             self.primary()?;
         }
@@ -163,7 +163,7 @@ impl Parser<'_> {
             parser.expression()?;
             parser.end_of_arguments("an operator or `)`")
         })?;
-        self.close(mark, Kind::Parenthesised);
+        self.close(mark, NodeKind::Parenthesised);
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Parser<'_> {
         if self.is_word_ahead(1, "DISTINCT") {
             self.deeper(|parser| {
                 parser.bump();
-                parser.leaf(Kind::Distinct);
+                parser.leaf(NodeKind::Distinct);
                 parser.expression()?;
                 while parser.eat(",") {
                     parser.expression()?;
@@ -211,7 +211,7 @@ impl Parser<'_> {
         } else {
             self.arguments()?;
         }
-        self.close(mark, Kind::FunctionCall);
+        self.close(mark, NodeKind::FunctionCall);
         Ok(())
     }
 
@@ -239,14 +239,14 @@ impl Parser<'_> {
         if self.is_word("EXISTS") {
             self.bump();
             self.pattern_of_exists()?;
-            self.close(mark, Kind::Exists);
+            self.close(mark, NodeKind::Exists);
             return Ok(());
         }
         if self.is_word("NOT") && self.is_word_ahead(1, "EXISTS") {
             self.bump();
             self.bump();
             self.pattern_of_exists()?;
-            self.close(mark, Kind::NotExists);
+            self.close(mark, NodeKind::NotExists);
             return Ok(());
         }
         let word = self.slice();
@@ -255,7 +255,7 @@ impl Parser<'_> {
             counted.map_err(|exceeded| self.exceeds(exceeded))?;
             self.bump();
             self.deeper(|parser| parser.aggregate(aggregate))?;
-            self.close(mark, Kind::Aggregate);
+            self.close(mark, NodeKind::Aggregate);
             return Ok(());
         }
         let Some(builtin) = builtin::builtin(word) else {
@@ -274,13 +274,13 @@ impl Parser<'_> {
             if !builtin.arguments.allow(given) {
                 let name = word.to_ascii_uppercase();
                 let wanted = builtin.arguments;
-                return Err(Fault::at(
+                return Err(GrammarError::at(
                     name_at,
                     format!("{name} takes {wanted}, not {given}"),
                 ));
             }
         }
-        self.close(count_from, Kind::Call);
+        self.close(count_from, NodeKind::Call);
         Ok(())
     }
 
@@ -314,30 +314,30 @@ impl Parser<'_> {
     }
 
     /// What stands in the brackets of an Aggregate.
-    fn aggregate(&mut self, aggregate: builtin::Aggregate) -> Parsed {
+    fn aggregate(&mut self, aggregate: builtin::AggregateName) -> Parsed {
         self.expect("(")?;
         if self.is_word("DISTINCT") {
-            self.leaf(Kind::Distinct);
+            self.leaf(NodeKind::Distinct);
         }
-        if aggregate == builtin::Aggregate::Count && self.is("*") {
-            self.leaf(Kind::Star);
+        if aggregate == builtin::AggregateName::Count && self.is("*") {
+            self.leaf(NodeKind::Star);
         } else {
             self.expression()?;
         }
-        if aggregate == builtin::Aggregate::GroupConcat && self.eat(";") {
+        if aggregate == builtin::AggregateName::GroupConcat && self.eat(";") {
             self.expect_word("SEPARATOR")?;
             self.expect("=")?;
             if self.kind() != Some(TokenKind::String) {
                 return Err(self.unexpected("a separator in quotes"));
             }
-            self.leaf(Kind::Separator);
+            self.leaf(NodeKind::Separator);
         }
         self.end_of_arguments("an operator or `)`")
     }
 
     /// A word that is no function.
     #[cold]
-    fn unknown_word(&self) -> Fault {
+    fn unknown_word(&self) -> GrammarError {
         let meant_exists = |word: &str| hint::keyword(word) == Some("EXISTS");
         if self.is_word("NOT") {
             let is_word = self
@@ -346,7 +346,7 @@ impl Parser<'_> {
             if is_word && self.is_ahead(2, "{") && meant_exists(self.slice_ahead(1)) {
                 let word = quoted(self.slice_ahead(1));
                 let message = format!("unexpected {word}: did you mean EXISTS?");
-                return Fault::at(self.at + 1, message);
+                return GrammarError::at(self.at + 1, message);
             }
             return self
                 .refused("SPARQL writes `!` for NOT, and has NOT EXISTS { ... } and NOT IN (...)");

@@ -1,6 +1,6 @@
 //! Groups and what stands in them; inline data.
 
-use super::tree::Kind;
+use super::tree::NodeKind;
 use super::{Parsed, Parser};
 use crate::grammar::lexer::token::TokenKind;
 
@@ -23,7 +23,7 @@ impl Parser<'_> {
             return Err(self.unexpected("`}`"));
         }
         self.bump();
-        self.close(mark, Kind::Group);
+        self.close(mark, NodeKind::Group);
         Ok(())
     }
 
@@ -70,35 +70,35 @@ impl Parser<'_> {
         let mark = self.mark();
         let kind = if self.eat_word("OPTIONAL") {
             self.inner_group()?;
-            Kind::Optional
+            NodeKind::Optional
         } else if self.eat_word("FILTER") {
             self.link(1)?;
             self.constraint()?;
-            Kind::Filter
+            NodeKind::Filter
         } else if self.eat_word("GRAPH") {
             self.variable_or_iri()?;
             self.inner_group()?;
-            Kind::Graph
+            NodeKind::Graph
         } else if self.eat_word("BIND") {
             self.link(1)?;
             self.expression_as("AS and a variable: BIND(... AS ?name)")?;
-            Kind::Bind
+            NodeKind::Bind
         } else if self.is_word("VALUES") {
             self.values()?;
             return Ok(true);
         } else if self.eat_word("MINUS") {
             self.inner_group()?;
-            Kind::Minus
+            NodeKind::Minus
         } else if self.eat_word("SERVICE") {
             if self.is_word("SILENT") {
-                self.leaf(Kind::Silent);
+                self.leaf(NodeKind::Silent);
             }
             self.variable_or_iri()?;
             self.inner_group()?;
-            Kind::Service
+            NodeKind::Service
         } else if self.eat_word("LATERAL") {
             self.inner_group()?;
-            Kind::Lateral
+            NodeKind::Lateral
         } else {
             return Ok(false);
         };
@@ -121,7 +121,7 @@ impl Parser<'_> {
             while self.eat_word("UNION") {
                 self.inner_group()?;
             }
-            self.close(mark, Kind::Union);
+            self.close(mark, NodeKind::Union);
         }
         Ok(())
     }
@@ -158,10 +158,10 @@ impl Parser<'_> {
             } else {
                 self.value()?;
             }
-            self.close(row, Kind::Row);
+            self.close(row, NodeKind::Row);
         }
         self.bump();
-        self.close(mark, Kind::Values);
+        self.close(mark, NodeKind::Values);
         Ok(())
     }
 
@@ -177,14 +177,14 @@ impl Parser<'_> {
         if self.token(0).is_some() {
             return Err(self.unexpected(EXPECTED));
         }
-        self.close(mark, Kind::Unit);
+        self.close(mark, NodeKind::Unit);
         Ok(())
     }
 
     /// DataBlockValue.
     fn value(&mut self) -> Parsed {
         if self.is_word("UNDEF") {
-            self.leaf(Kind::Undef);
+            self.leaf(NodeKind::Undef);
             return Ok(());
         }
         if self.is("<<(") {

@@ -1,8 +1,8 @@
 //! Prologue, query forms, their clauses and modifiers.
 
 use super::builtin::is_function;
-use super::tree::Kind;
-use super::{Fault, Parsed, Parser};
+use super::tree::NodeKind;
+use super::{GrammarError, Parsed, Parser};
 use crate::grammar::lexer::token::{Token, TokenKind};
 use crate::limits::Limits;
 
@@ -31,13 +31,13 @@ impl Parser<'_> {
         if self.token(0).is_some() {
             return Err(self.behind_the_end(form));
         }
-        self.close(mark, Kind::Unit);
+        self.close(mark, NodeKind::Unit);
         Ok(())
     }
 
     /// That something follows a query.
     #[cold]
-    fn behind_the_end(&self, form: &str) -> Fault {
+    fn behind_the_end(&self, form: &str) -> GrammarError {
         const CLAUSES: [&str; 8] = [
             "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES",
         ];
@@ -68,10 +68,10 @@ impl Parser<'_> {
         if self.eat_word("PREFIX") {
             self.prefix_name()?;
             self.bracketed_iri()?;
-            self.close(mark, Kind::Prefix);
+            self.close(mark, NodeKind::Prefix);
         } else if self.eat_word("BASE") {
             self.bracketed_iri()?;
-            self.close(mark, Kind::Base);
+            self.close(mark, NodeKind::Base);
         } else {
             self.expect_word("VERSION")?;
             let version = self.slice();
@@ -80,7 +80,7 @@ impl Parser<'_> {
                 return Err(self.unexpected("a version in quotes, such as \"1.2\""));
             }
             self.bump();
-            self.close(mark, Kind::Version);
+            self.close(mark, NodeKind::Version);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Parser<'_> {
         if self.kind() != Some(TokenKind::Iri) {
             return Err(self.unexpected("an IRI in <>"));
         }
-        self.leaf(Kind::Iri);
+        self.leaf(NodeKind::Iri);
         Ok(())
     }
 
@@ -110,9 +110,9 @@ impl Parser<'_> {
             self.list_names(Limits::NAMES_PER_SELECT)?;
         }
         if self.is_word("DISTINCT") {
-            self.leaf(Kind::Distinct);
+            self.leaf(NodeKind::Distinct);
         } else if self.is_word("REDUCED") {
-            self.leaf(Kind::Reduced);
+            self.leaf(NodeKind::Reduced);
         }
         self.attempt(Self::items, Self::is_at_pattern)?;
         if is_query {
@@ -120,18 +120,18 @@ impl Parser<'_> {
         }
         self.where_clause()?;
         self.modifiers()?;
-        self.close(mark, Kind::Select);
+        self.close(mark, NodeKind::Select);
         Ok(())
     }
 
     fn items(&mut self) -> Parsed {
         let mark = self.mark();
         if self.is("*") {
-            self.leaf(Kind::Star);
+            self.leaf(NodeKind::Star);
         } else {
             while self.item()? {}
         }
-        self.close(mark, Kind::Items);
+        self.close(mark, NodeKind::Items);
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl Parser<'_> {
             self.list_names(1)?;
             let mark = self.mark();
             self.expression_as("AS and a variable: (... AS ?name)")?;
-            self.close(mark, Kind::As);
+            self.close(mark, NodeKind::As);
         } else if self.kind() == Some(TokenKind::Word) && is_function(self.slice()) {
             let name = self.slice().to_ascii_uppercase();
             return Err(self.refused(&format!(
@@ -196,7 +196,7 @@ impl Parser<'_> {
         self.dataset()?;
         self.where_clause()?;
         self.modifiers()?;
-        self.close(mark, Kind::Ask);
+        self.close(mark, NodeKind::Ask);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Parser<'_> {
             self.template()?;
         }
         self.modifiers()?;
-        self.close(mark, Kind::Construct);
+        self.close(mark, NodeKind::Construct);
         Ok(())
     }
 
@@ -228,7 +228,7 @@ impl Parser<'_> {
             }
         }
         self.expect("}")?;
-        self.close(mark, Kind::Template);
+        self.close(mark, NodeKind::Template);
         Ok(())
     }
 
@@ -237,7 +237,7 @@ impl Parser<'_> {
         self.expect_word("DESCRIBE")?;
         let items = self.mark();
         if self.is("*") {
-            self.leaf(Kind::Star);
+            self.leaf(NodeKind::Star);
         } else {
             self.list_names(1)?;
             self.variable_or_iri()?;
@@ -246,13 +246,13 @@ impl Parser<'_> {
                 self.variable_or_iri()?;
             }
         }
-        self.close(items, Kind::Items);
+        self.close(items, NodeKind::Items);
         self.dataset()?;
         if self.is_word("WHERE") || self.is("{") {
             self.where_clause()?;
         }
         self.modifiers()?;
-        self.close(mark, Kind::Describe);
+        self.close(mark, NodeKind::Describe);
         Ok(())
     }
 
@@ -262,9 +262,9 @@ impl Parser<'_> {
             let mark = self.mark();
             self.bump();
             let kind = if self.eat_word("NAMED") {
-                Kind::FromNamed
+                NodeKind::FromNamed
             } else {
-                Kind::From
+                NodeKind::From
             };
             self.iri()?;
             self.close(mark, kind);
@@ -308,12 +308,12 @@ impl Parser<'_> {
                 Self::group_key,
                 "a variable, a call or an expression in brackets",
             )?;
-            self.close(mark, Kind::GroupBy);
+            self.close(mark, NodeKind::GroupBy);
         }
         let mark = self.mark();
         if self.eat_word("HAVING") {
             self.list(Self::constraint_if_any, "a condition in brackets")?;
-            self.close(mark, Kind::Having);
+            self.close(mark, NodeKind::Having);
         }
         let mark = self.mark();
         if self.eat_word("ORDER") {
@@ -322,12 +322,12 @@ impl Parser<'_> {
                 Self::order_key,
                 "a variable, a call, an expression in brackets, ASC(...) or DESC(...)",
             )?;
-            self.close(mark, Kind::OrderBy);
+            self.close(mark, NodeKind::OrderBy);
         }
-        let has_limit = self.count("LIMIT", Kind::Limit)?;
-        let has_offset = self.count("OFFSET", Kind::Offset)?;
+        let has_limit = self.count("LIMIT", NodeKind::Limit)?;
+        let has_offset = self.count("OFFSET", NodeKind::Offset)?;
         if has_offset && !has_limit {
-            self.count("LIMIT", Kind::Limit)?;
+            self.count("LIMIT", NodeKind::Limit)?;
         }
         if self.is_word("VALUES") {
             self.values()?;
@@ -368,9 +368,9 @@ impl Parser<'_> {
         self.close(
             mark,
             if is_named {
-                Kind::As
+                NodeKind::As
             } else {
-                Kind::Parenthesised
+                NodeKind::Parenthesised
             },
         );
         Ok(true)
@@ -391,9 +391,9 @@ impl Parser<'_> {
             self.close(
                 mark,
                 if is_descending {
-                    Kind::Descending
+                    NodeKind::Descending
                 } else {
-                    Kind::Ascending
+                    NodeKind::Ascending
                 },
             );
             return Ok(true);
@@ -407,7 +407,7 @@ impl Parser<'_> {
 
     /// That an order stands behind a variable, or before one without brackets.
     #[cold]
-    fn not_in_brackets(&self, word: &str) -> Fault {
+    fn not_in_brackets(&self, word: &str) -> GrammarError {
         /// Bytes of a name that is repeated in a message.
         const NAME_SHOWN_MAX: usize = 40;
         let is_variable = |token: &&Token| token.kind == TokenKind::Variable;
@@ -433,7 +433,7 @@ impl Parser<'_> {
     }
 
     /// LimitClause or OffsetClause, if it is there.
-    fn count(&mut self, word: &str, kind: Kind) -> Parsed<bool> {
+    fn count(&mut self, word: &str, kind: NodeKind) -> Parsed<bool> {
         let mark = self.mark();
         if !self.eat_word(word) {
             return Ok(false);
@@ -443,7 +443,7 @@ impl Parser<'_> {
             return Err(self.unexpected(&format!("a number after {word}, such as {word} 10")));
         }
         if self.slice().parse::<usize>().is_err() {
-            return Err(Fault::at(
+            return Err(GrammarError::at(
                 self.at,
                 format!(
                     "{} is too large a number for {word}",

@@ -9,7 +9,7 @@
 //! taken as read before what only could follow one, so the reading ends; each token is skipped once, so it costs time
 //! linear in the text. An error at the end of the text ends it.
 
-use super::{Fault, Parsed, Parser};
+use super::{GrammarError, Parsed, Parser};
 use crate::grammar::lexer::nesting;
 use crate::grammar::lexer::token::TokenKind;
 
@@ -49,11 +49,11 @@ const UNITS: [&str; 18] = [
 /// was hidden on which it may be closed, all behind that. So is the end of the text behind another error, and what
 /// stands beside an error.
 pub(super) fn causes(
-    mut faults: Vec<Fault>,
-    last: Option<Fault>,
+    mut faults: Vec<GrammarError>,
+    last: Option<GrammarError>,
     at: usize,
     end: usize,
-) -> Vec<Fault> {
+) -> Vec<GrammarError> {
     if let Some(last) = last {
         let is_of_end = last.0.token >= end;
         let is_open = at >= end && !is_of_end && faults.last() != Some(&last);
@@ -107,7 +107,7 @@ impl Parser<'_> {
     }
 
     /// That something is missing here: ends a first reading, and is noted in a second.
-    pub(super) fn missing(&mut self, fault: Fault) -> Parsed {
+    pub(super) fn missing(&mut self, fault: GrammarError) -> Parsed {
         if self.faults.is_none() {
             return Err(fault);
         }
@@ -115,14 +115,14 @@ impl Parser<'_> {
     }
 
     /// What ends a reading without another error: the last one again.
-    pub(super) fn over(&self) -> Fault {
+    pub(super) fn over(&self) -> GrammarError {
         let faults = self.faults.as_ref();
         let last = faults.and_then(|faults| faults.last()).cloned();
         last.unwrap_or_else(|| self.unexpected("another text"))
     }
 
     /// Keeps an error; gives it back where nothing can be read behind it.
-    fn note(&mut self, fault: Fault) -> Parsed {
+    fn note(&mut self, fault: GrammarError) -> Parsed {
         let is_over = self.token(0).is_none() || !fault.is_of_grammar();
         match &mut self.faults {
             Some(faults) if !is_over && faults.len() + 1 < ERRORS_MAX => {

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// What a node is. Names follow the grammar of SPARQL 1.2 section 19.8 where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// The whole text: prologue and one query.
     Unit,
     Prefix,
@@ -149,7 +149,7 @@ pub(crate) enum Kind {
 /// A node: in postorder `link` is the first node of its subtree, in preorder the one after it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    kind: Kind,
+    kind: NodeKind,
     first: u32,
     end: u32,
     link: u32,
@@ -195,7 +195,7 @@ impl Builder {
     }
 
     /// The node of all since the mark, up to and without this token.
-    pub(super) fn close(&mut self, mark: Mark, kind: Kind, end: usize) {
+    pub(super) fn close(&mut self, mark: Mark, kind: NodeKind, end: usize) {
         self.nodes.push(Node {
             kind,
             first: mark.token,
@@ -240,7 +240,7 @@ pub(crate) struct Tree<'t> {
 impl<'t> Tree<'t> {
     pub(crate) const ROOT: Id = Id(0);
 
-    pub(crate) fn kind(&self, id: Id) -> Kind {
+    pub(crate) fn kind(&self, id: Id) -> NodeKind {
         self.nodes[id.0 as usize].kind
     }
 
@@ -284,12 +284,12 @@ impl<'t> Tree<'t> {
     }
 
     /// Its first child of a kind.
-    pub(crate) fn child(&self, id: Id, kind: Kind) -> Option<Id> {
+    pub(crate) fn child(&self, id: Id, kind: NodeKind) -> Option<Id> {
         self.children(id).find(|child| self.kind(*child) == kind)
     }
 
     /// The first node of a kind within its subtree.
-    pub(crate) fn within(&self, id: Id, kind: Kind) -> Option<Id> {
+    pub(crate) fn within(&self, id: Id, kind: NodeKind) -> Option<Id> {
         let end = self.nodes[id.0 as usize].link;
         (id.0..end).map(Id).find(|id| self.kind(*id) == kind)
     }

@@ -1,6 +1,6 @@
 //! Triples, terms, property paths.
 
-use super::tree::Kind;
+use super::tree::NodeKind;
 use super::{Parsed, Parser, hint};
 use crate::grammar::lexer::token::TokenKind;
 
@@ -17,7 +17,7 @@ impl Parser<'_> {
         } else if !stands_alone {
             return Err(self.unexpected("a predicate: a variable, an IRI, `a` or a path"));
         }
-        self.close(mark, Kind::Triples);
+        self.close(mark, NodeKind::Triples);
         Ok(())
     }
 
@@ -54,7 +54,7 @@ impl Parser<'_> {
             while self.eat(",") {
                 self.object(has_paths, patterns)?;
             }
-            self.close(mark, Kind::Property);
+            self.close(mark, NodeKind::Property);
             if !self.is(";") {
                 return Ok(());
             }
@@ -68,7 +68,7 @@ impl Parser<'_> {
     /// Verb.
     fn verb(&mut self) -> Parsed {
         if self.is_type() {
-            self.leaf(Kind::Type);
+            self.leaf(NodeKind::Type);
             return Ok(());
         }
         if !(self.is_variable() || self.is_iri()) {
@@ -103,12 +103,12 @@ impl Parser<'_> {
                     parser.properties(has_paths)
                 })?;
                 self.expect("|}")?;
-                self.close(annotation, Kind::Annotation);
+                self.close(annotation, NodeKind::Annotation);
             } else {
                 break;
             }
         }
-        self.close(mark, Kind::Annotated);
+        self.close(mark, NodeKind::Annotated);
         Ok(())
     }
 
@@ -127,14 +127,14 @@ impl Parser<'_> {
         } else {
             self.blank_node();
         }
-        self.close(mark, Kind::Reifier);
+        self.close(mark, NodeKind::Reifier);
         Ok(())
     }
 
     /// BlankNode; false where there is none.
     fn blank_node(&mut self) -> bool {
         if self.kind() == Some(TokenKind::BlankNode) {
-            self.leaf(Kind::Label);
+            self.leaf(NodeKind::Label);
             return true;
         }
         if !(self.is("[") && self.is_ahead(1, "]")) {
@@ -143,7 +143,7 @@ impl Parser<'_> {
         let mark = self.mark();
         self.bump();
         self.bump();
-        self.close(mark, Kind::Anonymous);
+        self.close(mark, NodeKind::Anonymous);
         true
     }
 
@@ -162,7 +162,7 @@ impl Parser<'_> {
             "(" if self.is_ahead(1, ")") => {
                 self.bump();
                 self.bump();
-                self.close(mark, Kind::Nil);
+                self.close(mark, NodeKind::Nil);
                 Ok(())
             }
             "(" => {
@@ -175,7 +175,7 @@ impl Parser<'_> {
                     parser.bump();
                     Ok(())
                 })?;
-                self.close(mark, Kind::Collection);
+                self.close(mark, NodeKind::Collection);
                 Ok(())
             }
             "[" => {
@@ -191,7 +191,7 @@ impl Parser<'_> {
                     parser.bump();
                     Ok(())
                 })?;
-                self.close(mark, Kind::BlankList);
+                self.close(mark, NodeKind::BlankList);
                 Ok(())
             }
             word if self.kind() == Some(TokenKind::Word) && !hint::is_keyword(word) && hint::keyword(word).is_none() => {
@@ -209,17 +209,17 @@ impl Parser<'_> {
             return Ok(false);
         };
         match token.kind {
-            TokenKind::Iri | TokenKind::PrefixedName => self.leaf(Kind::Iri),
+            TokenKind::Iri | TokenKind::PrefixedName => self.leaf(NodeKind::Iri),
             TokenKind::String => self.string()?,
-            TokenKind::Number => self.leaf(Kind::Number),
+            TokenKind::Number => self.leaf(NodeKind::Number),
             TokenKind::Operator if self.is_signed_number() => {
                 let mark = self.mark();
                 self.bump();
                 self.bump();
-                self.close(mark, Kind::Number);
+                self.close(mark, NodeKind::Number);
             }
             TokenKind::Word if self.is_word("true") || self.is_word("false") => {
-                self.leaf(Kind::Boolean);
+                self.leaf(NodeKind::Boolean);
             }
             _ => return Ok(false),
         }
@@ -248,7 +248,7 @@ impl Parser<'_> {
             }
             self.iri()?;
         }
-        self.close(mark, Kind::String);
+        self.close(mark, NodeKind::String);
         Ok(())
     }
 
@@ -263,7 +263,7 @@ impl Parser<'_> {
             parser.part_of_triple_term()?;
             parser.expect(")>>")
         })?;
-        self.close(mark, Kind::TripleTerm);
+        self.close(mark, NodeKind::TripleTerm);
         Ok(())
     }
 
@@ -292,7 +292,7 @@ impl Parser<'_> {
             self.reifier()?;
         }
         self.expect(">>")?;
-        self.close(mark, Kind::Reified);
+        self.close(mark, NodeKind::Reified);
         Ok(())
     }
 
@@ -312,7 +312,7 @@ impl Parser<'_> {
                 self.path_operator(false)?;
                 self.path_sequence()?;
             }
-            self.close(mark, Kind::PathAlternative);
+            self.close(mark, NodeKind::PathAlternative);
         }
         Ok(())
     }
@@ -325,7 +325,7 @@ impl Parser<'_> {
                 self.path_operator(true)?;
                 self.path_step()?;
             }
-            self.close(mark, Kind::PathSequence);
+            self.close(mark, NodeKind::PathSequence);
         }
         Ok(())
     }
@@ -345,10 +345,10 @@ impl Parser<'_> {
         let inner = self.mark();
         self.path_primary()?;
         let kind = match self.slice() {
-            "*" => Some(Kind::PathZeroOrMore),
+            "*" => Some(NodeKind::PathZeroOrMore),
             // The longest token counts: in `<p> +5` the sign belongs to the number.
-            "+" if !self.is_signed_number() => Some(Kind::PathOneOrMore),
-            "?" => Some(Kind::PathZeroOrOne),
+            "+" if !self.is_signed_number() => Some(NodeKind::PathOneOrMore),
+            "?" => Some(NodeKind::PathZeroOrOne),
             _ => None,
         };
         if let Some(kind) = kind {
@@ -357,14 +357,14 @@ impl Parser<'_> {
             self.close(inner, kind);
         }
         if is_inverse {
-            self.close(mark, Kind::PathInverse);
+            self.close(mark, NodeKind::PathInverse);
         }
         Ok(())
     }
 
     fn path_primary(&mut self) -> Parsed {
         if self.is_type() {
-            self.leaf(Kind::Type);
+            self.leaf(NodeKind::Type);
             return Ok(());
         }
         if self.is_iri() {
@@ -397,7 +397,7 @@ impl Parser<'_> {
         } else {
             self.path_negated()?;
         }
-        self.close(mark, Kind::PathNegated);
+        self.close(mark, NodeKind::PathNegated);
         Ok(())
     }
 
@@ -406,14 +406,14 @@ impl Parser<'_> {
         let mark = self.mark();
         let is_inverse = self.eat("^");
         if self.is_type() {
-            self.leaf(Kind::Type);
+            self.leaf(NodeKind::Type);
         } else if self.is_iri() {
-            self.leaf(Kind::Iri);
+            self.leaf(NodeKind::Iri);
         } else {
             return Err(self.unexpected("an IRI, `a`, or one of them after `^`"));
         }
         if is_inverse {
-            self.close(mark, Kind::PathInverse);
+            self.close(mark, NodeKind::PathInverse);
         }
         Ok(())
     }

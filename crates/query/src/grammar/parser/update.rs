@@ -1,6 +1,6 @@
 //! Operations of an update (SPARQL 1.1 Update section 3; grammar rules Update1 and what follows it).
 
-use super::tree::Kind;
+use super::tree::NodeKind;
 use super::{Parsed, Parser};
 
 impl Parser<'_> {
@@ -15,7 +15,7 @@ impl Parser<'_> {
         if self.token(0).is_some() {
             return Err(self.unexpected("`;` or the end of the update"));
         }
-        self.close(mark, Kind::Unit);
+        self.close(mark, NodeKind::Unit);
         Ok(())
     }
 
@@ -26,7 +26,7 @@ impl Parser<'_> {
         if self.token(0).is_some() {
             return Err(self.unexpected("PREFIX, BASE or VERSION"));
         }
-        self.close(mark, Kind::Unit);
+        self.close(mark, NodeKind::Unit);
         Ok(())
     }
 
@@ -38,14 +38,14 @@ impl Parser<'_> {
                 return self.modify_from(mark, false);
             }
             self.quads()?;
-            Kind::InsertData
+            NodeKind::InsertData
         } else if self.eat_word("DELETE") {
             if self.eat_word("DATA") {
                 self.quads()?;
-                Kind::DeleteData
+                NodeKind::DeleteData
             } else if self.eat_word("WHERE") {
                 self.quads_of(false)?;
-                Kind::DeleteWhere
+                NodeKind::DeleteWhere
             } else {
                 return self.modify_from(mark, true);
             }
@@ -53,7 +53,7 @@ impl Parser<'_> {
             let with = self.mark();
             self.bump();
             self.iri()?;
-            self.close(with, Kind::With);
+            self.close(with, NodeKind::With);
             return if self.eat_word("DELETE") {
                 self.modify_from(mark, true)
             } else {
@@ -73,41 +73,41 @@ impl Parser<'_> {
         let mut inserts = !deletes;
         if deletes {
             self.quads()?;
-            self.close(clause, Kind::DeleteClause);
+            self.close(clause, NodeKind::DeleteClause);
             inserts = self.eat_word("INSERT");
             clause = self.mark();
         }
         if inserts {
             self.quads()?;
-            self.close(clause, Kind::InsertClause);
+            self.close(clause, NodeKind::InsertClause);
         }
         while self.is_word("USING") {
             let using = self.mark();
             self.bump();
             let kind = if self.eat_word("NAMED") {
-                Kind::FromNamed
+                NodeKind::FromNamed
             } else {
-                Kind::From
+                NodeKind::From
             };
             self.iri()?;
             self.close(using, kind);
         }
         self.expect_word("WHERE")?;
         self.inner_group()?;
-        self.close(mark, Kind::Modify);
+        self.close(mark, NodeKind::Modify);
         Ok(())
     }
 
     /// Operations on whole graphs (section 3.2), and LOAD.
-    fn management(&mut self) -> Parsed<Kind> {
-        const KINDS: [(&str, Kind); 7] = [
-            ("LOAD", Kind::Load),
-            ("CLEAR", Kind::Clear),
-            ("DROP", Kind::Drop),
-            ("CREATE", Kind::Create),
-            ("ADD", Kind::Add),
-            ("MOVE", Kind::Move),
-            ("COPY", Kind::Copy),
+    fn management(&mut self) -> Parsed<NodeKind> {
+        const KINDS: [(&str, NodeKind); 7] = [
+            ("LOAD", NodeKind::Load),
+            ("CLEAR", NodeKind::Clear),
+            ("DROP", NodeKind::Drop),
+            ("CREATE", NodeKind::Create),
+            ("ADD", NodeKind::Add),
+            ("MOVE", NodeKind::Move),
+            ("COPY", NodeKind::Copy),
         ];
         let mut kinds = KINDS.into_iter();
         let Some((_, kind)) = kinds.find(|(word, _)| self.is_word(word)) else {
@@ -116,18 +116,18 @@ impl Parser<'_> {
         };
         self.bump();
         if self.is_word("SILENT") {
-            self.leaf(Kind::Silent);
+            self.leaf(NodeKind::Silent);
         }
         match kind {
-            Kind::Load => {
+            NodeKind::Load => {
                 self.iri()?;
                 if self.eat_word("INTO") {
                     self.expect_word("GRAPH")?;
                     self.iri()?;
                 }
             }
-            Kind::Clear | Kind::Drop => self.graphs()?,
-            Kind::Create => {
+            NodeKind::Clear | NodeKind::Drop => self.graphs()?,
+            NodeKind::Create => {
                 self.expect_word("GRAPH")?;
                 self.iri()?;
             }
@@ -146,11 +146,11 @@ impl Parser<'_> {
             return self.iri();
         }
         let kind = if self.is_word("DEFAULT") {
-            Kind::Default
+            NodeKind::Default
         } else if self.is_word("NAMED") {
-            Kind::Named
+            NodeKind::Named
         } else if self.is_word("ALL") {
-            Kind::All
+            NodeKind::All
         } else {
             return Err(self.unexpected("GRAPH and an IRI, DEFAULT, NAMED or ALL"));
         };
@@ -161,7 +161,7 @@ impl Parser<'_> {
     /// GraphOrDefault.
     fn graph_or_default(&mut self) -> Parsed {
         if self.is_word("DEFAULT") {
-            self.leaf(Kind::Default);
+            self.leaf(NodeKind::Default);
             return Ok(());
         }
         self.eat_word("GRAPH");
@@ -195,7 +195,7 @@ impl Parser<'_> {
         }
         self.bump();
         self.counts.is_data = false;
-        self.close(mark, Kind::Quads);
+        self.close(mark, NodeKind::Quads);
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl Parser<'_> {
         self.expect_word("GRAPH")?;
         self.variable_or_iri()?;
         self.template()?;
-        self.close(mark, Kind::Graph);
+        self.close(mark, NodeKind::Graph);
         Ok(())
     }
 }

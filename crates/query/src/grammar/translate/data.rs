@@ -9,7 +9,7 @@ use crate::grammar::abstract_query::{
     Blank, Constant, NamePattern, QuadPattern, TermPattern, Terms, TriplePattern,
 };
 use crate::limits::Exceeded;
-use crate::update::{Data, Place};
+use crate::update::{Data, TermIndex};
 use hashbrown::HashMap;
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Triple};
 
@@ -19,9 +19,9 @@ pub(super) struct Filling<'a, 't> {
     made: &'a mut Made,
     data: Data,
     /// By constant.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<TermIndex>>,
     /// Numbers, in the order of the text.
-    blanks: HashMap<Blank, Place>,
+    blanks: HashMap<Blank, TermIndex>,
 }
 
 impl<'a, 't> Filling<'a, 't> {
@@ -47,7 +47,7 @@ impl<'a, 't> Filling<'a, 't> {
             object,
         } = &quad.triple;
         let graph = match quad.graph {
-            None => Some(Place::NONE),
+            None => Some(TermIndex::NONE),
             Some(graph) => self.name(graph),
         };
         let subject = match subject {
@@ -78,7 +78,7 @@ impl<'a, 't> Filling<'a, 't> {
         Ok(true)
     }
 
-    fn constant(&mut self, constant: Constant) -> Place {
+    fn constant(&mut self, constant: Constant) -> TermIndex {
         let at = constant.index();
         if self.places.len() <= at {
             self.places.resize(at + 1, None);
@@ -89,7 +89,7 @@ impl<'a, 't> Filling<'a, 't> {
     }
 
     /// The place of an IRI; `None` of what is none.
-    fn name(&mut self, name: NamePattern) -> Option<Place> {
+    fn name(&mut self, name: NamePattern) -> Option<TermIndex> {
         match name {
             NamePattern::Constant(constant) if self.terms.term(constant).is_named_node() => {
                 Some(self.constant(constant))
@@ -98,7 +98,7 @@ impl<'a, 't> Filling<'a, 't> {
         }
     }
 
-    fn blank(&mut self, blank: Blank) -> Place {
+    fn blank(&mut self, blank: Blank) -> TermIndex {
         let data = &mut self.data;
         *self
             .blanks

@@ -4,41 +4,43 @@ use super::Translation;
 use crate::expression::Function;
 use crate::grammar::abstract_query::{Expression, Operator};
 use crate::grammar::parser::Parsed;
-use crate::grammar::parser::tree::{Id, Kind};
+use crate::grammar::parser::tree::{Id, NodeKind};
 use oxrdf::vocab::rdf;
 
 impl Translation<'_> {
     pub(super) fn expression(&mut self, id: Id) -> Parsed<Expression> {
         let kind = self.kind(id);
         Ok(match kind {
-            Kind::Variable => Expression::Variable(self.variable(id)),
-            Kind::Iri => Expression::Constant(self.name(id)?),
-            Kind::String | Kind::Number | Kind::Boolean => Expression::Constant(self.value(id)?),
-            Kind::Parenthesised => self.expression(id.only())?,
-            Kind::Or => self.fold(id, |_, left, right| Expression::Or(left, right))?,
-            Kind::And => self.fold(id, |_, left, right| Expression::And(left, right))?,
-            Kind::Sum => self.fold(id, |operator, left, right| match operator {
+            NodeKind::Variable => Expression::Variable(self.variable(id)),
+            NodeKind::Iri => Expression::Constant(self.name(id)?),
+            NodeKind::String | NodeKind::Number | NodeKind::Boolean => {
+                Expression::Constant(self.value(id)?)
+            }
+            NodeKind::Parenthesised => self.expression(id.only())?,
+            NodeKind::Or => self.fold(id, |_, left, right| Expression::Or(left, right))?,
+            NodeKind::And => self.fold(id, |_, left, right| Expression::And(left, right))?,
+            NodeKind::Sum => self.fold(id, |operator, left, right| match operator {
                 "+" => Expression::Binary(Operator::Add, left, right),
                 _ => Expression::Binary(Operator::Subtract, left, right),
             })?,
-            Kind::Product => self.fold(id, |operator, left, right| match operator {
+            NodeKind::Product => self.fold(id, |operator, left, right| match operator {
                 "*" => Expression::Binary(Operator::Multiply, left, right),
                 _ => Expression::Binary(Operator::Divide, left, right),
             })?,
-            Kind::Not => Expression::Not(self.inner(id)?),
-            Kind::Negative => Expression::UnaryMinus(self.inner(id)?),
-            Kind::Positive => Expression::UnaryPlus(self.inner(id)?),
-            Kind::In => self.in_list(id)?,
-            Kind::NotIn => Expression::Not(Box::new(self.in_list(id)?)),
-            Kind::Exists => Expression::Exists(Box::new(self.group(id.only())?)),
-            Kind::NotExists => {
+            NodeKind::Not => Expression::Not(self.inner(id)?),
+            NodeKind::Negative => Expression::UnaryMinus(self.inner(id)?),
+            NodeKind::Positive => Expression::UnaryPlus(self.inner(id)?),
+            NodeKind::In => self.in_list(id)?,
+            NodeKind::NotIn => Expression::Not(Box::new(self.in_list(id)?)),
+            NodeKind::Exists => Expression::Exists(Box::new(self.group(id.only())?)),
+            NodeKind::NotExists => {
                 let pattern = self.group(id.only())?;
                 Expression::Not(Box::new(Expression::Exists(Box::new(pattern))))
             }
-            Kind::TripleTerm => self.triple_term(id)?,
-            Kind::Call => self.call(id)?,
-            Kind::FunctionCall => self.function_call(id)?,
-            Kind::Aggregate => Expression::Variable(self.aggregate(id)?),
+            NodeKind::TripleTerm => self.triple_term(id)?,
+            NodeKind::Call => self.call(id)?,
+            NodeKind::FunctionCall => self.function_call(id)?,
+            NodeKind::Aggregate => Expression::Variable(self.aggregate(id)?),
             _ => self.comparison(id, kind)?,
         })
     }
@@ -66,7 +68,7 @@ impl Translation<'_> {
         Ok(chain)
     }
 
-    fn comparison(&mut self, id: Id, kind: Kind) -> Parsed<Expression> {
+    fn comparison(&mut self, id: Id, kind: NodeKind) -> Parsed<Expression> {
         let mut sides = self.tree.children(id);
         let (Some(left), Some(right)) = (sides.next(), sides.next()) else {
             return self.fault(id, "expected an expression");
@@ -74,16 +76,16 @@ impl Translation<'_> {
         let left = Box::new(self.expression(left)?);
         let right = Box::new(self.expression(right)?);
         let operator = match kind {
-            Kind::Equal | Kind::NotEqual => Operator::Equal,
-            Kind::Less => Operator::Less,
-            Kind::LessOrEqual => Operator::LessOrEqual,
-            Kind::Greater => Operator::Greater,
-            Kind::GreaterOrEqual => Operator::GreaterOrEqual,
+            NodeKind::Equal | NodeKind::NotEqual => Operator::Equal,
+            NodeKind::Less => Operator::Less,
+            NodeKind::LessOrEqual => Operator::LessOrEqual,
+            NodeKind::Greater => Operator::Greater,
+            NodeKind::GreaterOrEqual => Operator::GreaterOrEqual,
             _ => return self.fault(id, "expected an expression"),
         };
         let compared = Expression::Binary(operator, left, right);
         Ok(match kind {
-            Kind::NotEqual => Expression::Not(Box::new(compared)),
+            NodeKind::NotEqual => Expression::Not(Box::new(compared)),
             _ => compared,
         })
     }
@@ -107,11 +109,11 @@ impl Translation<'_> {
         let mut arguments = Vec::with_capacity(3);
         for (at, part) in self.tree.children(id).enumerate() {
             arguments.push(match self.kind(part) {
-                Kind::Type => Expression::Constant(self.constant(rdf::TYPE)),
-                Kind::Label | Kind::Anonymous => {
+                NodeKind::Type => Expression::Constant(self.constant(rdf::TYPE)),
+                NodeKind::Label | NodeKind::Anonymous => {
                     return self.fault(part, "a blank node is no part of an expression");
                 }
-                Kind::Variable | Kind::Iri => self.expression(part)?,
+                NodeKind::Variable | NodeKind::Iri => self.expression(part)?,
                 _ if at == 0 => {
                     return self.fault(
                         part,

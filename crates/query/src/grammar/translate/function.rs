@@ -12,8 +12,8 @@ use crate::error::ParseErrorKind;
 use crate::expression::{Cast, Function};
 use crate::grammar::abstract_query::{Aggregate, AggregateName, Expression, Name, Operator};
 use crate::grammar::parser::builtin::{self, Meaning};
-use crate::grammar::parser::tree::{Id, Kind};
-use crate::grammar::parser::{Fault, Parsed};
+use crate::grammar::parser::tree::{Id, NodeKind};
+use crate::grammar::parser::{GrammarError, Parsed};
 use crate::plan::AggregateFunction;
 use crate::xpath_pattern::{self, RefusalKind};
 use oxrdf::vocab::xsd;
@@ -87,7 +87,11 @@ impl Translation<'_> {
         let is_of_flags = xpath_pattern::translate("", with).is_err();
         let about = if is_of_flags { flags_at } else { 1 };
         let about = self.tree.children(id).nth(about).unwrap_or(id);
-        Err(Fault::of(kind, self.tree.range(about).start, message))
+        Err(GrammarError::of(
+            kind,
+            self.tree.range(about).start,
+            message,
+        ))
     }
 
     /// A constant text without a language.
@@ -102,7 +106,7 @@ impl Translation<'_> {
     }
 
     pub(super) fn function_call(&mut self, id: Id) -> Parsed<Expression> {
-        if self.tree.child(id, Kind::Distinct).is_some() {
+        if self.tree.child(id, NodeKind::Distinct).is_some() {
             // With DISTINCT it is an aggregate.
             let aggregate = self.aggregated(id, |this| this.other_aggregate(id))?;
             return Ok(Expression::Variable(aggregate));
@@ -127,9 +131,9 @@ impl Translation<'_> {
             Some(_) => {
                 let given = arguments.len();
                 let message = format!("the cast {iri} takes one argument, not {given}");
-                Err(Fault::at(at, message))
+                Err(GrammarError::at(at, message))
             }
-            None => Err(Fault::of(
+            None => Err(GrammarError::of(
                 ParseErrorKind::Unsupported,
                 at,
                 unknown_function(&iri),
@@ -156,7 +160,7 @@ impl Translation<'_> {
                 "the aggregate {iri} is not supported: none is named by an IRI, and no other function takes \
                  DISTINCT"
             );
-            return Err(Fault::of(ParseErrorKind::Unsupported, at, message));
+            return Err(GrammarError::of(ParseErrorKind::Unsupported, at, message));
         }
         Ok(Aggregate::Call {
             function: AggregateName::Other(self.constant(iri)),
@@ -201,25 +205,25 @@ impl Translation<'_> {
     }
 
     fn aggregate_itself(&mut self, id: Id) -> Parsed<Aggregate> {
-        let distinct = self.tree.child(id, Kind::Distinct).is_some();
+        let distinct = self.tree.child(id, NodeKind::Distinct).is_some();
         let argument = self.tree.children(id).nth(usize::from(distinct));
         let (Some(argument), Some(aggregate)) = (argument, builtin::aggregate(self.tree.slice(id)))
         else {
             return self.fault(id, "expected an aggregate");
         };
-        if self.kind(argument) == Kind::Star {
+        if self.kind(argument) == NodeKind::Star {
             return Ok(Aggregate::CountSolutions { distinct });
         }
         let argument = self.expression(argument)?;
         let function = match aggregate {
-            builtin::Aggregate::Count => AggregateFunction::Count,
-            builtin::Aggregate::Sum => AggregateFunction::Sum,
-            builtin::Aggregate::Min => AggregateFunction::Min,
-            builtin::Aggregate::Max => AggregateFunction::Max,
-            builtin::Aggregate::Avg => AggregateFunction::Avg,
-            builtin::Aggregate::Sample => AggregateFunction::Sample,
-            builtin::Aggregate::GroupConcat => {
-                let separator = match self.tree.child(id, Kind::Separator) {
+            builtin::AggregateName::Count => AggregateFunction::Count,
+            builtin::AggregateName::Sum => AggregateFunction::Sum,
+            builtin::AggregateName::Min => AggregateFunction::Min,
+            builtin::AggregateName::Max => AggregateFunction::Max,
+            builtin::AggregateName::Avg => AggregateFunction::Avg,
+            builtin::AggregateName::Sample => AggregateFunction::Sample,
+            builtin::AggregateName::GroupConcat => {
+                let separator = match self.tree.child(id, NodeKind::Separator) {
                     Some(separator) => self.quoted(self.tree.range(separator).start)?,
                     None => " ".to_owned(),
                 };

@@ -2,10 +2,10 @@
 
 use super::Translation;
 use super::scope::{assigned, in_scope, is_in_scope};
-use super::triples::{Piece, joined, pattern};
+use super::triples::{TripleOrPath, joined, pattern};
 use crate::grammar::abstract_query::{Constant, Expression, GraphPattern};
 use crate::grammar::parser::Parsed;
-use crate::grammar::parser::tree::{Id, Kind};
+use crate::grammar::parser::tree::{Id, NodeKind};
 
 impl Translation<'_> {
     /// A group. Aggregates cannot stand in one.
@@ -19,7 +19,7 @@ impl Translation<'_> {
         let aggregates = self.aggregates.take();
         self.labels.end();
         let group = match self.tree.children(id).next() {
-            Some(select) if self.kind(select) == Kind::Select => {
+            Some(select) if self.kind(select) == NodeKind::Select => {
                 self.note_listed(select);
                 self.select(select).map(|select| (select, None))
             }
@@ -33,14 +33,14 @@ impl Translation<'_> {
     fn elements(&mut self, id: Id) -> Parsed<(GraphPattern, Option<Expression>)> {
         let mut table = GraphPattern::default();
         let mut filters: Option<Expression> = None;
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<TripleOrPath> = Vec::new();
         for element in self.tree.children(id) {
             let kind = self.kind(element);
-            if kind == Kind::Triples {
+            if kind == NodeKind::Triples {
                 self.triples(element, &mut pieces)?;
                 continue;
             }
-            if kind == Kind::Filter {
+            if kind == NodeKind::Filter {
                 let condition = self.expression(element.only())?;
                 filters = Some(match filters {
                     Some(before) => Expression::And(Box::new(before), Box::new(condition)),
@@ -55,10 +55,10 @@ impl Translation<'_> {
     }
 
     /// What an element makes of the table so far.
-    fn element(&mut self, id: Id, kind: Kind, table: GraphPattern) -> Parsed<GraphPattern> {
+    fn element(&mut self, id: Id, kind: NodeKind, table: GraphPattern) -> Parsed<GraphPattern> {
         let left = |table| Box::new(table);
         Ok(match kind {
-            Kind::Optional => {
+            NodeKind::Optional => {
                 let (right, condition) = self.group_and_filters(id.only())?;
                 GraphPattern::LeftJoin {
                     left: left(table),
@@ -66,13 +66,13 @@ impl Translation<'_> {
                     condition,
                 }
             }
-            Kind::Minus => GraphPattern::Minus {
+            NodeKind::Minus => GraphPattern::Minus {
                 left: left(table),
                 right: Box::new(self.group(id.only())?),
             },
-            Kind::Lateral => self.lateral(id, table)?,
-            Kind::Bind => self.bind(id, table)?,
-            Kind::Graph => {
+            NodeKind::Lateral => self.lateral(id, table)?,
+            NodeKind::Bind => self.bind(id, table)?,
+            NodeKind::Graph => {
                 let mut parts = self.tree.children(id);
                 let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
                     return self.fault(id, "expected GRAPH name { ... }");
@@ -81,9 +81,9 @@ impl Translation<'_> {
                 let inner = Box::new(self.group(group)?);
                 joined(table, GraphPattern::Graph { name, inner })
             }
-            Kind::Service => joined(table, self.service(id)?),
-            Kind::Union => joined(table, self.union(id)?),
-            Kind::Values => joined(table, self.values(id)?),
+            NodeKind::Service => joined(table, self.service(id)?),
+            NodeKind::Union => joined(table, self.union(id)?),
+            NodeKind::Values => joined(table, self.values(id)?),
             _ => joined(table, self.group(id)?),
         })
     }
@@ -127,7 +127,7 @@ impl Translation<'_> {
     }
 
     fn service(&mut self, id: Id) -> Parsed<GraphPattern> {
-        let silent = self.tree.child(id, Kind::Silent).is_some();
+        let silent = self.tree.child(id, NodeKind::Silent).is_some();
         let mut parts = self.tree.children(id).skip(usize::from(silent));
         let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
             return self.fault(id, "expected SERVICE name { ... }");
@@ -163,7 +163,7 @@ impl Translation<'_> {
         let mut variables = Vec::new();
         let mut rows = Vec::new();
         for part in self.tree.children(id) {
-            if self.kind(part) == Kind::Variable {
+            if self.kind(part) == NodeKind::Variable {
                 let variable = self.variable(part);
                 if variables.contains(&variable) {
                     let shown = self.terms.shown(variable);
@@ -193,7 +193,7 @@ impl Translation<'_> {
 
     fn cell(&mut self, id: Id) -> Parsed<Option<Constant>> {
         match self.kind(id) {
-            Kind::Undef => Ok(None),
+            NodeKind::Undef => Ok(None),
             _ => self.ground(id).map(Some),
         }
     }

@@ -7,14 +7,14 @@ use oxrdf::Term;
 #[derive(Debug, Default)]
 pub(crate) struct Holes {
     /// Ascending.
-    places: Vec<Place>,
+    places: Vec<HoleSpan>,
     parameters: Vec<Parameter>,
     /// A placeholder became part of another term.
     is_in_term: bool,
 }
 
 #[derive(Debug)]
-struct Place {
+struct HoleSpan {
     /// The first byte of the term.
     start: u32,
     /// Which of the parameters.
@@ -35,12 +35,12 @@ impl Holes {
         places: impl Iterator<Item = (u32, usize)>,
         parameters: Vec<Parameter>,
     ) -> Holes {
-        let place = |(start, number)| Place {
+        let place = |(start, number)| HoleSpan {
             start,
             number,
             is_met: false,
         };
-        let places: Vec<Place> = places.map(place).collect();
+        let places: Vec<HoleSpan> = places.map(place).collect();
         assert!(
             places.is_sorted_by_key(|place| place.start),
             "places are looked up"

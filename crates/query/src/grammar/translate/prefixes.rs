@@ -7,23 +7,23 @@ use crate::options::ParseOptions;
 pub(super) struct Prefixes<'t> {
     names: Once<&'t str>,
     /// By place of the name.
-    iris: Vec<Declared>,
+    iris: Vec<DeclaredPrefixes>,
 }
 
 /// What a prefix stands for.
-pub(super) struct Declared {
+pub(super) struct DeclaredPrefixes {
     pub iri: String,
     /// It is an IRI, and one that stays one with any ASCII letters, digits, `_`, `-`, `.` and `:` behind it.
     pub is_open: bool,
 }
 
-impl Declared {
+impl DeclaredPrefixes {
     /// `is_iri`: an IRI for sure.
-    fn new(iri: String, is_iri: bool) -> Declared {
+    fn new(iri: String, is_iri: bool) -> DeclaredPrefixes {
         // Behind `//` a name would be a host, behind other characters perhaps a port.
         let has_begun_path =
             iri.ends_with(['#', '?']) || (iri.ends_with('/') && !iri.ends_with("//"));
-        Declared {
+        DeclaredPrefixes {
             is_open: is_iri && has_begun_path,
             iri,
         }
@@ -37,17 +37,17 @@ impl<'t> Prefixes<'t> {
             iris: Vec::new(),
         };
         for (name, iri) in &options.prefixes {
-            prefixes.insert(name, Declared::new(iri.clone(), false));
+            prefixes.insert(name, DeclaredPrefixes::new(iri.clone(), false));
         }
         prefixes
     }
 
     /// By a declaration of the text, which has an IRI.
     pub(super) fn declare(&mut self, name: &'t str, iri: String) {
-        self.insert(name, Declared::new(iri, true));
+        self.insert(name, DeclaredPrefixes::new(iri, true));
     }
 
-    fn insert(&mut self, name: &'t str, iri: Declared) {
+    fn insert(&mut self, name: &'t str, iri: DeclaredPrefixes) {
         let place = self.names.number(name) as usize;
         match self.iris.get_mut(place) {
             Some(declared) => *declared = iri,
@@ -55,7 +55,7 @@ impl<'t> Prefixes<'t> {
         }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Declared> {
+    pub(super) fn get(&self, name: &str) -> Option<&DeclaredPrefixes> {
         let place = self.names.find(name)? as usize;
         self.iris.get(place)
     }

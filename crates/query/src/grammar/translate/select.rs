@@ -14,8 +14,8 @@ use crate::grammar::abstract_query::{
     Aggregate, Dataset, Expression, Form, GraphPattern, Name, OrderKey, Query,
 };
 use crate::grammar::lexer::token::TokenKind;
-use crate::grammar::parser::tree::{Id, Kind, Tree};
-use crate::grammar::parser::{Fault, Parsed};
+use crate::grammar::parser::tree::{Id, NodeKind, Tree};
+use crate::grammar::parser::{GrammarError, Parsed};
 use crate::limits::{Exceeded, Limit};
 use hashbrown::HashSet;
 
@@ -43,16 +43,16 @@ impl Translation<'_> {
         let mut form = Tree::ROOT;
         for child in self.tree.children(Tree::ROOT) {
             match self.kind(child) {
-                Kind::Prefix | Kind::Base | Kind::Version => self.declare(child)?,
+                NodeKind::Prefix | NodeKind::Base | NodeKind::Version => self.declare(child)?,
                 _ => form = child,
             }
         }
         let dataset = self.dataset(form)?;
         let star = self.is_star(form);
         let (said, pattern) = match self.kind(form) {
-            Kind::Select => (Form::Select { star }, self.select(form)?),
-            Kind::Ask => (Form::Ask, self.pattern_and_modifiers(form)?),
-            Kind::Construct => self.construct(form)?,
+            NodeKind::Select => (Form::Select { star }, self.select(form)?),
+            NodeKind::Ask => (Form::Ask, self.pattern_and_modifiers(form)?),
+            NodeKind::Construct => self.construct(form)?,
             _ => {
                 let pattern = self.where_of(form)?;
                 let pattern = self.modified(form, pattern, &mut |this| this.described(form))?;
@@ -68,11 +68,11 @@ impl Translation<'_> {
     }
 
     fn construct(&mut self, form: Id) -> Parsed<(Form, GraphPattern)> {
-        let template = match self.tree.child(form, Kind::Template) {
+        let template = match self.tree.child(form, NodeKind::Template) {
             Some(template) => self.template(template)?,
             None => Vec::new(),
         };
-        let pattern = if self.tree.child(form, Kind::Group).is_some() {
+        let pattern = if self.tree.child(form, NodeKind::Group).is_some() {
             self.labels.here.clear();
             self.pattern_and_modifiers(form)?
         } else {
@@ -83,8 +83,8 @@ impl Translation<'_> {
     }
 
     fn is_star(&self, form: Id) -> bool {
-        let items = self.tree.child(form, Kind::Items);
-        items.is_some_and(|items| self.tree.child(items, Kind::Star).is_some())
+        let items = self.tree.child(form, NodeKind::Items);
+        items.is_some_and(|items| self.tree.child(items, NodeKind::Star).is_some())
     }
 
     /// `FROM` and `FROM NAMED`, or `USING` and `USING NAMED`.
@@ -92,8 +92,8 @@ impl Translation<'_> {
         let mut dataset = Dataset::default();
         for child in self.tree.children(form) {
             match self.kind(child) {
-                Kind::From => dataset.default.push(self.name(child.only())?),
-                Kind::FromNamed => dataset.named.push(self.name(child.only())?),
+                NodeKind::From => dataset.default.push(self.name(child.only())?),
+                NodeKind::FromNamed => dataset.named.push(self.name(child.only())?),
                 _ => {}
             }
         }
@@ -102,7 +102,7 @@ impl Translation<'_> {
     }
 
     fn where_of(&mut self, form: Id) -> Parsed<GraphPattern> {
-        match self.tree.child(form, Kind::Group) {
+        match self.tree.child(form, NodeKind::Group) {
             Some(group) => self.group(group),
             None => Ok(GraphPattern::default()),
         }
@@ -123,7 +123,7 @@ impl Translation<'_> {
     /// Meets the variables that a select lists, which is translated after its pattern: a `*` around it has names
     /// in the order in which they were met, and that is to be the order of the text.
     pub(super) fn note_listed(&mut self, id: Id) {
-        let Some(items) = self.tree.child(id, Kind::Items) else {
+        let Some(items) = self.tree.child(id, NodeKind::Items) else {
             return;
         };
         let tokens = self.tree.tokens;
@@ -136,14 +136,14 @@ impl Translation<'_> {
 
     fn selection(&mut self, id: Id) -> Parsed<Selection> {
         let mut listed = Vec::new();
-        let items = self.tree.child(id, Kind::Items);
+        let items = self.tree.child(id, NodeKind::Items);
         for item in items
             .into_iter()
             .flat_map(|items| self.tree.children(items))
         {
             match self.kind(item) {
-                Kind::Star => return Ok(Selection::Star),
-                Kind::As => {
+                NodeKind::Star => return Ok(Selection::Star),
+                NodeKind::As => {
                     let mut parts = self.tree.children(item);
                     let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
                         return self.fault(item, "expected (... AS ?name)");
@@ -160,14 +160,14 @@ impl Translation<'_> {
     /// What `DESCRIBE` lists; an IRI gets a variable.
     fn described(&mut self, id: Id) -> Parsed<Selection> {
         let mut listed = Vec::new();
-        let items = self.tree.child(id, Kind::Items);
+        let items = self.tree.child(id, NodeKind::Items);
         for item in items
             .into_iter()
             .flat_map(|items| self.tree.children(items))
         {
             match self.kind(item) {
-                Kind::Star => return Ok(Selection::Star),
-                Kind::Variable => listed.push((item, self.variable(item), None)),
+                NodeKind::Star => return Ok(Selection::Star),
+                NodeKind::Variable => listed.push((item, self.variable(item), None)),
                 _ => {
                     let iri = Expression::Constant(self.name(item)?);
                     if listed.len() as u64 >= self.listed_max {
@@ -187,7 +187,7 @@ impl Translation<'_> {
             max: self.listed_max,
         };
         let at = self.tree.range(at).start;
-        Err(Fault::of(exceeded.kind(), at, exceeded.to_string()))
+        Err(GrammarError::of(exceeded.kind(), at, exceeded.to_string()))
     }
 
     /// A pattern with the modifiers of its form.
@@ -232,11 +232,11 @@ impl Translation<'_> {
             inner: Box::new(table),
             variables,
         };
-        if self.tree.child(form, Kind::Distinct).is_some() {
+        if self.tree.child(form, NodeKind::Distinct).is_some() {
             table = GraphPattern::Distinct {
                 inner: Box::new(table),
             };
-        } else if self.tree.child(form, Kind::Reduced).is_some() {
+        } else if self.tree.child(form, NodeKind::Reduced).is_some() {
             table = GraphPattern::Reduced {
                 inner: Box::new(table),
             };
@@ -255,8 +255,8 @@ impl Translation<'_> {
         };
         for child in self.tree.children(form) {
             match self.kind(child) {
-                Kind::GroupBy => modifiers.keys = Some(self.keys(child)?),
-                Kind::Having => {
+                NodeKind::GroupBy => modifiers.keys = Some(self.keys(child)?),
+                NodeKind::Having => {
                     for condition in self.tree.children(child) {
                         let condition = self.expression(condition)?;
                         modifiers.having = Some(match modifiers.having {
@@ -265,17 +265,17 @@ impl Translation<'_> {
                         });
                     }
                 }
-                Kind::OrderBy => {
+                NodeKind::OrderBy => {
                     for key in self.tree.children(child) {
                         let kind = self.kind(key);
-                        let is_named = matches!(kind, Kind::Ascending | Kind::Descending);
+                        let is_named = matches!(kind, NodeKind::Ascending | NodeKind::Descending);
                         modifiers.order.push(OrderKey {
                             expression: self.expression(if is_named { key.only() } else { key })?,
-                            descending: kind == Kind::Descending,
+                            descending: kind == NodeKind::Descending,
                         });
                     }
                 }
-                Kind::Values => modifiers.values = Some(self.values(child)?),
+                NodeKind::Values => modifiers.values = Some(self.values(child)?),
                 _ => {}
             }
         }
@@ -293,8 +293,8 @@ impl Translation<'_> {
         let mut keys = Vec::new();
         for key in self.tree.children(id) {
             keys.push(match self.kind(key) {
-                Kind::Variable => (self.variable(key), None),
-                Kind::As => {
+                NodeKind::Variable => (self.variable(key), None),
+                NodeKind::As => {
                     let mut parts = self.tree.children(key);
                     let (Some(value), Some(name)) = (parts.next(), parts.next()) else {
                         return self.fault(key, "expected (... AS ?name)");
@@ -322,9 +322,9 @@ impl Translation<'_> {
     ) -> Parsed<(GraphPattern, Vec<Name>)> {
         let listed = match selection {
             Selection::Star => {
-                let is_select = self.kind(form) == Kind::Select;
+                let is_select = self.kind(form) == NodeKind::Select;
                 if is_grouped && is_select {
-                    let items = self.tree.child(form, Kind::Items).unwrap_or(form);
+                    let items = self.tree.child(form, NodeKind::Items).unwrap_or(form);
                     return self.fault(
                         items,
                         "SELECT * cannot stand beside GROUP BY and aggregates: list the variables",
@@ -384,7 +384,7 @@ impl Translation<'_> {
         };
         let place = tokens.iter().position(is_it).unwrap_or(0);
         let shown = self.terms.shown(variable);
-        Err(Fault::at(
+        Err(GrammarError::at(
             range.start + place,
             format!("{shown} is neither grouped nor aggregated: add GROUP BY {shown}"),
         ))
@@ -396,7 +396,8 @@ impl Translation<'_> {
             let number = self.tree.tokens.tokens[self.tree.range(id).end - 1];
             self.tree.tokens.slice(number).parse().ok()
         };
-        let (limit, offset): (Option<u64>, Option<u64>) = (count(Kind::Limit), count(Kind::Offset));
+        let (limit, offset): (Option<u64>, Option<u64>) =
+            (count(NodeKind::Limit), count(NodeKind::Offset));
         if limit.is_none() && offset.is_none() {
             return table;
         }

@@ -4,8 +4,8 @@ use super::Translation;
 use crate::error::{ParseErrorKind, undeclared};
 use crate::grammar::abstract_query::{Blank, Constant, Name};
 use crate::grammar::lexer::token::TokenKind;
-use crate::grammar::parser::tree::{Id, Kind};
-use crate::grammar::parser::{Fault, Parsed, quoted};
+use crate::grammar::parser::tree::{Id, NodeKind};
+use crate::grammar::parser::{GrammarError, Parsed, quoted};
 use oxiri::Iri;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, Literal, NamedNode, NamedNodeRef};
@@ -32,12 +32,12 @@ impl<'t> Translation<'t> {
     pub(super) fn declare(&mut self, id: Id) -> Parsed {
         let value = id.only();
         match self.kind(id) {
-            Kind::Prefix => {
+            NodeKind::Prefix => {
                 let iri = self.iri(value)?;
                 let name = self.declared_name(id);
                 self.prefixes.declare(name, iri.into_string());
             }
-            Kind::Base => {
+            NodeKind::Base => {
                 let iri = self.iri(value)?;
                 self.base = Iri::parse(iri.into_string()).ok();
             }
@@ -70,14 +70,15 @@ impl<'t> Translation<'t> {
         );
         let inner = &slice[1..slice.len() - 1];
         let invalid = || {
-            Fault::at(
+            GrammarError::at(
                 token,
                 format!("{} is not a valid absolute IRI", quoted(slice)),
             )
         };
         let unescaped;
         let text = if memchr::memchr(b'\\', inner.as_bytes()).is_some() {
-            unescaped = unescape(inner, false).map_err(|message| Fault::at(token, message))?;
+            unescaped =
+                unescape(inner, false).map_err(|message| GrammarError::at(token, message))?;
             unescaped.as_str()
         } else {
             inner
@@ -96,7 +97,7 @@ impl<'t> Translation<'t> {
                         "{} is not a valid absolute IRI: it is relative, and there is no BASE",
                         quoted(slice)
                     );
-                    return Err(Fault::at(token, message));
+                    return Err(GrammarError::at(token, message));
                 }
                 Iri::parse(text).map_err(|_| invalid())?;
                 Ok(NamedNode::new_unchecked(text))
@@ -110,7 +111,7 @@ impl<'t> Translation<'t> {
         let (prefix, local) = colon.map_or((slice, ""), |at| (&slice[..at], &slice[at + 1..]));
         let Some(declared) = self.prefixes.get(prefix) else {
             let message = self.undeclared(prefix);
-            return Err(Fault::of(ParseErrorKind::Undeclared, token, message));
+            return Err(GrammarError::of(ParseErrorKind::Undeclared, token, message));
         };
         let start = declared.iri.as_str();
         self.made.count_at(token, start.len() + local.len())?;
@@ -123,7 +124,7 @@ impl<'t> Translation<'t> {
         // Whatever is escaped stands for itself.
         local.split('\\').for_each(|part| iri.push_str(part));
         if has_bad_percent(local) {
-            return Err(Fault::at(
+            return Err(GrammarError::at(
                 token,
                 format!(
                     "in {} two hexadecimal digits have to follow each `%`",
@@ -132,7 +133,7 @@ impl<'t> Translation<'t> {
             ));
         }
         if !is_plain_iri(&iri) && Iri::parse(iri.as_str()).is_err() {
-            return Err(Fault::at(
+            return Err(GrammarError::at(
                 token,
                 format!(
                     "{} stands for <{iri}>, which is not a valid absolute IRI",
@@ -161,8 +162,8 @@ impl<'t> Translation<'t> {
     pub(super) fn literal(&mut self, id: Id) -> Parsed<Literal> {
         let slice = self.tree.slice(id);
         match self.kind(id) {
-            Kind::Boolean => Ok(Literal::from(slice.eq_ignore_ascii_case("true"))),
-            Kind::Number => Ok(self.number(id)),
+            NodeKind::Boolean => Ok(Literal::from(slice.eq_ignore_ascii_case("true"))),
+            NodeKind::Number => Ok(self.number(id)),
             _ => self.string(id),
         }
     }
@@ -191,7 +192,7 @@ impl<'t> Translation<'t> {
     /// A text with a language, and perhaps a direction.
     fn tagged(&self, token: usize, value: String) -> Parsed<Literal> {
         let written = self.tree.tokens.slice(self.tree.tokens.tokens[token]);
-        let tag = language(written).map_err(|message| Fault::at(token, message))?;
+        let tag = language(written).map_err(|message| GrammarError::at(token, message))?;
         Ok(match tag {
             (tag, None) => Literal::new_language_tagged_literal_unchecked(value, tag),
             (tag, Some(direction)) => {
@@ -209,7 +210,7 @@ impl<'t> Translation<'t> {
         if !inner.contains('\\') {
             return Ok(inner.to_owned());
         }
-        unescape(inner, true).map_err(|message| Fault::at(token, message))
+        unescape(inner, true).map_err(|message| GrammarError::at(token, message))
     }
 
     /// A blank node, whose label stands in this basic graph pattern alone.

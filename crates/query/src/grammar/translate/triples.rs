@@ -7,12 +7,12 @@ use crate::grammar::abstract_query::{
     Constant, GraphPattern, Name, NamePattern, Path, TermPattern, TriplePattern,
 };
 use crate::grammar::parser::Parsed;
-use crate::grammar::parser::tree::{Id, Kind};
+use crate::grammar::parser::tree::{Id, NodeKind};
 use oxrdf::vocab::rdf;
 use oxrdf::{NamedOrBlankNode, Term, Triple};
 
 /// A triple, or two ends of a path.
-pub(super) enum Piece {
+pub(super) enum TripleOrPath {
     Triple(TriplePattern),
     Path {
         subject: TermPattern,
@@ -37,7 +37,7 @@ enum Verb {
 
 impl Translation<'_> {
     /// The triples of a subject.
-    pub(super) fn triples(&mut self, id: Id, into: &mut Vec<Piece>) -> Parsed {
+    pub(super) fn triples(&mut self, id: Id, into: &mut Vec<TripleOrPath>) -> Parsed {
         let mut children = self.tree.children(id);
         let Some(first) = children.next() else {
             return Ok(());
@@ -45,7 +45,7 @@ impl Translation<'_> {
         let mut own = Vec::new();
         let subject = self.node(first, &mut own)?;
         // A list stands before what is said of it, a reified triple after it.
-        let is_after = self.kind(first) == Kind::Reified;
+        let is_after = self.kind(first) == NodeKind::Reified;
         if !is_after {
             into.append(&mut own);
         }
@@ -63,11 +63,11 @@ impl Translation<'_> {
         for triples in self.tree.children(id) {
             self.triples(triples, &mut pieces)?;
         }
-        let is_triple = |piece: &Piece| matches!(piece, Piece::Triple(_));
+        let is_triple = |piece: &TripleOrPath| matches!(piece, TripleOrPath::Triple(_));
         assert!(pieces.iter().all(is_triple), "a template has no paths");
         let triples = pieces.into_iter().filter_map(|piece| match piece {
-            Piece::Triple(triple) => Some(triple),
-            Piece::Path { .. } => None,
+            TripleOrPath::Triple(triple) => Some(triple),
+            TripleOrPath::Path { .. } => None,
         });
         Ok(triples.collect())
     }
@@ -77,7 +77,7 @@ impl Translation<'_> {
         &mut self,
         list: impl Iterator<Item = Id>,
         properties: &mut Vec<Property>,
-        into: &mut Vec<Piece>,
+        into: &mut Vec<TripleOrPath>,
     ) -> Parsed {
         for property in list {
             let mut children = self.tree.children(property);
@@ -85,7 +85,7 @@ impl Translation<'_> {
                 continue;
             };
             let verb = match self.kind(verb) {
-                Kind::Variable => Verb::Variable(self.variable(verb)),
+                NodeKind::Variable => Verb::Variable(self.variable(verb)),
                 _ => Verb::Path(self.path(verb)?),
             };
             let mut verb = Some(verb);
@@ -112,8 +112,12 @@ impl Translation<'_> {
     }
 
     /// An object, and what reifies its triple.
-    fn object(&mut self, id: Id, into: &mut Vec<Piece>) -> Parsed<(TermPattern, Vec<TermPattern>)> {
-        if self.kind(id) != Kind::Annotated {
+    fn object(
+        &mut self,
+        id: Id,
+        into: &mut Vec<TripleOrPath>,
+    ) -> Parsed<(TermPattern, Vec<TermPattern>)> {
+        if self.kind(id) != NodeKind::Annotated {
             return Ok((self.node(id, into)?, Vec::new()));
         }
         let mut children = self.tree.children(id).peekable();
@@ -123,10 +127,10 @@ impl Translation<'_> {
         };
         let mut reifiers = Vec::new();
         while let Some(next) = children.next() {
-            let (reifier, annotation) = if self.kind(next) == Kind::Annotation {
+            let (reifier, annotation) = if self.kind(next) == NodeKind::Annotation {
                 (self.new_blank(), Some(next))
             } else {
-                let is_annotation = |id: &Id| self.tree.kind(*id) == Kind::Annotation;
+                let is_annotation = |id: &Id| self.tree.kind(*id) == NodeKind::Annotation;
                 let annotation = children.next_if(is_annotation);
                 (self.reifier(next)?, annotation)
             };
@@ -150,23 +154,23 @@ impl Translation<'_> {
     }
 
     /// A term, a list, `[ ]` or a reified triple; the triples that it stands for.
-    fn node(&mut self, id: Id, into: &mut Vec<Piece>) -> Parsed<TermPattern> {
+    fn node(&mut self, id: Id, into: &mut Vec<TripleOrPath>) -> Parsed<TermPattern> {
         match self.kind(id) {
-            Kind::Collection => self.collection(id, into),
-            Kind::BlankList => {
+            NodeKind::Collection => self.collection(id, into),
+            NodeKind::BlankList => {
                 let mut properties = Vec::new();
                 self.properties(self.tree.children(id), &mut properties, into)?;
                 let node = self.new_blank();
                 self.edges(&node, &mut properties, into)?;
                 Ok(node)
             }
-            Kind::Reified => self.reified(id, into),
+            NodeKind::Reified => self.reified(id, into),
             _ => self.term(id),
         }
     }
 
     /// RDF 1.1 Semantics section D.3: a node for each item, from the last to the first.
-    fn collection(&mut self, id: Id, into: &mut Vec<Piece>) -> Parsed<TermPattern> {
+    fn collection(&mut self, id: Id, into: &mut Vec<TripleOrPath>) -> Parsed<TermPattern> {
         let mut items = Vec::new();
         for item in self.tree.children(id) {
             let mut own = Vec::new();
@@ -180,14 +184,14 @@ impl Translation<'_> {
             let first = triple(node.clone(), first, item);
             let next = NamePattern::Constant(self.constant(rdf::REST));
             let next = triple(node.clone(), next, rest);
-            into.extend([first, next].map(Piece::Triple));
+            into.extend([first, next].map(TripleOrPath::Triple));
             into.append(&mut own);
             rest = node;
         }
         Ok(rest)
     }
 
-    fn reified(&mut self, id: Id, into: &mut Vec<Piece>) -> Parsed<TermPattern> {
+    fn reified(&mut self, id: Id, into: &mut Vec<TripleOrPath>) -> Parsed<TermPattern> {
         let mut inner = Vec::new();
         let mut parts = self.tree.children(id);
         let (Some(subject), Some(verb), Some(object)) = (parts.next(), parts.next(), parts.next())
@@ -202,7 +206,7 @@ impl Translation<'_> {
             None => self.new_blank(),
         };
         let reified = self.reified_term(id, triple(subject, predicate, object))?;
-        into.push(Piece::Triple(self.reifies(reifier.clone(), reified)));
+        into.push(TripleOrPath::Triple(self.reifies(reifier.clone(), reified)));
         into.append(&mut inner);
         Ok(reifier)
     }
@@ -210,15 +214,15 @@ impl Translation<'_> {
     /// A term that stands for no triples.
     pub(super) fn term(&mut self, id: Id) -> Parsed<TermPattern> {
         Ok(match self.kind(id) {
-            Kind::Variable => TermPattern::Variable(self.variable(id)),
-            Kind::Iri => {
+            NodeKind::Variable => TermPattern::Variable(self.variable(id)),
+            NodeKind::Iri => {
                 let iri = self.iri(id)?;
                 TermPattern::Constant(self.held(id, iri.into()))
             }
-            Kind::Label => TermPattern::Blank(self.label(id)?),
-            Kind::Anonymous => self.new_blank(),
-            Kind::Nil => TermPattern::Constant(self.constant(rdf::NIL)),
-            Kind::TripleTerm => {
+            NodeKind::Label => TermPattern::Blank(self.label(id)?),
+            NodeKind::Anonymous => self.new_blank(),
+            NodeKind::Nil => TermPattern::Constant(self.constant(rdf::NIL)),
+            NodeKind::TripleTerm => {
                 let mut parts = self.tree.children(id);
                 let (Some(subject), Some(verb), Some(object)) =
                     (parts.next(), parts.next(), parts.next())
@@ -255,7 +259,7 @@ impl Translation<'_> {
     /// A verb that is no path.
     pub(super) fn verb(&mut self, id: Id) -> Parsed<NamePattern> {
         Ok(match self.kind(id) {
-            Kind::Variable => NamePattern::Variable(self.variable(id)),
+            NodeKind::Variable => NamePattern::Variable(self.variable(id)),
             _ => NamePattern::Constant(self.predicate(id)?),
         })
     }
@@ -292,9 +296,9 @@ impl Translation<'_> {
 
     fn ground_term(&mut self, id: Id) -> Parsed<Term> {
         Ok(match self.kind(id) {
-            Kind::Iri => self.iri(id)?.into(),
-            Kind::TripleTerm => self.ground_triple(id)?.into(),
-            Kind::Variable | Kind::Label | Kind::Anonymous => {
+            NodeKind::Iri => self.iri(id)?.into(),
+            NodeKind::TripleTerm => self.ground_triple(id)?.into(),
+            NodeKind::Variable | NodeKind::Label | NodeKind::Anonymous => {
                 return self.fault(id, "data have neither variables nor blank nodes");
             }
             _ => self.literal(id)?.into(),
@@ -314,8 +318,8 @@ impl Translation<'_> {
             );
         };
         let predicate = match self.kind(verb) {
-            Kind::Variable => return self.fault(verb, "data have no variables"),
-            Kind::Type => rdf::TYPE.into_owned(),
+            NodeKind::Variable => return self.fault(verb, "data have no variables"),
+            NodeKind::Type => rdf::TYPE.into_owned(),
             _ => self.iri(verb)?,
         };
         let object = self.ground_term(object)?;
@@ -329,7 +333,7 @@ impl Translation<'_> {
         &mut self,
         subject: &TermPattern,
         properties: &mut Vec<Property>,
-        into: &mut Vec<Piece>,
+        into: &mut Vec<TripleOrPath>,
     ) -> Parsed {
         for property in properties.drain(..) {
             let Property {
@@ -373,7 +377,7 @@ impl Translation<'_> {
         (subject, object): (TermPattern, TermPattern),
         path: Path,
         reifiers: Vec<TermPattern>,
-        into: &mut Vec<Piece>,
+        into: &mut Vec<TripleOrPath>,
     ) -> Parsed {
         match path {
             Path::Predicate(predicate) => {
@@ -387,7 +391,7 @@ impl Translation<'_> {
                 self.connect(at, (middle, object), *second, Vec::new(), into)
             }
             path => {
-                into.push(Piece::Path {
+                into.push(TripleOrPath::Path {
                     subject,
                     path,
                     object,
@@ -399,13 +403,13 @@ impl Translation<'_> {
 
     fn path(&mut self, id: Id) -> Parsed<Path> {
         Ok(match self.kind(id) {
-            Kind::PathAlternative => self.chain(id, Path::Alternative)?,
-            Kind::PathSequence => self.chain(id, Path::Sequence)?,
-            Kind::PathInverse => Path::Inverse(self.repeated(id)?),
-            Kind::PathZeroOrMore => Path::ZeroOrMore(self.repeated(id)?),
-            Kind::PathOneOrMore => Path::OneOrMore(self.repeated(id)?),
-            Kind::PathZeroOrOne => Path::ZeroOrOne(self.repeated(id)?),
-            Kind::PathNegated => self.negated(id)?,
+            NodeKind::PathAlternative => self.chain(id, Path::Alternative)?,
+            NodeKind::PathSequence => self.chain(id, Path::Sequence)?,
+            NodeKind::PathInverse => Path::Inverse(self.repeated(id)?),
+            NodeKind::PathZeroOrMore => Path::ZeroOrMore(self.repeated(id)?),
+            NodeKind::PathOneOrMore => Path::OneOrMore(self.repeated(id)?),
+            NodeKind::PathZeroOrOne => Path::ZeroOrOne(self.repeated(id)?),
+            NodeKind::PathNegated => self.negated(id)?,
             _ => Path::Predicate(self.predicate(id)?),
         })
     }
@@ -432,7 +436,7 @@ impl Translation<'_> {
     fn negated(&mut self, id: Id) -> Parsed<Path> {
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         for one in self.tree.children(id) {
-            let is_inverse = self.kind(one) == Kind::PathInverse;
+            let is_inverse = self.kind(one) == NodeKind::PathInverse;
             let name = if is_inverse { one.only() } else { one };
             let name = self.predicate(name)?;
             if is_inverse {
@@ -454,7 +458,7 @@ impl Translation<'_> {
 
     fn predicate(&mut self, id: Id) -> Parsed<Constant> {
         match self.kind(id) {
-            Kind::Type => Ok(self.constant(rdf::TYPE)),
+            NodeKind::Type => Ok(self.constant(rdf::TYPE)),
             _ => self.name(id),
         }
     }
@@ -465,7 +469,7 @@ impl Translation<'_> {
         at: Id,
         edge: TriplePattern,
         reifiers: Vec<TermPattern>,
-        into: &mut Vec<Piece>,
+        into: &mut Vec<TripleOrPath>,
     ) -> Parsed {
         if !reifiers.is_empty() {
             let copy = triple(
@@ -476,10 +480,10 @@ impl Translation<'_> {
             let reified = self.reified_term(at, copy)?;
             for reifier in reifiers {
                 let reified = self.copy(at, &reified)?;
-                into.push(Piece::Triple(self.reifies(reifier, reified)));
+                into.push(TripleOrPath::Triple(self.reifies(reifier, reified)));
             }
         }
-        into.push(Piece::Triple(edge));
+        into.push(TripleOrPath::Triple(edge));
         Ok(())
     }
 
@@ -570,13 +574,13 @@ pub(super) fn bytes_of(term: &Term) -> usize {
 }
 
 /// The pattern of triples and paths.
-pub(super) fn pattern(pieces: Vec<Piece>) -> GraphPattern {
+pub(super) fn pattern(pieces: Vec<TripleOrPath>) -> GraphPattern {
     let mut pattern = GraphPattern::default();
     let mut triples = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match piece {
-            Piece::Triple(triple) => triples.push(triple),
-            Piece::Path {
+            TripleOrPath::Triple(triple) => triples.push(triple),
+            TripleOrPath::Path {
                 subject,
                 path,
                 object,

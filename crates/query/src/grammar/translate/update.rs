@@ -1,14 +1,14 @@
 //! Operations of an update (SPARQL 1.1 Update section 3.1 and 4.3).
 
 use super::data::Filling;
-use super::triples::{Piece, joined};
+use super::triples::{TripleOrPath, joined};
 use super::{Translated, Translation, translated};
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{
     Constant, Dataset, GraphPattern, NamePattern, QuadPattern, TermPattern,
 };
-use crate::grammar::parser::tree::{Id, Kind, Tree};
-use crate::grammar::parser::{Fault, Parsed};
+use crate::grammar::parser::tree::{Id, NodeKind, Tree};
+use crate::grammar::parser::{GrammarError, Parsed};
 use crate::options::ParseOptions;
 use crate::update::{Data, Operation, Target, Transfer};
 use oxrdf::NamedNode;
@@ -63,13 +63,13 @@ impl Translation<'_> {
         let mut prefixes = Vec::new();
         for child in self.tree.children(Tree::ROOT) {
             match self.kind(child) {
-                Kind::Prefix => {
+                NodeKind::Prefix => {
                     self.declare(child)?;
                     let name = self.declared_name(child);
                     let iri = self.prefixes.get(name).map_or("", |declared| &declared.iri);
                     prefixes.push((name.to_owned(), iri.to_owned()));
                 }
-                Kind::Base | Kind::Version => self.declare(child)?,
+                NodeKind::Base | NodeKind::Version => self.declare(child)?,
                 _ => operation = Some((self.tree.range(child).start, self.operation(child)?)),
             }
         }
@@ -82,14 +82,14 @@ impl Translation<'_> {
     }
 
     fn operation(&mut self, id: Id) -> Parsed<Parts> {
-        let silent = self.tree.child(id, Kind::Silent).is_some();
+        let silent = self.tree.child(id, NodeKind::Silent).is_some();
         let mut targets = self.tree.children(id).skip(usize::from(silent));
         Ok(Parts::Whole(match self.kind(id) {
-            Kind::InsertData => return self.data(id, true),
-            Kind::DeleteData => return self.data(id, false),
-            Kind::DeleteWhere => return self.delete_where(id),
-            Kind::Modify => return self.modify(id),
-            Kind::Load => Operation::Load {
+            NodeKind::InsertData => return self.data(id, true),
+            NodeKind::DeleteData => return self.data(id, false),
+            NodeKind::DeleteWhere => return self.delete_where(id),
+            NodeKind::Modify => return self.modify(id),
+            NodeKind::Load => Operation::Load {
                 silent,
                 source: self.graph_name(id, targets.next())?,
                 graph: match targets.next() {
@@ -97,22 +97,22 @@ impl Translation<'_> {
                     None => None,
                 },
             },
-            Kind::Clear => Operation::Clear {
+            NodeKind::Clear => Operation::Clear {
                 silent,
                 target: self.target(id, targets.next())?,
             },
-            Kind::Drop => Operation::Drop {
+            NodeKind::Drop => Operation::Drop {
                 silent,
                 target: self.target(id, targets.next())?,
             },
-            Kind::Create => Operation::Create {
+            NodeKind::Create => Operation::Create {
                 silent,
                 graph: self.graph_name(id, targets.next())?,
             },
             kind => Operation::Transfer {
                 kind: match kind {
-                    Kind::Add => Transfer::Add,
-                    Kind::Copy => Transfer::Copy,
+                    NodeKind::Add => Transfer::Add,
+                    NodeKind::Copy => Transfer::Copy,
                     _ => Transfer::Move,
                 },
                 silent,
@@ -131,16 +131,16 @@ impl Translation<'_> {
 
     fn graph_or_default(&mut self, of: Id, id: Option<Id>) -> Parsed<Option<NamedNode>> {
         match id.map(|id| self.kind(id)) {
-            Some(Kind::Default) => Ok(None),
+            Some(NodeKind::Default) => Ok(None),
             _ => self.graph_name(of, id).map(Some),
         }
     }
 
     fn target(&mut self, of: Id, id: Option<Id>) -> Parsed<Target> {
         Ok(match id.map(|id| self.kind(id)) {
-            Some(Kind::Default) => Target::Default,
-            Some(Kind::Named) => Target::Named,
-            Some(Kind::All) => Target::All,
+            Some(NodeKind::Default) => Target::Default,
+            Some(NodeKind::Named) => Target::Named,
+            Some(NodeKind::All) => Target::All,
             _ => Target::Graph(self.graph_name(of, id)?),
         })
     }
@@ -149,7 +149,7 @@ impl Translation<'_> {
     fn quads(&mut self, clause: Id, graph: Option<NamePattern>) -> Parsed<Vec<QuadPattern>> {
         let mut quads = Vec::new();
         for part in self.tree.children(clause) {
-            if self.kind(part) == Kind::Triples {
+            if self.kind(part) == NodeKind::Triples {
                 self.quads_of(part, graph, &mut quads)?;
                 continue;
             }
@@ -174,8 +174,8 @@ impl Translation<'_> {
         let mut pieces = Vec::new();
         self.triples(triples, &mut pieces)?;
         into.extend(pieces.into_iter().filter_map(|piece| match piece {
-            Piece::Triple(triple) => Some(QuadPattern { triple, graph }),
-            Piece::Path { .. } => None,
+            TripleOrPath::Triple(triple) => Some(QuadPattern { triple, graph }),
+            TripleOrPath::Path { .. } => None,
         }));
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Translation<'_> {
         } else {
             "DELETE DATA"
         };
-        if let Some(variable) = self.tree.within(clause, Kind::Variable) {
+        if let Some(variable) = self.tree.within(clause, NodeKind::Variable) {
             return self.fault(variable, format!("{what} has no variables"));
         }
         let patterns = self.quads(clause, None)?;
@@ -198,7 +198,7 @@ impl Translation<'_> {
         for pattern in &patterns {
             if !filling.push(pattern).map_err(|exceeded| {
                 let at = self.tree.range(clause).start;
-                Fault::of(exceeded.kind(), at, exceeded.to_string())
+                GrammarError::of(exceeded.kind(), at, exceeded.to_string())
             })? {
                 return self.fault(
                     clause,
@@ -226,14 +226,14 @@ impl Translation<'_> {
         if !quads.iter().any(is_blank) {
             return Ok(());
         }
-        const KINDS: [Kind; 7] = [
-            Kind::Label,
-            Kind::Anonymous,
-            Kind::BlankList,
-            Kind::Collection,
-            Kind::Reified,
-            Kind::Reifier,
-            Kind::Annotation,
+        const KINDS: [NodeKind; 7] = [
+            NodeKind::Label,
+            NodeKind::Anonymous,
+            NodeKind::BlankList,
+            NodeKind::Collection,
+            NodeKind::Reified,
+            NodeKind::Reifier,
+            NodeKind::Annotation,
         ];
         let found = KINDS
             .into_iter()
@@ -272,7 +272,7 @@ impl Translation<'_> {
     }
 
     fn modify(&mut self, id: Id) -> Parsed<Parts> {
-        let with = match self.tree.child(id, Kind::With) {
+        let with = match self.tree.child(id, NodeKind::With) {
             Some(with) => Some(self.name(with.only())?),
             None => None,
         };
@@ -280,13 +280,13 @@ impl Translation<'_> {
         let (mut delete, mut insert, mut pattern) = (Vec::new(), Vec::new(), None);
         for part in self.tree.children(id) {
             match self.kind(part) {
-                Kind::DeleteClause => {
+                NodeKind::DeleteClause => {
                     let clause = part.only();
                     delete = self.quads(clause, graph)?;
                     self.without_blanks(clause, "DELETE", &delete)?;
                 }
-                Kind::InsertClause => insert = self.quads(part.only(), graph)?,
-                Kind::Group => {
+                NodeKind::InsertClause => insert = self.quads(part.only(), graph)?,
+                NodeKind::Group => {
                     // Labels of templates are not those of the pattern.
                     self.labels.here.clear();
                     pattern = Some(self.group(part)?);

@@ -14,7 +14,7 @@
 //!
 //! [`environment`]: super::environment
 
-use super::super::guard::{Objection, Place, Refusal, Scan, after_mark};
+use super::super::guard::{LineColumn, Objection, Refusal, Scan, after_mark};
 use super::super::quads::{ReadError, give, turtle_error};
 use super::environment::{Declaration, Environment, Environments};
 use super::{Sink, TurtleScan};
@@ -112,7 +112,7 @@ fn cut<'t>(
     let outline = Outline::new(bytes, base, parts)?;
     let mut scan = TurtleScan::new(outline).with_strictness(strictness);
     if let Err(Objection { offset, message }) = scan.feed(bytes) {
-        let start = Place { line: 1, column: 1 };
+        let start = LineColumn { line: 1, column: 1 };
         let place = super::super::guard::advance(start, &bytes[..offset]);
         return Err(Refusal { place, message }.into());
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The place of a client's account, as long as it has queries here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct AccountIndex(usize);
 
 /// What is known of a client that has queries here. `W`: what a query in its queue is told by.
 #[derive(Debug)]
@@ -69,16 +69,16 @@ impl<W> Account<W> {
 
 /// All accounts.
 #[derive(Debug)]
-pub(super) struct Accounts<W> {
+pub(super) struct ClientAccounts<W> {
     /// By place; closed ones are used again.
     by_place: Vec<Account<W>>,
     closed: Vec<usize>,
-    places: HashMap<Client, Place>,
+    places: HashMap<Client, AccountIndex>,
 }
 
-impl<W> Default for Accounts<W> {
-    fn default() -> Accounts<W> {
-        Accounts {
+impl<W> Default for ClientAccounts<W> {
+    fn default() -> ClientAccounts<W> {
+        ClientAccounts {
             by_place: Vec::new(),
             closed: Vec::new(),
             places: HashMap::new(),
@@ -86,15 +86,15 @@ impl<W> Default for Accounts<W> {
     }
 }
 
-impl<W> Accounts<W> {
+impl<W> ClientAccounts<W> {
     /// The place of a client's account, if it has one.
-    pub fn find(&self, client: Client) -> Option<Place> {
+    pub fn find(&self, client: Client) -> Option<AccountIndex> {
         self.places.get(&client).copied()
     }
 
     /// The place of a client's account. A client that comes begins where the others are: what it did not
     /// use earlier is gone.
-    pub fn open(&mut self, client: Client) -> Place {
+    pub fn open(&mut self, client: Client) -> AccountIndex {
         if let Some(place) = self.find(client) {
             return place;
         }
@@ -102,10 +102,10 @@ impl<W> Accounts<W> {
         let account = Account::new(client, services.min().unwrap_or_default());
         let place = if let Some(place) = self.closed.pop() {
             self.by_place[place] = account;
-            Place(place)
+            AccountIndex(place)
         } else {
             self.by_place.push(account);
-            Place(self.by_place.len() - 1)
+            AccountIndex(self.by_place.len() - 1)
         };
         self.places.insert(client, place);
         self.check();
@@ -113,7 +113,7 @@ impl<W> Accounts<W> {
     }
 
     /// Closes an account that has nothing any more.
-    pub fn close_if_empty(&mut self, place: Place) {
+    pub fn close_if_empty(&mut self, place: AccountIndex) {
         let account = &mut self[place];
         if account.started > 0 || !account.queue.is_empty() {
             return;
@@ -134,24 +134,24 @@ impl<W> Accounts<W> {
     }
 
     /// All that are open.
-    pub fn all(&self) -> impl Iterator<Item = (Place, &Account<W>)> {
+    pub fn all(&self) -> impl Iterator<Item = (AccountIndex, &Account<W>)> {
         let numbered = self.by_place.iter().enumerate();
         numbered
             .filter(|(_, account)| account.client.is_some())
-            .map(|(place, account)| (Place(place), account))
+            .map(|(place, account)| (AccountIndex(place), account))
     }
 }
 
-impl<W> Index<Place> for Accounts<W> {
+impl<W> Index<AccountIndex> for ClientAccounts<W> {
     type Output = Account<W>;
 
-    fn index(&self, place: Place) -> &Account<W> {
+    fn index(&self, place: AccountIndex) -> &Account<W> {
         &self.by_place[place.0]
     }
 }
 
-impl<W> IndexMut<Place> for Accounts<W> {
-    fn index_mut(&mut self, place: Place) -> &mut Account<W> {
+impl<W> IndexMut<AccountIndex> for ClientAccounts<W> {
+    fn index_mut(&mut self, place: AccountIndex) -> &mut Account<W> {
         &mut self.by_place[place.0]
     }
 }

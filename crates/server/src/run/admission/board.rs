@@ -4,7 +4,7 @@
 //! to the bound; `fresh` counts the queries in that state; a query that no thread computes for, and one of
 //! whose threads waits for others, is idle and holds nothing; whoever could be given a share or a place has it.
 
-use super::accounts::{Accounts, Place};
+use super::accounts::{AccountIndex, ClientAccounts};
 use super::bounds::Bounds;
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN, Turned};
 use crate::request::access::Client;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::{Sender, channel};
-pub(crate) use turn::Turn;
+pub(crate) use turn::Permit;
 use turn::{Applied, Queued, Share};
 
 mod turn;
@@ -32,7 +32,7 @@ pub(crate) struct Board {
 struct Inner {
     /// By number, which is the order of arrival.
     queries: BTreeMap<u64, Entry>,
-    clients: Accounts<Sender<Turn>>,
+    clients: ClientAccounts<Sender<Permit>>,
     last: u64,
     /// Queries in the state [`State::Fresh`].
     fresh: usize,
@@ -44,13 +44,13 @@ struct Inner {
     /// The query one of whose waiting threads looks whether others are overdue.
     watcher: Option<u64>,
     /// Who was let in and is told so once the lock is free.
-    admitted: Vec<(Sender<Turn>, Turn)>,
+    admitted: Vec<(Sender<Permit>, Permit)>,
 }
 
 /// A started query.
 #[derive(Debug)]
 struct Entry {
-    client: Place,
+    client: AccountIndex,
     share: Arc<Share>,
     state: State,
     /// Time for which it computed.
@@ -234,7 +234,7 @@ impl Inner {
 
     /// Makes room in the queue for a newcomer of this client: the client with the most loses its newest,
     /// unless that is the newcomer itself.
-    fn evict(&mut self, newcomer: Client) -> Option<Sender<Turn>> {
+    fn evict(&mut self, newcomer: Client) -> Option<Sender<Permit>> {
         let place = self.clients.find(newcomer);
         let own = place.map_or(0, |place| self.clients[place].queue.len());
         let all = self.clients.all();
@@ -465,7 +465,7 @@ impl Inner {
         }
     }
 
-    fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, Place, Sender<Turn>)> {
+    fn next_in_queue(&mut self, bounds: Bounds) -> Option<(u64, AccountIndex, Sender<Permit>)> {
         let front = self.front();
         if self.fresh >= bounds.fresh() || !self.has_next(bounds, front) {
             return None;
@@ -506,7 +506,13 @@ impl Inner {
                 .any(|(_, account)| account.has_next(bounds, front))
     }
 
-    fn start(&mut self, number: u64, client: Place, board: &Arc<Board>, now: Instant) -> Turn {
+    fn start(
+        &mut self,
+        number: u64,
+        client: AccountIndex,
+        board: &Arc<Board>,
+        now: Instant,
+    ) -> Permit {
         let started = self.clients[client].started;
         assert!(
             started <= board.bounds.started_per_client,
@@ -532,7 +538,7 @@ impl Inner {
         self.clients[client].fresh += 1;
         let before = self.queries.insert(number, entry);
         assert!(before.is_none(), "numbers of queries are never used again");
-        Turn::of(share)
+        Permit::of(share)
     }
 
     /// Ends the query whose client has taken nothing for longest, where too many do not, or where they

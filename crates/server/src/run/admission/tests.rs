@@ -28,7 +28,7 @@ pub(super) fn client(number: u8) -> Client {
     Client::at(IpAddr::V4(Ipv4Addr::new(192, 0, 2, number)))
 }
 
-fn enter(admission: &Admission, number: u8) -> Turn {
+fn enter(admission: &Admission, number: u8) -> Permit {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().build().unwrap();
     let entering = admission.enter(client(number), SOON);
@@ -248,7 +248,7 @@ fn keeps_its_share() -> bool {
 fn queries_that_do_not_look_keep_nobody_else_from_starting() {
     let admission = Admission::new(BOUNDS);
     // They would be fresh for ever, or running; their client gets no more than a few.
-    let first: Vec<Turn> = (0..3).map(|_| enter(&admission, 1)).collect();
+    let first: Vec<Permit> = (0..3).map(|_| enter(&admission, 1)).collect();
     first[0].pace().expect_heavy(1, NEVER);
     let begun = Instant::now();
     let other = enter(&admission, 2);
@@ -294,7 +294,7 @@ fn the_longest_stalled_is_ended_for_others_but_not_before_its_time() {
         turn.step_aside();
         turn
     };
-    let turns: Vec<Turn> = (0..3).map(stand).collect();
+    let turns: Vec<Permit> = (0..3).map(stand).collect();
     assert_eq!(admission.stalled(), 3);
     assert!(turns.iter().all(|turn| !turn.is_over()));
     thread::sleep(STALLED_MIN);

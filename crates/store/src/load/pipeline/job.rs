@@ -5,7 +5,7 @@
 
 use super::super::existing::Existing;
 use super::super::ingest::Results;
-use super::super::options::{LoadOptions, Watch};
+use super::super::options::{LoadOptions, LoadWatch};
 use super::super::predicates::Numbered;
 use super::super::rejected::Listed;
 use super::super::report::{LoadReport, Phase};
@@ -20,7 +20,7 @@ pub struct Job<'j> {
     /// What is asked for.
     pub options: &'j LoadOptions,
     /// Who watches.
-    pub watch: Watch<'j>,
+    pub watch: LoadWatch<'j>,
     /// What the store holds already.
     pub existing: Option<Existing<'j>>,
     /// Where the new graph's parts go.
@@ -57,7 +57,7 @@ pub struct Parsed {
 
 /// Measures phases.
 pub struct Stopwatch<'w> {
-    pub(super) watch: Watch<'w>,
+    pub(super) watch: LoadWatch<'w>,
     pub(super) since: Duration,
     pub(super) phases: Vec<(Phase, Duration)>,
 }

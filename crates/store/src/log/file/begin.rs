@@ -9,7 +9,7 @@
 
 use super::super::LogError;
 use super::super::durable::{Count, CountFile};
-use super::super::format::{FILE_HEAD_BYTES, FileHead};
+use super::super::format::{FILE_HEAD_BYTES, LogFileHead};
 use super::super::names::NEXT_SUFFIX;
 use super::super::recover::Kept;
 use super::{FileLog, Open, RESERVE, State, Turn};
@@ -38,7 +38,7 @@ impl FileLog {
             None => (false, 0),
         };
         let path = self.path(first);
-        let head = FileHead::new(first, previous_end);
+        let head = LogFileHead::new(first, previous_end);
         let mut begun = self.begun(state, &path, &head);
         if begun.as_ref().is_err_and(is_out_of_descriptors) && state.reserve.take().is_some() {
             begun = self.begun(state, &path, &head);
@@ -71,7 +71,7 @@ impl FileLog {
 
     /// The file with its name, and then the count, which names it. The count is synced: a power cut must
     /// not bring back one that knows nothing of the file.
-    fn begun(&self, state: &mut State, path: &Path, head: &FileHead) -> io::Result<Open> {
+    fn begun(&self, state: &mut State, path: &Path, head: &LogFileHead) -> io::Result<Open> {
         let file = self.create(state, path, head)?;
         let count = Count::of(head.first - 1, head.first);
         let count = CountFile::open(&*self.disk, &self.store, count)?;
@@ -83,7 +83,7 @@ impl FileLog {
         &self,
         state: &mut State,
         path: &Path,
-        head: &FileHead,
+        head: &LogFileHead,
     ) -> io::Result<Box<dyn AppendFile>> {
         if !state.is_folder_synced {
             // Where the folder is there already, whoever made it may have been killed before its sync.

@@ -11,13 +11,13 @@
 //! of records.
 
 use super::super::recover::Kept;
-use super::{Place, State};
+use super::{LogFileState, State};
 
 impl State {
     /// Asserts the order of numbers. The caller gives the file back.
     pub(super) fn assert_order(&self) {
         assert!(
-            matches!(self.file, Place::Taken | Place::Syncing),
+            matches!(self.file, LogFileState::Taken | LogFileState::Syncing),
             "whoever gives the file back has it"
         );
         assert!(self.durable < self.next, "what is durable was appended");

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::{FileLog, OpenOptions, Place};
+use super::{FileLog, LogFileState, OpenOptions};
 use crate::disk::{SimDisk, SimFaults};
 use crate::log::Log;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn writers_share_syncs() {
     let before = log.figures().syncs;
 
     // As if another wrote: all come, then one of them writes for all.
-    let file = std::mem::replace(&mut log.lock().file, Place::Syncing);
+    let file = std::mem::replace(&mut log.lock().file, LogFileState::Syncing);
     std::thread::scope(|scope| {
         write(scope, &log);
         while log.lock().callers < WRITERS {

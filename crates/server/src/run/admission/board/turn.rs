@@ -28,7 +28,7 @@ pub(crate) struct Share {
 
 /// One started query's place, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Permit {
     share: Arc<Share>,
     is_aside: AtomicBool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Queued {
 }
 
 /// A place in a queue, and what it becomes.
-pub(crate) type Applied = (Queued, Receiver<Turn>);
+pub(crate) type Applied = (Queued, Receiver<Permit>);
 
 impl Queued {
     pub(super) fn new(board: &Arc<Board>, client: Client, number: u64) -> Queued {
@@ -232,9 +232,9 @@ impl Pace for Share {
     }
 }
 
-impl Turn {
-    pub(super) fn of(share: Arc<Share>) -> Turn {
-        Turn {
+impl Permit {
+    pub(super) fn of(share: Arc<Share>) -> Permit {
+        Permit {
             share,
             is_aside: AtomicBool::new(false),
         }
@@ -250,7 +250,7 @@ impl Turn {
         Arc::clone(&self.share) as Arc<dyn Pace>
     }
 
-    /// The client is behind: the calling thread computes nothing until [`Turn::come_back`]. Said again, it
+    /// The client is behind: the calling thread computes nothing until [`Permit::come_back`]. Said again, it
     /// looks whether a client has been behind for so long that its query ends.
     pub fn step_aside(&self) {
         let is_aside = self.is_aside.swap(true, Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.end();
     }

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 /// A sink for one answer. Lives on the engine's thread.
-pub(crate) struct Outlet<'a> {
+pub(crate) struct PipeSink<'a> {
     buffer: Rc<RefCell<Buffer<'a>>>,
     writer: AnswerWriter<Handle<'a>>,
 }
@@ -29,13 +29,13 @@ struct Buffer<'a> {
 /// The buffer, as the writer of the format has it.
 struct Handle<'a>(Rc<RefCell<Buffer<'a>>>);
 
-impl<'a> Outlet<'a> {
+impl<'a> PipeSink<'a> {
     /// A sink that prints in this format into this pipe.
-    pub fn new(format: AnswerFormat, pipe: &'a Writer) -> Outlet<'a> {
+    pub fn new(format: AnswerFormat, pipe: &'a Writer) -> PipeSink<'a> {
         let bytes = Vec::new();
         let buffer = Rc::new(RefCell::new(Buffer { bytes, pipe }));
         let writer = AnswerWriter::new(format, Handle(Rc::clone(&buffer)));
-        Outlet { buffer, writer }
+        PipeSink { buffer, writer }
     }
 
     fn hand_over(&self) -> io::Result<()> {
@@ -67,7 +67,7 @@ impl Buffer<'_> {
     }
 }
 
-impl Sink for Outlet<'_> {
+impl Sink for PipeSink<'_> {
     fn warnings(&mut self, warnings: &[String]) -> io::Result<()> {
         self.writer.warnings(warnings)
     }

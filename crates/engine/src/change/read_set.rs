@@ -15,7 +15,7 @@
 //! Constants are kept as terms: one that the dictionary does not know when a request is evaluated may be
 //! brought by a commit in between.
 
-use super::touched::Touched;
+use super::write_set::WriteSet;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use oxrdf::{NamedNode, Term};
@@ -32,7 +32,7 @@ const COMPARED_MAX: usize = 1 << 22;
 
 /// Which graphs a pattern is matched in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum GraphRead {
+pub(crate) enum ReadGraph {
     Default,
     EachNamed,
     Named(Term),
@@ -42,21 +42,21 @@ pub(crate) enum GraphRead {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PatternRead {
     triple: [Option<Term>; 3],
-    graph: GraphRead,
+    graph: ReadGraph,
 }
 
 /// What a request reads.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Reads {
+pub(crate) struct ReadSet {
     patterns: HashSet<PatternRead>,
     /// Graphs of which it matters whether they are there.
     presence: Vec<NamedNode>,
 }
 
-impl Reads {
+impl ReadSet {
     /// What an update reads.
-    pub(crate) fn of_update(update: &Update) -> Reads {
-        let mut reads = Reads::default();
+    pub(crate) fn of_update(update: &Update) -> ReadSet {
+        let mut reads = ReadSet::default();
         for operation in &update.operations {
             reads.add_operation(operation);
         }
@@ -64,7 +64,7 @@ impl Reads {
     }
 
     /// Adds all quads of a graph.
-    pub(crate) fn add_graph(&mut self, graph: GraphRead) {
+    pub(crate) fn add_graph(&mut self, graph: ReadGraph) {
         self.add([None, None, None], graph);
     }
 
@@ -73,7 +73,7 @@ impl Reads {
         self.presence.push(graph.clone());
     }
 
-    fn add(&mut self, triple: [Option<Term>; 3], graph: GraphRead) {
+    fn add(&mut self, triple: [Option<Term>; 3], graph: ReadGraph) {
         self.patterns.insert(PatternRead { triple, graph });
     }
 
@@ -90,13 +90,13 @@ impl Reads {
                 patterns.group(modify.query.body());
             }
             Operation::Clear { target, .. } | Operation::Drop { target, .. } => match target {
-                Target::Default => self.add_graph(GraphRead::Default),
-                Target::Named => self.add_graph(GraphRead::EachNamed),
+                Target::Default => self.add_graph(ReadGraph::Default),
+                Target::Named => self.add_graph(ReadGraph::EachNamed),
                 Target::All => {
-                    self.add_graph(GraphRead::Default);
-                    self.add_graph(GraphRead::EachNamed);
+                    self.add_graph(ReadGraph::Default);
+                    self.add_graph(ReadGraph::EachNamed);
                 }
-                Target::Graph(graph) => self.add_graph(GraphRead::Named(graph.clone().into())),
+                Target::Graph(graph) => self.add_graph(ReadGraph::Named(graph.clone().into())),
             },
             Operation::Create { graph, .. } => self.add_presence(graph),
             Operation::Transfer { kind, from, to, .. } => {
@@ -111,7 +111,7 @@ impl Reads {
     /// Whether something that is read has changed between two versions, `before` and `now`.
     pub(crate) fn are_touched(
         &self,
-        touched: &Touched,
+        touched: &WriteSet,
         before: &Graph,
         now: &Graph,
     ) -> Result<bool, QueryError> {
@@ -134,7 +134,7 @@ impl Reads {
                 .is_some_and(|graph| there.binary_search(&graph).is_ok());
             let pattern = PatternRead {
                 triple: [None, None, None],
-                graph: GraphRead::Named(graph.clone().into()),
+                graph: ReadGraph::Named(graph.clone().into()),
             };
             if !is_there && pattern.is_touched(touched, now)? {
                 return Ok(true);
@@ -145,7 +145,7 @@ impl Reads {
 }
 
 impl PatternRead {
-    fn is_touched(&self, touched: &Touched, now: &Graph) -> Result<bool, QueryError> {
+    fn is_touched(&self, touched: &WriteSet, now: &Graph) -> Result<bool, QueryError> {
         let mut wanted = [None; 3];
         for (wanted, term) in wanted.iter_mut().zip(&self.triple) {
             if let Some(term) = term {
@@ -157,16 +157,16 @@ impl PatternRead {
             }
         }
         let named = match &self.graph {
-            GraphRead::Named(graph) => match id_of(now, graph)? {
+            ReadGraph::Named(graph) => match id_of(now, graph)? {
                 Some(id) => Some(id),
                 None => return Ok(false),
             },
-            GraphRead::Default | GraphRead::EachNamed => None,
+            ReadGraph::Default | ReadGraph::EachNamed => None,
         };
         let is_graph = |graph: VertexId| match &self.graph {
-            GraphRead::Default => graph == GraphScope::DEFAULT_GRAPH,
-            GraphRead::EachNamed => graph != GraphScope::DEFAULT_GRAPH,
-            GraphRead::Named(_) => Some(graph) == named,
+            ReadGraph::Default => graph == GraphScope::DEFAULT_GRAPH,
+            ReadGraph::EachNamed => graph != GraphScope::DEFAULT_GRAPH,
+            ReadGraph::Named(_) => Some(graph) == named,
         };
         let is = |wanted: Option<VertexId>, id: VertexId| wanted.is_none_or(|wanted| wanted == id);
         let [subject, predicate, object] = wanted;
@@ -192,15 +192,15 @@ fn id_of(graph: &Graph, term: &Term) -> Result<Option<VertexId>, QueryError> {
     Ok(ids.pop().flatten())
 }
 
-fn named(graph: Option<&NamedNode>) -> GraphRead {
-    graph.map_or(GraphRead::Default, |graph| {
-        GraphRead::Named(graph.clone().into())
+fn named(graph: Option<&NamedNode>) -> ReadGraph {
+    graph.map_or(ReadGraph::Default, |graph| {
+        ReadGraph::Named(graph.clone().into())
     })
 }
 
 /// Collects the patterns of one query.
 struct Patterns<'p> {
-    reads: &'p mut Reads,
+    reads: &'p mut ReadSet,
     query: &'p Query,
 }
 
@@ -248,17 +248,17 @@ impl Patterns<'_> {
 
     fn pattern(&mut self, triple: &[Option<Term>; 3], graph: Option<Node>) {
         let constant = |id: &ConstantId| self.query.constants()[id.0 as usize].clone();
-        let graphs: Vec<GraphRead> = match (graph, &self.query.dataset().graphs) {
+        let graphs: Vec<ReadGraph> = match (graph, &self.query.dataset().graphs) {
             (None, None) if self.query.dataset().union_default => {
-                vec![GraphRead::Default, GraphRead::EachNamed]
+                vec![ReadGraph::Default, ReadGraph::EachNamed]
             }
-            (None, None) => vec![GraphRead::Default],
+            (None, None) => vec![ReadGraph::Default],
             (None, Some((merged, _))) => {
-                let each = merged.iter().map(|id| GraphRead::Named(constant(id)));
+                let each = merged.iter().map(|id| ReadGraph::Named(constant(id)));
                 each.collect()
             }
-            (Some(Node::Slot(_)), _) => vec![GraphRead::EachNamed],
-            (Some(Node::Constant(id)), _) => vec![GraphRead::Named(constant(&id))],
+            (Some(Node::Slot(_)), _) => vec![ReadGraph::EachNamed],
+            (Some(Node::Constant(id)), _) => vec![ReadGraph::Named(constant(&id))],
         };
         for graph in graphs {
             self.reads.add(triple.clone(), graph);

@@ -2,7 +2,7 @@
 //!
 //! | who | touches | when |
 //! |---|---|---|
-//! | whoever has the turn | begins a [`Watch`]; notes its own commit in all watches | taking a snapshot; staging |
+//! | whoever has the turn | begins a [`WriteWatch`]; notes its own commit in all watches | taking a snapshot; staging |
 //! | the watch's owner | takes the watch out | under the turn, or when it gives up |
 //!
 //! Invariant: a watch that was begun in the turn in which its snapshot was taken names every quad that
@@ -23,7 +23,7 @@ const PAIRS_MAX: usize = 1 << 14;
 
 /// What has changed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Touched {
+pub(crate) struct WriteSet {
     quads: Vec<IdQuad>,
     /// There were more quads than are named.
     is_cut: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Touched {
     is_all: bool,
 }
 
-impl Touched {
+impl WriteSet {
     /// Whether nothing has changed.
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_all && self.pairs.is_empty()
@@ -98,7 +98,7 @@ impl Touched {
         }
     }
 
-    fn add_all(&mut self, other: &Touched) {
+    fn add_all(&mut self, other: &WriteSet) {
         self.is_cut |= other.is_cut || self.quads.len() + other.quads.len() > QUADS_MAX;
         if self.is_cut {
             self.quads = Vec::new();
@@ -117,23 +117,23 @@ impl Touched {
 /// The requests that are evaluated before their turn, each with what has changed since it began.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    all: Arc<Mutex<Vec<(u64, Touched)>>>,
+    all: Arc<Mutex<Vec<(u64, WriteSet)>>>,
 }
 
 /// One request's watch; ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    all: Arc<Mutex<Vec<(u64, Touched)>>>,
+pub(crate) struct WriteWatch {
+    all: Arc<Mutex<Vec<(u64, WriteSet)>>>,
     number: u64,
 }
 
 impl Watches {
     /// Notes everything from now on. The caller has the turn.
-    pub(crate) fn begin(&self) -> Watch {
+    pub(crate) fn begin(&self) -> WriteWatch {
         let mut all = lock(&self.all);
         let number = all.last().map_or(0, |(number, _)| number + 1);
-        all.push((number, Touched::default()));
-        Watch {
+        all.push((number, WriteSet::default()));
+        WriteWatch {
             all: Arc::clone(&self.all),
             number,
         }
@@ -145,15 +145,15 @@ impl Watches {
     }
 
     /// Notes a commit. The caller has the turn.
-    pub(crate) fn note(&self, touched: &Touched) {
+    pub(crate) fn note(&self, touched: &WriteSet) {
         let mut all = lock(&self.all);
         all.iter_mut().for_each(|(_, sum)| sum.add_all(touched));
     }
 }
 
-impl Watch {
+impl WriteWatch {
     /// What has changed since it began.
-    pub(crate) fn end(self) -> Touched {
+    pub(crate) fn end(self) -> WriteSet {
         let noted = self.take();
         assert!(
             noted.is_some(),
@@ -163,14 +163,14 @@ impl Watch {
     }
 
     /// `None` where the watch has ended.
-    fn take(&self) -> Option<Touched> {
+    fn take(&self) -> Option<WriteSet> {
         let mut all = lock(&self.all);
         let place = all.iter().position(|(number, _)| *number == self.number);
         place.map(|place| all.remove(place).1)
     }
 }
 
-impl Drop for Watch {
+impl Drop for WriteWatch {
     fn drop(&mut self) {
         drop(self.take());
     }

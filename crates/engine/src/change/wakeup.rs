@@ -1,16 +1,16 @@
-//! What wakes the keeper: every commit rings, and closing the database ends the keeper's thread.
+//! What wakes maintenance: every commit wakes it, and closing the database ends the maintenance thread.
 //!
-//! The writer rings and the keeper works on the writer, so the bell stands below both. It also keeps the keeper's
-//! figures and the reason of its last failure, because whoever asks the writer for them has no keeper.
+//! The writer wakes, maintenance works on the writer, so this stands below both. It also keeps maintenance's
+//! figures and the reason of its last failure, because whoever asks the writer for them has no maintenance.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Wakes the keeper, and ends it.
+/// Wakes maintenance, and ends it.
 #[derive(Default)]
-pub(crate) struct Bell {
-    state: Mutex<Rung>,
+pub(crate) struct Wakeup {
+    state: Mutex<WakeupState>,
     rung: Condvar,
     closing: AtomicBool,
     /// Layers that were merged beside the writers.
@@ -20,15 +20,15 @@ pub(crate) struct Bell {
 }
 
 #[derive(Default)]
-struct Rung {
+struct WakeupState {
     work: bool,
     /// Why the last merge, checkpoint or reading of statistics failed.
     failure: Option<String>,
 }
 
-impl Bell {
+impl Wakeup {
     /// There may be something to do.
-    pub(crate) fn ring(&self) {
+    pub(crate) fn wake(&self) {
         self.lock().work = true;
         self.rung.notify_all();
     }
@@ -36,7 +36,7 @@ impl Bell {
     /// The database is being closed.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        self.ring();
+        self.wake();
     }
 
     /// Whether whatever runs should end.
@@ -73,7 +73,7 @@ impl Bell {
         self.lock().failure = failure;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Rung> {
+    fn lock(&self) -> MutexGuard<'_, WakeupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,33 +14,33 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A state that one thread at a time may hold.
-pub(crate) struct Turn<T> {
+pub(crate) struct WriteLock<T> {
     /// Absent while somebody holds it.
     state: Mutex<Option<T>>,
     free: Condvar,
 }
 
 /// The state in the hands of one thread; given back when dropped.
-pub(crate) struct Held<'t, T> {
-    turn: &'t Turn<T>,
+pub(crate) struct WriteGuard<'t, T> {
+    turn: &'t WriteLock<T>,
     state: Option<T>,
 }
 
-impl<T> Turn<T> {
+impl<T> WriteLock<T> {
     /// A state that nobody holds.
-    pub(crate) fn new(state: T) -> Turn<T> {
-        Turn {
+    pub(crate) fn new(state: T) -> WriteLock<T> {
+        WriteLock {
             state: Mutex::new(Some(state)),
             free: Condvar::new(),
         }
     }
 
     /// Waits for the state, until the token says stop.
-    pub(crate) fn take(&self, token: &StopToken) -> Result<Held<'_, T>, QueryError> {
+    pub(crate) fn take(&self, token: &StopToken) -> Result<WriteGuard<'_, T>, QueryError> {
         let mut state = self.lock();
         loop {
             if let Some(found) = state.take() {
-                return Ok(Held {
+                return Ok(WriteGuard {
                     turn: self,
                     state: Some(found),
                 });
@@ -64,7 +64,7 @@ impl<T> Turn<T> {
     }
 
     /// Waits for the state, however long it takes.
-    pub(crate) fn wait(&self) -> Held<'_, T> {
+    pub(crate) fn wait(&self) -> WriteGuard<'_, T> {
         let token = StopToken::starting_now(None);
         self.take(&token)
             .unwrap_or_else(|_| unreachable!("nobody else has this token"))
@@ -75,7 +75,7 @@ impl<T> Turn<T> {
     }
 }
 
-impl<T> Deref for Held<'_, T> {
+impl<T> Deref for WriteGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -83,13 +83,13 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
-impl<T> DerefMut for Held<'_, T> {
+impl<T> DerefMut for WriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.state.as_mut().expect("held until it is dropped")
     }
 }
 
-impl<T> Drop for Held<'_, T> {
+impl<T> Drop for WriteGuard<'_, T> {
     fn drop(&mut self) {
         let mut state = self.turn.lock();
         *state = self.state.take();
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time_and_nobody_for_ever() {
-        let turn = Turn::new(0);
+        let turn = WriteLock::new(0);
         let patient = StopToken::starting_now(None);
         let held = turn.take(&patient).unwrap();
         let hasty = StopToken::starting_now(Some(Duration::from_millis(1)));

@@ -8,7 +8,7 @@
 //!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
 //!   one costs every lookup another search. A large layer is not written again for a few quads
 //!   ([`is_worth_it`]).
-//! - **Checkpoints**: when the log has grown past [`Pace::log_bytes`] and a share of the store, or
+//! - **Checkpoints**: when the log has grown past [`CheckpointLimits::log_bytes`] and a share of the store, or
 //!   on request: base and layers are written as a new generation, whose manifest names the last
 //!   commit that it holds; then the log is trimmed. A crash anywhere leaves the old generation with
 //!   the whole log, or the new one with a log of which it needs the end.
@@ -20,11 +20,11 @@
 //!
 //! What goes wrong here costs time and memory, no data: it is said in the figures, and tried again.
 
-use super::writer::{Home, Staged, Writer, frozen_layers};
+use super::writer::{Staged, StoreHandle, Writer, frozen_layers};
 use crate::error::{Kind, QueryError};
 use crate::moment::files::{counts_of, write_graph};
 use crate::moment::planner_statistics::plan_statistics;
-use crate::moment::{Graph, Planned, open_parts};
+use crate::moment::{Graph, StatisticsVersion, open_parts};
 use crate::open_error::OpenError;
 use crate::panics::{guarded, panicked};
 use query::planner::Planner;
@@ -56,7 +56,7 @@ const RESTING: Duration = Duration::from_millis(100);
 /// How often the thread looks whether the store is still there: some 50 microseconds a look. Where
 /// nothing rings it looks every [`IDLE`].
 const LOOK: Duration = Duration::from_secs(1);
-/// The keeper rests so many times as long as its last statistics took.
+/// Maintenance rests so many times as long as its last statistics took.
 const REST: u32 = 32;
 /// How long it rests after statistics that could not be read.
 const UNREAD_PAUSE: Duration = Duration::from_secs(30);
@@ -66,35 +66,35 @@ const SORT_BYTES: u64 = 256 << 20;
 
 /// When checkpoints are made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct CheckpointLimits {
     /// Bytes of log after which a checkpoint is due.
     pub(crate) log_bytes: u64,
     /// Quads in layers after which a base in memory is made anew.
     pub(crate) memory_quads: u64,
 }
 
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace {
+impl Default for CheckpointLimits {
+    fn default() -> CheckpointLimits {
+        CheckpointLimits {
             log_bytes: 64 << 20,
             memory_quads: 1 << 20,
         }
     }
 }
 
-/// The keeper's thread: until the bell closes.
-pub(crate) fn keep(writer: &Writer, pace: Pace) {
+/// The maintenance thread: until the database closes.
+pub(crate) fn maintain(writer: &Writer, pace: CheckpointLimits) {
     let mut pause = IDLE;
     let mut failed: Option<Instant> = None;
-    let mut rest = Rest::over();
+    let mut rest = StatisticsPause::over();
     let mut looked = Instant::now();
-    while !writer.bell.is_closing() {
-        let is_rung = writer.bell.wait(pause);
+    while !writer.wakeup.is_closing() {
+        let is_woken = writer.wakeup.wait(pause);
         if looked.elapsed() >= LOOK {
             writer.look();
             looked = Instant::now();
         }
-        if !is_rung && pause == IDLE {
+        if !is_woken && pause == IDLE {
             writer.rest();
         }
         // Every commit rings: what failed is not tried again at each of them.
@@ -102,13 +102,13 @@ pub(crate) fn keep(writer: &Writer, pace: Pace) {
             && since.elapsed() < PAUSE
         {
             pause = IDLE;
-            if is_rung {
-                writer.bell.sleep(RESTING);
+            if is_woken {
+                writer.wakeup.sleep(RESTING);
             }
             continue;
         }
-        pause = if is_rung { QUIET } else { IDLE };
-        let round = writer.round(!is_rung, pace, &mut rest);
+        pause = if is_woken { QUIET } else { IDLE };
+        let round = writer.round(!is_woken, pace, &mut rest);
         failed = round.is_err().then(Instant::now);
     }
 }
@@ -134,10 +134,15 @@ fn straddles(layer: &Layer, number: u64) -> bool {
 
 impl Writer {
     /// Merges and writes out what is due, and notes whether that failed. `is_quiet`: nobody writes.
-    fn round(&self, is_quiet: bool, pace: Pace, rest: &mut Rest) -> Result<(), ()> {
+    fn round(
+        &self,
+        is_quiet: bool,
+        pace: CheckpointLimits,
+        rest: &mut StatisticsPause,
+    ) -> Result<(), ()> {
         let plan = if is_quiet { is_worth_it } else { plan_merge };
         let merged = guarded(|| self.merge_all(plan));
-        let written = if !self.bell.is_closing() && self.is_due(pace) {
+        let written = if !self.wakeup.is_closing() && self.is_due(pace) {
             self.checkpoint_beside_merges()
         } else {
             Ok(())
@@ -145,10 +150,10 @@ impl Writer {
         let planned = guarded(|| self.plan_anew(is_quiet, rest));
         // What is closed in the middle of its work has not failed.
         let outcome = merged.and(written);
-        let has_failed = outcome.is_err() && !self.bell.is_closing();
+        let has_failed = outcome.is_err() && !self.wakeup.is_closing();
         let failure = outcome.and(planned).err();
-        let failure = failure.filter(|_| !self.bell.is_closing());
-        self.bell
+        let failure = failure.filter(|_| !self.wakeup.is_closing());
+        self.wakeup
             .note_failure(failure.map(|error| error.to_string()));
         if has_failed { Err(()) } else { Ok(()) }
     }
@@ -158,7 +163,7 @@ impl Writer {
     fn checkpoint_beside_merges(&self) -> Result<(), QueryError> {
         let write = || {
             let written = guarded(|| self.checkpoint());
-            self.bell.ring();
+            self.wakeup.wake();
             // Somebody else is writing one.
             written.or_else(|error| match error.kind {
                 Kind::Conflict => Ok(()),
@@ -173,8 +178,8 @@ impl Writer {
                 return write();
             };
             let mut merged = Ok(());
-            while !writing.is_finished() && !self.bell.is_closing() {
-                if self.bell.wait(QUIET) && merged.is_ok() {
+            while !writing.is_finished() && !self.wakeup.is_closing() {
+                if self.wakeup.wait(QUIET) && merged.is_ok() {
                     merged = guarded(|| self.merge_all(plan_merge));
                 }
             }
@@ -184,12 +189,12 @@ impl Writer {
     }
 
     fn merge_all(&self, plan: Plan) -> Result<(), QueryError> {
-        while !self.bell.is_closing() && self.merge_some(plan)? {}
+        while !self.wakeup.is_closing() && self.merge_some(plan)? {}
         Ok(())
     }
 
     /// Whether enough has changed for a checkpoint.
-    fn is_due(&self, pace: Pace) -> bool {
+    fn is_due(&self, pace: CheckpointLimits) -> bool {
         let graph = self.published();
         let layers = graph.snapshot.layers();
         let delta: u64 = layers.iter().map(|layer| layer.quads()).sum();
@@ -217,7 +222,7 @@ impl Writer {
             return Ok(false);
         };
         let run = &layers[range.start + fixed..range.end + fixed];
-        let merged = Arc::new(merge(run, &|| self.bell.is_closing())?);
+        let merged = Arc::new(merge(run, &|| self.wakeup.is_closing())?);
         assert!(run.len() > 1, "a merge leaves fewer layers");
         self.put(run, &merged);
         Ok(true)
@@ -234,7 +239,7 @@ impl Writer {
             let layers = replaced(graph.snapshot.layers(), run, merged)?;
             Some(graph.with_snapshot(graph.snapshot.with_layers(layers)))
         });
-        self.bell.merges.fetch_add(1, Ordering::Relaxed);
+        self.wakeup.merges.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What is published, whose commits must not be merged with later ones until this has been written.
@@ -306,7 +311,7 @@ impl Writer {
             let view = live.view(graph.dictionary.counts());
             // The content is the same, so what the planner knows of it still holds. It is read anew when
             // nobody waits for that.
-            let planned = Planned {
+            let planned = StatisticsVersion {
                 number: 0,
                 ..rebased.planned
             };
@@ -317,18 +322,18 @@ impl Writer {
             })
         });
         drop(staged);
-        self.bell.ring();
+        self.wakeup.wake();
         if let Some(home) = &self.home {
             home.log.trim(number + 1)?;
         }
-        self.bell.checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.wakeup.checkpoints.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Writes and opens a new generation of the store.
     fn write_generation(
         &self,
-        home: &Home,
+        home: &StoreHandle,
         graph: &Graph,
     ) -> Result<(Snapshot, Dictionary), QueryError> {
         let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
@@ -340,7 +345,7 @@ impl Writer {
             disk: &*home.disk,
             directory: generation.directory(),
         };
-        write_graph(graph, &generation, spilling, &|| self.bell.is_closing())?;
+        write_graph(graph, &generation, spilling, &|| self.wakeup.is_closing())?;
         // What was written may have been zeros in place of a file's bytes.
         graph.sound()?;
         home.lock.look(&*home.disk).map_err(lost)?;
@@ -358,16 +363,16 @@ impl Writer {
     fn base_in_memory(&self, graph: &Graph) -> Result<Snapshot, QueryError> {
         let files = MemoryParts::new();
         write_base(&graph.snapshot, &graph.prefixes(), &files, &|| {
-            self.bell.is_closing()
+            self.wakeup.is_closing()
         })?;
         let parts = files.freeze().map_err(failed)?;
         Snapshot::open(&parts).map_err(failed)
     }
 
     /// Gives what is published statistics of its own where they are due. `is_quiet`: nobody writes.
-    fn plan_anew(&self, is_quiet: bool, rest: &mut Rest) -> Result<(), QueryError> {
+    fn plan_anew(&self, is_quiet: bool, rest: &mut StatisticsPause) -> Result<(), QueryError> {
         let graph = self.published();
-        let is_old = is_quiet && graph.planned != Planned::of(&graph);
+        let is_old = is_quiet && graph.planned != StatisticsVersion::of(&graph);
         let begun = Instant::now();
         if begun < rest.until || !(is_old || graph.has_drifted()) {
             return Ok(());
@@ -375,7 +380,7 @@ impl Writer {
         rest.until = begun + UNREAD_PAUSE;
         let planner = Arc::new(Planner::new(plan_statistics(&graph.snapshot)?));
         rest.until = Instant::now() + begun.elapsed() * REST;
-        let planned = Planned::of(&graph);
+        let planned = StatisticsVersion::of(&graph);
         let mut staged = self.turn.wait();
         self.exchange(&mut staged, &|graph| {
             let is_newer = graph.planned.number < planned.number;
@@ -385,14 +390,14 @@ impl Writer {
     }
 }
 
-/// When the keeper may read statistics again.
-struct Rest {
+/// When maintenance may read statistics again.
+struct StatisticsPause {
     until: Instant,
 }
 
-impl Rest {
-    fn over() -> Rest {
-        Rest {
+impl StatisticsPause {
+    fn over() -> StatisticsPause {
+        StatisticsPause {
             until: Instant::now(),
         }
     }
@@ -484,7 +489,7 @@ mod tests {
         let database = empty();
         let writer = database.writer().unwrap();
         let layers = || writer.published().snapshot.layers().to_vec();
-        // The keeper merges what lies there for a while, so there is not always something to merge.
+        // Maintenance merges what lies there for a while, so there is not always something to merge.
         for number in 0..1000 {
             let text = format!("INSERT DATA {{ <http://e/s> <http://e/p> {number} }}");
             let request = UpdateRequest {
