@@ -26,10 +26,9 @@ mod trouble;
 mod verbs;
 
 use crate::say::say;
-use arguments::{Arguments, Verb};
-use clap::{CommandFactory, Parser};
-use exit::Outcome;
-use std::io::{IsTerminal, Write};
+use arguments::Arguments;
+use clap::Parser;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// The system's allocator keeps freed memory of a load for long; this one gives it back and is
@@ -43,7 +42,7 @@ pub fn main() -> ExitCode {
         let arguments = Arguments::parse();
         log_to_standard_error();
         process::prepare();
-        run(arguments)
+        verbs::run(arguments.verb, arguments.config.as_deref())
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,40 +68,4 @@ fn log_to_standard_error() {
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
         .init();
-}
-
-fn run(arguments: Arguments) -> Outcome {
-    let file = arguments.config.as_deref();
-    match arguments.verb {
-        Verb::Demo(verb) => verbs::serve::demo(&verb, file),
-        Verb::Serve(verb) => verbs::serve::run(verb, file),
-        Verb::Load(verb) => verbs::load::run(&verb, file),
-        Verb::Query(verb) => verbs::query::run(&verb, file),
-        Verb::Update(verb) => verbs::update::run(&verb, file),
-        Verb::Backup(verb) => verbs::backup::backup(&verb, file),
-        Verb::Restore(verb) => verbs::backup::restore(&verb, file),
-        Verb::Compact(verb) => verbs::compact::run(&verb, file),
-        Verb::Shell(verb) => verbs::shell::run(&verb, file),
-        Verb::Dump(verb) => verbs::dump::run(&verb, file),
-        Verb::Check(verb) => verbs::check::run(&verb, file),
-        Verb::Stats(verb) => verbs::stats::run(&verb, file),
-        Verb::Generate(verb) => verbs::generate::run(&verb, file),
-        Verb::Bench(verb) => verbs::bench::run(&verb, file),
-        Verb::Config(verb) => verbs::config::run(&verb, file),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            let mut command = Arguments::command();
-            clap_complete::generate(shell, &mut command, "somersault", &mut script);
-            std::io::stdout().lock().write_all(&script)?;
-            Ok(())
-        }
-        Verb::Version => {
-            writeln!(
-                std::io::stdout().lock(),
-                "somersault {}",
-                env!("CARGO_PKG_VERSION")
-            )?;
-            Ok(())
-        }
-    }
 }

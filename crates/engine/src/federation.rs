@@ -99,7 +99,10 @@ impl Service for Federation<'_> {
             token: self.token,
         };
         let reader = Whole::new(reader, format == ResultFormat::Xml);
-        let parser = QueryResultsParser::from_format(format.library());
+        let library = format
+            .library()
+            .ok_or_else(|| failed(&"nothing here reads its format"))?;
+        let parser = QueryResultsParser::from_format(library);
         let parsed = parser.for_reader(reader).map_err(|error| failed(&error))?;
         let ReaderQueryResultsParserOutput::Solutions(solutions) = parsed else {
             return Err(Failure::Failed("it answered with a boolean".to_owned()));

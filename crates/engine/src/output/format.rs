@@ -161,12 +161,13 @@ impl ResultFormat {
         }
     }
 
-    pub(crate) const fn library(self) -> QueryResultsFormat {
+    /// What the library that reads answers calls it; `None` of one that it cannot read.
+    pub(crate) const fn library(self) -> Option<QueryResultsFormat> {
         match self {
-            ResultFormat::Json => QueryResultsFormat::Json,
-            ResultFormat::Xml => QueryResultsFormat::Xml,
-            ResultFormat::Csv => QueryResultsFormat::Csv,
-            ResultFormat::Tsv => QueryResultsFormat::Tsv,
+            ResultFormat::Json => Some(QueryResultsFormat::Json),
+            ResultFormat::Xml => Some(QueryResultsFormat::Xml),
+            ResultFormat::Csv => Some(QueryResultsFormat::Csv),
+            ResultFormat::Tsv => Some(QueryResultsFormat::Tsv),
         }
     }
 }
