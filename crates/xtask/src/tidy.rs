@@ -27,7 +27,7 @@ mod places;
 mod readme;
 mod size;
 mod tokens;
-mod tree;
+pub(crate) mod tree;
 mod unfinished;
 mod unsafety;
 mod unwraps;
