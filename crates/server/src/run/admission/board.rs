@@ -281,7 +281,9 @@ impl Inner {
         }
         entry.state = state;
         entry.share.slice_end_ns.store(0, Ordering::Relaxed);
-        if state == State::Idle && std::mem::take(&mut entry.is_long) {
+        // Who has not begun to walk holds no memory, and may wait for one that waits for this place.
+        let waits_to_open = state == State::Waiting && entry.is_heavy && !entry.is_open;
+        if (state == State::Idle || waits_to_open) && std::mem::take(&mut entry.is_long) {
             self.clients[entry.client].long -= 1;
         }
     }

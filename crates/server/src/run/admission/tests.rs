@@ -244,6 +244,43 @@ fn keeps_its_share() -> bool {
     true
 }
 
+/// One is among the long and is then found to be heavy; the other has begun to walk and becomes long.
+#[test]
+fn a_long_query_and_one_that_walks_do_not_wait_for_each_other() {
+    let bounds = Bounds {
+        long_per_client: 1,
+        open_per_client: 1,
+        ..BOUNDS
+    };
+    let admission = Admission::new(bounds);
+    let begun = Instant::now();
+    let left = || SOON.saturating_sub(begun.elapsed());
+    let look_for = |pace: &dyn Pace, times: u32| {
+        let until = Instant::now() + times * SHORT;
+        while Instant::now() < until {
+            thread::sleep(Duration::from_micros(500));
+            pace.look(&left);
+        }
+    };
+    let first = enter(&admission, 1);
+    let pace = first.pace();
+    look_for(&*pace, 2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let second = enter(&admission, 1);
+            let pace = second.pace();
+            pace.expect_heavy(1, &left);
+            look_for(&*pace, 4);
+        });
+        look_for(&*pace, 4);
+        pace.expect_heavy(1, &left);
+        look_for(&*pace, 1);
+        drop((pace, first));
+    });
+    assert!(!left().is_zero(), "neither goes on");
+    assert_eq!((admission.started(), admission.waiting()), (0, 0));
+}
+
 #[test]
 fn queries_that_do_not_look_keep_nobody_else_from_starting() {
     let admission = Admission::new(BOUNDS);
