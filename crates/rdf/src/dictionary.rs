@@ -38,6 +38,8 @@ mod intern;
 mod live;
 mod lookup;
 mod merge;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod records;
 mod scan;
 mod slots;

@@ -13,6 +13,7 @@ pub mod name;
 pub mod nt;
 pub mod prefix;
 pub mod strictness;
+mod sync;
 pub mod terms;
 pub mod varint;
 

@@ -9,17 +9,23 @@
 //! stored twice, the second time with the same first bytes, so whoever reads the first record sees
 //! the same whichever of the two it gets.
 //!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `chunks`, and the words in them | the thread that appends (the dictionary's lock sees to it that there is one) | any thread, words whose place it has acquired |
+//! | `length` | the thread that appends | the same |
+//!
 //! Invariant: all loads and stores are relaxed, for this structure publishes nothing. Whoever tells
 //! a reader where bytes lie does so with a release that comes after [`Arena::append`] and that the
 //! reader has acquired.
 //!
 //! Cost: no bytes besides those appended, up to one chunk; a read is a load and a shift for 8 bytes.
 
+use crate::sync::{AtomicU64, GrowingList, sized};
 use memory::prefetch;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// log2 of the words of a chunk: 64 KiB.
-const CHUNK_LOG2: u32 = 13;
+const CHUNK_LOG2: usize = sized(13, 1);
 const CHUNK_WORDS: usize = 1 << CHUNK_LOG2;
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
@@ -27,7 +33,7 @@ const WORD: usize = size_of::<u64>();
 /// Bytes, appended to and never changed; see the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
-    chunks: boxcar::Vec<Box<[AtomicU64]>>,
+    chunks: GrowingList<Box<[AtomicU64]>>,
     /// Bytes appended. Written by the one who appends.
     length: AtomicU64,
 }

@@ -12,6 +12,12 @@
 //! slot, and its slot before the count, each with release. So a reader that got a number of terms
 //! from [`Grown::count`], or from somebody who did, finds all of them.
 //!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `keys`, `ends` | the thread that adds (the dictionary's lock sees to it that there is one) | any thread, of ordinals below a count or in a slot that it has acquired |
+//! | `slots` | the thread that adds | any thread: the table as it was when its batch began |
+//! | `count` | the thread that adds, last | any thread |
+//!
 //! Cost: the key's bytes and about 16 more: 5 for its end, 11 for its slot. Batches ask for what
 //! they will read before they read it, as those of the files do (see `table`).
 
@@ -23,9 +29,10 @@ use super::slots::{Directory, ORDINALS_MAX, Slots};
 use super::table::{GROUP, KeyBatch};
 use super::{KEY_BYTES_MAX, TermCounts};
 use crate::id::Tag;
+use crate::sync::AtomicU64;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 const END_BYTES: u64 = OFFSET_BYTES as u64;
 const _: () = assert!(

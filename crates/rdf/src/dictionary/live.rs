@@ -15,8 +15,14 @@
 //! How terms get ids here is in [`intern`](super::intern), and what a reader sees in [`view`](super::view): both stand
 //! above this file.
 //!
-//! Who may touch what: one thread at a time adds terms (a lock sees to it); any number read, and
-//! wait for the exchange of a pointer at most (see `slots`). Terms of a change that is given up stay:
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `base`, and where new ordinals begin | nobody after it was made | any thread |
+//! | `grown` | the thread that has `writer` | any thread, without it: terms that were counted, or found in a slot |
+//! | `blank_nodes` | any thread, upwards | any thread |
+//! | `writer` | held by the thread that adds terms, and while they are copied | |
+//!
+//! So readers wait for the exchange of a pointer at most (see `slots`). Terms of a change that is given up stay:
 //! they are named by nothing, and cost their bytes until the store is written anew from its text.
 //!
 //! Cost: a new term takes its key's bytes and about 16 more, see `grown`.
@@ -26,8 +32,9 @@ use super::grown::{Grown, GrownTerms};
 use super::table::KeyBatch;
 use super::{Dictionary, TermCounts};
 use crate::id::{Tag, VertexId};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{AtomicU64, Mutex, MutexGuard};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 /// Keys that are copied together into a new dictionary.
 const REBASE_KEYS: usize = 1024;

@@ -11,6 +11,13 @@
 //! it, and misses only terms that are newer than the reader. So readers wait for the exchange of a
 //! pointer, once a batch, and for nothing else.
 //!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Slots::directory` | the thread that inserts (the dictionary's lock sees to it that there is one) | any thread, once a batch |
+//! | `Directory::parts` | nobody after it was made | any thread |
+//! | `SlotArray::slots` | the thread that inserts: an empty slot, with release, once | any thread, with acquire |
+//! | `SlotArray::used` | the thread that inserts | the same |
+//!
 //! Why so many parts: to copy one is short even when there are many terms. They begin at sizes
 //! between one and one and a quarter, so they are never replaced all at once and the whole is about
 //! 72 % full whatever its size: 11 bytes a term. Homes are in the order of hashes, so the copy reads
@@ -19,20 +26,21 @@
 //! Hashes are those of the files (xxh3 without a seed); data made to collide on purpose make
 //! inserting and finding its own terms slow, and nothing wrong.
 
+use crate::sync::{AtomicU64, AtomicUsize, RwLock, sized};
 use memory::prefetch;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 /// Bits of the hash that choose the part.
-const PART_BITS: u32 = 6;
+const PART_BITS: usize = sized(6, 1);
 const PARTS: usize = 1 << PART_BITS;
 /// Slots of the smallest part.
-const SLOTS_MIN: usize = 32;
+const SLOTS_MIN: usize = sized(32, 2);
 /// A part is at most this full: 4 of 5.
 const FILL: (usize, usize) = (4, 5);
 const _: () = assert!(
-    FILL.0 < FILL.1 && SLOTS_MIN * (FILL.1 - FILL.0) >= FILL.1,
-    "a part is never full, so looking for a key ends"
+    FILL.0 < FILL.1 && SLOTS_MIN * FILL.0 >= FILL.1,
+    "the smallest part takes a key, and none is ever full, so looking for a key ends"
 );
 /// Ordinals that a slot can hold, with the number for an empty slot left out.
 pub(super) const ORDINALS_MAX: u64 = u32::MAX as u64;
