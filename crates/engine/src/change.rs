@@ -43,6 +43,8 @@ pub(crate) mod follow;
 mod held;
 mod last;
 pub(crate) mod maintenance;
+#[cfg(all(test, feature = "model"))]
+mod model;
 pub mod open;
 mod operations;
 mod patch;

@@ -29,6 +29,7 @@ mod request;
 pub mod run;
 pub mod running;
 pub mod stop;
+mod sync;
 #[cfg(test)]
 mod testing;
 pub mod units;

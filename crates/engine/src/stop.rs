@@ -14,9 +14,10 @@
 //! | the thread of a change | `fate`, to committing | once, before it may be durable |
 
 use crate::error::{Kind, QueryError};
+use crate::sync::AtomicU8;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Why a query was stopped.

@@ -19,9 +19,10 @@
 //! Cost: 16 bytes a graph that was changed, [`GRAPHS_MAX`] of them; a look at the graph of each quad of a
 //! commit.
 
+use crate::sync::{Mutex, MutexGuard};
 use rdf::VertexId;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use store::delta::Effect;
 
 /// Graphs whose last changes are kept. Of more, all are forgotten.

@@ -2,9 +2,18 @@
 //!
 //! The writer wakes, maintenance works on the writer, so this stands below both. It also keeps maintenance's
 //! figures and the reason of its last failure, because whoever asks the writer for them has no maintenance.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `WakeupState::work` | set by any thread, taken back by maintenance, under the lock | maintenance |
+//! | `WakeupState::failure` | maintenance, under the lock | any thread, under the lock |
+//! | `rung` | told after either of `work` and `closing` was set | maintenance, and its helper beside a checkpoint, wait there |
+//! | `closing` | whoever closes the database, once, before it rings | maintenance |
+//! | `merges`, `checkpoints` | maintenance | any thread, for figures |
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Wakes maintenance, and ends it.

@@ -3,11 +3,18 @@
 //! The standard library's mutex cannot be waited for with a deadline; this is a flag, a condition
 //! and the state that only the holder touches. Waiting costs nobody anything: readers do not come
 //! here.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `WriteLock::state`, the place | whoever takes the turn or gives it back, under its lock | whoever waits, under the same lock |
+//! | the state itself | the holder, without the lock: it is in the holder's hands | the holder |
+//! | `free` | told by whoever gives the turn back, one that waits | |
 
 use crate::error::{Kind, QueryError};
 use crate::stop::{StopReason, StopToken};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// How long a waiting thread sleeps before it looks at its token.

@@ -11,9 +11,10 @@
 //!
 //! Cost: nothing while nobody watches. A watch holds at most [`QUADS_MAX`] quads of 32 bytes.
 
+use crate::sync::{Mutex, MutexGuard};
 use rdf::VertexId;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use store::delta::{Effect, IdQuad};
 
 /// Quads that are named one by one.

@@ -1,11 +1,18 @@
 //! Staging, group commit, publishing.
 //!
-//! | who | touches | when |
+//! | field | written by | read by |
 //! |---|---|---|
-//! | whoever has the turn | `Staged`, appends to the log, notes in `watches` and `last` | staging a request (`commit`) |
-//! | whoever waits for durability | the log's sync, then `pending` and `published` | after the turn |
-//! | readers | `published`, for the time of cloning a pointer | at their beginning |
-//! | maintenance | `Staged`, `pending`, `published`, by a short turn | swapping what is merged |
+//! | `turn`: `Staged` | whoever has the turn: a request that is staged, maintenance for the exchange of a pointer | the same |
+//! | `home.log` | appended to in the turn; synced by whoever waits for durability, without it | any thread, for figures |
+//! | `watches` | begun and noted in by whoever has the turn; ended by the request whose watch it is | whoever has the turn |
+//! | `last` | whoever has the turn | any thread |
+//! | `pending` | added to in the turn; taken from by whoever publishes; both under its lock | the same |
+//! | `published` | whoever has the lock of `pending` | readers, for the time of cloning a pointer |
+//! | `advanced` | told under the lock of `pending` | whoever waits for a commit, with that lock |
+//! | a commit's [`Fate`] | whoever has the next turn, once, before the log goes on | whoever waits for that commit's durability |
+//! | `lost` | maintenance, once | any thread |
+//! | `failing` | whoever waited for durability | any thread, for the health |
+//! | `tally` | requests | any thread, for figures |
 //!
 //! Invariant: commits are staged in the order of their numbers, which are their positions in the
 //! log, and published in that order, none before it is durable. So nothing is published that a crash could
@@ -35,9 +42,10 @@ use crate::health::ChangeHealth;
 use crate::moment::Graph;
 use crate::moment::planning::planned_in_time;
 use crate::stop::StopToken;
+use crate::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::delta::merge::{INLINE_QUADS, plan_merge};
 use store::delta::{DeltaError, Layer, merge};

@@ -17,8 +17,9 @@ use crate::moment::Graph;
 use crate::options::Options;
 use crate::running::Running;
 use crate::stop::StopToken;
+use crate::sync::RwLock;
 use std::any::Any;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// See the head of this file.
