@@ -10,6 +10,7 @@
 //! | `light` | queries that are answered on the thread that read them |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
 //! | `sizes` | how much of an answer is held and passed on at once |
+//! | `sync` | what is shared by threads, as models of their protocols have it |
 //! | `kept`, `spool` | answers that are finished before they are sent, and the disk that they take |
 //! | `change` | a change on an engine thread |
 //! | `fresh` | reading one's own writes |
@@ -28,5 +29,6 @@ pub(crate) mod pipe;
 pub(crate) mod pipe_sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;
+mod sync;
 pub(crate) mod throttle;
 pub(crate) mod work;

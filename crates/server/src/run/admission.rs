@@ -36,11 +36,12 @@ mod board;
 mod bounds;
 
 use crate::request::access::Client;
+use crate::run::sync::{now, since, sleep, timeout};
 use board::Board;
 pub(crate) use board::Permit;
 pub(crate) use bounds::Bounds;
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Service that a query gets at once, before it needs a share.
 const FRESH: Duration = Duration::from_millis(10);
@@ -106,21 +107,21 @@ impl Admission {
 
     /// Waits for a place, at most so long. Dropping the future gives the place in the queue up.
     pub async fn enter(&self, client: Client, patience: Duration) -> Result<Permit, Turned> {
-        let begun = Instant::now();
+        let begun = now();
         let (queued, turn) = loop {
             if let Some(applied) = self.board.try_apply(client) {
                 break applied?;
             }
-            if begun.elapsed() >= patience {
+            if since(begun) >= patience {
                 return Err(Turned::TooLate);
             }
-            tokio::time::sleep(RETRY).await;
+            sleep(RETRY).await;
         };
         let mut turn = pin!(turn);
         let mut ask = ASK;
         loop {
-            let left = patience.saturating_sub(begun.elapsed());
-            match tokio::time::timeout(left.min(ask), turn.as_mut()).await {
+            let left = patience.saturating_sub(since(begun));
+            match timeout(left.min(ask), turn.as_mut()).await {
                 Ok(turn) => {
                     queued.leave();
                     return turn.map_err(|_| Turned::Away);

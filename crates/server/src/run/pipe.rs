@@ -16,10 +16,18 @@
 //! the end: the same rule decides when a response's status is sent, so what fails earlier fails with a
 //! status of its own.
 //!
-//! | who | touches | when |
+//! | field | written by | read by |
 //! |---|---|---|
-//! | the engine thread | `started`, `pieces` (adds), `waits`, `end` | while the query runs |
-//! | the connection's task | `pieces` (takes), `reader_gone` | while it answers |
+//! | `started`, `bytes`, `kept`, `end` | the engine thread | both sides (`kept` is taken by the connection's task, with the end) |
+//! | `pieces`, `held_bytes`, `held_since`, `owed_bytes` | added to by the engine thread, taken from by the connection's task | both |
+//! | `waits` | set by the engine thread, taken back by the connection's task when it wakes it | the connection's task |
+//! | `time` | whoever is first: the engine thread when all is handed over, the connection's task when time is over | both |
+//! | `reader_gone` | the connection's task, once, last of all | the engine thread |
+//! | `room` | told by the connection's task, with the state's lock; by admission, without | the engine thread waits there |
+//! | `ready` | told by the engine thread | the connection's task waits there |
+//! | `Writer::kept` | the engine thread | the same |
+//!
+//! All fields of the state are touched with its lock, which nobody holds while waiting.
 //!
 //! Cost: a lock per batch of rows or per piece, whichever is more, and no copy but of small pieces.
 //! Waking the other side is what costs (several microseconds with the switch that follows), so it is
@@ -32,18 +40,20 @@ use crate::run::job::{Done, Started};
 use crate::run::kept::Kept;
 use crate::run::sizes::{CHUNK_BYTES, HELD_BYTES_MAX};
 use crate::run::spool::Spool;
+use crate::run::sync::{
+    Condvar, Mutex, MutexGuard, Notify, now, since, sized, sleep_until, timeout,
+};
 use hyper::body::Bytes;
 use somersault::budget::{Budget, Pool};
 use somersault::stop::{Pace, StopToken};
 use somersault::{Kind, QueryError};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 /// Bytes up to which pieces are put together.
-const PIECE_BYTES: usize = 16 << 10;
+const PIECE_BYTES: usize = sized(16 << 10, 2);
 const _: () = assert!(
     PIECE_BYTES <= CHUNK_BYTES,
     "a piece is no more than is sent at once"
@@ -81,7 +91,7 @@ pub(crate) fn pipe(
         },
         Reader {
             shared,
-            begun: Instant::now(),
+            begun: now(),
             timeout,
         },
     )
@@ -207,7 +217,7 @@ impl Writer {
         state.add(std::mem::take(output));
         let is_chunk = before < CHUNK_BYTES && state.held_bytes >= CHUNK_BYTES;
         if is_chunk || state.held_since.is_none() {
-            state.held_since.get_or_insert_with(Instant::now);
+            state.held_since.get_or_insert_with(now);
             self.shared.ready.notify_one();
         }
         Ok(())
@@ -418,8 +428,8 @@ impl Reader {
                 .give_back(state.settle(piece.len() as u64));
             // What is left waits for more again, from now on.
             state.held_since = state.held_since.filter(|_| !state.pieces.is_empty());
-            if let Some(since) = &mut state.held_since {
-                *since = Instant::now();
+            if let Some(begun) = &mut state.held_since {
+                *begun = now();
             }
             if state.waits && state.held_bytes <= HELD_BYTES_MAX / 2 {
                 state.waits = false;
@@ -439,12 +449,12 @@ impl Reader {
     /// Waits until there is something to take, but no longer than the query may.
     async fn in_time(&self) -> Result<(), QueryError> {
         let patience = self.timeout.saturating_add(PAST_DEADLINE);
-        let left = patience.saturating_sub(self.begun.elapsed());
-        if tokio::time::timeout(left, self.until_ready()).await.is_ok() {
+        let left = patience.saturating_sub(since(self.begun));
+        if timeout(left, self.until_ready()).await.is_ok() {
             return Ok(());
         }
         if !self.is_time_enough() {
-            return Err(QueryError::out_of_time(self.timeout, self.begun.elapsed()));
+            return Err(QueryError::out_of_time(self.timeout, since(self.begun)));
         }
         self.until_ready().await;
         Ok(())
@@ -473,7 +483,7 @@ impl Reader {
             };
             tokio::select! {
                 () = self.shared.ready.notified() => {}
-                () = tokio::time::sleep_until(due.into()) => {}
+                () = sleep_until(due) => {}
             }
         }
     }
@@ -529,8 +539,8 @@ impl State {
             return Readiness::Ready;
         }
         match self.held_since {
-            Some(since) if since.elapsed() >= LINGER => Readiness::Ready,
-            Some(since) => Readiness::At(since + LINGER),
+            Some(held) if since(held) >= LINGER => Readiness::Ready,
+            Some(held) => Readiness::At(held + LINGER),
             None => Readiness::Unknown,
         }
     }
@@ -551,6 +561,9 @@ impl State {
         Bytes::from(all)
     }
 }
+
+#[cfg(all(test, feature = "model"))]
+mod model;
 
 #[cfg(test)]
 mod tests {

@@ -3,19 +3,32 @@
 //! Invariants, held whenever the lock is free: `shares_free` and the shares held by running queries add up
 //! to the bound; `fresh` counts the queries in that state; a query that no thread computes for, and one of
 //! whose threads waits for others, is idle and holds nothing; whoever could be given a share or a place has it.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Board::inner` | any thread with its lock: requests that enter and leave the queue, engine threads that change turns | the same |
+//! | `Board::given_out_ns` | whoever gives out, with the lock | requests that wait in the queue, without it |
+//! | `Share::slice_end_ns` | whoever changes the table, with the lock | the query's threads at each look, without it |
+//! | `Share::granted` | told with the lock, by whoever gives the share, or ends the query | the query's threads wait there, with the lock |
+//! | `Share::is_over`, `Share::room` | set once and told by whoever takes the place, with this lock and not the pipe's: a thread in the pipe may miss that until its next look | the query's threads |
+//! | `Permit::is_aside` | the engine thread that has the turn | the same |
+//! | `Queued::has_left` | the request | the same |
 
 use super::accounts::{AccountIndex, ClientAccounts};
 use super::bounds::Bounds;
 use super::{FRESH, LOOK, OVERDUE, SHORT, SLICE, SLICE_MIN, STALLED_MIN, Turned};
 use crate::request::access::Client;
+use crate::run::sync::{AtomicU64, Mutex, MutexGuard, now, since};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::{Sender, channel};
 pub(crate) use turn::Permit;
 use turn::{Applied, Queued, Share};
 
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod turn;
 
 /// Everything, behind one lock.
@@ -98,7 +111,7 @@ impl Board {
         };
         Arc::new(Board {
             bounds,
-            base: Instant::now(),
+            base: now(),
             given_out_ns: AtomicU64::new(0),
             inner: Mutex::new(inner),
         })
@@ -183,7 +196,7 @@ impl Board {
     /// The same, unless that was done so short ago, or somebody has the table: most who do give out.
     pub fn give_out_if_not_since(self: &Arc<Board>, pause: Duration) {
         let given_out_ns = self.given_out_ns.load(Ordering::Relaxed);
-        let since_ns = self.nanos(Instant::now()).saturating_sub(given_out_ns);
+        let since_ns = self.nanos(now()).saturating_sub(given_out_ns);
         if since_ns >= pause.as_nanos() as u64 {
             self.try_with(|_, _| {});
         }
@@ -290,7 +303,7 @@ impl Inner {
 
     /// Gives every free share and place to whoever is due.
     fn give_out(&mut self, board: &Arc<Board>) {
-        let (now, bounds) = (Instant::now(), board.bounds);
+        let (now, bounds) = (now(), board.bounds);
         board
             .given_out_ns
             .store(board.nanos(now), Ordering::Relaxed);
@@ -444,7 +457,7 @@ impl Inner {
     /// The time until somebody who computes may be overdue.
     fn until_overdue(&self, board: &Board) -> Duration {
         let holding = self.queries.values().filter(|entry| entry.holds());
-        let now_ns = board.nanos(Instant::now());
+        let now_ns = board.nanos(now());
         let until = holding.map(Entry::overdue_at_ns).min().map(|at_ns| {
             let until = Duration::from_nanos(at_ns.saturating_sub(now_ns));
             until.clamp(OVERDUE, LOOK)
@@ -547,10 +560,10 @@ impl Inner {
     /// are in the way of newcomers.
     fn end_stalled(&mut self, bounds: Bounds) {
         let is_full = self.stalled.len() > bounds.stalled || self.queries.len() >= bounds.started;
-        let Some((number, since)) = self.stalled.front().copied() else {
+        let Some((number, stalled)) = self.stalled.front().copied() else {
             return;
         };
-        if is_full && since.elapsed() >= STALLED_MIN {
+        if is_full && since(stalled) >= STALLED_MIN {
             self.stalled.pop_front();
             if let Some(entry) = self.queries.get(&number) {
                 entry.share.be_over();

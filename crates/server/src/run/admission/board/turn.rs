@@ -4,10 +4,11 @@ use super::{Board, Entry, Inner, State};
 use crate::request::access::Client;
 use crate::run::admission::LOOK;
 use crate::run::give_back;
+use crate::run::sync::{AtomicBool, AtomicU64, Condvar, now};
 use crate::runtime;
 use somersault::stop::{Pace, Wait};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::Receiver;
 
@@ -101,7 +102,7 @@ impl Share {
     /// Changes the state of this query.
     fn with<T>(&self, change: impl FnOnce(&mut Inner, Instant) -> T) -> T {
         self.board.with(|inner, _| {
-            let now = Instant::now();
+            let now = now();
             inner.count(self.number, now);
             change(inner, now)
         })
@@ -163,7 +164,7 @@ impl Share {
 
 impl Pace for Share {
     fn look(&self, left: &dyn Fn() -> Duration) {
-        let now = self.board.nanos(Instant::now());
+        let now = self.board.nanos(now());
         if now < self.slice_end_ns.load(Ordering::Relaxed) {
             return;
         }
@@ -259,7 +260,7 @@ impl Permit {
         }
         self.share.board.with(|inner, bounds| {
             if !is_aside {
-                inner.stalled.push_back((self.share.number, Instant::now()));
+                inner.stalled.push_back((self.share.number, now()));
             }
             inner.end_stalled(bounds);
         });
