@@ -4,6 +4,10 @@
 //! list holds no query that is over, after a panic neither. Ids are counted, never reused within a
 //! process, so that whoever cancels by an id he saw cannot hit another query. One lock, taken twice
 //! in a query's life and held for a table's insertion; queries take longer than that by far.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Running::table` | any thread with its lock: queries that enter and leave | whoever lists or cancels, with the lock |
 
 use crate::stop::StopToken;
 use std::collections::BTreeMap;

@@ -3,6 +3,12 @@
 //! This crate reads no clock and draws no random number; both are arguments of a query, so that its
 //! answers are repeatable. `NOW` is one moment for the whole query (SPARQL 1.1 Query section
 //! 17.4.5.1). Random values are a function of the seed and of how many were drawn before.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `now` | the first worker that asks, once | workers |
+//! | `state` | workers that draw a number, relaxed | the same |
+//! | all else | nobody | workers |
 
 use crate::error::WalkError;
 use oxrdf::Term;

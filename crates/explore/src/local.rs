@@ -21,6 +21,11 @@
 //!
 //! Memory, drawn on the query's budget before it is taken: a page's text, 40 bytes a term, and 20 to 60
 //! bytes a term for the index.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `pages` | the worker that has the lock of `index` | any worker, without a lock: a page whose number is in an id does not change |
+//! | `index` | workers with its lock | the same |
 
 use crate::error::WalkError;
 use crate::limits::{Limits, MemoryBudget, Reservation};

@@ -13,6 +13,11 @@
 //!
 //! Memory, drawn on the budget before it is taken: 8 bytes a cell, and about 10 a row for an index. A
 //! lookup costs a cache miss for the bucket, one for each key cell, one for each row found.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Table` | the worker that makes it, alone | workers, once it is made |
+//! | `Held::bytes` | workers, relaxed | whoever drops the plan |
 
 use crate::chunk::Chunk;
 use crate::error::WalkError;

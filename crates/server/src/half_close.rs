@@ -17,6 +17,10 @@
 //! otherwise. Who leaves long after having closed its side is not noticed before the next byte.
 //!
 //! Cost: an atomic load for each write of a connection, and a second descriptor while a client's end is held back.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | all of `Exchange` | the tasks of one connection, of which one follows another | the same |
 
 use std::io;
 use std::os::fd::AsFd;

@@ -8,6 +8,10 @@
 //! Invariant: bytes depend only on what was appended, never on the sizes of the pieces.
 //!
 //! Cost: one buffer of up to 256 KiB per open part, and a checksum at memory speed.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `MemoryParts::files`, `complete` | whoever ends a part, with the lock | the same; alone once the writing has ended |
 
 use crate::format::{PartHeader, PartKind};
 use memory::{BlockSums, CheckedRegion, GrowingRegion, Region};

@@ -1,6 +1,10 @@
 //! What has come of changes: of one, and of how all of them were evaluated.
 //!
 //! The writer gives both, and requests of every kind pass the first on, so they stand below all of these.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Tally::beside`, `Tally::again` | requests, relaxed | any thread, for figures |
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;

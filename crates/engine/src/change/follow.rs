@@ -26,6 +26,12 @@
 //! Merging, statistics, who waits for a commit and the last changes of graphs are the
 //! [writer's](super::writer) business, as with commits of one's own.
 //!
+//! | field of what is shared | written by | read by |
+//! |---|---|---|
+//! | `failure` | the follower, with its lock | any thread, with the lock, for the health |
+//! | `closing`, and `woken` after it | whoever closes the database | the follower |
+//! | `commits`, `durable`, `reopened` | the follower | any thread, for figures |
+//!
 //! Why polling, and the count: docs/decisions/2026-11-23-following.md.
 
 use super::charge::Charge;

@@ -6,6 +6,10 @@
 //! process that ends before it has lost them. What the files have stays as it is: whoever may write
 //! fills places that are free. All versions of a graph that was opened share what was noted, and a version shows
 //! what was noted after it, too.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Noted` | changes that brought documents, with its lock | queries that lack a declaration, with its lock |
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Prefixes;

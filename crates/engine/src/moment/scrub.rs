@@ -3,6 +3,12 @@
 //! A scrubber holds its graph alive until it is done, which takes a second for ten gigabytes in memory, but
 //! not the database, so that closing one frees its lock. Until it is done each block is verified at first
 //! touch, which is slower and as safe.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `State::number` | whoever opens a graph, with the lock | scrubbers, which are over if it is not theirs |
+//! | `State::outcome` | taken back by whoever opens a graph; set by the scrubber of that graph; both with the lock | any thread, with the lock |
+//! | `done` | told by the scrubber | whoever waits for the outcome |
 
 use super::Graph;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -3,6 +3,10 @@
 //! A server asks [`Database::start_light`](crate::Database::start_light) on the thread that read the request, and where that says
 //! `None` [`Database::start`](crate::Database::start) on another. By then the text is cut into tokens and its shape is
 //! known; of a short text, as nearly all are, both are handed on, so that it is cut once.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Learnt` | the thread that did not answer, with its lock | whoever is asked next, with the lock: it takes what is there |
 
 use query::parse::ParseOptions;
 use query::shape::Shape;

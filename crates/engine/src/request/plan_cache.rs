@@ -30,6 +30,14 @@
 //! Which texts are kept is the cache's business (S3-FIFO of the library: one pass of many texts does not
 //! push out what is asked often). A spelling keeps its shape, and counts it once more. All entries together take at most [`Options::plan_cache_bytes`].
 //!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `PlanCache::shapes` | any request (the library's locks, one for each part of it) | any request |
+//! | `hits`, `spelled`, `misses` | any request | any thread, for figures |
+//! | `ShapeEntry::plans` | a request that planned anew, for the time of an insertion | requests of that shape, many at once |
+//! | `ShapeEntry::warned` | the first request of that shape in a snapshot | requests of that shape, for the time of a clone |
+//! | all else of `ShapeEntry` | nobody after it was kept | requests of that shape |
+//!
 //! [`Options::plan_cache_bytes`]: crate::Options::plan_cache_bytes
 
 use super::degrees::degrees;

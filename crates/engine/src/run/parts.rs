@@ -9,6 +9,12 @@
 //! first: somebody who turns pages would see rows twice and others never. Parts are handed out in their order,
 //! so the part that the tail waits for is always in somebody's hands, and it never waits for another one.
 //! What a worker is ahead by is bounded by its channel. Elsewhere nobody waits for an order that nobody sees.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Parts::hand` | workers, with its lock, when they take a part | the same |
+//! | a part's channel | the worker that has the part | the tail |
+//! | `Chunks` | the tail | the tail |
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 use explore::Chunk;

@@ -8,6 +8,11 @@
 //! The table of a block is made at the first row that comes, and shared by all walks of the query: one
 //! makes it, the others wait for it, which ends when the one that makes it has to end. A table without
 //! rows ends everything before the step.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `JoinPolicy::table` | the worker that has `making`, once | workers of the query |
+//! | `JoinPolicy::making` | held by the worker that makes the table; the others wait there |  |
 
 use super::{Context, Flow, StepOutcome};
 use crate::chain::Chain;

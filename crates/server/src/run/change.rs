@@ -2,6 +2,11 @@
 //!
 //! Invariants: whatever happens here, a panic included, the outcome is told, counted and logged once; a
 //! client that goes away cancels its change, whenever it goes, unless it is being committed.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `State::started` | the engine thread, once, with the lock of `Slot` | whoever gives the change up |
+//! | `State::is_unwanted`, `State::is_late` | the connection's task, with the lock | the engine thread, with the lock |
 
 use crate::metrics::{Metrics, Outcome};
 use crate::request::feed::BodyReader;

@@ -15,6 +15,10 @@
 //!
 //! Cost: the answer is written and read once more, mostly in the system's cache of files, and its first byte
 //! waits for its last. Files are written on the engine's thread and read on a thread for blocking work.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Replay::file` | taken with its lock by a thread for blocking work, by the watch when the time is over, and at the end | the same |
 
 use crate::run::sizes::{CHUNK_BYTES, HELD_BYTES_MAX};
 use crate::run::spool::{Spool, SpoolFile};

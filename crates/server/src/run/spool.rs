@@ -12,6 +12,11 @@
 //! The store's own disk comes second, because commits need its room.
 //!
 //! Cost: two or three system calls for each file.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Spool::used_bytes` | engine threads that write, by compare-exchange; whoever closes a file | any thread, for figures |
+//! | a `SpoolFile` | the engine thread, then whoever sends it | the same |
 
 use somersault::budget::{Budget, Pool};
 use somersault::units::format_size;

@@ -6,6 +6,10 @@
 //! and whoever sends megabytes has them parsed, which takes longer.
 //!
 //! Cost: an atomic exchange each time something arrives; a timer where it came too early.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `passed_ns` | whoever brings bytes, by compare-exchange | the same |
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

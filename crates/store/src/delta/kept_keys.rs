@@ -8,6 +8,15 @@
 //! pays for the commits since the last reader, not for all since the base was written. Versions
 //! share as long as each is made from the newest; one made from an older version (the newer ones
 //! were thrown away, say) begins afresh, so that no set of another branch can be taken for its own.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `KeySets::own` | a reader of the version that has found a set, with the lock | readers of the version, with the lock |
+//! | `Shared::kept` | a reader of any of the versions that share, with the lock | the same |
+//! | `Shared::recent`, `newest` | whoever makes the next version, with the lock | readers, with the lock |
+//! | `position`, `is_branch` | nobody after the version was made | any thread |
+//!
+//! Sets are found without a lock: two readers may find the same one.
 
 use super::layer::{KeySet, Layer};
 use crate::vertex_set::patch::Patch;

@@ -3,7 +3,8 @@
 //! A [version](super::version) holds these lists, and the [view](super::view) of it puts them together; so they stand
 //! below both. What keeping them saves: the header of [`view`](super::view).
 //!
-//! Invariant: a list is kept for one version only, in which it never changes.
+//! Invariant: a list is kept for one version only, in which it never changes. Its readers add to `KeptLists::known` and look
+//! there, with its lock; they put lists together without it, so two may put together the same one.
 
 use crate::vertex_set::patch::Patch;
 use crate::view::SegmentKey;

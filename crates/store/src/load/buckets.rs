@@ -15,6 +15,10 @@
 //! Invariant: a bucket holds exactly the records that were spread to it, once each. A bucket over
 //! the budget goes to the file when it has gathered 32 KiB, so writes are large and the overshoot is
 //! at most that per bucket.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Buckets::cells` | workers whose block is full, with the lock of its bucket | the phase after |
 
 use super::budget::{Budget, Share};
 use super::error::LoadError;

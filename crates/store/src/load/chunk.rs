@@ -7,6 +7,10 @@
 //! ```text
 //! statement   [subject, number of the predicate within the chunk, object]   12 bytes
 //! ```
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Chunks::slots` | workers that have parsed a chunk, with the lock; whoever encodes it takes it out | the same |
 
 mod table;
 mod term;

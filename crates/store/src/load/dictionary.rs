@@ -8,6 +8,10 @@
 //! Invariant: files depend on the sequence of terms alone. Cost: front coding of a key is some 50 ns
 //! under one lock; a chunk that waits for its turn holds its keys in memory, at most one for each
 //! other thread.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `InOrder::inner` | workers, with its lock: who brings the next one writes it | the same |
 
 use super::buckets::{Buckets, Spreader};
 use super::chunk::Keys;

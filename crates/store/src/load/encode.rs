@@ -8,6 +8,11 @@
 //! later, dictionary keys are put in order by [`InOrder`].
 //!
 //! Cost: a few table reads a statement; everything else is per distinct term of a chunk.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Encoder::turn` | workers that take the next chunk, with its lock | the same |
+//! | `graphs`, `predicates` | workers, once a chunk, with the lock | whoever ends the phase |
 
 use super::buckets::{Buckets, Spreader};
 use super::chunk::{Chunk, Chunks, LocalTerm, ORDINAL_KINDS, TermKind};

@@ -7,6 +7,10 @@
 //!
 //! Cost: a lock per chunk, a hash per predicate of the chunk. Entries stay in memory: a load with
 //! 100,000 distinct predicates holds some 10 MB of them.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Predicates::inner` | workers, once a chunk, with its lock | the same; alone when numbers are given |
 
 use super::error::LoadError;
 use hashbrown::HashTable;

@@ -6,6 +6,11 @@
 //!
 //! Invariant: what is listed are the first in order of the input, whoever met them first. At most
 //! some thousands are held, however many there are; the quarantine file has all, in order.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `count` | workers, relaxed | any thread |
+//! | `held`, `fatal` | workers that meet a malformed statement, with the lock | whoever ends the phase |
 
 use super::dictionary::InOrder;
 use super::error::LoadError;

@@ -10,6 +10,11 @@
 //!
 //! Cost: one system call per extent written; extents are 32 KiB and more. What is read back is a
 //! copy from the kernel's cache, which is not the process's own memory.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Spill::writing` | workers, with its lock | the same |
+//! | `Spill::mapped` | the first that reads, once | workers |
 
 use super::error::LoadError;
 use crate::disk::Disk;

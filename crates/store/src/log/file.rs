@@ -24,6 +24,20 @@
 //! **The count** of durable records ([`durable`](super::durable)) is written after each sync and before
 //! anybody is told of it.
 //!
+//! **Who touches what.** All of `State` is touched with its lock.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `file`, and the open file in it | whoever takes it, and gives it back; in the hands of that thread meanwhile, without the lock | whoever appends or wants to have something durable |
+//! | `buffer`, `next`, `begun` | whoever appends; emptied by whoever has the file | the same |
+//! | `durable`, `synced_end` | whoever has the file, after its sync | any thread |
+//! | `counted` | whoever rests or closes | the same |
+//! | `callers`, `groups`, `wanted` | whoever wants to have something durable | a leader that gathers |
+//! | `failed`, `given_up` | whoever has the file and fails; `resume` | any thread |
+//! | `turned` | told by whoever gives the file back or fails | whoever waits for the file or for durability |
+//! | `gathered` | told by the last of those whom a leader waits for | that leader |
+//! | `is_dead` | a thread that panics with the file, once | any thread |
+//!
 //! **What fails, and what comes of it.**
 //!
 //! | what | so |

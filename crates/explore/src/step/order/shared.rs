@@ -11,6 +11,11 @@
 //!
 //! Cost: an atomic load a chunk; the keys are copied when a choice has become better, some tens of times a
 //! query. They are drawn on the budget, and where it grants nothing, nothing is told.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `Shared::end` | workers with its lock | workers with its lock, when the version is another one |
+//! | `Shared::version` | workers with the lock, with release | workers, with acquire, a chunk at a time |
 
 use super::OrderPolicy;
 use crate::expression::SortKey;
