@@ -1,7 +1,7 @@
 //! `cargo xtask check`: what `.ci/run` demands, in the order in which it tells most for its time.
 //!
 //! ```text
-//! format -> tidy -> lints -> licences -> spelling -> instructions -> the README's test command
+//! format -> tidy -> lints -> licences -> spelling -> instructions -> the README's test command -> models
 //! ```
 //!
 //! Where that command has just passed in a clone with nothing beside it, what it printed is handed over
@@ -15,6 +15,7 @@
 use crate::command::CommandLine;
 use crate::error::ChoreError;
 use crate::instructions;
+use crate::model::{self, Extent};
 use crate::tally::{self, Tally};
 use crate::tidy;
 
@@ -53,8 +54,11 @@ pub fn run() -> Result<bool, ChoreError> {
         ("spelling", spelling()?),
     ];
     outcomes.push(("instructions", instructions()?));
-    let (held, sum) = tests()?;
+    let (held, mut sum) = tests()?;
     outcomes.push(("tests", Outcome::from(held)));
+    let (held, models) = model::run(Extent::Check)?;
+    outcomes.push(("models", Outcome::from(held)));
+    sum += models;
     println!();
     for (step, outcome) in &outcomes {
         println!("{step:<14}{}", word_for(*outcome));

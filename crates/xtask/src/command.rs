@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 
 use crate::error::ChoreError;
 
+/// The variable that tests of random cases and models look at; its value is `1`.
+pub const LONG_VARIABLE: &str = "SOMERSAULT_LONG";
+
 /// A command line, with the environment variables it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {

@@ -1,5 +1,5 @@
 //! Chores, by one entry point: `cargo xtask check`, `tidy`, `conformance`, `long`,
-//! `instructions`, `fuzz`, `plot`.
+//! `instructions`, `fuzz`, `plot`, `model`, `miri`.
 //!
 //! Invariant: whatever `.ci/run` demands, `cargo xtask check` demands too, on any machine that
 //! has Rust and a C compiler; a tool that is not installed is named and left out, never silently, and
@@ -17,6 +17,8 @@ mod error;
 mod fuzz;
 mod instructions;
 mod long;
+mod miri;
+mod model;
 mod plot;
 mod tally;
 mod tidy;
@@ -29,10 +31,12 @@ use error::ChoreError;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  check        all that .ci/run demands: format, tidy, lints, licences, spelling, tests
+  check        all that .ci/run demands: format, tidy, lints, licences, spelling, tests, a model
   tidy         the house rules alone, within a second
   conformance  the W3C suites, a line for each with its counts
   long         every test in release with the long numbers of cases, then conformance
+  model        protocols between threads, in every order of their steps or very many
+  miri         memory and rdf interpreted by Miri, where the toolchain has it
   instructions [--record]
                instructions of the light queries, held against those that are kept, or kept
   fuzz [TARGET...] [--seconds N] [--keep]
@@ -50,6 +54,11 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance"] => conformance::run(conformance::Build::Dev),
         ["long"] => long::run(),
+        ["model"] => model::run(model::Extent::All).map(|(held, sum)| {
+            println!("{sum}");
+            held
+        }),
+        ["miri"] => miri::run(),
         ["instructions"] => instructions::run(false),
         ["instructions", "--record"] => instructions::run(true),
         ["fuzz", ref rest @ ..] => match fuzz::Wanted::of_words(rest) {
