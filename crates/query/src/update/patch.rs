@@ -19,7 +19,7 @@
 //!
 //! **Names** are the IRI of their prefix with the local name behind it, resolved then; nothing in them is escaped.
 //!
-//! **Blank nodes** of a patch are new ones. None can name a stored one, so they are refused in what is deleted; and
+//! **Blank nodes** (`_:label`, `<_:label>`) of a patch are new ones. None can name a stored one, so they are refused in what is deleted; and
 //! statements that share one stand together, without a deletion, another graph or the end of a transaction between
 //! them.
 //!
@@ -116,8 +116,8 @@ fn exceeded(at: usize, exceeded: Exceeded) -> Stop {
 
 /// How often what grows is held: there, and in a list twice as large that it moves to.
 const COPIES: usize = 3;
-/// Bytes of a prefix or a label in its table (count 1).
-const NAME_BYTES: usize = 96;
+/// Bytes of a prefix or a label in its table, while that moves to one twice as large.
+const NAME_BYTES: usize = 128;
 /// Bytes of an operation beside its data, in lists that grow.
 const OPERATION_BYTES: usize = COPIES * (size_of::<Operation>() + size_of::<Position>());
 /// Names in the table of those that were read lately, at most.
@@ -164,6 +164,9 @@ struct Open {
 /// A transaction: operations before it, and the prefixes that it has changed, as they were.
 struct Begun<'t> {
     operations: usize,
+    labels: usize,
+    /// [`Room::needed`] of that time.
+    needed: u64,
     changed: HashMap<&'t str, Option<&'t str>>,
 }
 
@@ -272,6 +275,9 @@ impl<'t, 'r> Reader<'t, 'r> {
     }
 
     fn line(&mut self, line: Word<'t>) -> Reading {
+        if is_header(line.1) {
+            return Ok(());
+        }
         let words = words(line).map_err(|(at, why)| wrong(at, why))?;
         let Some((&(at, operation), rest)) = words.split_first() else {
             return Ok(());
@@ -303,6 +309,8 @@ impl<'t, 'r> Reader<'t, 'r> {
         self.close();
         self.begun = Some(Begun {
             operations: self.operations.len(),
+            labels: self.labels.len(),
+            needed: self.room.needed,
             changed: HashMap::new(),
         });
         Ok(())
@@ -315,6 +323,9 @@ impl<'t, 'r> Reader<'t, 'r> {
         if is_aborted {
             self.operations.truncate(begun.operations);
             self.positions.truncate(begun.operations);
+            // Tables keep what they were made for.
+            let names = self.labels.len() - begun.labels + 2 * begun.changed.len();
+            self.room.needed = begun.needed + (names * NAME_BYTES) as u64;
             for (name, iri) in begun.changed {
                 self.set_prefix(name, iri);
             }
@@ -369,7 +380,7 @@ impl<'t, 'r> Reader<'t, 'r> {
             Some((at, _)) if !self.is_store => {
                 return Err(wrong(at, "the patch is for one graph, and names another"));
             }
-            Some((at, graph)) if graph.starts_with(['_', '"']) => {
+            Some((at, graph)) if graph.starts_with('"') || label_of(graph).is_some() => {
                 let why = format!("{} names no graph, an IRI does", quoted(graph));
                 return Err(wrong(at, why));
             }
@@ -388,7 +399,7 @@ impl<'t, 'r> Reader<'t, 'r> {
             .as_ref()
             .map_or(TermIndex::NONE, |open| open.place);
         let [subject, predicate, object] = triple;
-        let subject = match subject[0].1.strip_prefix("_:") {
+        let subject = match label_of(subject[0].1) {
             Some(label) => self.blank(subject[0].0, label)?,
             None => self.named(subject[0])?,
         };
@@ -456,7 +467,7 @@ impl<'t, 'r> Reader<'t, 'r> {
             let triple = self.triple(words, 1)?;
             return self.push(0, |terms| terms.push_triple(triple));
         };
-        if let Some(label) = word.1.strip_prefix("_:") {
+        if let Some(label) = label_of(word.1) {
             return self.blank(word.0, label);
         }
         match self.value(word)? {
@@ -487,7 +498,7 @@ impl<'t, 'r> Reader<'t, 'r> {
     }
 
     /// A literal; `None` where the word is a name.
-    fn value(&self, (at, word): Word<'t>) -> Reading<Option<Value<'t>>> {
+    fn value(&mut self, (at, word): Word<'t>) -> Reading<Option<Value<'t>>> {
         if !word.starts_with('"') {
             if word.starts_with('<') || word.contains(':') {
                 return Ok(None);
@@ -499,6 +510,7 @@ impl<'t, 'r> Reader<'t, 'r> {
         let end = quoted_length(word).map_err(|why| wrong(at, why))?;
         let inner = &word[1..end - 1];
         let text = if inner.contains('\\') {
+            self.room.take(inner.len())?;
             let plain = unescape(inner, true).map_err(|why| wrong(at, why))?;
             Cow::Owned(plain)
         } else {
@@ -564,6 +576,7 @@ impl<'t, 'r> Reader<'t, 'r> {
     /// What stands in brackets, resolved where there is a base.
     fn iri(&mut self, at: usize, text: Cow<'t, str>) -> Reading<Cow<'t, str>> {
         let text = if text.contains('\\') {
+            self.room.take(text.len())?;
             Cow::Owned(unescape(&text, false).map_err(|why| wrong(at, why))?)
         } else {
             text
@@ -599,8 +612,12 @@ impl<'t, 'r> Reader<'t, 'r> {
         let at = words[0].0;
         let nesting = self.limits.check(Limit::Nesting, depth);
         nesting.map_err(|beyond| exceeded(at, beyond))?;
-        let bytes: usize = words.iter().map(|word| word.1.len()).sum();
-        self.room.take(COPIES * (size_of::<Triple>() + bytes))?;
+        if depth == 1 {
+            let bytes: usize = words.iter().map(|word| word.1.len()).sum();
+            let triples = words.iter().filter(|word| word.1 == "<<(").count();
+            self.room
+                .take(COPIES * (triples * size_of::<Triple>() + bytes))?;
+        }
         let parts = terms(&words[1..words.len() - 1])?;
         let [subject, predicate, object] = parts[..] else {
             let found = parts.len();
@@ -628,7 +645,7 @@ impl<'t, 'r> Reader<'t, 'r> {
         let &[word] = words else {
             return Ok(self.triple(words, depth + 1)?.into());
         };
-        if let Some(label) = word.1.strip_prefix("_:") {
+        if let Some(label) = label_of(word.1) {
             let number = self.blank(word.0, label)?.blank();
             let number = number.expect("it is the place of a blank node");
             return Ok(BlankNode::new_unchecked(format!("b{number}")).into());
@@ -673,6 +690,18 @@ fn plain_value(word: &str) -> Option<Value<'_>> {
     let tokens = lexer::scan(digits, &Limits::NONE).ok()?.tokens;
     let is_number = tokens.len() == 1 && tokens[0].kind == TokenKind::Number;
     is_number.then(|| Value::Of(number_type(word), word))
+}
+
+/// Whether a line is a header: passed over whatever it says, and however much.
+fn is_header(line: &str) -> bool {
+    let behind = line.trim_start().strip_prefix('H');
+    behind.is_some_and(|rest| rest.starts_with([' ', '\t']) && rest.trim_end().ends_with('.'))
+}
+
+/// The label of a blank node, `_:label` or `<_:label>` (Jena writes the second).
+fn label_of(word: &str) -> Option<&str> {
+    let bare = bracketed(word).unwrap_or(word);
+    bare.strip_prefix("_:")
 }
 
 /// What stands in the brackets of an IRI.

@@ -5,14 +5,14 @@
 
 use smallvec::SmallVec;
 
-/// Words of a line at most: what no deeper triple term has than may be nested.
+/// Words of a line at most: the deepest triple term that is read has no more.
 const WORDS_MAX: usize = 2048;
 
 /// A piece of a line and its first byte in the text.
 pub(super) type Word<'t> = (usize, &'t str);
 
 /// The words of a line, or why it has none, and where.
-pub(super) fn words<'t>(line: Word<'t>) -> Result<SmallVec<[Word<'t>; 8]>, (usize, String)> {
+pub(super) fn words(line: Word<'_>) -> Result<SmallVec<[Word<'_>; 8]>, (usize, String)> {
     let mut words = SmallVec::new();
     let (mut at, mut rest) = line;
     loop {

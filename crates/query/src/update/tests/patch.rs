@@ -216,3 +216,61 @@ fn what_names_stand_for_is_bounded_and_asked_for() {
     let error = read(&short, u64::MAX).unwrap_err();
     assert_eq!(limit(&error), Limit::TextBytes);
 }
+
+/// Headers may say anything, and however much.
+#[test]
+fn headers_are_passed_over() {
+    let long = "word ".repeat(5_000);
+    let patch = format!("H previous {long}.\nH x \"open .\nA <a> <b> 1 .\n");
+    check(
+        &patch,
+        PatchTarget::Default,
+        "INSERT DATA { <a> <b> 1 }",
+        &[3],
+    );
+    let error = read("H no end\n", PatchTarget::Default).unwrap_err();
+    assert!(error.message.contains("does not end with"), "{error}");
+}
+
+/// Jena writes blank nodes in brackets.
+#[test]
+fn labels_may_stand_in_brackets() {
+    let patch = "A <_:x> <p> <_:y> .\nA _:y <p> <<( <_:x> <p> 1 )>> .\n";
+    let update = "INSERT DATA { _:x <p> _:y . _:y <p> <<( _:x <p> 1 )>> }";
+    check(patch, PatchTarget::Default, update, &[1]);
+    for wrong in ["D <_:x> <p> 1 .", "A <a> <_:p> 1 .", "A <a> <p> 1 <_:g> ."] {
+        assert!(read(wrong, PatchTarget::Store).is_err(), "{wrong}");
+    }
+}
+
+/// The room that a patch asked for at most.
+fn asked(patch: &str) -> u64 {
+    let mut asked = 0;
+    let mut room = |bytes| {
+        asked = bytes;
+        true
+    };
+    parse_patch(patch, PatchTarget::Default, &options(), &mut room).expect(patch);
+    asked
+}
+
+#[test]
+fn what_is_taken_back_is_not_asked_for_again() {
+    let aborted = format!("TX .\nA <a> <b> \"{}\" .\nTA .\n", "x".repeat(1 << 16));
+    let (one, many) = (asked(&aborted), asked(&aborted.repeat(50)));
+    assert!(one > 1 << 16 && many < one + one / 2, "{one} {many}");
+    let literal = format!("\"{}\"", "x".repeat(1 << 16));
+    let nested = |depth| {
+        let (open, close) = ("<<( <a> <p> ".repeat(depth), " )>>".repeat(depth));
+        asked(&format!("A <a> <p> {open}{literal}{close} .\n"))
+    };
+    assert!(
+        nested(50) < nested(1) + (1 << 15),
+        "{} {}",
+        nested(1),
+        nested(50)
+    );
+    let escaped = format!("A <a> <b> \"\\n{}\" .\n", "x".repeat(1 << 16));
+    let plain = format!("A <a> <b> \"n{}\" .\n", "x".repeat(1 << 16));
+    assert!(asked(&escaped) >= asked(&plain) + (1 << 16));
+}
