@@ -197,8 +197,6 @@ impl Room {
         if self.sockets.remove(&socket.number).is_none() {
             return;
         }
-        let is_counted = self.peers.contains_key(&socket.peer);
-        assert!(is_counted, "a peer's connections are counted");
         if let Some(count) = self.peers.get_mut(&socket.peer) {
             *count -= 1;
             if *count == 0 {

@@ -82,7 +82,7 @@ impl<'a> ServicePolicy<'a> {
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
-        // Nothing panics while it holds the lock.
+        // Nothing panics while it holds the lock, but for a turn that was answered twice; the answers are whole then.
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -33,8 +33,8 @@ use super::table::KeyBatch;
 use super::{Dictionary, TermCounts};
 use crate::id::{Tag, VertexId};
 use crate::sync::{AtomicU64, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 /// Keys that are copied together into a new dictionary.
 const REBASE_KEYS: usize = 1024;
@@ -151,10 +151,13 @@ impl LiveDictionary {
         &self.grown
     }
 
-    /// Makes the caller the one who adds terms. Nothing that adds a term panics once it has begun,
-    /// so what a thread that panicked here leaves behind is whole.
+    /// Makes the caller the one who adds terms. Panics after a thread that panicked here: what can is an assertion
+    /// that a term's parts belong together, and adding more to parts that do not would give one id to two terms.
+    /// Whoever reads is not concerned.
     pub(super) fn lock_writer(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer
+            .lock()
+            .expect("terms are whole, no thread that added one has panicked")
     }
 }
 

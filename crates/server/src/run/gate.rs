@@ -76,7 +76,7 @@ impl Gate {
     /// Waits for a place, at most so long.
     pub async fn enter(&self, patience: Duration) -> Result<Arc<ChangePermit>, Turned> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(self.place(permit));
+            return Ok(self.admit(permit));
         }
         let _waiting = self.queue().ok_or(Turned::Away)?;
         let begun = Instant::now();
@@ -86,7 +86,7 @@ impl Gate {
             self.end_idlest();
             let left = patience.saturating_sub(begun.elapsed());
             match tokio::time::timeout(left.min(LOOK), permit.as_mut()).await {
-                Ok(permit) => return Ok(self.place(permit.expect("the gate is never closed"))),
+                Ok(permit) => return Ok(self.admit(permit.expect("the gate is never closed"))),
                 Err(_) if left <= LOOK => return Err(Turned::TooLate),
                 Err(_) => {}
             }
@@ -98,7 +98,7 @@ impl Gate {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    fn place(&self, permit: OwnedSemaphorePermit) -> Arc<ChangePermit> {
+    fn admit(&self, permit: OwnedSemaphorePermit) -> Arc<ChangePermit> {
         let place = Arc::new(ChangePermit {
             base: self.base,
             idle_since_ns: AtomicU64::new(BUSY),
@@ -108,7 +108,10 @@ impl Gate {
         let mut places = self.places();
         places.retain(|place| place.strong_count() > 0);
         places.push(Arc::downgrade(&place));
-        assert!(places.len() <= self.running_max, "a place has a permit");
+        assert!(
+            places.len() <= self.running_max,
+            "no more changes run than may"
+        );
         place
     }
 

@@ -1,4 +1,6 @@
 //! What others hold of the table: a place in a queue, a query's place, and what its threads look at.
+//!
+//! Who touches which of it stands at the head of [`board`](super).
 
 use super::{Board, Entry, Inner, State};
 use crate::request::access::Client;
@@ -196,11 +198,11 @@ impl Pace for Share {
         let Some(entry) = inner.queries.get_mut(&self.number) else {
             return;
         };
-        entry.computing += 1;
         assert!(
             entry.outside >= usize::from(wait == Wait::Other),
             "who has waited for somebody else was counted"
         );
+        entry.computing += 1;
         entry.outside -= usize::from(wait == Wait::Other);
         let (was_idle, must_wait) = match entry.state {
             State::Idle => (true, true),
@@ -290,8 +292,7 @@ impl Permit {
                 return;
             };
             let account = &mut inner.clients[entry.client];
-            assert!(account.started > 0, "a query ends once");
-            account.started -= 1;
+            account.started = account.started.saturating_sub(1);
             account.open -= usize::from(entry.is_open);
             inner.clients.close_if_empty(entry.client);
         });
