@@ -1,8 +1,8 @@
 //! What is done beside readers and writers: merging layers, and checkpoints.
 //!
-//! One thread for a database that can be changed or [follows](super::follow) one, and another one while a checkpoint is written. It works on versions that nobody changes and has
-//! the turn only for the exchange of a pointer, so it holds up nobody; readers of what it replaces
-//! keep that as long as they like.
+//! One thread for a database that can be changed or [follows](super::follow) one, and another one while a
+//! checkpoint is written. It works on versions that nobody changes and has the turn only for the exchange of a
+//! pointer, so it holds up nobody; readers of what it replaces keep that as long as they like.
 //!
 //! - **Merges**: layers that are too large for the committing thread, as `store::delta::merge`
 //!   plans it; and once nobody has written for [`QUIET`], what is left into one layer, because each
@@ -41,7 +41,7 @@ use store::delta::{Layer, merge};
 use store::directory::{self, LostError, begin_locked};
 use store::parts::MemoryParts;
 
-/// How long the thread sleeps when nothing rings.
+/// How long the thread sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(5);
 /// How long nobody has written when the layers are merged into one.
 const QUIET: Duration = Duration::from_millis(100);
@@ -54,7 +54,7 @@ const WORTH_SHARE: u64 = 32;
 const PAUSE: Duration = Duration::from_secs(30);
 const RESTING: Duration = Duration::from_millis(100);
 /// How often the thread looks whether the store is still there: some 50 microseconds a look. Where
-/// nothing rings it looks every [`IDLE`].
+/// nothing wakes it, it looks every [`IDLE`].
 const LOOK: Duration = Duration::from_secs(1);
 /// Maintenance rests so many times as long as its last statistics took.
 const REST: u32 = 32;
@@ -97,7 +97,7 @@ pub(crate) fn maintain(writer: &Writer, pace: CheckpointLimits) {
         if !is_woken && pause == IDLE {
             writer.rest();
         }
-        // Every commit rings: what failed is not tried again at each of them.
+        // Every commit wakes the thread: what failed is not tried again at each of them.
         if let Some(since) = failed
             && since.elapsed() < PAUSE
         {

@@ -8,7 +8,7 @@
 //! | `a_change_is_cancelled_or_committed` | 2 | one commits, one cancels | who was told that it was cancelled finds nothing changed |
 //! | `a_checkpoint_beside_writers` | 4 | two writers; a checkpoint in memory; maintenance | nothing is lost, nothing twice |
 //!
-//! The writer, its turn, its watches and maintenance's bell are those that run everywhere. The log is a double, whose
+//! The writer, its turn, its watches and what wakes maintenance are those that run everywhere. The log is a double, whose
 //! syncs take time, are shared as those of [`store::log::FileLog`] are, and fail where a test says so.
 //!
 //! Planted and found: nobody is woken; a log that calls durable what is only appended; an update that does not say what
@@ -16,10 +16,10 @@
 
 use super::commit::Job;
 use super::draft::Draft;
-use super::maintenance::{Pace, keep};
+use super::maintenance::{CheckpointLimits, maintain};
 use super::open;
 use super::read_set::{ReadGraph, ReadSet};
-use super::writer::{Home, Writer};
+use super::writer::{StoreHandle, Writer};
 use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
@@ -229,7 +229,7 @@ impl Threads {
 
 fn maintenance(fixture: &Arc<Fixture>) -> thread::JoinHandle<()> {
     let fixture = Arc::clone(fixture);
-    thread::spawn(move || keep(&fixture.writer, Pace::default()))
+    thread::spawn(move || maintain(&fixture.writer, CheckpointLimits::default()))
 }
 
 fn writers_and_readers(fixture: &Arc<Fixture>) {

@@ -1,14 +1,14 @@
-//! What wakes maintenance: every commit wakes it, and closing the database ends the maintenance thread.
+//! What wakes maintenance: every commit does, and closing the database ends its thread.
 //!
-//! The writer wakes, maintenance works on the writer, so this stands below both. It also keeps maintenance's
+//! The writer wakes it, and it works on the writer, so this stands below both. It also keeps maintenance's
 //! figures and the reason of its last failure, because whoever asks the writer for them has no maintenance.
 //!
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `WakeupState::work` | set by any thread, taken back by maintenance, under the lock | maintenance |
 //! | `WakeupState::failure` | maintenance, under the lock | any thread, under the lock |
-//! | `rung` | told after either of `work` and `closing` was set | maintenance, and its helper beside a checkpoint, wait there |
-//! | `closing` | whoever closes the database, once, before it rings | maintenance |
+//! | `woken` | told after either of `work` and `closing` was set | maintenance, and its helper beside a checkpoint, wait there |
+//! | `closing` | whoever closes the database, once, before it wakes | maintenance |
 //! | `merges`, `checkpoints` | maintenance | any thread, for figures |
 
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Wakeup {
     state: Mutex<WakeupState>,
-    rung: Condvar,
+    woken: Condvar,
     closing: AtomicBool,
     /// Layers that were merged beside the writers.
     pub(crate) merges: AtomicU64,
@@ -39,7 +39,7 @@ impl Wakeup {
     /// There may be something to do.
     pub(crate) fn wake(&self) {
         self.lock().work = true;
-        self.rung.notify_all();
+        self.woken.notify_all();
     }
 
     /// The database is being closed.
@@ -62,16 +62,16 @@ impl Wakeup {
     pub(super) fn sleep(&self, time: Duration) {
         let state = self.lock();
         let waited = self
-            .rung
+            .woken
             .wait_timeout_while(state, time, |_| !self.is_closing());
         drop(waited);
     }
 
-    /// Waits until somebody rings; false where nobody did.
+    /// Waits until somebody wakes it; false where nobody did.
     pub(super) fn wait(&self, most: Duration) -> bool {
         let mut state = self.lock();
         if !state.work && !self.is_closing() {
-            let waited = self.rung.wait_timeout(state, most);
+            let waited = self.woken.wait_timeout(state, most);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::take(&mut state.work)

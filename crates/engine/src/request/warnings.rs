@@ -15,6 +15,10 @@
 //! few lookups. A nearest name is searched only for one that is not there, among at most
 //! [`CANDIDATES_MAX`] names and for [`SEARCH_TIME`]. Whether the default graph is empty is found out once
 //! a version, within [`KEYS_MAX`] keys; where that does not tell, nothing is said.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `EmptyDefault` | the first requests of a version, with its lock; they look without it | requests, with its lock |
 
 use crate::error::QueryError;
 use crate::moment::Graph;

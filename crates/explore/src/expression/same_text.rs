@@ -5,6 +5,10 @@
 //! looked up once a query, when the first rows come: some 100 ns each. From then on a row costs a
 //! comparison of ids, as if there were strings alone. A term that the query itself has computed is in no
 //! dictionary and is looked at.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `equal` | the first worker with rows, once | workers |
 
 use super::batch::Batch;
 use super::condition::Truth;

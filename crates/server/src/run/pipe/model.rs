@@ -86,8 +86,8 @@ fn read(reader: &Reader) -> (Vec<u8>, Result<Done, QueryError>) {
         let held = reader.shared.state().held_bytes;
         assert!(held < HELD_BYTES_MAX + longest, "{held} bytes are held");
         match block_on(reader.next()) {
-            Part::Data(data) => bytes.extend_from_slice(&data),
-            Part::End(end) => return (bytes, end),
+            PipeItem::Data(data) => bytes.extend_from_slice(&data),
+            PipeItem::End(end) => return (bytes, end),
         }
     }
 }
