@@ -253,7 +253,7 @@ impl PatternOperand {
     pub(crate) fn gather(self, input: &Chunk, rows: &[u32], into: &mut Vec<VertexId>) {
         match self {
             PatternOperand::Constant(vertex) => {
-                into.extend(std::iter::repeat_n(vertex, rows.len()))
+                into.extend(std::iter::repeat_n(vertex, rows.len()));
             }
             PatternOperand::Slot(slot) => {
                 let cells = input.live(slot);

@@ -162,6 +162,7 @@ impl ResultFormat {
     }
 
     /// What the library that reads answers calls it; `None` of one that it cannot read.
+    #[allow(clippy::unnecessary_wraps)] // today it reads all
     pub(crate) const fn library(self) -> Option<QueryResultsFormat> {
         match self {
             ResultFormat::Json => Some(QueryResultsFormat::Json),

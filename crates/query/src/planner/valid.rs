@@ -84,14 +84,13 @@ fn step(step: &Step, mut there: Slots, row: Option<Slot>, width: usize) -> Slots
 /// Columns that a step may write although they are there.
 fn changed(action: &Action) -> Slots {
     match action {
-        Action::Unify { into, .. } => [*into].into_iter().collect(),
+        Action::Unify { into, .. } | Action::Count { into, .. } => [*into].into_iter().collect(),
         Action::Nested { imports, .. } => imports.iter().copied().collect(),
         // All columns but the keys end here, so their names are free.
         Action::Aggregate { keys, aggregates } => {
             let made = aggregates.iter().map(|(_, into)| *into);
             made.filter(|into| !keys.contains(into)).collect()
         }
-        Action::Count { into, .. } => [*into].into_iter().collect(),
         _ => Slots::default(),
     }
 }

@@ -131,7 +131,7 @@ impl PatternTerm {
             PatternTerm::Constant(_) => {}
             PatternTerm::Variable(slot) => bound.push(*slot),
             PatternTerm::Triple(places) => {
-                places.iter().for_each(|place| place.note_variables(bound))
+                places.iter().for_each(|place| place.note_variables(bound));
             }
         }
     }
