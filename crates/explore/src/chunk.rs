@@ -50,6 +50,33 @@ impl Chunk {
         Chunk::default()
     }
 
+    /// A chunk of `rows` rows with these columns, of `width` slots in all: rows that come from elsewhere.
+    /// `None` if the columns are not equally long, one comes twice or is beyond the width, or the rows are
+    /// more than [`ROWS_MAX`].
+    pub fn from_columns(
+        width: usize,
+        rows: u64,
+        columns: impl IntoIterator<Item = (Slot, Vec<VertexId>)>,
+    ) -> Option<Chunk> {
+        let mut chunk = Chunk::with_columns(width, &[]);
+        for (slot, cells) in columns {
+            let column = chunk.columns.get_mut(usize::from(slot.0))?;
+            if column.live || cells.len() as u64 != rows {
+                return None;
+            }
+            *column = Column { live: true, cells };
+        }
+        chunk.rows = rows;
+        (rows <= ROWS_MAX).then_some(chunk)
+    }
+
+    /// The live columns, ascending by slot, each with one cell a [row](Chunk::rows).
+    pub fn into_columns(self) -> impl Iterator<Item = (Slot, Vec<VertexId>)> {
+        let slots: Vec<Slot> = self.slots().collect();
+        let live = self.columns.into_iter().filter(|column| column.live);
+        slots.into_iter().zip(live.map(|column| column.cells))
+    }
+
     /// An empty chunk with these columns, of `width` slots in all.
     pub(crate) fn with_columns(width: usize, live: &[Slot]) -> Chunk {
         let mut chunk = Chunk::new();

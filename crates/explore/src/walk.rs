@@ -2,15 +2,15 @@
 //!
 //! A walk is the [chain](crate::chain) of the plan's top steps with the view and the limits that it
 //! runs under. Three kinds: of the whole plan; of its first [`Prepared::part_steps`] over a part of the
-//! [seed](Seed), which many workers do at once; of the steps from [`Prepared::cut`] on over rows that are
-//! pushed.
+//! [seed](Seed), which many workers do at once; of a section, any range of its steps over rows that are
+//! pushed, of which the steps from [`Prepared::cut`] on are the case that those workers need.
 
 use crate::chain::Chain;
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::options::{Options, Status};
-use crate::prepare::{Block, Prepared, Seed, SeedPart};
+use crate::prepare::{Prepared, Seed, SeedPart};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
 use rdf::Lexicon;
@@ -34,16 +34,32 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         limits: Limits<'a>,
         options: Options<'p>,
     ) -> Self {
-        let context = Context {
-            view,
-            lexicon,
-            scene: prepared.scene(),
-            limits,
-            chunk_rows: options.chunk_rows,
-        };
-        let mut walk =
-            Walk::over_steps(context, prepared.top(), 0..prepared.steps().len(), options);
-        walk.chain.begin();
+        let steps = 0..prepared.steps().len();
+        Walk::section(prepared, view, lexicon, limits, options, steps)
+    }
+
+    /// A walk of these steps of the plan. One from the first step on starts with the one row without
+    /// columns, as the plan does; any other works on rows that are [pushed](Walk::push), and asks for them
+    /// by [`Status::Starved`]. The rows of the plan are those of its sections one after the other, each
+    /// over what the one before it gave. Asserts that the plan has the steps.
+    pub fn section(
+        prepared: &'p Prepared<'a>,
+        view: &'a V,
+        lexicon: &'a L,
+        limits: Limits<'a>,
+        options: Options<'p>,
+        steps: Range<usize>,
+    ) -> Self {
+        assert!(
+            steps.start <= steps.end && steps.end <= prepared.steps().len(),
+            "a section is of the plan's steps"
+        );
+        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
+        if walk.start == 0 {
+            walk.chain.begin();
+        } else {
+            walk.chain.open();
+        }
         walk
     }
 
@@ -60,14 +76,8 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         seed: &'p Seed<'a>,
         range: Range<u64>,
     ) -> Self {
-        let context = Context {
-            view,
-            lexicon,
-            scene: prepared.scene(),
-            limits,
-            chunk_rows: options.chunk_rows,
-        };
-        let mut walk = Walk::over_steps(context, prepared.top(), 0..prepared.part_steps(), options);
+        let steps = 0..prepared.part_steps();
+        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
         let SeedPart {
             step,
             elements,
@@ -103,6 +113,20 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         limits: Limits<'a>,
         options: Options<'p>,
     ) -> Self {
+        let steps = prepared.cut()..prepared.steps().len();
+        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
+        walk.chain.open();
+        walk
+    }
+
+    fn of_steps(
+        prepared: &'p Prepared<'a>,
+        view: &'a V,
+        lexicon: &'a L,
+        limits: Limits<'a>,
+        options: Options<'p>,
+        steps: Range<usize>,
+    ) -> Self {
         let context = Context {
             view,
             lexicon,
@@ -110,28 +134,16 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             limits,
             chunk_rows: options.chunk_rows,
         };
-        let steps = prepared.cut()..prepared.steps().len();
-        let mut walk = Walk::over_steps(context, prepared.top(), steps, options);
-        walk.chain.open();
-        walk
-    }
-
-    fn over_steps(
-        context: Context<'p, 'a, V, L>,
-        block: &'p Block<'a>,
-        steps: Range<usize>,
-        options: Options<'p>,
-    ) -> Self {
         Walk {
             context,
             start: steps.start,
-            chain: Chain::new(context, block, steps, options),
+            chain: Chain::new(context, prepared.top(), steps, options),
         }
     }
 
-    /// Gives a tail more rows, taken out of `rows`: a chunk that a walk [over](Walk::over) a part of
-    /// the seed filled. The tail must have asked for it: it starts so, and after
-    /// [`Status::Starved`]. Asserts that the columns are those before the cut.
+    /// Gives a section more rows, taken out of `rows`: a chunk that a walk of the steps before it filled.
+    /// The section must have asked for it: it starts so, and after [`Status::Starved`]. Asserts that the
+    /// columns are those before its first step.
     pub fn push(&mut self, rows: &mut Chunk) -> Result<(), WalkError> {
         self.chain.push(rows)
     }

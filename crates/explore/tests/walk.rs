@@ -156,6 +156,7 @@ fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
         assert_ordered(&plan, &naive, &rows, &what);
     }
     run_in_parts(&prepared, &view, &naive, &mut random, &what);
+    run_in_sections(&prepared, &view, &naive, &mut random, &what);
     run_stuttering(&plan, &ids, &view, &naive, &what);
 }
 
@@ -200,6 +201,63 @@ fn run_in_parts(
     }
     assert_right(plan, naive, &rows, what);
     assert_ordered(plan, naive, &rows, what);
+}
+
+/// A section of each step, and two sections that meet anywhere; between them rows are plain columns.
+fn run_in_sections(
+    prepared: &Prepared<'_>,
+    view: &Snapshot,
+    naive: &Naive<'_>,
+    random: &mut Random,
+    what: &str,
+) {
+    let plan = prepared.plan();
+    let width = plan.variables.len();
+    let steps = plan.steps.len();
+    let cut = 1 + random.below(steps);
+    for cuts in [(1..steps).collect(), vec![cut]] {
+        let options = Options {
+            chunk_rows: 1 + random.below(5),
+            ..Options::default()
+        };
+        let walk_of =
+            |steps| Walk::section(prepared, view, &Numbered, Limits::none(), options, steps);
+        let ends = cuts.iter().copied().chain([steps]);
+        let mut from = 0;
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for to in ends {
+            let mut walk = walk_of(from..to);
+            let mut given = Vec::new();
+            for mut chunk in chunks.drain(..) {
+                walk.push(&mut chunk).expect("nothing fails");
+                given.extend(sent(&mut walk, width));
+            }
+            walk.end_input();
+            given.extend(sent(&mut walk, width));
+            chunks = given;
+            from = to;
+        }
+        let mut rows = Vec::new();
+        for chunk in &chunks {
+            append(chunk, width, &mut rows);
+        }
+        let what = format!("cut at {cuts:?}: {what}");
+        assert_right(plan, naive, &rows, &what);
+        assert_ordered(plan, naive, &rows, &what);
+    }
+}
+
+/// The rows that a walk has now, each chunk taken apart and put together.
+fn sent<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec<Chunk> {
+    let mut sent = Vec::new();
+    let mut chunk = Chunk::new();
+    while walk.next(&mut chunk).expect("nothing fails") == Status::Rows {
+        let chunk = std::mem::take(&mut chunk);
+        let rows = chunk.rows();
+        let columns: Vec<_> = chunk.into_columns().collect();
+        sent.push(Chunk::from_columns(width, rows, columns).expect("columns of a chunk"));
+    }
+    sent
 }
 
 fn run_stuttering(
