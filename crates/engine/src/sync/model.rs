@@ -21,6 +21,7 @@ thread_local! {
 }
 
 /// Runs `check` with a fault planted, if there is one.
+#[cfg(test)]
 pub(crate) fn with_fault(fault: Option<Fault>, check: impl FnOnce()) {
     PLANTED.set(fault);
     check();
