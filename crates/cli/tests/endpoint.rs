@@ -4,6 +4,7 @@
 use crate::common;
 
 use common::{Run, run, run_with_input, somersault, started, text, write};
+use somersault::{AnswerFormat, ResultFormat};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
@@ -335,7 +336,8 @@ fn our_own_server_answers_as_the_store_does() {
     while ask(&url, query, &[]).code != Some(0) && begun.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    for format in ["table", "json", "xml", "csv", "tsv"] {
+    let formats = ResultFormat::ALL.map(|format| AnswerFormat::Rows(format).name());
+    for format in formats.into_iter().chain(["table"]) {
         let more = ["--results-format", format];
         let mut local = vec!["query", "--data", text(&file), "--query", query];
         local.extend(more);

@@ -12,6 +12,7 @@ use crate::printer::Printer;
 use crate::text::Form;
 use crate::trouble::Trouble;
 use oxrdfio::{RdfFormat, RdfParseError, RdfParser};
+use somersault::ResultFormat;
 use somersault::output::{Rows, Sink, Whole};
 use somersault::terms::{GraphName, TermRef};
 use somersault::terms::{TermBuffer, strictness};
@@ -33,7 +34,7 @@ pub(super) fn deliver(
     let is_graph = form.is_some_and(Form::is_graph);
     let results = QueryResultsFormat::from_media_type(&media_type).filter(|_| !is_graph);
     let graph = RdfFormat::from_media_type(&media_type).filter(|_| is_graph || form.is_none());
-    let is_known = results.is_some() || graph.is_some();
+    let is_known = results.is_some() || graph.is_some() || (!is_graph && is_of_rows(&media_type));
     let is_xml = results == Some(QueryResultsFormat::Xml) || graph == Some(RdfFormat::RdfXml);
     let mut body = Whole::new(&mut response.body, is_xml);
     let outcome = if is_known && printer.format().media_types().contains(&&*media_type) {
@@ -54,10 +55,17 @@ pub(super) fn deliver(
 /// An error where an answer is none of an endpoint to a query for a truth value.
 pub(super) fn expect_results(response: &Response) -> Result<(), Trouble> {
     let media_type = response.media_type();
-    match QueryResultsFormat::from_media_type(&media_type) {
-        Some(_) => Ok(()),
-        None => Err(foreign(&media_type, false)),
+    if is_of_rows(&media_type) {
+        Ok(())
+    } else {
+        Err(foreign(&media_type, false))
     }
+}
+
+/// Whether it is a type of solutions, one that can only be passed on included.
+fn is_of_rows(media_type: &str) -> bool {
+    QueryResultsFormat::from_media_type(media_type).is_some()
+        || ResultFormat::from_name(media_type).is_some()
 }
 
 fn foreign(media_type: &str, is_graph: bool) -> Trouble {

@@ -70,6 +70,8 @@ struct Row {
     accepted: &'static [&'static str],
     /// Its names besides media types, the one that flags have first.
     names: &'static [&'static str],
+    /// Its name behind `http://www.w3.org/ns/formats/`, where the W3C has one.
+    w3c: Option<&'static str>,
     /// Where a reason can be put in the middle of an answer.
     last_record: LastRecord,
     /// Whether an answer ends with the end of a line.
@@ -96,6 +98,7 @@ impl ResultFormat {
                     "text/json",
                 ],
                 names: &["json", "srj", "sparql-results+json"],
+                w3c: Some("SPARQL_Results_JSON"),
                 last_record: LastRecord::Member,
                 ends_line: false,
             },
@@ -109,6 +112,7 @@ impl ResultFormat {
                 ],
                 // `sparql` is Fuseki's.
                 names: &["xml", "srx", "sparql-results+xml", "sparql"],
+                w3c: Some("SPARQL_Results_XML"),
                 last_record: LastRecord::Comment,
                 ends_line: false,
             },
@@ -117,6 +121,7 @@ impl ResultFormat {
                 media_type: "text/csv; charset=utf-8",
                 accepted: &["text/csv"],
                 names: &["csv"],
+                w3c: Some("SPARQL_Results_CSV"),
                 last_record: LastRecord::None,
                 ends_line: true,
             },
@@ -125,6 +130,7 @@ impl ResultFormat {
                 media_type: "text/tab-separated-values; charset=utf-8",
                 accepted: &["text/tab-separated-values", "text/tsv"],
                 names: &["tsv"],
+                w3c: Some("SPARQL_Results_TSV"),
                 last_record: LastRecord::None,
                 ends_line: true,
             },
@@ -194,6 +200,7 @@ impl GraphFormat {
                         media_type: "text/turtle; charset=utf-8",
                         accepted: Format::Turtle.media_types(),
                         names: &["turtle", "ttl"],
+                        w3c: Some("Turtle"),
                         last_record: LastRecord::Line,
                         ends_line: true,
                     }
@@ -206,6 +213,7 @@ impl GraphFormat {
                         media_type: "application/n-triples",
                         accepted: Format::NTriples.media_types(),
                         names: &["ntriples", "nt", "n-triples"],
+                        w3c: Some("N-Triples"),
                         last_record: LastRecord::Line,
                         ends_line: true,
                     }
@@ -218,6 +226,7 @@ impl GraphFormat {
                         media_type: "application/rdf+xml",
                         accepted: Format::RdfXml.media_types(),
                         names: &["rdfxml", "rdf", "rdf-xml", "rdf/xml", "owl"],
+                        w3c: Some("RDF_XML"),
                         last_record: LastRecord::Comment,
                         ends_line: false,
                     }
@@ -230,6 +239,7 @@ impl GraphFormat {
                         media_type: "application/ld+json",
                         accepted: Format::JsonLd.media_types(),
                         names: &["jsonld", "json-ld"],
+                        w3c: Some("JSON-LD"),
                         last_record: LastRecord::None,
                         ends_line: false,
                     }
@@ -242,6 +252,7 @@ impl GraphFormat {
                         media_type: "application/n-quads",
                         accepted: Format::NQuads.media_types(),
                         names: &["nquads", "nq", "n-quads"],
+                        w3c: Some("N-Quads"),
                         last_record: LastRecord::Line,
                         ends_line: true,
                     }
@@ -254,6 +265,7 @@ impl GraphFormat {
                         media_type: "application/trig",
                         accepted: Format::TriG.media_types(),
                         names: &["trig"],
+                        w3c: Some("TriG"),
                         last_record: LastRecord::Line,
                         ends_line: true,
                     }
@@ -362,6 +374,11 @@ impl AnswerFormat {
     /// The media types accepted for it, without parameters, the canonical one first.
     pub const fn accepted_types(self) -> &'static [&'static str] {
         self.row().accepted
+    }
+
+    /// Its name behind `http://www.w3.org/ns/formats/`, where the W3C has one.
+    pub const fn w3c_name(self) -> Option<&'static str> {
+        self.row().w3c
     }
 
     /// Where a reason can be put after part of an answer.

@@ -25,25 +25,6 @@ const FORMATS: &str = "http://www.w3.org/ns/formats/";
 /// Named graphs that are listed; of more, none are.
 const GRAPHS_MAX: u64 = 100;
 
-/// What answers can be written as.
-const RESULT_FORMATS: [&str; 10] = [
-    "SPARQL_Results_JSON",
-    "SPARQL_Results_XML",
-    "SPARQL_Results_CSV",
-    "SPARQL_Results_TSV",
-    "Turtle",
-    "N-Triples",
-    "RDF_XML",
-    "JSON-LD",
-    "N-Quads",
-    "TriG",
-];
-
-const _: () = assert!(
-    RESULT_FORMATS.len() == AnswerFormat::COUNT,
-    "no format is left out"
-);
-
 /// What documents can be written in.
 const INPUT_FORMATS: [&str; 6] = [
     "Turtle",
@@ -123,7 +104,10 @@ impl Triples {
         for version in ["SPARQL10Query", "SPARQL11Query"] {
             self.iri(SERVICE, &language, &format!("{SD}{version}"));
         }
-        for format in RESULT_FORMATS {
+        for format in AnswerFormat::ALL
+            .iter()
+            .filter_map(|format| format.w3c_name())
+        {
             let format = format!("{FORMATS}{format}");
             self.iri(SERVICE, &format!("{SD}resultFormat"), &format);
         }
