@@ -70,6 +70,8 @@ struct Row {
     accepted: &'static [&'static str],
     /// Its names besides media types, the one that flags have first.
     names: &'static [&'static str],
+    /// What the names of its files end with.
+    ending: &'static str,
     /// Its name behind `http://www.w3.org/ns/formats/`, where the W3C has one.
     w3c: Option<&'static str>,
     /// Where a reason can be put in the middle of an answer.
@@ -98,6 +100,7 @@ impl ResultFormat {
                     "text/json",
                 ],
                 names: &["json", "srj", "sparql-results+json"],
+                ending: "json",
                 w3c: Some("SPARQL_Results_JSON"),
                 last_record: LastRecord::Member,
                 ends_line: false,
@@ -112,6 +115,7 @@ impl ResultFormat {
                 ],
                 // `sparql` is Fuseki's.
                 names: &["xml", "srx", "sparql-results+xml", "sparql"],
+                ending: "xml",
                 w3c: Some("SPARQL_Results_XML"),
                 last_record: LastRecord::Comment,
                 ends_line: false,
@@ -121,6 +125,7 @@ impl ResultFormat {
                 media_type: "text/csv; charset=utf-8",
                 accepted: &["text/csv"],
                 names: &["csv"],
+                ending: "csv",
                 w3c: Some("SPARQL_Results_CSV"),
                 last_record: LastRecord::None,
                 ends_line: true,
@@ -130,6 +135,7 @@ impl ResultFormat {
                 media_type: "text/tab-separated-values; charset=utf-8",
                 accepted: &["text/tab-separated-values", "text/tsv"],
                 names: &["tsv"],
+                ending: "tsv",
                 w3c: Some("SPARQL_Results_TSV"),
                 last_record: LastRecord::None,
                 ends_line: true,
@@ -200,6 +206,7 @@ impl GraphFormat {
                         media_type: "text/turtle; charset=utf-8",
                         accepted: Format::Turtle.media_types(),
                         names: &["turtle", "ttl"],
+                        ending: "ttl",
                         w3c: Some("Turtle"),
                         last_record: LastRecord::Line,
                         ends_line: true,
@@ -213,6 +220,7 @@ impl GraphFormat {
                         media_type: "application/n-triples",
                         accepted: Format::NTriples.media_types(),
                         names: &["ntriples", "nt", "n-triples"],
+                        ending: "nt",
                         w3c: Some("N-Triples"),
                         last_record: LastRecord::Line,
                         ends_line: true,
@@ -226,6 +234,7 @@ impl GraphFormat {
                         media_type: "application/rdf+xml",
                         accepted: Format::RdfXml.media_types(),
                         names: &["rdfxml", "rdf", "rdf-xml", "rdf/xml", "owl"],
+                        ending: "rdf",
                         w3c: Some("RDF_XML"),
                         last_record: LastRecord::Comment,
                         ends_line: false,
@@ -239,6 +248,7 @@ impl GraphFormat {
                         media_type: "application/ld+json",
                         accepted: Format::JsonLd.media_types(),
                         names: &["jsonld", "json-ld"],
+                        ending: "jsonld",
                         w3c: Some("JSON-LD"),
                         last_record: LastRecord::None,
                         ends_line: false,
@@ -252,6 +262,7 @@ impl GraphFormat {
                         media_type: "application/n-quads",
                         accepted: Format::NQuads.media_types(),
                         names: &["nquads", "nq", "n-quads"],
+                        ending: "nq",
                         w3c: Some("N-Quads"),
                         last_record: LastRecord::Line,
                         ends_line: true,
@@ -265,6 +276,7 @@ impl GraphFormat {
                         media_type: "application/trig",
                         accepted: Format::TriG.media_types(),
                         names: &["trig"],
+                        ending: "trig",
                         w3c: Some("TriG"),
                         last_record: LastRecord::Line,
                         ends_line: true,
@@ -374,6 +386,11 @@ impl AnswerFormat {
     /// The media types accepted for it, without parameters, the canonical one first.
     pub const fn accepted_types(self) -> &'static [&'static str] {
         self.row().accepted
+    }
+
+    /// What the names of its files end with.
+    pub const fn file_ending(self) -> &'static str {
+        self.row().ending
     }
 
     /// Its name behind `http://www.w3.org/ns/formats/`, where the W3C has one.

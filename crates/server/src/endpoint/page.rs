@@ -13,8 +13,28 @@ use axum::body::Body;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, VARY};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use somersault::AnswerFormat;
+use std::sync::LazyLock;
 
-const PAGE: &str = include_str!("page.html");
+/// The page, with the formats that it offers.
+static PAGE: LazyLock<String> = LazyLock::new(|| {
+    let (before, behind) = include_str!("page.html")
+        .split_once("/* the formats of answers */")
+        .expect("the page has a place for them");
+    let mut page = before.to_owned();
+    for format in AnswerFormat::ALL {
+        let kind = match format {
+            AnswerFormat::Rows(_) => "rows",
+            AnswerFormat::Graph(_) => "graph",
+        };
+        let types = format.accepted_types();
+        let label = format.about().rsplit(' ').next();
+        let row = serde_json::json!([kind, label, format.file_ending(), types.first()]);
+        page.extend(["\n  ", &row.to_string(), ","]);
+    }
+    page.push('\n');
+    page + behind
+});
 /// The page has everything in itself and talks to this server only.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
     script-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
@@ -33,7 +53,7 @@ const PASSED_OVER: [&str; 7] = [
 /// `GET /`.
 pub(crate) async fn page(method: Method) -> Response<Body> {
     reading(&method, || {
-        let mut response = text("text/html; charset=utf-8", PAGE);
+        let mut response = text("text/html; charset=utf-8", PAGE.as_str());
         let policy = HeaderValue::from_static(POLICY);
         response
             .headers_mut()
@@ -79,4 +99,17 @@ fn leading_there(query: &str, parameters: &Parameters) -> Result<Response<Body>,
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_offers_every_format() {
+        for format in AnswerFormat::ALL {
+            let asked = format!("\"{}\"]", format.accepted_types()[0]);
+            assert_eq!(PAGE.matches(&asked).count(), 1, "{asked}");
+        }
+    }
 }
