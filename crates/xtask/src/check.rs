@@ -45,6 +45,13 @@ impl From<bool> for Outcome {
 
 /// Runs every step; true when none broke.
 pub fn run() -> Result<bool, ChoreError> {
+    // Either waits for one crate after the other, so together they take little longer than the longer one. What the
+    // build has to say it says when it is run again.
+    let building = if is_asked_to_count() && instructions::is_possible() {
+        Some(instructions::start_building()?)
+    } else {
+        None
+    };
     let mut outcomes = vec![
         ("format", Outcome::from(formatted()?)),
         ("tidy", Outcome::from(tidy::run()?)),
@@ -53,6 +60,10 @@ pub fn run() -> Result<bool, ChoreError> {
         ("advisories", advisories()?),
         ("spelling", spelling()?),
     ];
+    if let Some(mut building) = building {
+        // Whatever became of it: it is run again, and says so then.
+        let _ = building.wait();
+    }
     outcomes.push(("instructions", instructions()?));
     let (held, mut sum) = tests()?;
     outcomes.push(("tests", Outcome::from(held)));
@@ -124,9 +135,13 @@ fn spelling() -> Result<Outcome, ChoreError> {
     Ok(CommandLine::new("typos").run()?.into())
 }
 
+fn is_asked_to_count() -> bool {
+    std::env::var_os(ASKED_FOR).is_some()
+}
+
 /// Needs a build of its own, so only where it is asked for: on its way into the trunk.
 fn instructions() -> Result<Outcome, ChoreError> {
-    if std::env::var_os(ASKED_FOR).is_none() {
+    if !is_asked_to_count() {
         println!(
             "instructions: not asked for, skipped ({ASKED_FOR}=1, or cargo xtask instructions)"
         );

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::error::ChoreError;
 
@@ -73,6 +73,16 @@ impl CommandLine {
             .stderr(Stdio::null())
             .status();
         run.is_ok_and(|status| status.success())
+    }
+
+    /// Starts the program and goes on beside it, which prints nothing.
+    pub fn start_quietly(&self) -> Result<Child, ChoreError> {
+        println!("$ {} &", self.shown());
+        self.prepared()
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|source| self.cannot_run(source))
     }
 
     /// Runs with inherited output and says whether it succeeded.

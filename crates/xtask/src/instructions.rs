@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::process::Child;
 
 /// What is kept, relative to the workspace.
 const KEPT: &str = "docs/benchmarks/instructions.txt";
@@ -34,6 +35,11 @@ type Counts = BTreeMap<String, u64>;
 /// Whether the counter is installed.
 pub fn is_possible() -> bool {
     CommandLine::new("valgrind --version").succeeds_quietly()
+}
+
+/// Begins to build what is counted, beside whatever the caller does.
+pub fn start_building() -> Result<Child, ChoreError> {
+    CommandLine::new(BUILD).start_quietly()
 }
 
 /// Counts, prints, and compares with what is kept, or keeps what was found.
