@@ -1,7 +1,7 @@
 //! `cargo xtask check`: what `.ci/run` demands, in the order in which it tells most for its time.
 //!
 //! ```text
-//! format -> tidy -> lints -> licences -> spelling -> instructions -> the README's test command -> models
+//! format -> tidy -> lints -> licences -> spelling -> models -> instructions -> the README's test command
 //! ```
 //!
 //! Where that command has just passed in a clone with nothing beside it, what it printed is handed over
@@ -60,6 +60,8 @@ pub fn run() -> Result<bool, ChoreError> {
         ("advisories", advisories()?),
         ("spelling", spelling()?),
     ];
+    let (models_held, models) = model::run(Extent::Check)?;
+    outcomes.push(("models", Outcome::from(models_held)));
     if let Some(mut building) = building {
         // Whatever became of it: it is run again, and says so then.
         let _ = building.wait();
@@ -67,8 +69,6 @@ pub fn run() -> Result<bool, ChoreError> {
     outcomes.push(("instructions", instructions()?));
     let (held, mut sum) = tests()?;
     outcomes.push(("tests", Outcome::from(held)));
-    let (held, models) = model::run(Extent::Check)?;
-    outcomes.push(("models", Outcome::from(held)));
     sum += models;
     println!();
     for (step, outcome) in &outcomes {
