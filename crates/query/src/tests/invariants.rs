@@ -1,5 +1,8 @@
 //! What every plan has to be: a column is written once before it is read, blocks read what the table
 //! has and give what they say, estimates are numbers.
+//!
+//! `planner::valid` asserts nearly the same of the plans of every other test. This reads plans with sets of its own
+//! instead of the planner's, and is stricter: what is aggregated has a name of its own in all plans of these tests.
 
 use crate::plan::{Action, Mode, Plan, Scope, Slot, Step};
 use std::collections::BTreeSet;
