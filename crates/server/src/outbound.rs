@@ -322,11 +322,7 @@ impl ServiceClient for HttpServices {
         }
         let media_type = field(&head.headers, header::CONTENT_TYPE);
         let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let format = ResultFormat::ALL.into_iter().find(|format| {
-            let mut types = format.accepted_types().iter();
-            types.any(|known| known.eq_ignore_ascii_case(essence))
-        });
-        match format {
+        match ResultFormat::from_media_type(essence) {
             Some(ResultFormat::Csv) | None => Err(failed(format!(
                 "its answer is `{media_type}`, not SPARQL results"
             ))),

@@ -34,7 +34,7 @@ pub(super) fn deliver(
     let is_graph = form.is_some_and(Form::is_graph);
     let results = QueryResultsFormat::from_media_type(&media_type).filter(|_| !is_graph);
     let graph = RdfFormat::from_media_type(&media_type).filter(|_| is_graph || form.is_none());
-    let is_known = results.is_some() || graph.is_some() || (!is_graph && is_of_rows(&media_type));
+    let is_known = graph.is_some() || (!is_graph && is_of_rows(&media_type));
     let is_xml = results == Some(QueryResultsFormat::Xml) || graph == Some(RdfFormat::RdfXml);
     let mut body = Whole::new(&mut response.body, is_xml);
     let outcome = if is_known && printer.format().media_types().contains(&&*media_type) {
@@ -65,7 +65,7 @@ pub(super) fn expect_results(response: &Response) -> Result<(), Trouble> {
 /// Whether it is a type of solutions, one that can only be passed on included.
 fn is_of_rows(media_type: &str) -> bool {
     QueryResultsFormat::from_media_type(media_type).is_some()
-        || ResultFormat::from_name(media_type).is_some()
+        || ResultFormat::from_media_type(media_type).is_some()
 }
 
 fn foreign(media_type: &str, is_graph: bool) -> Trouble {

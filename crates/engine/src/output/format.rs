@@ -153,6 +153,15 @@ impl ResultFormat {
         self.row().accepted
     }
 
+    /// The format of answers of this media type, which is without parameters and in any case.
+    pub fn from_media_type(media_type: &str) -> Option<ResultFormat> {
+        let is_of = |format: &ResultFormat| {
+            let mut types = format.accepted_types().iter();
+            types.any(|known| known.eq_ignore_ascii_case(media_type))
+        };
+        ResultFormat::ALL.into_iter().find(is_of)
+    }
+
     /// The format with this name, as people and other tools write it, in any case: short, a file's extension, or a
     /// media type without parameters.
     pub fn from_name(name: &str) -> Option<ResultFormat> {
