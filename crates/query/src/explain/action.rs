@@ -1,7 +1,7 @@
 //! What each action says of itself in a printed plan.
 //!
-//! [`Printer::action`] names every variant, so a new one does not compile without a line; the functions under it
-//! each take the variants of one kind.
+//! An action that has no arm in [`Printer::action`] says its name and its columns, those that it makes behind `as`:
+//! a new one is printed before anybody words it. The functions under it each take the variants of one kind.
 
 use super::Printer;
 use crate::plan::{Action, Mode, Node, Size, Slot};
@@ -27,9 +27,7 @@ impl Printer<'_> {
             Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
                 self.path_step(action)
             }
-            Action::Same { .. }
-            | Action::Filter(_)
-            | Action::Distinct { .. }
+            Action::Filter(_)
             | Action::Order { .. }
             | Action::Slice { .. }
             | Action::Count { .. } => self.modifier(action),
@@ -37,9 +35,24 @@ impl Printer<'_> {
             | Action::Bind { .. }
             | Action::Values { .. }
             | Action::Aggregate { .. }
-            | Action::Unpack { .. }
             | Action::Service { .. } => self.extension(action),
+            _ => self.columns(action),
         }
+    }
+
+    /// The name, what is read, what is made.
+    fn columns(&self, action: &Action) -> String {
+        let (mut read, mut made) = (Vec::new(), Vec::new());
+        action.for_each_read(&mut |slot| read.push(slot));
+        action.for_each_write(&mut |slot| made.push(slot));
+        let mut text = action.name().to_owned();
+        if !read.is_empty() {
+            let _ = write!(text, " {}", self.slots(&read));
+        }
+        if !made.is_empty() {
+            let _ = write!(text, " as {}", self.slots(&made));
+        }
+        text
     }
 
     /// Steps about a pattern of the graph.
@@ -221,11 +234,7 @@ impl Printer<'_> {
     /// Steps that look at rows alone and add no column but a count.
     fn modifier(&self, action: &Action) -> String {
         match action {
-            Action::Same { left, right } => {
-                format!("same {} {}", self.slot(*left), self.slot(*right))
-            }
             Action::Filter(expression) => format!("filter {}", self.expression(expression)),
-            Action::Distinct { columns } => format!("distinct {}", self.slots(columns)),
             Action::Order { keys, limit } => {
                 let mut text = "order".to_owned();
                 for key in keys {
@@ -278,15 +287,6 @@ impl Printer<'_> {
                     let _ = write!(text, ", {aggregate} as {into}");
                 }
                 text
-            }
-            Action::Unpack {
-                term,
-                subject,
-                predicate,
-                object,
-            } => {
-                let parts = self.slots(&[*subject, *predicate, *object]);
-                format!("unpack {} as {parts}", self.slot(*term))
             }
             Action::Service {
                 endpoint,
