@@ -27,17 +27,12 @@ pub(crate) use seed::SeedPart;
 
 use crate::environment::Environment;
 use crate::error::WalkError;
-use crate::expression::{Condition, Constants, computation, filter};
+use crate::expression::Constants;
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scene::Scene;
 use crate::scope::Dataset;
 use crate::step::Policy;
-use crate::step::aggregate::AggregatePolicy;
-use crate::step::count::CountPolicy;
-use crate::step::filter::{FilterPolicy, SamePolicy};
-use crate::step::order::OrderPolicy;
-use crate::step::slice::SlicePolicy;
 use query::plan::{Action, Plan, Slot, Step};
 use rdf::VertexId;
 use std::cell::Cell;
@@ -319,64 +314,27 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     fn policy_of(&mut self, step: &'a Step, live: &[Slot]) -> Result<Policy<'a>, WalkError> {
-        let constants = Constants {
+        if let Some(policy) = Policy::of_rows(step, self.constants())? {
+            return Ok(policy);
+        }
+        match &step.action {
+            Action::Never { snapshot } if self.view.commit_number() == Some(*snapshot) => {
+                Ok(Policy::Nothing)
+            }
+            Action::Never { .. } => Ok(Policy::Pass),
+            Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
+                self.path(step)
+            }
+            _ => self.composed(step, live),
+        }
+    }
+
+    fn constants(&self) -> Constants<'_> {
+        Constants {
             terms: &self.plan.constants,
             ids: self.ids,
             compiled_bytes: self.compiled_bytes,
-        };
-        Ok(match &step.action {
-            Action::Never { snapshot } if self.view.commit_number() == Some(*snapshot) => {
-                Policy::Nothing
-            }
-            Action::Never { .. } => Policy::Pass,
-            Action::Same { left, right } => Policy::Same(SamePolicy {
-                left: *left,
-                right: *right,
-            }),
-            Action::Filter(expression) => {
-                let conjuncts = filter(expression, constants);
-                conjuncts.iter().try_for_each(Condition::check)?;
-                Policy::Filter(FilterPolicy { conjuncts })
-            }
-            Action::Distinct { columns } => Policy::Distinct(columns),
-            Action::Order { keys, limit } if keys.is_empty() => Policy::Slice(SlicePolicy {
-                offset: 0,
-                limit: *limit,
-            }),
-            Action::Order { keys, limit } => {
-                let is_settled = !keys.iter().any(|key| key.expression.gives_new());
-                let keys = keys
-                    .iter()
-                    .map(|key| (computation(&key.expression, constants), key.descending))
-                    .collect::<Vec<_>>();
-                keys.iter().try_for_each(|(key, _)| key.check())?;
-                Policy::Order(OrderPolicy {
-                    keys,
-                    limit: *limit,
-                    is_settled,
-                })
-            }
-            Action::Slice { offset, limit } => Policy::Slice(SlicePolicy {
-                offset: *offset,
-                limit: *limit,
-            }),
-            Action::Count { distinct, into } => {
-                let into = kept(step, *into);
-                Policy::Count(CountPolicy {
-                    distinct: distinct.as_deref(),
-                    into,
-                })
-            }
-            Action::Aggregate { keys, aggregates } => {
-                let policy = AggregatePolicy::new(keys, aggregates, &step.keep, constants);
-                policy.check()?;
-                Policy::Aggregate(policy)
-            }
-            Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
-                self.path(step)?
-            }
-            _ => self.composed(step, live)?,
-        })
+        }
     }
 }
 
@@ -391,9 +349,4 @@ fn is_of_a_row(action: &Action) -> bool {
             | Action::Filter(_)
             | Action::Bind { .. }
     )
-}
-
-/// The slot, if somebody needs it after the step.
-fn kept(step: &Step, slot: Slot) -> Option<Slot> {
-    step.keep.contains(&slot).then_some(slot)
 }

@@ -52,9 +52,10 @@ pub(crate) mod unpack;
 
 use crate::chunk::Chunk;
 use crate::error::WalkError;
+use crate::expression::Constants;
 use crate::limits::Limits;
 use crate::scene::Scene;
-use query::plan::Slot;
+use query::plan::{Action, Slot, Step};
 use rdf::{Lexicon, VertexId};
 use store::view::{GraphView, Ticket};
 
@@ -230,7 +231,74 @@ steps! {
     Service "service" (Box<service::ServicePolicy<'a>>) => boxed service::Asking<'p, 'a>, limits, context, each;
 }
 
-impl Policy<'_> {
+impl<'a> Policy<'a> {
+    /// The policy of a step that its action says all about: it needs no look at the view, at what is alive or at
+    /// other steps. `None` for the others, which [`crate::prepare`] decides. An error where an expression has a
+    /// constant pattern that is not supported.
+    pub(crate) fn of_rows(
+        step: &'a Step,
+        constants: Constants<'_>,
+    ) -> Result<Option<Policy<'a>>, WalkError> {
+        Ok(Some(match &step.action {
+            Action::Same { left, right } => Policy::Same(filter::SamePolicy {
+                left: *left,
+                right: *right,
+            }),
+            Action::Filter(expression) => {
+                Policy::Filter(filter::FilterPolicy::of(expression, constants)?)
+            }
+            Action::Distinct { columns } => Policy::Distinct(columns),
+            Action::Order { keys, limit } if keys.is_empty() => Policy::Slice(slice::SlicePolicy {
+                offset: 0,
+                limit: *limit,
+            }),
+            Action::Order { keys, limit } => {
+                Policy::Order(order::OrderPolicy::of(keys, *limit, constants)?)
+            }
+            Action::Slice { offset, limit } => Policy::Slice(slice::SlicePolicy {
+                offset: *offset,
+                limit: *limit,
+            }),
+            Action::Count { distinct, into } => Policy::Count(count::CountPolicy {
+                distinct: distinct.as_deref(),
+                into: step.kept(*into),
+            }),
+            Action::Aggregate { keys, aggregates } => Policy::Aggregate(
+                aggregate::AggregatePolicy::of(keys, aggregates, &step.keep, constants)?,
+            ),
+            Action::Bind { expression, into } => match step.kept(*into) {
+                None => Policy::Pass,
+                Some(into) => Policy::Bind(bind::BindPolicy::of(expression, into, constants)?),
+            },
+            Action::Unpack {
+                term,
+                subject,
+                predicate,
+                object,
+            } => Policy::Unpack(unpack::UnpackPolicy {
+                term: *term,
+                parts: [*subject, *predicate, *object].map(|slot| step.kept(slot)),
+            }),
+            Action::Expand { .. }
+            | Action::ExpandKeys { .. }
+            | Action::ExpandPredicates { .. }
+            | Action::AllPredicates { .. }
+            | Action::AllGraphs { .. }
+            | Action::Never { .. }
+            | Action::Check { .. }
+            | Action::Nested { .. }
+            | Action::Probe { .. }
+            | Action::Unify { .. }
+            | Action::Values { .. }
+            | Action::PathSeed { .. }
+            | Action::PathExpand { .. }
+            | Action::PathCheck { .. }
+            | Action::Service { .. }
+            | Action::Sizes { .. }
+            | Action::Degree { .. } => return Ok(None),
+        }))
+    }
+
     /// Whether the step needs no row at all from before it.
     pub(crate) fn needs_no_input(&self) -> bool {
         match self {

@@ -148,6 +148,13 @@ pub struct Step {
     pub estimate: Estimate,
 }
 
+impl Step {
+    /// The slot, if somebody needs it after the step.
+    pub fn kept(&self, slot: Slot) -> Option<Slot> {
+        self.keep.contains(&slot).then_some(slot)
+    }
+}
+
 /// What the query asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {

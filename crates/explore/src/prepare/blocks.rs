@@ -1,18 +1,15 @@
-//! The choice of policies for steps that hold steps, and for those that make columns out of text.
+//! The choice of policies for steps that hold steps or a table, and for what is asked of another endpoint.
 //!
 //! Blocks are prepared as the plan's own steps are, all at once and on one numbering of slots, so what
 //! a block does with constants is decided here too, not per row.
 
-use super::{Builder, kept};
+use super::Builder;
 use crate::error::WalkError;
-use crate::expression::{Constants, computation};
 use crate::limits::Reservation;
-use crate::step::bind::BindPolicy;
 use crate::step::join::JoinPolicy;
 use crate::step::nested::NestedPolicy;
 use crate::step::service::ServicePolicy;
 use crate::step::unify::UnifyPolicy;
-use crate::step::unpack::UnpackPolicy;
 use crate::step::{PatternOperand, Policy};
 use crate::table::Table;
 use query::expression::{Expression, Function};
@@ -42,23 +39,6 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             }
             Action::Values { columns, rows } => self.values(step, columns, rows)?,
             Action::Unify { into, from } => self.unify(step, *into, *from, live)?,
-            Action::Bind { expression, into } => match kept(step, *into) {
-                None => Policy::Pass,
-                Some(into) => {
-                    let computation = computation(expression, self.constants());
-                    computation.check()?;
-                    Policy::Bind(BindPolicy { computation, into })
-                }
-            },
-            Action::Unpack {
-                term,
-                subject,
-                predicate,
-                object,
-            } => Policy::Unpack(UnpackPolicy {
-                term: *term,
-                parts: [*subject, *predicate, *object].map(|slot| kept(step, slot)),
-            }),
             Action::Service {
                 endpoint,
                 silent,
@@ -77,14 +57,6 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             }
             _ => self.pattern(step)?,
         })
-    }
-
-    fn constants(&self) -> Constants<'_> {
-        Constants {
-            terms: &self.plan.constants,
-            ids: self.ids,
-            compiled_bytes: self.compiled_bytes,
-        }
     }
 
     fn nested(&mut self, step: &'a Step) -> Result<Policy<'a>, WalkError> {
@@ -109,7 +81,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let mut made = exports.clone();
         made.retain(|slot| step.keep.contains(slot));
         let mark = match mode {
-            Mode::Mark(mark) => kept(step, *mark),
+            Mode::Mark(mark) => step.kept(*mark),
             _ => None,
         };
         Ok(Policy::Nested(Box::new(NestedPolicy {
@@ -154,7 +126,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         live: &[Slot],
     ) -> Result<Policy<'a>, WalkError> {
         let alive = |slot: Slot| live.contains(&slot).then_some(slot);
-        let target = kept(step, into);
+        let target = step.kept(into);
         Ok(match (alive(into), alive(from), target) {
             (left, Some(right), into) => Policy::Unify(UnifyPolicy { left, right, into }),
             (Some(left), None, Some(into)) => Policy::Unify(UnifyPolicy {

@@ -61,7 +61,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         if self.mean_rows(left.segment)? < MEAN_ROWS_MIN {
             return Ok(None);
         }
-        let into = super::kept(&steps[at], into);
+        let into = steps[at].kept(into);
         Ok(Some((
             IntersectPolicy {
                 sides: [left, right],

@@ -4,7 +4,7 @@
 //! its scope a graph with or without edges. A seed that is one segment's keys becomes a set, which
 //! workers cut.
 
-use super::{Builder, kept};
+use super::Builder;
 use crate::error::WalkError;
 use crate::scope::ResolvedScope;
 use crate::step::aggregate::paged::Meter;
@@ -35,7 +35,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     return Ok(Policy::Nothing);
                 };
                 let automaton = self.automaton(path, *direction)?;
-                self.path_seed(&automaton, scope, kept(step, *into))
+                self.path_seed(&automaton, scope, step.kept(*into))
             }
             Action::PathExpand {
                 from,
@@ -47,7 +47,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 let Some(scope) = self.path_scope(*scope, path)? else {
                     return Ok(Policy::Nothing);
                 };
-                let (from, into) = (self.end(*from), kept(step, *into));
+                let (from, into) = (self.end(*from), step.kept(*into));
                 let (path, direction) = without_inverses(path, *direction);
                 if let Some(labels) = self.negated(path, direction) {
                     return Ok(Policy::PathEdges(EdgesPolicy {

@@ -1,6 +1,6 @@
 //! The choice of policies for patterns: expansions and checks.
 
-use super::{Builder, kept};
+use super::Builder;
 use crate::error::WalkError;
 use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::degree::DegreePolicy;
@@ -53,13 +53,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 direction,
                 scope,
                 into,
-            } => self.keys(predicate, direction, scope, kept(step, into)),
+            } => self.keys(predicate, direction, scope, step.kept(into)),
             Action::ExpandPredicates {
                 from,
                 direction,
                 into,
             } => Ok(self.place(from).map_or(Policy::Nothing, |from| {
-                let into = kept(step, into);
+                let into = step.kept(into);
                 Policy::Predicates(PredicatesPolicy {
                     from,
                     direction,
@@ -73,14 +73,14 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 let vertices = predicates
                     .iter()
                     .map(|&one| self.view.predicate_vertex(one));
-                self.owned_set(vertices.collect(), kept(step, into))
+                self.owned_set(vertices.collect(), step.kept(into))
             }
             Action::AllGraphs { into } => {
                 let graphs = match self.dataset.declared() {
                     Some(declared) => declared.to_vec(),
                     None => self.view.named_graphs()?,
                 };
-                self.owned_set(graphs, kept(step, into))
+                self.owned_set(graphs, step.kept(into))
             }
             Action::Check {
                 subject,
@@ -493,11 +493,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
 
 /// The columns that a pattern fills.
 fn targets(step: &Step, into: Option<Slot>, scope: Scope) -> Targets {
-    let into = into.and_then(|slot| kept(step, slot));
+    let into = into.and_then(|slot| step.kept(slot));
     match scope {
         Scope::Bind(graph) => Targets {
             into,
-            graph: kept(step, graph),
+            graph: step.kept(graph),
             binds_graph: true,
         },
         Scope::Default | Scope::Named(_) => Targets {

@@ -56,12 +56,12 @@ pub(crate) struct AggregateColumn<'a> {
 
 impl<'a> AggregatePolicy<'a> {
     /// Compiles the aggregates of a step that keeps these columns.
-    pub(crate) fn new(
+    pub(crate) fn of(
         keys: &'a [Slot],
         aggregates: &'a [(Aggregate, Slot)],
         keep: &[Slot],
         constants: Constants<'_>,
-    ) -> AggregatePolicy<'a> {
+    ) -> Result<AggregatePolicy<'a>, WalkError> {
         let column = |(aggregate, into): &'a (Aggregate, Slot)| AggregateColumn {
             function: &aggregate.function,
             argument: aggregate
@@ -71,18 +71,17 @@ impl<'a> AggregatePolicy<'a> {
             distinct: aggregate.distinct.as_deref(),
             into: *into,
         };
-        AggregatePolicy {
+        let aggregates = aggregates.iter().filter(|(_, into)| keep.contains(into));
+        let policy = AggregatePolicy {
             keys,
-            aggregates: aggregates
-                .iter()
-                .filter(|(_, into)| keep.contains(into))
-                .map(column)
-                .collect(),
-        }
+            aggregates: aggregates.map(column).collect(),
+        };
+        policy.check()?;
+        Ok(policy)
     }
 
     /// An error where an argument has a constant pattern that is not supported.
-    pub(crate) fn check(&self) -> Result<(), WalkError> {
+    fn check(&self) -> Result<(), WalkError> {
         let mut arguments = self
             .aggregates
             .iter()

@@ -5,8 +5,9 @@
 
 use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
-use crate::expression::{Batch, Computation, Scratch};
+use crate::expression::{Batch, Computation, Constants, Scratch, computation};
 use crate::limits::Limits;
+use query::expression::Expression;
 use query::plan::Slot;
 use rdf::Lexicon;
 
@@ -14,6 +15,19 @@ use rdf::Lexicon;
 pub(crate) struct BindPolicy {
     pub(crate) computation: Computation,
     pub(crate) into: Slot,
+}
+
+impl BindPolicy {
+    /// Compiles the expression.
+    pub(crate) fn of(
+        expression: &Expression,
+        into: Slot,
+        constants: Constants<'_>,
+    ) -> Result<Self, WalkError> {
+        let computation = computation(expression, constants);
+        computation.check()?;
+        Ok(BindPolicy { computation, into })
+    }
 }
 
 /// The state of one walk.

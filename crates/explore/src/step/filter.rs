@@ -6,8 +6,9 @@
 
 use super::{Context, Flow, StepOutcome};
 use crate::error::WalkError;
-use crate::expression::{Batch, Condition, Scratch, Truth};
+use crate::expression::{Batch, Condition, Constants, Scratch, Truth, filter};
 use crate::limits::Limits;
+use query::expression::Expression;
 use query::plan::Slot;
 use rdf::Lexicon;
 
@@ -55,6 +56,15 @@ impl SameCheck {
 /// What has to be true.
 pub(crate) struct FilterPolicy {
     pub(crate) conjuncts: Vec<Condition>,
+}
+
+impl FilterPolicy {
+    /// Compiles the expression.
+    pub(crate) fn of(expression: &Expression, constants: Constants<'_>) -> Result<Self, WalkError> {
+        let conjuncts = filter(expression, constants);
+        conjuncts.iter().try_for_each(Condition::check)?;
+        Ok(FilterPolicy { conjuncts })
+    }
 }
 
 /// The state of one walk.

@@ -21,8 +21,11 @@ pub(crate) use shared::Shared;
 use super::{Context, Flow, StepOutcome};
 use crate::chunk::Chunk;
 use crate::error::WalkError;
-use crate::expression::{Batch, Computation, Scratch, SortKey, Value, spend_on};
+use crate::expression::{
+    Batch, Computation, Constants, Scratch, SortKey, Value, computation, spend_on,
+};
 use crate::limits::{Limits, Reservation};
+use query::plan::OrderKey;
 use rdf::{Lexicon, VertexId};
 use shared::Seen;
 use std::cmp::Ordering as Order;
@@ -40,6 +43,23 @@ pub(crate) struct OrderPolicy {
 }
 
 impl OrderPolicy {
+    /// Compiles the keys.
+    pub(crate) fn of(
+        keys: &[OrderKey],
+        limit: Option<u64>,
+        constants: Constants<'_>,
+    ) -> Result<Self, WalkError> {
+        let is_settled = !keys.iter().any(|key| key.expression.gives_new());
+        let compiled = |key: &OrderKey| (computation(&key.expression, constants), key.descending);
+        let keys: Vec<(Computation, bool)> = keys.iter().map(compiled).collect();
+        keys.iter().try_for_each(|(key, _)| key.check())?;
+        Ok(OrderPolicy {
+            keys,
+            limit,
+            is_settled,
+        })
+    }
+
     /// Whether it is a choice of a few first rows, that of a choice from parts being that from all.
     pub(crate) fn chooses_few(&self) -> bool {
         self.is_settled && self.small_limit().is_some()
