@@ -4,9 +4,10 @@
 //! format -> tidy -> lints -> licences -> spelling -> models -> instructions -> the README's test command
 //! ```
 //!
-//! Where that command has just passed in a clone with nothing beside it, what it printed is handed over
-//! (`SOMERSAULT_TESTED=FILE`): its tests are counted, and only those programs run again, and are counted again, that find
-//! more here, beside `../shared` and with clients installed. That is three minutes of tests less.
+//! Where that command runs in a clone with nothing beside it, what it prints is handed over through a file or a pipe
+//! (`SOMERSAULT_TESTED=PATH`; nothing, if it failed): its tests are counted, and only those programs run again, and are
+//! counted again, that find more here, beside `../shared` and with clients installed. That is three minutes of tests less,
+//! and a pipe lets all other steps run beside the command.
 //!
 //! Invariant: every step runs, whatever the ones before it found, and the last line is
 //! `N passed, N failed`, summed over all test binaries. Steps whose tool is not installed are
@@ -22,7 +23,7 @@ use crate::tidy;
 /// The command that README.md gives for running the tests; `tidy` holds README.md against it.
 pub const TEST_COMMAND: &str = "cargo test --workspace";
 
-/// The variable that names what the test command printed in a clone with nothing beside it, where it succeeded.
+/// The variable that names what the test command printed in a clone with nothing beside it; nothing, where it failed.
 const TESTED: &str = "SOMERSAULT_TESTED";
 
 /// Those of the test command's programs that look for `../shared` or for clients. The features are those of the whole
@@ -168,9 +169,11 @@ fn tests() -> Result<(bool, Tally), ChoreError> {
             path: file.into(),
             source,
         })?;
-        let binaries = printed.lines().filter_map(tally::of_test_binary);
+        let mut binaries = printed.lines().filter_map(tally::of_test_binary).peekable();
+        if binaries.peek().is_some() {
+            command = BESIDE;
+        }
         binaries.for_each(|binary| sum += binary);
-        command = BESIDE;
     }
     let succeeded = CommandLine::new(command)
         .run_watched(|line| sum += tally::of_test_binary(line).unwrap_or_default())?;
