@@ -8,6 +8,8 @@
 //! take from them. They touch few lists of a batch; only these are merged ([`merge`]), the runs
 //! between them are read as if nothing else were there ([`runs`]).
 //!
+//! A view that is no store fills [columns of its own](owned) instead.
+//!
 //! Policies are chosen once per call and compiled into the loops: how the column is reached and
 //! decoded (six ways), and what a row must satisfy:
 //!
@@ -25,6 +27,7 @@ mod marks;
 mod meet;
 mod merge;
 mod named;
+mod owned;
 mod runs;
 
 use crate::error::ViewError;
@@ -34,6 +37,7 @@ pub use meet::Meeting;
 use memory::CheckedRegion;
 pub(crate) use merge::weigh;
 pub(crate) use named::NamedGraphs;
+pub use owned::OwnedLists;
 use rdf::VertexId;
 use runs::{Degrees, Expand, ExpandFiltered, Narrow, Select};
 use std::ops::Range;
@@ -97,6 +101,7 @@ struct Further<'v> {
 /// [`GraphView::lists`](crate::view::GraphView::lists). Holds its scope. Reuse it: it keeps its
 /// memory.
 pub struct Lists<'v> {
+    /// `None`: the lists are owned, or empty.
     columns: Option<Columns<'v>>,
     filter: Filter,
     /// Per list its first row and the row after its last.
@@ -111,6 +116,8 @@ pub struct Lists<'v> {
     is_exact: bool,
     /// Memory for the rows of further columns.
     spare: Vec<Vec<(u64, u64)>>,
+    /// Columns of its own, or memory for them.
+    owned: Option<Box<OwnedLists>>,
 }
 
 /// Where an expansion goes on.
@@ -154,6 +161,7 @@ impl<'v> Lists<'v> {
             is_merge: false,
             is_exact: true,
             spare: Vec::new(),
+            owned: None,
         }
     }
 
@@ -311,7 +319,7 @@ impl<'v> Lists<'v> {
         mut graphs: Option<&mut Vec<VertexId>>,
     ) -> Result<bool, ViewError> {
         let Some(columns) = &self.columns else {
-            return Ok(true);
+            return Ok(self.expand_owned(cursor, rows_max, rows, neighbours, graphs));
         };
         assert!(
             !self.filter.binds_graph() || graphs.is_some(),
@@ -388,6 +396,7 @@ impl<'v> Lists<'v> {
         positions: &mut Vec<u32>,
     ) -> Result<(), Fault> {
         let Some(columns) = &self.columns else {
+            self.select_owned(targets, positions);
             return Ok(());
         };
         if self.filter == Filter::Nothing || range.is_empty() {
@@ -408,6 +417,7 @@ impl<'v> Lists<'v> {
     pub fn narrow(&mut self, targets: &[VertexId]) -> Result<(), ViewError> {
         assert!(targets.len() == self.len(), "one target per list");
         let Some(columns) = self.columns else {
+            self.narrow_owned(targets);
             return Ok(());
         };
         let rows = &mut self.rows;
@@ -435,8 +445,8 @@ impl<'v> Lists<'v> {
     pub fn degrees(&self, out: &mut Vec<u64>) -> Result<(), ViewError> {
         let start = out.len();
         match (&self.filter, &self.columns) {
-            (Filter::Nothing, _) | (_, None) => out.resize(out.len() + self.len(), 0),
-            (Filter::Every, Some(_)) => {
+            (Filter::Nothing, _) => out.resize(out.len() + self.len(), 0),
+            (Filter::Every, _) | (_, None) => {
                 out.extend(self.rows.iter().map(|(start, end)| end - start));
             }
             (filter, Some(columns)) => {

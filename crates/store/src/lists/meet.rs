@@ -52,7 +52,8 @@ const MARKS_PER_CUT: u32 = 16;
 const CUTS_MEMBERS: usize = 1 << 12;
 
 /// What is remembered from pair to pair of lists of the same two segments of a view; begin with the
-/// default. Its lists are named by where they lie, so it must not outlive the view.
+/// default. Its lists are named by where they lie in a store, so it must not outlive the view; owned lists are
+/// not remembered.
 #[derive(Clone, Debug, Default)]
 pub struct Meeting {
     /// By side: a list by its first row, and where its last cut ended.
@@ -141,7 +142,11 @@ impl<'v> Lists<'v> {
     ) -> Result<bool, ViewError> {
         let (Some((left, base)), Some((right, other_base))) = (self.plain(list), other.plain(list))
         else {
-            let met = self.meet_layered(list, other, meeting, common);
+            let met = if self.columns.is_none() || other.columns.is_none() {
+                self.meet_owned(list, other, common)
+            } else {
+                self.meet_layered(list, other, meeting, common)
+            };
             return met.map_err(|fault| *fault);
         };
         let (here, there) = (self.rows[list], other.rows[list]);

@@ -1,0 +1,321 @@
+//! Lists in columns of their own: the answer of a view that has no segments to point into.
+//!
+//! What came by message, from a device, or out of several places is copied into plain columns that [`Lists`] keeps and
+//! fills again for the next batch. So an address may hold one list now and another one next: owned lists are never
+//! remembered by where they lie ([`Meeting`](super::Meeting) names lists so), and two of them are met by galloping.
+//! Marks gain most where one segment is met with itself again and again, which is a store's case.
+//!
+//! Invariant: `columns` is `None` while lists are owned, and the rows of each list are a range of `neighbours`. The paths
+//! of a store's lists end where they find no columns, so nothing is asked for these on the way there.
+
+use super::{Filter, ListCursor, Lists};
+use crate::lists::meet::ROWS_MAX;
+use crate::source::Fault;
+use crate::vertex_set::{VertexSet, seek};
+use rdf::VertexId;
+use std::borrow::Cow;
+
+/// Neighbour lists in plain columns, one after the other; see [`Lists::refill_owned`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnedLists {
+    /// The neighbours of all lists. Within a list they ascend and are distinct; under a scope that binds the graph
+    /// a neighbour comes once for each graph.
+    pub neighbours: Vec<VertexId>,
+    /// Where each list ends in `neighbours`: one for each key, ascending.
+    pub ends: Vec<usize>,
+    /// Under a scope that binds the graph, the graph of each row; else empty.
+    pub graphs: Vec<VertexId>,
+}
+
+impl<'v> Lists<'v> {
+    /// Forgets the lists and has others filled in, in columns that keep their memory and are empty before. `is_exact`:
+    /// whether the scope filters no row of the segment ([`Lists::is_exact`]). Only rows within the scope are filled in.
+    /// Asserts that ends ascend up to the last neighbour and that graphs are there for all rows or none.
+    pub fn refill_owned(&mut self, is_exact: bool, fill: impl FnOnce(&mut OwnedLists)) {
+        self.forget(None, Filter::Every);
+        self.note_exactness(is_exact);
+        let owned = self.owned.get_or_insert_default();
+        owned.neighbours.clear();
+        owned.ends.clear();
+        owned.graphs.clear();
+        fill(owned);
+        assert_eq!(
+            owned.ends.last().copied().unwrap_or(0),
+            owned.neighbours.len(),
+            "the last list ends with the neighbours"
+        );
+        assert!(owned.ends.is_sorted(), "lists follow one another");
+        assert!(
+            owned.graphs.is_empty() || owned.graphs.len() == owned.neighbours.len(),
+            "all rows have a graph or none"
+        );
+        let mut start = 0;
+        self.rows.extend(owned.ends.iter().map(|&end| {
+            let rows = (start, end as u64);
+            start = end as u64;
+            rows
+        }));
+        self.total_edges = start;
+    }
+
+    /// A list that is owned, as a set of its own; `None` where it stands in a store's columns. Under a scope that does
+    /// not bind the graph. O(list).
+    pub fn owned_set(&self, list: usize) -> Option<VertexSet<'v>> {
+        let neighbours = self.owned_list(list)?;
+        Some(VertexSet::from_sorted(neighbours.to_vec()))
+    }
+
+    /// The rows of an owned list.
+    fn owned_list(&self, list: usize) -> Option<&[VertexId]> {
+        if self.columns.is_some() {
+            return None;
+        }
+        let (start, end) = self.rows[list];
+        let owned = self.owned.as_ref()?;
+        Some(&owned.neighbours[start as usize..end as usize])
+    }
+
+    /// [`Lists::expand`].
+    pub(super) fn expand_owned(
+        &self,
+        cursor: &mut ListCursor,
+        rows_max: usize,
+        rows: &mut Vec<u32>,
+        neighbours: &mut Vec<VertexId>,
+        mut graphs: Option<&mut Vec<VertexId>>,
+    ) -> bool {
+        let Some(owned) = self.owned.as_ref().filter(|_| self.total_edges > 0) else {
+            return true;
+        };
+        let mut left = rows_max as u64;
+        while let Some(&(start, end)) = self.rows.get(cursor.list as usize) {
+            let begin = start + cursor.offset;
+            let take = (end - begin).min(left);
+            let taken = begin as usize..(begin + take) as usize;
+            rows.resize(rows.len() + taken.len(), cursor.list);
+            neighbours.extend_from_slice(&owned.neighbours[taken.clone()]);
+            if let (Some(graphs), false) = (&mut graphs, owned.graphs.is_empty()) {
+                graphs.extend_from_slice(&owned.graphs[taken]);
+            }
+            left -= take;
+            if begin + take < end {
+                cursor.offset += take;
+                return false;
+            }
+            *cursor = ListCursor::at(cursor.list + 1);
+        }
+        true
+    }
+
+    /// [`Lists::select`].
+    pub(super) fn select_owned(&self, targets: &[VertexId], positions: &mut Vec<u32>) {
+        for (position, target) in (0_u32..).zip(targets) {
+            if let Some(neighbours) = self.owned_list(position as usize)
+                && neighbours.binary_search(target).is_ok()
+            {
+                positions.push(position);
+            }
+        }
+    }
+
+    /// [`Lists::narrow`].
+    pub(super) fn narrow_owned(&mut self, targets: &[VertexId]) {
+        let Some(owned) = &self.owned else {
+            return;
+        };
+        self.total_edges = 0;
+        for ((start, end), target) in self.rows.iter_mut().zip(targets) {
+            let neighbours = &owned.neighbours[*start as usize..*end as usize];
+            let first = neighbours.partition_point(|neighbour| neighbour < target);
+            let same = neighbours[first..].partition_point(|neighbour| neighbour == target);
+            *start += first as u64;
+            *end = *start + same as u64;
+            self.total_edges += same as u64;
+        }
+    }
+
+    /// [`Lists::meet`] where at least one of the two is owned.
+    pub(super) fn meet_owned(
+        &self,
+        list: usize,
+        other: &Lists<'v>,
+        common: &mut Vec<VertexId>,
+    ) -> Result<bool, Fault> {
+        if self.edges(list).max(other.edges(list)) > ROWS_MAX {
+            return Ok(false);
+        }
+        let (here, there) = (self.whole(list)?, other.whole(list)?);
+        let (shorter, longer) = if here.len() < there.len() {
+            (here, there)
+        } else {
+            (there, here)
+        };
+        let mut place = 0;
+        for vertex in &*shorter {
+            place = seek(&longer, place, vertex);
+            if longer.get(place) == Some(vertex) {
+                common.push(*vertex);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All neighbours of a list, copied out of a store's columns.
+    fn whole(&self, list: usize) -> Result<Cow<'_, [VertexId]>, Fault> {
+        if let Some(neighbours) = self.owned_list(list) {
+            return Ok(Cow::Borrowed(neighbours));
+        }
+        let (mut numbers, mut neighbours) = (Vec::new(), Vec::new());
+        let rows_max = self.edges(list) as usize;
+        let mut cursor = ListCursor::at(list as u32);
+        self.expand(&mut cursor, rows_max, &mut numbers, &mut neighbours, None)?;
+        let of_list = numbers.partition_point(|&number| number == list as u32);
+        neighbours.truncate(of_list);
+        Ok(Cow::Owned(neighbours))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lists::Meeting;
+    use crate::testing::snapshot_of;
+    use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
+    use rdf::{Direction, PredicateId, Tag};
+    use std::collections::BTreeSet;
+    use testkit::random::Random;
+
+    fn owned(lists: &[BTreeSet<u64>]) -> Lists<'static> {
+        let mut owned = Lists::new();
+        refill(&mut owned, lists);
+        owned
+    }
+
+    fn refill(owned: &mut Lists<'_>, lists: &[BTreeSet<u64>]) {
+        owned.refill_owned(true, |columns| {
+            for list in lists {
+                columns.neighbours.extend(list.iter().copied().map(vertex));
+                columns.ends.push(columns.neighbours.len());
+            }
+        });
+    }
+
+    fn vertex(number: u64) -> VertexId {
+        VertexId::new(Tag::Iri, number)
+    }
+
+    fn random_lists(random: &mut Random, count: usize) -> Vec<BTreeSet<u64>> {
+        let mut below = |bound: u64| random.bits() % bound;
+        (0..count)
+            .map(|_| (0..below(60)).map(|_| 10 + below(80)).collect())
+            .collect()
+    }
+
+    /// The same lists as a store has them.
+    fn stored(lists: &[BTreeSet<u64>]) -> crate::snapshot::Snapshot {
+        let default = GraphScope::DEFAULT_GRAPH;
+        let knows = vertex(1);
+        let quads = (100..).zip(lists).flat_map(|(from, list)| {
+            list.iter()
+                .map(move |&to| (vertex(from), knows, vertex(to), default))
+        });
+        snapshot_of(&quads.collect::<Vec<_>>(), None)
+    }
+
+    fn ask<'v>(graph: &'v crate::snapshot::Snapshot, count: u64, lists: &mut Lists<'v>) {
+        let segment = SegmentKey {
+            predicate: graph.predicate_id(vertex(1)).unwrap_or(PredicateId::TYPE),
+            direction: Direction::Out,
+        };
+        let keys: Vec<_> = (100..100 + count).map(vertex).collect();
+        let asked = graph.lists(segment, &keys, GraphScope::Default, lists);
+        assert_eq!(asked.expect("nothing fails"), Progress::Ready);
+    }
+
+    #[test]
+    fn owned_lists_answer_as_stored_ones() {
+        let mut random = Random::new(11);
+        for _ in 0..300 {
+            let count = 1 + (random.bits() % 6) as usize;
+            let lists = random_lists(&mut random, count);
+            let graph = stored(&lists);
+            let (mut mine, mut theirs) = (owned(&lists), Lists::new());
+            ask(&graph, count as u64, &mut theirs);
+            assert_eq!(mine.total_edges(), theirs.total_edges());
+            let targets: Vec<_> = (0..count)
+                .map(|_| vertex(10 + random.bits() % 80))
+                .collect();
+            let selected = [&mine, &theirs].map(|lists| {
+                let mut positions = Vec::new();
+                lists
+                    .select(&targets, &mut positions)
+                    .expect("nothing fails");
+                positions
+            });
+            assert_eq!(selected[0], selected[1]);
+            for narrows in [false, true] {
+                if narrows {
+                    mine.narrow(&targets).expect("nothing fails");
+                    theirs.narrow(&targets).expect("nothing fails");
+                }
+                let rows_max = 1 + (random.bits() % 7) as usize;
+                let read = [&mine, &theirs].map(|lists| {
+                    let (mut cursor, mut rows, mut neighbours) =
+                        (ListCursor::default(), Vec::new(), Vec::new());
+                    while !lists
+                        .expand(&mut cursor, rows_max, &mut rows, &mut neighbours, None)
+                        .expect("nothing fails")
+                    {}
+                    let mut degrees = Vec::new();
+                    lists.degrees(&mut degrees).expect("nothing fails");
+                    (rows, neighbours, degrees, lists.total_edges())
+                });
+                assert_eq!(read[0], read[1]);
+            }
+        }
+    }
+
+    /// Buffers that are filled again lie where other lists lay: nothing may be remembered of those.
+    #[test]
+    fn lists_met_in_buffers_that_are_filled_again_are_not_taken_for_others() {
+        let mut random = Random::new(12);
+        let mut meeting = Meeting::default();
+        let (mut left, mut right) = (Lists::new(), Lists::new());
+        for round in 0..2000 {
+            // Lists of equal lengths, most of them: an address and a length then say nothing.
+            let lengths: Vec<u64> = (0..4).map(|_| 200 + random.bits() % 2).collect();
+            let mut lists = |spread: u64| -> Vec<BTreeSet<u64>> {
+                let fill = |&length: &u64| {
+                    let mut list = BTreeSet::new();
+                    while (list.len() as u64) < length {
+                        list.insert(10 + random.bits() % spread);
+                    }
+                    list
+                };
+                lengths.iter().map(fill).collect()
+            };
+            let (here, there) = (lists(400), lists(300));
+            refill(&mut left, &here);
+            let graph = stored(&there);
+            let mut in_store = Lists::new();
+            if round % 3 == 0 {
+                ask(&graph, 4, &mut in_store);
+            }
+            refill(&mut right, &there);
+            let right = if round % 3 == 0 { &in_store } else { &right };
+            for list in 0..4 {
+                let expected: Vec<_> = here[list].intersection(&there[list]).copied().collect();
+                for (one, two) in [(&left, right), (right, &left)] {
+                    let mut common = Vec::new();
+                    assert!(one.meet(list, two, &mut meeting, &mut common).expect("met"));
+                    assert_eq!(
+                        common,
+                        expected.iter().copied().map(vertex).collect::<Vec<_>>()
+                    );
+                }
+                let set = left.owned_set(list).expect("it is owned");
+                assert_eq!(set.len(), here[list].len() as u64);
+            }
+        }
+    }
+}
