@@ -22,6 +22,7 @@ use store::GraphView;
 use store::testing::snapshot_of;
 use stutter::Stuttering;
 use support::{DEFAULT, Numbered, Quad, Random, absent, constants, iri, quads};
+use testkit::plain_graph::PlainGraph;
 
 /// Cases of each test; a failing seed is printed.
 const CASES: u64 = 3000;
@@ -519,9 +520,10 @@ fn every_form_is_what_its_definition_says() {
             let found = rows(&case.plan, &case.ids, &view, chunk_rows);
             assert_eq!(found, expected, "seed {seed}: {:#?}", case.plan);
         }
-        let view = Stuttering::new(&view);
-        let found = rows(&case.plan, &case.ids, &view, 3);
+        let found = rows(&case.plan, &case.ids, &Stuttering::new(&view), 3);
         assert_eq!(found, expected, "stuttering, seed {seed}: {:#?}", case.plan);
+        let found = rows(&case.plan, &case.ids, &PlainGraph::new(&case.quads), 3);
+        assert_eq!(found, expected, "vectors, seed {seed}: {:#?}", case.plan);
     }
     assert!(
         connected > CASES as usize / 4,

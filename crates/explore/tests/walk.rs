@@ -15,6 +15,7 @@ use store::{GraphView, Snapshot};
 use stutter::Stuttering;
 use support::naive::{Naive, Row};
 use support::{Numbered, Random, constants, iri, plans, quads};
+use testkit::plain_graph::PlainGraph;
 
 /// Cases of each test; a failing seed is printed.
 const CASES: u64 = 2000;
@@ -157,7 +158,8 @@ fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
     }
     run_in_parts(&prepared, &view, &naive, &mut random, &what);
     run_in_sections(&prepared, &view, &naive, &mut random, &what);
-    run_stuttering(&plan, &ids, &view, &naive, &what);
+    run_over(&Stuttering::new(&view), &plan, &ids, &naive, &what);
+    run_over(&PlainGraph::new(&quads), &plan, &ids, &naive, &what);
 }
 
 /// Ranges of the seed, then the tail.
@@ -260,21 +262,21 @@ fn sent<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec
     sent
 }
 
-fn run_stuttering(
+/// Over another view of the same graph.
+fn run_over<V: GraphView>(
+    view: &V,
     plan: &Plan,
     ids: &[Option<VertexId>],
-    view: &Snapshot,
     naive: &Naive<'_>,
     what: &str,
 ) {
-    let view = Stuttering::new(view);
     let environment = Environment::fixed();
-    let prepared = prepare(plan, ids, &view, Limits::none(), &environment).expect("nothing fails");
+    let prepared = prepare(plan, ids, view, Limits::none(), &environment).expect("nothing fails");
     let options = Options {
         chunk_rows: 3,
         ..Options::default()
     };
-    let mut walk = Walk::new(&prepared, &view, &Numbered, Limits::none(), options);
+    let mut walk = Walk::new(&prepared, view, &Numbered, Limits::none(), options);
     let rows = drain(&mut walk, plan.variables.len());
     assert_right(plan, naive, &rows, what);
     assert_ordered(plan, naive, &rows, what);

@@ -12,6 +12,8 @@
 //! letter and is as slow as they are; `spareval` is a second opinion by other people. Where the two
 //! are known to differ, the naive one notes it ([`naive::Expected::spareval_differs`]).
 //!
+//! [`plain_graph`] answers the questions of a walk without a store, so it knows the seam that they are asked through.
+//!
 //! Beside them [`plan`] interprets plans, as `query` defines them, for whoever makes or walks plans. The oracles
 //! above know no plan.
 
@@ -21,6 +23,7 @@ pub mod correlated;
 pub mod graph;
 pub mod naive;
 pub mod oracles;
+pub mod plain_graph;
 pub mod plan;
 pub mod random;
 pub mod random_graph;

@@ -3,17 +3,15 @@
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::HashSet;
 use std::sync::Mutex;
-use store::{
-    GraphScope, GraphView, Lists, Progress, SegmentKey, Snapshot, Ticket, VertexSet, ViewError,
-};
+use store::{GraphScope, GraphView, Lists, Progress, SegmentKey, Ticket, VertexSet, ViewError};
 
-pub struct Stuttering<'s> {
-    view: &'s Snapshot,
+pub struct Stuttering<'s, V> {
+    view: &'s V,
     asked: Mutex<HashSet<(SegmentKey, Vec<VertexId>)>>,
 }
 
-impl<'s> Stuttering<'s> {
-    pub fn new(view: &'s Snapshot) -> Self {
+impl<'s, V> Stuttering<'s, V> {
+    pub fn new(view: &'s V) -> Self {
         Stuttering {
             view,
             asked: Mutex::default(),
@@ -27,7 +25,7 @@ impl<'s> Stuttering<'s> {
     }
 }
 
-impl GraphView for Stuttering<'_> {
+impl<V: GraphView> GraphView for Stuttering<'_, V> {
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
         self.view.predicate_id(vertex)
     }
