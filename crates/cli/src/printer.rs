@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn every_answer_ends_its_line() {
         let boolean = |printer: &mut Printer<'_>| printer.boolean(true).unwrap();
-        for format in [AnswerFormat::Table, AnswerFormat::JSON, AnswerFormat::TSV] {
+        let others = ResultFormat::ALL.into_iter().map(AnswerFormat::of_rows);
+        for format in std::iter::once(AnswerFormat::Table).chain(others) {
             let text = printed(format, boolean);
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
         }
