@@ -170,7 +170,7 @@ fn the_naive_evaluator_gives_the_terms_of_the_table() {
             }
             Err(NaiveError::Undetermined(_)) => {}
             // The library that it parses with need not know all that we have.
-            Err(NaiveError::Parse(_)) if called(row.expression).is_some() => {}
+            Err(NaiveError::Parse(_)) if called(&row.expression).is_some() => {}
             Err(error) => complaints.push(format!("line {}: {error}", row.line)),
         }
     }
