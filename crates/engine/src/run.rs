@@ -31,7 +31,7 @@ use crate::stop::StopToken;
 use crossbeam_channel::{Sender, TryRecvError, TrySendError};
 use explore::{
     Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
-    prepare,
+    prepare, wait_for,
 };
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
 use query::plan::Weight;
@@ -40,6 +40,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use store::GraphView;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,8 +113,10 @@ impl Query {
         let mut environment = Environment::new(&crate::clock::now, self.chance(), service);
         environment.intersects = !self.context.keep_checks;
         let snapshot = &graph.snapshot;
-        let prepared = prepare(&self.plan, &self.constants, snapshot, limits, &environment)
-            .map_err(|error| explained(&self.context.token, error.into()))?;
+        let prepared = wait_for(snapshot, || {
+            prepare(&self.plan, &self.constants, snapshot, limits, &environment)
+        })
+        .map_err(|error| explained(&self.context.token, error.into()))?;
         let run = Execution {
             graph,
             prepared: &prepared,
@@ -123,7 +126,7 @@ impl Query {
         };
         let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
         let seed = if is_shared {
-            let seed = prepared.seed(snapshot);
+            let seed = wait_for(snapshot, || prepared.seed(snapshot));
             seed.map_err(|error| explained(&self.context.token, error.into()))?
         } else {
             None
@@ -201,9 +204,8 @@ impl<'a> Execution<'_, 'a> {
                 }
                 Status::Done => break,
                 Status::Yield => {}
-                Status::Pending(_) | Status::Starved => {
-                    unreachable!("a local view answers at once, a whole walk feeds itself")
-                }
+                Status::Pending(ticket) => snapshot.wait(ticket),
+                Status::Starved => unreachable!("a whole walk feeds itself"),
             }
         }
         Ok(walk.into_profile())
@@ -282,9 +284,8 @@ impl<'a> Execution<'_, 'a> {
                     Ok(Status::Rows) if !self.send(&chunks, chunk) => return Ok(profile),
                     Ok(Status::Rows | Status::Yield) => {}
                     Ok(Status::Done) => break,
-                    Ok(Status::Pending(_) | Status::Starved) => {
-                        unreachable!("a local view answers at once, a part feeds itself")
-                    }
+                    Ok(Status::Pending(ticket)) => snapshot.wait(ticket),
+                    Ok(Status::Starved) => unreachable!("a part feeds itself"),
                     Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
                     Err(error) => {
                         // What this walk gives back is for nobody else to take: the query has ended.
@@ -349,7 +350,7 @@ impl<'a> Execution<'_, 'a> {
                 },
                 Status::Done => break,
                 Status::Yield => {}
-                Status::Pending(_) => unreachable!("a local view answers at once"),
+                Status::Pending(ticket) => snapshot.wait(ticket),
             }
         }
         Ok(tail.into_profile())

@@ -388,7 +388,14 @@ impl<'p, 'a> Chain<'p, 'a> {
             capacity: self.capacity,
             carried: stage.carried,
         };
-        let turn = stage.operator.run(context, &mut flow)?;
+        let turn = match stage.operator.run(context, &mut flow) {
+            Err(WalkError::Pending(ticket)) => {
+                // It runs again from where it is; a row that it had begun is taken back.
+                flow.output.truncate(flow.output.rows());
+                StepOutcome::Pending(ticket)
+            }
+            turn => turn?,
+        };
         assert!(
             flow.output.rows() >= rows_before,
             "a step takes no rows back"

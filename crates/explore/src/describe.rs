@@ -9,6 +9,7 @@
 //! of those that were seen and the levels draw on the budget before they grow, and neither takes long
 //! to grow or to be freed.
 
+use crate::ask::{self, wait_for};
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::prepare::Prepared;
@@ -17,7 +18,7 @@ use crate::step::aggregate::paged::{Meter, Paged};
 use crate::step::path::visited::Visited;
 use query::plan::Scope;
 use rdf::{Direction, Tag, VertexId};
-use store::view::{GraphView, Progress, SegmentKey};
+use store::view::{GraphView, SegmentKey};
 use store::{ListCursor, Lists};
 
 /// Edges given out together.
@@ -107,10 +108,13 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
         self.limits.check()?;
         let (mut predicates, mut ends) = (Vec::new(), Vec::new());
         let direction = Direction::Out;
-        let progress = self
-            .view
-            .predicates_of(direction, &[vertex], &mut predicates, &mut ends)?;
-        assert_eq!(progress, Progress::Ready, "a local view answers at once");
+        wait_for(self.view, || {
+            let (predicates, ends) = (&mut predicates, &mut ends);
+            ask::ready(
+                self.view
+                    .predicates_of(direction, &[vertex], predicates, ends)?,
+            )
+        })?;
         let mut lists = Lists::new();
         for predicate in predicates {
             let segment = SegmentKey {
@@ -118,8 +122,9 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                 direction,
             };
             let scope = self.prepared.scene().dataset.graphs(self.scope);
-            let progress = self.view.lists(segment, &[vertex], scope, &mut lists)?;
-            assert_eq!(progress, Progress::Ready, "a local view answers at once");
+            wait_for(self.view, || {
+                ask::ready(self.view.lists(segment, &[vertex], scope, &mut lists)?)
+            })?;
             let name = self.view.predicate_vertex(predicate);
             let mut cursor = ListCursor::default();
             let mut rows = Vec::new();

@@ -2,12 +2,13 @@
 //!
 //! This crate reads no clock and draws no random number; both are arguments of a query, so that its
 //! answers are repeatable. `NOW` is one moment for the whole query (SPARQL 1.1 Query section
-//! 17.4.5.1). Random values are a function of the seed and of how many were drawn before.
+//! 17.4.5.1). Random values are a function of the seed and of how many sequences were begun before; a batch of rows has
+//! a sequence of its own, so that it can be evaluated again after a pause and draws the same.
 //!
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `now` | the first worker that asks, once | workers |
-//! | `state` | workers that draw a number, relaxed | the same |
+//! | `state` | workers that begin a sequence, relaxed | the same |
 //! | all else | nobody | workers |
 
 use crate::error::WalkError;
@@ -34,7 +35,7 @@ pub struct Environment<'a> {
     /// Whether an expansion and its later check may become one intersection; without it they stay
     /// two steps, to measure what it gains.
     pub intersects: bool,
-    /// The state of SplitMix64, of which each worker takes the next without waiting for another.
+    /// The state of SplitMix64, of which each worker takes the next beginning without waiting for another.
     state: AtomicU64,
 }
 
@@ -64,11 +65,15 @@ impl<'a> Environment<'a> {
         *self.now.get_or_init(self.clock)
     }
 
-    /// The next random number, spread over all 64 bits.
-    pub(crate) fn random(&self) -> u64 {
-        let state = self.state.fetch_add(STEP, Ordering::Relaxed);
-        SplitMix64::seed_from_u64(state).next_u64()
+    /// The beginning of a sequence of random numbers that no other batch of rows has.
+    pub(crate) fn sequence(&self) -> u64 {
+        random(self.state.fetch_add(STEP, Ordering::Relaxed), 0)
     }
+}
+
+/// The `number`th random number of a sequence, spread over all 64 bits.
+pub(crate) fn random(sequence: u64, number: u64) -> u64 {
+    SplitMix64::seed_from_u64(sequence.wrapping_add(number.wrapping_mul(STEP))).next_u64()
 }
 
 /// Asks other endpoints (SPARQL 1.1 Federated Query).

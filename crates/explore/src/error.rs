@@ -7,7 +7,7 @@
 //! What a [limit](crate::limits) says when it is reached stands here too, because the error of the walk has it.
 
 use query::xpath_pattern::Refusal;
-use rdf::LexiconError;
+use rdf::{LexiconError, Ticket};
 use store::view::ViewError;
 
 /// Why a walk could not go on.
@@ -69,6 +69,10 @@ pub enum WalkError {
         /// What the variable is bound to, if it is.
         found: String,
     },
+    /// Something that is asked at once has to be waited for. Not a failure: [`crate::prepare`] gives it, to be called again
+    /// when the ticket completes; a walk turns it into [`crate::Status::Pending`].
+    #[error("an answer has to be waited for ({0:?})")]
+    Pending(Ticket),
     /// A table has more rows than can be counted: a product of large patterns.
     #[error("the query has more than 2^59 rows in one table")]
     TooManyRows,

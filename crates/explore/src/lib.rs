@@ -13,6 +13,7 @@
 //!
 //! [`sample::Samples`] walks a few rows for the planner, before there is a plan.
 
+mod ask;
 mod chain;
 pub mod chunk;
 pub mod describe;
@@ -32,6 +33,7 @@ mod step;
 mod table;
 pub mod walk;
 
+pub use ask::wait_for;
 pub use chunk::Chunk;
 pub use environment::{Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};

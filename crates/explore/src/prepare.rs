@@ -25,19 +25,21 @@ mod vertices;
 pub use seed::Seed;
 pub(crate) use seed::SeedPart;
 
+use crate::ask;
 use crate::environment::Environment;
 use crate::error::WalkError;
 use crate::expression::Constants;
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scene::Scene;
-use crate::scope::Dataset;
+use crate::scope::{Dataset, FixedScope};
 use crate::step::Policy;
 use query::plan::{Action, Plan, Slot, Step};
-use rdf::VertexId;
+use rdf::{Ticket, VertexId};
 use std::cell::Cell;
 use std::ops::Range;
-use store::view::GraphView;
+use store::view::{GraphView, SegmentKey};
+use store::{Lists, VertexSet};
 
 /// Steps that are prepared between two looks at the limits.
 const STEPS_PER_LOOK: usize = 16;
@@ -59,7 +61,8 @@ pub(crate) struct PreparedStep<'a> {
     carried: Range<usize>,
 }
 
-/// Prepares a plan for a view. `constants` gives for each constant of the plan the id that the
+/// Prepares a plan for a view. [`WalkError::Pending`]: something has to be waited for, call it again when the ticket
+/// completes; it asks for all that it comes to before it says so. `constants` gives for each constant of the plan the id that the
 /// lexicon has for it, `None` where it has none. Asserts that there is one for each.
 pub fn prepare<'a, V: GraphView>(
     plan: &'a Plan,
@@ -104,8 +107,12 @@ pub fn prepare<'a, V: GraphView>(
         compiled_bytes: &compiled_bytes,
         compiled_drawn: 0,
         intersects: environment.intersects,
+        waits: Cell::new(None),
     };
     let mut top = builder.block(&plan.steps, Vec::new())?;
+    if let Some(ticket) = builder.waits.get() {
+        return Err(WalkError::Pending(ticket));
+    }
     top.is_top = true;
     let (reservation, cells) = (builder.reservation, builder.cells);
     Ok(Prepared {
@@ -238,9 +245,41 @@ struct Builder<'b, 'a, V> {
     compiled_drawn: u64,
     /// See [`Environment::intersects`].
     intersects: bool,
+    /// Something was not there yet. What is prepared is then thrown away, but to its end, so that all questions that
+    /// it leads to are on their way at once.
+    waits: Cell<Option<Ticket>>,
 }
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    /// What was asked; nothing, where it has to be waited for.
+    fn there<T: Default>(&self, asked: Result<T, WalkError>) -> Result<T, WalkError> {
+        match asked {
+            Err(WalkError::Pending(ticket)) => {
+                self.waits.set(Some(ticket));
+                Ok(T::default())
+            }
+            asked => asked,
+        }
+    }
+
+    fn keys_of(&self, segment: SegmentKey) -> Result<VertexSet<'a>, WalkError> {
+        self.there(ask::keys(self.view, segment))
+    }
+
+    /// The lists of these keys; none, where they have to be waited for.
+    fn lists_of(
+        &self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: FixedScope,
+    ) -> Result<Lists<'a>, WalkError> {
+        let mut lists = Lists::new();
+        let graphs = self.dataset.graphs(scope);
+        let asked = self.view.lists(segment, keys, graphs, &mut lists)?;
+        self.there(ask::ready(asked))?;
+        Ok(lists)
+    }
+
     /// Prepares steps that begin with rows of these columns.
     fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
         let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());

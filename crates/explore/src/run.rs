@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use store::view::GraphView;
 
 /// Walks the whole plan and shows `sink` each chunk, until it breaks. Returns the steps' counters.
-/// Only for views that never pend: asserts that they do not.
+/// Where something has to be waited for the thread waits.
 pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
     prepared: &Prepared<'a>,
     view: &'a V,
@@ -33,9 +33,8 @@ pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
             }
             Status::Done => break,
             Status::Yield => {}
-            Status::Pending(_) | Status::Starved => {
-                unreachable!("a local view answers at once, a whole walk feeds itself")
-            }
+            Status::Pending(ticket) => view.wait(ticket),
+            Status::Starved => unreachable!("a whole walk feeds itself"),
         }
     }
     Ok(walk.into_profile())

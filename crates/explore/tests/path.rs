@@ -3,12 +3,10 @@
 
 use crate::support;
 
-use crate::support::stutter;
-
 use explore::limits::Unlimited;
 use explore::{
     Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason,
-    Walk, WalkError, prepare,
+    Walk, WalkError, prepare, wait_for,
 };
 use oxrdf::Term;
 use query::path::Path;
@@ -20,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::GraphView;
 use store::testing::snapshot_of;
-use stutter::Stuttering;
 use support::{DEFAULT, Numbered, Quad, Random, absent, constants, iri, quads};
 use testkit::plain_graph::PlainGraph;
+use testkit::waiting::Waiting;
 
 /// Cases of each test; a failing seed is printed.
 const CASES: u64 = 3000;
@@ -480,7 +478,10 @@ fn rows<V: GraphView>(
     chunk_rows: usize,
 ) -> BTreeMap<Vec<VertexId>, usize> {
     let environment = Environment::fixed();
-    let prepared = prepare(plan, ids, view, Limits::none(), &environment).expect("no limit");
+    let prepared = wait_for(view, || {
+        prepare(plan, ids, view, Limits::none(), &environment)
+    });
+    let prepared = prepared.expect("no limit");
     let options = Options {
         chunk_rows,
         ..Options::default()
@@ -520,9 +521,10 @@ fn every_form_is_what_its_definition_says() {
             let found = rows(&case.plan, &case.ids, &view, chunk_rows);
             assert_eq!(found, expected, "seed {seed}: {:#?}", case.plan);
         }
-        let found = rows(&case.plan, &case.ids, &Stuttering::new(&view), 3);
-        assert_eq!(found, expected, "stuttering, seed {seed}: {:#?}", case.plan);
-        let found = rows(&case.plan, &case.ids, &PlainGraph::new(&case.quads), 3);
+        let vectors = PlainGraph::new(&case.quads);
+        let found = rows(&case.plan, &case.ids, &Waiting::new(&view, &Numbered), 3);
+        assert_eq!(found, expected, "waiting, seed {seed}: {:#?}", case.plan);
+        let found = rows(&case.plan, &case.ids, &Waiting::new(&vectors, &Numbered), 3);
         assert_eq!(found, expected, "vectors, seed {seed}: {:#?}", case.plan);
     }
     assert!(

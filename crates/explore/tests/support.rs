@@ -9,7 +9,6 @@ pub mod filters;
 pub mod naive;
 pub mod peer;
 pub mod plans;
-pub mod stutter;
 pub mod values;
 
 use oxrdf::{Literal, NamedNode, Term, TermRef};

@@ -3,19 +3,17 @@
 
 use crate::support;
 
-use crate::support::stutter;
-
-use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare};
+use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
 use query::plan::{Action, Form, Plan, Slot};
-use rdf::{Direction, VertexId};
+use rdf::{Direction, Lexicon, VertexId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use store::{GraphView, Snapshot};
-use stutter::Stuttering;
 use support::naive::{Naive, Row};
 use support::{Numbered, Random, constants, iri, plans, quads};
 use testkit::plain_graph::PlainGraph;
+use testkit::waiting::Waiting;
 
 /// Cases of each test; a failing seed is printed.
 const CASES: u64 = 2000;
@@ -32,7 +30,7 @@ fn append(chunk: &Chunk, width: usize, rows: &mut Vec<Row>) {
     }
 }
 
-fn drain<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec<Row> {
+fn drain<V: GraphView, L: Lexicon>(walk: &mut Walk<'_, '_, V, L>, width: usize) -> Vec<Row> {
     let mut chunk = Chunk::new();
     let mut rows = Vec::new();
     loop {
@@ -158,8 +156,12 @@ fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
     }
     run_in_parts(&prepared, &view, &naive, &mut random, &what);
     run_in_sections(&prepared, &view, &naive, &mut random, &what);
-    run_over(&Stuttering::new(&view), &plan, &ids, &naive, &what);
-    run_over(&PlainGraph::new(&quads), &plan, &ids, &naive, &what);
+    let vectors = PlainGraph::new(&quads);
+    run_over(&vectors, &Numbered, &plan, &ids, &naive, &what);
+    let waiting = Waiting::new(&view, &Numbered);
+    run_over(&waiting, &waiting, &plan, &ids, &naive, &what);
+    let waiting = Waiting::new(&vectors, &Numbered);
+    run_over(&waiting, &waiting, &plan, &ids, &naive, &what);
 }
 
 /// Ranges of the seed, then the tail.
@@ -263,20 +265,24 @@ fn sent<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec
 }
 
 /// Over another view of the same graph.
-fn run_over<V: GraphView>(
+fn run_over<V: GraphView, L: Lexicon>(
     view: &V,
+    lexicon: &L,
     plan: &Plan,
     ids: &[Option<VertexId>],
     naive: &Naive<'_>,
     what: &str,
 ) {
     let environment = Environment::fixed();
-    let prepared = prepare(plan, ids, view, Limits::none(), &environment).expect("nothing fails");
+    let prepared = wait_for(view, || {
+        prepare(plan, ids, view, Limits::none(), &environment)
+    });
+    let prepared = prepared.expect("nothing fails");
     let options = Options {
         chunk_rows: 3,
         ..Options::default()
     };
-    let mut walk = Walk::new(&prepared, view, &Numbered, Limits::none(), options);
+    let mut walk = Walk::new(&prepared, view, lexicon, Limits::none(), options);
     let rows = drain(&mut walk, plan.variables.len());
     assert_right(plan, naive, &rows, what);
     assert_ordered(plan, naive, &rows, what);

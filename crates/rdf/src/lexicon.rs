@@ -5,6 +5,7 @@
 //! anything up, so that callers need not know which ids are inline.
 
 use crate::id::VertexId;
+use crate::progress::Progress;
 use crate::terms::TermBuffer;
 use oxrdf::TermRef;
 
@@ -28,7 +29,18 @@ pub enum LexiconError {
 }
 
 /// Terms to ids and back, in batches.
+///
+/// A lexicon that gets its answers from elsewhere has those that were [asked for ahead](Lexicon::fetch) and no others; its
+/// methods answer at once.
 pub trait Lexicon: Sync {
+    /// Says what will be asked: the terms of these ids, the ids of these terms. Once that is ready, the other methods
+    /// answer it. Whoever had to wait asks from its beginning again, so what has come has to be kept until a batch of
+    /// rows is through. By default everything is there.
+    fn fetch(&self, ids: &[VertexId], terms: &[TermRef<'_>]) -> Result<Progress, LexiconError> {
+        let _ = (ids, terms);
+        Ok(Progress::Ready)
+    }
+
     /// Appends to `ids`, for each term in order, its id, or `None` where the term is stored nowhere.
     /// Blank nodes are looked up by the label that [`Lexicon::terms`] gives them.
     fn ids(

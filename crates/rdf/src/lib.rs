@@ -12,6 +12,7 @@ pub mod lexicon;
 pub mod name;
 pub mod nt;
 pub mod prefix;
+mod progress;
 pub mod strictness;
 mod sync;
 pub mod terms;
@@ -19,5 +20,6 @@ pub mod varint;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
 pub use lexicon::{Lexicon, LexiconError};
+pub use progress::{Progress, Ticket};
 pub use strictness::{Strictness, is_loadable_iri};
 pub use terms::TermBuffer;

@@ -38,6 +38,12 @@ enum Elements<'v> {
     Rows(Column<'v>, Range<u64>),
 }
 
+impl Default for VertexSet<'_> {
+    fn default() -> Self {
+        VertexSet::empty()
+    }
+}
+
 impl<'v> VertexSet<'v> {
     /// The set without elements.
     pub fn empty() -> Self {

@@ -10,9 +10,9 @@
 //! | [`VertexSet`] | an ordered set of vertices: an index vertex of the papers | [`GraphView::keys`], [`GraphView::neighbours`], [`GraphView::vertices`] |
 //! | [`Lists`] | the neighbour lists of a batch of keys, all of one segment | [`GraphView::lists`] |
 //!
-//! A list will be at most two sorted runs (base and delta) and tombstones; today it is one run.
-//! A lookup that has to wait for bytes answers [`Progress::Pending`], and the walk suspends; the
-//! local view always answers [`Progress::Ready`], which the compiler sees.
+//! A lookup that has to wait for bytes answers [`Progress::Pending`], and the walk suspends. The questions that
+//! have no such answer are [asked ahead](GraphView::fetch); predicates and their numbers are known to every view. A
+//! store's views are always [`Progress::Ready`], which the compiler sees.
 //!
 //! Errors are per batch: a damaged block fails the query that touches it and is never served.
 
@@ -20,20 +20,7 @@ pub use crate::error::ViewError;
 use crate::lists::Lists;
 use crate::vertex_set::VertexSet;
 use rdf::{Direction, PredicateId, VertexId};
-
-/// Whether a batched lookup has been answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Progress {
-    /// The output is filled.
-    Ready,
-    /// Ask again with the same arguments when this ticket completes.
-    Pending(Ticket),
-}
-
-/// Names a suspended lookup to whoever completes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket(pub u64);
+pub use rdf::{Progress, Ticket};
 
 /// One predicate in one direction: what the store keeps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,12 +61,44 @@ impl GraphScope<'_> {
     }
 }
 
+/// What a view will be asked, by a method that answers at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need<'a> {
+    /// [`GraphView::keys`].
+    Keys(SegmentKey),
+    /// [`GraphView::vertices`].
+    Vertices(Direction),
+    /// [`GraphView::keys_of_graph`].
+    KeysOfGraph(SegmentKey, VertexId),
+    /// [`GraphView::named_graphs`].
+    NamedGraphs,
+    /// [`GraphView::edges`].
+    Edges(SegmentKey, GraphScope<'a>),
+    /// [`GraphView::neighbours`].
+    Neighbours(SegmentKey, VertexId, GraphScope<'a>),
+}
+
 /// A graph that can be walked. Every method is called per batch, from any thread.
 pub trait GraphView: Sync {
     /// The number of the last commit in it, where commits are numbered: what statistics of that version
     /// prove holds for it.
     fn commit_number(&self) -> Option<u64> {
         None
+    }
+
+    /// Says what will be asked by methods that cannot be told to wait; once that is ready they answer it. Whoever had to
+    /// wait asks from its beginning again, so what has come, batches of lists included, has to be kept until a plan is
+    /// prepared and a batch of rows is through, or nothing ever gets further. By default everything is there.
+    #[inline]
+    fn fetch(&self, needs: &[Need<'_>]) -> Result<Progress, ViewError> {
+        let _ = needs;
+        Ok(Progress::Ready)
+    }
+
+    /// Blocks until a ticket completes that this view gave out, or the lexicon beside it: for whoever has a thread to
+    /// spare. By default none was given out, so it panics.
+    fn wait(&self, ticket: Ticket) {
+        unreachable!("a view that never lets wait gave out {ticket:?}")
     }
 
     /// The dense number of a predicate, or `None` where no edge has it. O(1).

@@ -12,7 +12,8 @@
 //! letter and is as slow as they are; `spareval` is a second opinion by other people. Where the two
 //! are known to differ, the naive one notes it ([`naive::Expected::spareval_differs`]).
 //!
-//! [`plain_graph`] answers the questions of a walk without a store, so it knows the seam that they are asked through.
+//! [`plain_graph`] answers the questions of a walk without a store, and [`waiting`] lets them wait, so these two know the
+//! seam that they are asked through.
 //!
 //! Beside them [`plan`] interprets plans, as `query` defines them, for whoever makes or walks plans. The oracles
 //! above know no plan.
@@ -33,6 +34,7 @@ pub mod seeds;
 pub mod shrink;
 pub mod spareval_oracle;
 pub mod suite;
+pub mod waiting;
 
 use oxrdf::Term;
 

@@ -25,7 +25,11 @@ pub(crate) fn degrees(
             let mut ends = Vec::new();
             let (view, vertices) = (&graph.snapshot, [question.vertex]);
             let direction = question.direction;
-            ready(view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?);
+            while let Progress::Pending(ticket) =
+                view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?
+            {
+                view.wait(ticket);
+            }
         }
         let mut edges = 0;
         for predicate in &predicates {
@@ -34,18 +38,15 @@ pub(crate) fn degrees(
                 direction: question.direction,
             };
             let keys = [question.vertex];
-            ready(
-                graph
-                    .snapshot
-                    .lists(segment, &keys, GraphScope::Default, &mut lists)?,
-            );
+            let view = &graph.snapshot;
+            while let Progress::Pending(ticket) =
+                view.lists(segment, &keys, GraphScope::Default, &mut lists)?
+            {
+                view.wait(ticket);
+            }
             edges += lists.edges(0);
         }
         answers.push(edges);
     }
     Ok(answers)
-}
-
-fn ready(progress: Progress) {
-    assert_eq!(progress, Progress::Ready, "the local view never waits");
 }

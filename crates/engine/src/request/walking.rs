@@ -70,6 +70,7 @@ impl From<WalkError> for QueryError {
             }
             WalkError::StringTooLong { limit_bytes } => QueryError::new(Kind::Memory, error)
                 .with_limit(Unit::Bytes, limit_bytes, limit_bytes),
+            WalkError::Pending(_) => QueryError::new(Kind::Internal, error),
             WalkError::TooManyRows => QueryError::new(Kind::Memory, error),
             WalkError::RefusedPattern { .. } => QueryError::new(Kind::Unsupported, error),
             WalkError::ServiceRefused { .. } => QueryError::new(Kind::Policy, error)

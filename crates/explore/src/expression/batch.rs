@@ -19,8 +19,9 @@ pub(crate) use arena::{Arena, BUFFER_BYTES};
 
 use super::pattern::PatternCache;
 use super::value::Value;
+use crate::ask;
 use crate::chunk::Chunk;
-use crate::environment::Environment;
+use crate::environment::{Environment, random};
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation};
 use crate::local::LocalTerms;
@@ -59,6 +60,9 @@ pub(crate) struct Scratch<'a> {
     patterns: RefCell<PatternCache>,
     arena: Arena,
     effort: RefCell<Effort>,
+    /// The random numbers of the batch, from the first that is drawn to its end; a batch that has to wait is evaluated
+    /// again with the same.
+    chance: Cell<Option<u64>>,
     kept: Reservation<'a>,
 }
 
@@ -93,6 +97,7 @@ impl<'a> Scratch<'a> {
             patterns: RefCell::default(),
             arena: Arena::default(),
             effort: RefCell::default(),
+            chance: Cell::new(None),
             kept: Reservation::new(limits),
         }
     }
@@ -105,6 +110,7 @@ impl<'a> Scratch<'a> {
     /// Forgets the batch and keeps some memory, drawn on the budget. To be called when a batch is over,
     /// because nobody accounts for what it has computed from then on.
     pub(crate) fn forget(&mut self) {
+        self.chance.set(None);
         let mut left = KEPT_BYTES;
         let spare = self.spare.get_mut();
         for texts in &mut self.texts {
@@ -147,6 +153,8 @@ pub(crate) struct Batch<'b> {
     columns: Cell<u64>,
     /// What makes blank nodes of this batch differ from those of others, drawn at need.
     nonce: OnceCell<u64>,
+    /// Random numbers drawn.
+    drawn: Cell<u64>,
 }
 
 impl<'b> Batch<'b> {
@@ -168,6 +176,7 @@ impl<'b> Batch<'b> {
             reserved,
             columns: Cell::new(0),
             nonce: OnceCell::new(),
+            drawn: Cell::new(0),
         }
     }
 
@@ -264,7 +273,17 @@ impl<'b> Batch<'b> {
 
     /// A number that no other batch of the query has.
     pub(crate) fn nonce(&self) -> u64 {
-        *self.nonce.get_or_init(|| self.terms.environment.random())
+        *self.nonce.get_or_init(|| self.random())
+    }
+
+    /// The next random number.
+    pub(crate) fn random(&self) -> u64 {
+        let begun = self.scratch.chance.get();
+        let sequence = begun.unwrap_or_else(|| self.terms.environment.sequence());
+        self.scratch.chance.set(Some(sequence));
+        let number = self.drawn.get();
+        self.drawn.set(number + 1);
+        random(sequence, number)
     }
 
     /// Draws bytes on the budget until the batch is dropped.
@@ -336,6 +355,7 @@ impl Texts {
             self.cells
                 .push(u32::try_from(self.ids.len() - 1).expect("a batch is small"));
         }
+        ask::ready(lexicon.fetch(&self.ids, &[])?)?;
         let mut charged = 0;
         let mut done = 0;
         while done < self.ids.len() {

@@ -12,6 +12,7 @@ use super::computation::{Computation, Operand};
 use super::condition::Condition;
 use super::scalar::Scalar;
 use super::value::{Form, Value};
+use crate::ask;
 use crate::error::WalkError;
 use crate::local::text_bytes;
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
@@ -147,8 +148,11 @@ const _: () = assert!(
     "what is looked up at once may be drawn"
 );
 
-/// The ids of terms without inline ones.
-fn look_up(wanted: &[TermRef<'_>], terms: &Terms<'_>) -> Result<Vec<VertexId>, WalkError> {
+/// The ids of terms, in order.
+pub(crate) fn look_up(
+    wanted: &[TermRef<'_>],
+    terms: &Terms<'_>,
+) -> Result<Vec<VertexId>, WalkError> {
     let mut ids = Vec::with_capacity(wanted.len());
     let mut rest = wanted;
     while let Some(first) = rest.first() {
@@ -183,6 +187,7 @@ fn look_up_piece(
             0
         };
         let _keys = terms.locals.borrow(keys_bytes)?;
+        ask::ready(terms.lexicon.fetch(&[], wanted)?)?;
         terms.lexicon.ids(wanted, &mut known)?;
         assert_eq!(known.len(), wanted.len(), "a lexicon answers for each term");
     }

@@ -69,13 +69,12 @@ pub(crate) fn uuid_texts<'b>(
 
 /// A double from 0 up to 1.
 fn random<'b>(batch: &Batch<'b>) -> Value<'b> {
-    let bits = batch.terms().environment.random() >> 11;
+    let bits = batch.random() >> 11;
     Value::computed(Scalar::Double((bits as f64 / (1_u64 << 53) as f64).into()))
 }
 
 fn random_bytes(batch: &Batch<'_>) -> [u8; 16] {
-    let environment = batch.terms().environment;
-    let all = u128::from(environment.random()) << 64 | u128::from(environment.random());
+    let all = u128::from(batch.random()) << 64 | u128::from(batch.random());
     all.to_be_bytes()
 }
 

@@ -15,6 +15,7 @@ use super::condition::Truth;
 use super::derived;
 use super::scalar::XSD;
 use super::value::Value;
+use crate::ask;
 use crate::error::WalkError;
 use oxrdf::{LiteralRef, TermRef};
 use query::plan::{ConstantId, Slot};
@@ -84,6 +85,7 @@ impl SameText {
                 .map(|datatype| LiteralRef::new_typed_literal(text, datatype).into())
                 .collect();
             found.clear();
+            ask::ready(batch.terms().lexicon.fetch(&[], &terms)?)?;
             batch.terms().lexicon.ids(&terms, &mut found)?;
             equal.extend(found.iter().flatten());
             batch.spend(LOOK_UP_NS)?;

@@ -16,8 +16,7 @@ use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::intersect::{IntersectPolicy, Side};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId};
-use store::Lists;
-use store::view::{GraphView, Progress, SegmentKey};
+use store::view::{GraphView, SegmentKey};
 
 /// Mean neighbours of a key from which on an intersection is chosen.
 const MEAN_ROWS_MIN: u64 = 4;
@@ -113,20 +112,14 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
 
     /// Mean neighbours of some keys of a segment.
     fn mean_rows(&self, segment: SegmentKey) -> Result<u64, WalkError> {
-        let keys = self.view.keys(segment)?;
+        let keys = self.keys_of(segment)?;
         let mut sample = Vec::new();
         for run in 0..SAMPLE_RUNS {
             let from = keys.len() / SAMPLE_RUNS * run;
             keys.decode(from, (from + SAMPLE_KEYS).min(keys.len()), &mut sample)?;
         }
-        let mut lists = Lists::new();
-        let graphs = self.dataset.graphs(FixedScope::Default);
-        Ok(
-            match self.view.lists(segment, &sample, graphs, &mut lists)? {
-                Progress::Ready => lists.total_edges() / (sample.len() as u64).max(1),
-                Progress::Pending(_) => 0,
-            },
-        )
+        let lists = self.lists_of(segment, &sample, FixedScope::Default)?;
+        Ok(lists.total_edges() / (sample.len() as u64).max(1))
     }
 }
 

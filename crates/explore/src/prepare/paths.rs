@@ -5,6 +5,7 @@
 //! workers cut.
 
 use super::Builder;
+use crate::ask;
 use crate::error::WalkError;
 use crate::scope::ResolvedScope;
 use crate::step::aggregate::paged::Meter;
@@ -132,8 +133,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let set = match labels.as_slice() {
             [] => return Ok(Policy::Nothing),
             [_] if is_named(&scope) => None,
-            [Label::One(segment)] => Some(self.view.keys(*segment)?),
-            [Label::Other(direction, _)] => Some(self.view.vertices(*direction)?),
+            [Label::One(segment)] => Some(self.keys_of(*segment)?),
+            [Label::Other(direction, _)] => Some(self.there(ask::vertices(self.view, *direction))?),
             _ => None,
         };
         Ok(match set {
@@ -154,7 +155,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             } else if self.dataset.declared().is_some() {
                 NamedGraphs::Declared
             } else {
-                NamedGraphs::Stored(self.view.named_graphs()?)
+                NamedGraphs::Stored(self.there(ask::named_graphs(self.view))?)
             })
         };
         Ok(match scope {

@@ -1,6 +1,7 @@
 //! The choice of policies for patterns: expansions and checks.
 
 use super::Builder;
+use crate::ask;
 use crate::error::WalkError;
 use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::degree::DegreePolicy;
@@ -16,9 +17,8 @@ use crate::step::sizes::SizesPolicy;
 use crate::step::{PatternOperand, Policy};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId, Tag, VertexId};
-use store::Lists;
 use store::VertexSet;
-use store::view::{GraphView, Progress, SegmentKey};
+use store::view::{GraphView, SegmentKey};
 
 /// A set of so many elements is searched within the first two cache levels (8 KiB), so that looking
 /// there is as cheap as looking in a list of each row.
@@ -78,7 +78,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             Action::AllGraphs { into } => {
                 let graphs = match self.dataset.declared() {
                     Some(declared) => declared.to_vec(),
-                    None => self.view.named_graphs()?,
+                    None => self.there(ask::named_graphs(self.view))?,
                 };
                 self.owned_set(graphs, step.kept(into))
             }
@@ -205,9 +205,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 targets,
             }));
         }
-        let set = self
-            .view
-            .neighbours(segment, from, self.dataset.graphs(scope))?;
+        let set = self.neighbours_of(segment, from, scope)?;
         if !self.needs_no_filter(segment, scope)? {
             self.own(set.len())?;
         }
@@ -258,11 +256,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
         Ok(match scope {
             FixedScope::EachNamed | FixedScope::EachOf | FixedScope::Union => {
-                Some(self.view.keys(segment)?)
+                Some(self.keys_of(segment)?)
             }
             FixedScope::Named(graph) => {
                 let mut keys = Vec::new();
-                self.view.keys_of_graph(segment, graph, &mut keys)?;
+                self.there(ask::keys_of_graph(self.view, segment, graph, &mut keys))?;
                 self.own(keys.len() as u64)?;
                 Some(VertexSet::from_sorted(keys))
             }
@@ -277,20 +275,15 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         segment: SegmentKey,
         scope: FixedScope,
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
-        let keys = self.view.keys(segment)?;
+        let keys = self.keys_of(segment)?;
         let mut first = Vec::new();
         keys.decode(0, keys.len().min(1), &mut first)?;
-        let mut lists = Lists::new();
-        let graphs = self.dataset.graphs(scope);
-        Ok(
-            match self.view.lists(segment, &first, graphs, &mut lists)? {
-                Progress::Ready if lists.is_exact() && lists.total_edges() == 0 => {
-                    Some(VertexSet::empty())
-                }
-                Progress::Ready if lists.is_exact() => Some(keys),
-                Progress::Ready | Progress::Pending(_) => None,
-            },
-        )
+        let lists = self.lists_of(segment, &first, scope)?;
+        Ok(match (lists.is_exact(), lists.total_edges()) {
+            (false, _) => None,
+            (true, 0) => Some(VertexSet::empty()),
+            (true, _) => Some(keys),
+        })
     }
 
     fn check(
@@ -368,7 +361,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 (subject, object, out)
             }
             (PatternOperand::Slot(_), PatternOperand::Slot(_)) => {
-                if self.view.keys(in_)?.len() > self.view.keys(out)?.len() {
+                if self.keys_of(in_)?.len() > self.keys_of(out)?.len() {
                     (object, subject, in_)
                 } else {
                     (subject, object, out)
@@ -401,9 +394,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 targets,
             }));
         }
-        let set = self
-            .view
-            .neighbours(segment, from, self.dataset.graphs(scope))?;
+        let set = self.neighbours_of(segment, from, scope)?;
         Ok(if set.contains(to)? {
             Policy::Pass
         } else {
@@ -419,16 +410,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         scope: FixedScope,
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
         if !self.needs_no_filter(segment, scope)? {
-            let mut lists = Lists::new();
-            let graphs = self.dataset.graphs(scope);
-            match self.view.lists(segment, &[constant], graphs, &mut lists)? {
-                Progress::Ready if lists.total_edges() <= FILTERED_SET_EDGES_MAX => {}
-                Progress::Ready | Progress::Pending(_) => return Ok(None),
+            let lists = self.lists_of(segment, &[constant], scope)?;
+            if lists.total_edges() > FILTERED_SET_EDGES_MAX {
+                return Ok(None);
             }
         }
-        let set = self
-            .view
-            .neighbours(segment, constant, self.dataset.graphs(scope))?;
+        let set = self.neighbours_of(segment, constant, scope)?;
         Ok((set.is_dense() || set.len() <= SMALL_SET).then_some(set))
     }
 
@@ -438,12 +425,17 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         segment: SegmentKey,
         scope: FixedScope,
     ) -> Result<bool, WalkError> {
-        let mut lists = Lists::new();
+        Ok(self.lists_of(segment, &[], scope)?.is_exact())
+    }
+
+    fn neighbours_of(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: FixedScope,
+    ) -> Result<VertexSet<'a>, WalkError> {
         let graphs = self.dataset.graphs(scope);
-        Ok(match self.view.lists(segment, &[], graphs, &mut lists)? {
-            Progress::Ready => lists.is_exact(),
-            Progress::Pending(_) => false,
-        })
+        self.there(ask::neighbours(self.view, segment, vertex, graphs))
     }
 
     fn owned_set(

@@ -11,6 +11,7 @@
 //! Walks over the parts that choose the first rows in an order share where their choices end.
 
 use super::Prepared;
+use crate::ask;
 use crate::error::WalkError;
 use crate::step::PatternOperand;
 use crate::step::Policy;
@@ -91,6 +92,7 @@ impl<'a> Seed<'a> {
 
 impl<'a> Prepared<'a> {
     /// What workers may cut into ranges. `None`: the walk starts from no set, so only one can run it.
+    /// [`WalkError::Pending`]: to be called again when the ticket completes.
     pub fn seed<V: GraphView>(&self, view: &V) -> Result<Option<Seed<'a>>, WalkError> {
         let steps = &self.top.steps[..self.top.cut];
         let is_passed = |policy: &Policy<'_>| matches!(policy, Policy::Pass);
@@ -124,7 +126,7 @@ impl<'a> Prepared<'a> {
                     predicate,
                     direction: keys.direction,
                 };
-                seed.len += view.keys(segment)?.len();
+                seed.len += ask::keys(view, segment)?.len();
             }
             seed.ends.push(seed.len);
         }

@@ -10,6 +10,7 @@
 //! Only where every edge is in the scope: the set is of all graphs.
 
 use super::{Builder, Policy};
+use crate::ask;
 use crate::error::WalkError;
 use crate::scope::ResolvedScope;
 use crate::step::set::SetPolicy;
@@ -82,7 +83,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             return Ok(None);
         }
         Ok(Some(Vertices {
-            set: Some(self.view.vertices(direction)?),
+            set: Some(self.there(ask::vertices(self.view, direction))?),
             into,
             distinct: filters + 2,
         }))
@@ -99,9 +100,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 predicate,
                 direction: Direction::Out,
             };
-            match self.view.edges(segment, graphs)? {
+            match self.there(ask::edges(self.view, segment, graphs))? {
                 None => return Ok(false),
-                Some(0) if !self.view.keys(segment)?.is_empty() => return Ok(false),
+                Some(0) if !self.keys_of(segment)?.is_empty() => return Ok(false),
                 Some(_) => {}
             }
         }

@@ -1,12 +1,13 @@
 //! One question: rows are looked up, partners counted, and some of them taken.
 
 use super::{Drawn, Sample};
+use crate::ask::{self, wait_for};
 use crate::error::WalkError;
 use query::plan::Slot;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rdf::{Direction, PredicateId, VertexId};
-use store::view::{GraphScope, GraphView, Progress, SegmentKey};
+use store::view::{GraphScope, GraphView, SegmentKey};
 use store::{ListCursor, Lists, VertexSet};
 
 /// Keys listed for each row of a first sample.
@@ -51,15 +52,29 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
         if is_long(&lists) {
             return Ok(None);
         }
-        Ok(Some(self.view.neighbours(segment, vertex, self.scope)?))
+        Ok(Some(self.neighbours_of(segment, vertex)?))
     }
 
     fn lists(&self, segment: SegmentKey, keys: &[VertexId]) -> Result<Lists<'a>, WalkError> {
         let mut lists = Lists::new();
-        match self.view.lists(segment, keys, self.scope, &mut lists)? {
-            Progress::Ready => Ok(lists),
-            Progress::Pending(_) => unreachable!("the local view never waits"),
-        }
+        wait_for(self.view, || {
+            ask::ready(self.view.lists(segment, keys, self.scope, &mut lists)?)
+        })?;
+        Ok(lists)
+    }
+
+    fn neighbours_of(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+    ) -> Result<VertexSet<'a>, WalkError> {
+        wait_for(self.view, || {
+            ask::neighbours(self.view, segment, vertex, self.scope)
+        })
+    }
+
+    fn keys(&self, direction: Direction) -> Result<VertexSet<'a>, WalkError> {
+        wait_for(self.view, || ask::keys(self.view, self.segment(direction)))
     }
 
     pub(super) fn first(
@@ -84,9 +99,8 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
 
     /// Edges of a predicate: of the end with more keys some are listed.
     pub(super) fn first_edges(&self, ends: [Slot; 2]) -> Result<Option<Drawn>, WalkError> {
-        let view = self.view;
-        let out = view.keys(self.segment(Direction::Out))?;
-        let into = view.keys(self.segment(Direction::In))?;
+        let out = self.keys(Direction::Out)?;
+        let into = self.keys(Direction::In)?;
         let [subject, object] = ends;
         let (direction, keys, from, to) = if out.len() >= into.len() {
             (Direction::Out, out, subject, object)
@@ -154,7 +168,7 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
                 if length <= READ_WHOLE_MAX || !lists.is_exact() {
                     partners.read(&lists, list, length, &offsets)?;
                 } else {
-                    let set = self.view.neighbours(segment, from[list], self.scope)?;
+                    let set = self.neighbours_of(segment, from[list])?;
                     partners.look_up(&set, list, &offsets)?;
                 }
             }

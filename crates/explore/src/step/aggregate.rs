@@ -107,9 +107,21 @@ pub(crate) struct Aggregation<'p, 'a> {
     meter: Meter<'a>,
     scratch: Scratch<'a>,
     buffers: Buffers,
+    done: Done,
     /// Groups given out.
     given: usize,
     finished: bool,
+}
+
+/// How far an input has been added, where a value had to be waited for: what was added is not added again.
+#[derive(Default)]
+struct Done {
+    /// Of rows without columns, those that are added.
+    rows: u64,
+    /// Aggregates to which the rows at hand have been added.
+    aggregates: usize,
+    /// Whether `first` has the rows that are new to the next one.
+    knows_first: bool,
 }
 
 /// Memory that chunks reuse.
@@ -156,6 +168,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             meter: Meter::new(limits),
             scratch: Scratch::new(limits),
             buffers: Buffers::default(),
+            done: Done::default(),
             given: 0,
             finished: false,
         }
@@ -173,18 +186,19 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             self.add_rows(context, flow.input, flow.input.len())?;
             return Ok(StepOutcome::Drained);
         }
-        let mut left = flow.input.rows();
-        if self.policy.counts_rows_only() && left > 0 {
+        let all = flow.input.rows();
+        if self.policy.counts_rows_only() && all > 0 {
             self.add_rows(context, flow.input, 1)?;
-            self.add_count(left - 1)?;
+            self.add_count(all - 1)?;
             return Ok(StepOutcome::Drained);
         }
-        while left > 0 {
+        while self.done.rows < all {
             context.limits.check()?;
-            let rows = left.min(ROWS as u64);
+            let rows = (all - self.done.rows).min(ROWS as u64);
             self.add_rows(context, flow.input, rows as usize)?;
-            left -= rows;
+            self.done.rows += rows;
         }
+        self.done.rows = 0;
         Ok(StepOutcome::Drained)
     }
 
@@ -219,7 +233,8 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         let all = std::mem::take(&mut self.buffers.rows);
         let batch = Batch::new(input, &all, terms, &self.scratch, context.limits);
         let each = self.policy.aggregates.iter();
-        for ((aggregate, states), seen) in each.zip(&mut self.states).zip(&mut self.seen) {
+        let each = each.zip(&mut self.states).zip(&mut self.seen);
+        for ((aggregate, states), seen) in each.skip(self.done.aggregates) {
             let held = batch.columns();
             states.extend_to(groups, &mut self.meter)?;
             let mut adding = Adding {
@@ -229,10 +244,14 @@ impl<'p, 'a> Aggregation<'p, 'a> {
                 batch: &batch,
                 input,
                 rows: &all,
+                knows_first: &mut self.done.knows_first,
             };
             adding.add(states, seen)?;
             batch.drop_columns(held);
+            self.done.aggregates += 1;
+            self.done.knows_first = false;
         }
+        self.done.aggregates = 0;
         drop(batch);
         self.scratch.forget();
         self.buffers.rows = all;
@@ -327,6 +346,8 @@ struct Adding<'r, 'b, 'm, 'a> {
     batch: &'r Batch<'b>,
     input: &'r Chunk,
     rows: &'r [u32],
+    /// See [`Done`].
+    knows_first: &'r mut bool,
 }
 
 impl Adding<'_, '_, '_, '_> {
@@ -344,9 +365,10 @@ impl Adding<'_, '_, '_, '_> {
             (Some(argument), None) => Some(argument.evaluate(self.batch, self.rows)?),
             _ => None,
         };
-        if self.aggregate.distinct.is_some() {
+        if self.aggregate.distinct.is_some() && !*self.knows_first {
             let seen = self.aggregate.keep_first(seen);
             self.keep_first(seen, column, operand.as_ref())?;
+            *self.knows_first = true;
         }
         let buffers = &*self.buffers;
         let source = match (column, &operand) {

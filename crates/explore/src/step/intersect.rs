@@ -18,6 +18,7 @@
 
 use super::list::Expander;
 use super::{Context, Flow, StepOutcome};
+use crate::ask;
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation};
 use crate::scope::FixedScope;
@@ -198,7 +199,7 @@ impl<'a> Intersection<'_, 'a> {
             let vertex = flow.input.live(side.from)[self.row];
             if open.as_ref().is_none_or(|(of, _)| *of != vertex) {
                 let graphs = context.scene.dataset.graphs(side.scope);
-                let set = context.view.neighbours(side.segment, vertex, graphs)?;
+                let set = ask::neighbours(context.view, side.segment, vertex, graphs)?;
                 *open = Some((vertex, set));
             }
         }

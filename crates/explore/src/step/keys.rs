@@ -9,6 +9,7 @@
 //! the first row's and ends within the last one's.
 
 use super::{Context, Flow, PatternOperand, StepOutcome};
+use crate::ask;
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::{FixedScope, ResolvedScope};
@@ -187,10 +188,10 @@ impl<'a> KeysExpansion<'_, 'a> {
         scope: FixedScope,
     ) -> Result<VertexSet<'a>, WalkError> {
         let FixedScope::Named(graph) = scope else {
-            return Ok(context.view.keys(segment)?);
+            return ask::keys(context.view, segment);
         };
         let mut keys = Vec::new();
-        context.view.keys_of_graph(segment, graph, &mut keys)?;
+        ask::keys_of_graph(context.view, segment, graph, &mut keys)?;
         let mut reservation = Reservation::new(context.limits);
         reservation.cover((keys.capacity() * size_of::<VertexId>()) as u64)?;
         self.reservation = Some(reservation);

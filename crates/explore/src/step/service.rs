@@ -2,7 +2,8 @@
 //!
 //! The query sent does not depend on the row but for its endpoint, so an endpoint is asked once and its
 //! solutions are kept, drawn on the budget and shared by all walks of the query; each row is joined with
-//! its endpoint's. Terms become ids as computed ones do. Blank nodes of an endpoint are its own: they
+//! its endpoint's. Terms become ids as computed ones do, but only when all solutions have come: while they come they
+//! have ids of the query's own, so that an endpoint is not asked again because a stored id has to be waited for. Blank nodes of an endpoint are its own: they
 //! get labels that no stored one has, and one endpoint's never meet another's.
 //!
 //! `SILENT` turns a refusal or a failure into one solution without bindings (section 2.3); a failure is
@@ -15,12 +16,13 @@
 
 use super::join::Product;
 use super::{Context, Flow, PatternOperand, StepOutcome};
+use crate::ask;
 use crate::environment::ServiceError;
 use crate::error::WalkError;
-use crate::expression::id_of;
+use crate::expression::look_up;
 use crate::limits::{Limits, Reservation};
 use crate::table::{Held, Table};
-use oxrdf::{BlankNode, NamedOrBlankNode, Term, Triple};
+use oxrdf::{BlankNode, NamedOrBlankNode, Term, TermRef, Triple};
 use query::plan::Slot;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,6 +30,9 @@ use std::time::Duration;
 
 /// Triple terms of an endpoint may be nested so deep: what is deeper is a failure of the endpoint.
 const TRIPLES_DEPTH_MAX: usize = 64;
+
+/// Solutions whose terms are looked up together.
+const ROWS_LOOKED_UP: u64 = 1024;
 
 /// How often a walk that waits for another's answer looks whether it has to end.
 const LOOK: Duration = Duration::from_millis(10);
@@ -158,7 +163,15 @@ pub(crate) struct Asking<'p, 'a> {
     policy: &'p ServicePolicy<'a>,
     limits: Limits<'a>,
     current: Option<(VertexId, Arc<Table>)>,
+    received: Option<Received<'p, 'a>>,
     product: Product,
+}
+
+/// Solutions as they came, each term by an id of the query's own.
+struct Received<'p, 'a> {
+    turn: AskingTurn<'p, 'a>,
+    table: Table,
+    reservation: Reservation<'a>,
 }
 
 impl<'p, 'a> Asking<'p, 'a> {
@@ -167,6 +180,7 @@ impl<'p, 'a> Asking<'p, 'a> {
             policy,
             limits,
             current: None,
+            received: None,
             product: Product::default(),
         }
     }
@@ -207,16 +221,41 @@ impl<'p, 'a> Asking<'p, 'a> {
         {
             return Ok(Arc::clone(table));
         }
-        let table = match self.policy.known(endpoint, context.limits)? {
-            EndpointState::Answered(table) => table,
-            EndpointState::Turn(turn) => {
-                let (table, reservation) = self.ask(context, endpoint, turn.number)?;
-                let table = Arc::new(table);
-                self.policy.held.take(reservation);
-                turn.answered(&table);
-                table
+        let received = match self.received.take() {
+            Some(received) => {
+                assert_eq!(
+                    received.turn.endpoint, endpoint,
+                    "a walk goes on where it was"
+                );
+                received
+            }
+            None => match self.policy.known(endpoint, context.limits)? {
+                EndpointState::Answered(table) => {
+                    self.current = Some((endpoint, Arc::clone(&table)));
+                    return Ok(table);
+                }
+                EndpointState::Turn(turn) => {
+                    let (table, reservation) = self.ask(context, endpoint, turn.number)?;
+                    Received {
+                        turn,
+                        table,
+                        reservation,
+                    }
+                }
+            },
+        };
+        let mut reservation = Reservation::new(self.limits);
+        let table = match with_stored_ids(context, &received.table, &mut reservation) {
+            Ok(table) => Arc::new(table),
+            Err(error) => {
+                // It is waited for, or the query ends.
+                self.received = Some(received);
+                return Err(error);
             }
         };
+        self.policy.held.take(reservation);
+        drop(received.reservation);
+        received.turn.answered(&table);
         self.current = Some((endpoint, Arc::clone(&table)));
         Ok(table)
     }
@@ -275,7 +314,7 @@ impl<'p, 'a> Asking<'p, 'a> {
             let reason = "calls to other endpoints are not allowed here".to_owned();
             return Err(ServiceError::Refused(reason));
         };
-        let terms = context.scene.terms(context.lexicon);
+        let locals = &context.scene.locals;
         let mut cells = Vec::with_capacity(policy.made.len());
         let mut each = |solution: &[Option<Term>]| {
             self.limits.check()?;
@@ -288,10 +327,10 @@ impl<'p, 'a> Asking<'p, 'a> {
             cells.clear();
             for &at in &policy.wanted {
                 cells.push(match solution.get(at) {
-                    Some(Some(term)) => match renamed(term, number) {
-                        None => id_of(term.as_ref(), &terms)?,
-                        Some(term) => terms.locals.id_of(term.as_ref())?,
-                    },
+                    Some(Some(term)) => {
+                        let renamed = renamed(term, number);
+                        locals.id_of(renamed.as_ref().unwrap_or(term).as_ref())?
+                    }
                     _ => VertexId::UNBOUND,
                 });
             }
@@ -299,6 +338,45 @@ impl<'p, 'a> Asking<'p, 'a> {
         };
         service.select(endpoint, policy.text, &policy.variables, &mut each)
     }
+}
+
+/// The same solutions, each term by its stored id if it has one.
+fn with_stored_ids<V, L: Lexicon>(
+    context: Context<'_, '_, V, L>,
+    received: &Table,
+    reservation: &mut Reservation<'_>,
+) -> Result<Table, WalkError> {
+    let mut table = Table::new(received.width());
+    let (locals, terms) = (&context.scene.locals, context.scene.terms(context.lexicon));
+    let mut from = 0;
+    while from < received.rows() {
+        context.limits.check()?;
+        let rows = (received.rows() - from).min(ROWS_LOOKED_UP);
+        let places =
+            (from..from + rows).flat_map(|row| (0..received.width()).map(move |at| (row, at)));
+        let mut cells: Vec<VertexId> = places.map(|(row, at)| received.cell(at, row)).collect();
+        // Blank nodes are the endpoint's own.
+        let is_stored_somewhere = |term: TermRef<'_>| renamed(&term.into_owned(), 0).is_none();
+        let wanted: Vec<(usize, TermRef<'_>)> = cells
+            .iter()
+            .enumerate()
+            .filter_map(|(at, id)| Some((at, locals.get(*id)?)))
+            .filter(|(_, term)| is_stored_somewhere(*term))
+            .collect();
+        let texts: Vec<TermRef<'_>> = wanted.iter().map(|(_, term)| *term).collect();
+        for ((at, _), id) in wanted.iter().zip(look_up(&texts, &terms)?) {
+            cells[*at] = id;
+        }
+        if received.width() == 0 {
+            (0..rows).try_for_each(|_| table.push(std::iter::empty(), reservation))?;
+        }
+        for row in cells.chunks_exact(received.width().max(1)) {
+            table.push(row.iter().copied(), reservation)?;
+        }
+        from += rows;
+    }
+    assert_eq!(table.rows(), received.rows(), "a solution stays one");
+    Ok(table)
 }
 
 /// The IRI of an endpoint, or the text of what is none.
@@ -314,6 +392,7 @@ fn endpoint_name<V, L: Lexicon>(
         return Ok(name(&term));
     }
     let mut buffer = TermBuffer::new();
+    ask::ready(context.lexicon.fetch(&[endpoint], &[])?)?;
     context.lexicon.terms(&[endpoint], &mut buffer)?;
     Ok(match buffer.get(0) {
         None => Err("a variable that is not bound".to_owned()),

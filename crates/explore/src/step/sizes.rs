@@ -9,6 +9,7 @@
 //! A lookup that waits is gone on with where it was ([`Scan`]).
 
 use super::{Context, Flow, PatternOperand, StepOutcome};
+use crate::ask;
 use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
 use crate::scope::{FixedScope, ResolvedScope};
@@ -140,15 +141,20 @@ impl<'p, 'a> Measuring<'p, 'a> {
                     self.scan = Some(scan);
                     return Ok(Some(ticket));
                 }
-                self.after(&scan, context, scope)?;
+                if let Err(error) = self.after(&scan, context, scope) {
+                    // It may be asked again.
+                    self.scan = Some(scan);
+                    return Err(error);
+                }
                 continue;
             }
-            let next = self.left.as_mut().and_then(Vec::pop);
+            let next = self.left.as_ref().and_then(|left| left.last().copied());
             let Some(predicate) = next else {
                 return Ok(None);
             };
             context.limits.check()?;
             self.count(context, scope, predicate)?;
+            self.left.as_mut().and_then(Vec::pop);
         }
     }
 
@@ -198,9 +204,9 @@ impl<'p, 'a> Measuring<'p, 'a> {
                 context.limits.check()?;
             }
             let segment = out(predicate);
-            match context.view.edges(segment, graphs)? {
+            match ask::edges(context.view, segment, graphs)? {
                 None => return Ok(false),
-                Some(0) if !context.view.keys(segment)?.is_empty() => return Ok(false),
+                Some(0) if !ask::keys(context.view, segment)?.is_empty() => return Ok(false),
                 Some(some) => {
                     edges += some;
                     present += u64::from(some > 0);
@@ -211,7 +217,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         self.found.predicates = present;
         for direction in [Direction::Out, Direction::In] {
             if self.policy.wants_end(direction) {
-                self.found.ends[direction as usize] = context.view.vertices(direction)?.len();
+                self.found.ends[direction as usize] = ask::vertices(context.view, direction)?.len();
             }
         }
         Ok(true)
@@ -226,20 +232,24 @@ impl<'p, 'a> Measuring<'p, 'a> {
     ) -> Result<(), WalkError> {
         let graphs = context.scene.dataset.graphs(scope);
         let is_one = self.policy.predicate.is_some();
-        match context.view.edges(out(predicate), graphs)? {
+        match ask::edges(context.view, out(predicate), graphs)? {
             Some(0) => {}
             // Terms of several predicates have to be looked at, because they may be the same.
             Some(edges) if is_one || !self.wants_ends() => {
-                self.found.edges += edges;
-                self.found.predicates += 1;
+                let mut ends = [0; 2];
                 for direction in [Direction::Out, Direction::In] {
                     let segment = SegmentKey {
                         predicate,
                         direction,
                     };
                     if self.policy.wants_end(direction) {
-                        self.found.ends[direction as usize] += context.view.keys(segment)?.len();
+                        ends[direction as usize] = ask::keys(context.view, segment)?.len();
                     }
+                }
+                self.found.edges += edges;
+                self.found.predicates += 1;
+                for (all, more) in self.found.ends.iter_mut().zip(ends) {
+                    *all += more;
                 }
             }
             _ => self.scan = Some(Scan::of(context, out(predicate), scope)?),
@@ -295,20 +305,20 @@ impl<'p, 'a> Measuring<'p, 'a> {
             predicate,
             direction,
         } = scan.segment;
-        if self.policy.predicate.is_some() {
-            self.found.ends[direction as usize] += scan.found_keys;
-        }
-        if direction == Direction::In {
-            return Ok(());
-        }
-        self.found.edges += scan.edges;
-        self.found.predicates += u64::from(scan.edges > 0);
-        if scan.edges > 0 && self.policy.wants_end(Direction::In) {
+        let is_out = direction == Direction::Out;
+        if is_out && scan.edges > 0 && self.policy.wants_end(Direction::In) {
             let into = SegmentKey {
                 predicate,
                 direction: Direction::In,
             };
             self.scan = Some(Scan::of(context, into, scope)?);
+        }
+        if self.policy.predicate.is_some() {
+            self.found.ends[direction as usize] += scan.found_keys;
+        }
+        if is_out {
+            self.found.edges += scan.edges;
+            self.found.predicates += u64::from(scan.edges > 0);
         }
         Ok(())
     }
@@ -417,11 +427,11 @@ impl<'a> Scan<'a> {
         let keys = match scope {
             FixedScope::Named(graph) => {
                 let mut keys = Vec::new();
-                context.view.keys_of_graph(segment, graph, &mut keys)?;
+                ask::keys_of_graph(context.view, segment, graph, &mut keys)?;
                 reservation.cover((keys.capacity() * size_of::<VertexId>()) as u64)?;
                 VertexSet::from_sorted(keys)
             }
-            _ => context.view.keys(segment)?,
+            _ => ask::keys(context.view, segment)?,
         };
         Ok(Scan {
             segment,

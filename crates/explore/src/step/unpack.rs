@@ -5,6 +5,7 @@
 //! terms is taken apart once.
 
 use super::{Context, Flow, StepOutcome};
+use crate::ask;
 use crate::error::WalkError;
 use crate::expression::id_of;
 use oxrdf::{TermRef, Triple};
@@ -89,6 +90,7 @@ impl<'p> Unpacking<'p> {
         }
         let stored = |id: &&VertexId| id.has_tag(Tag::TripleTerm);
         self.stored.extend(distinct.iter().filter(stored));
+        ask::ready(context.lexicon.fetch(&self.stored, &[])?)?;
         context.lexicon.terms(&self.stored, &mut self.buffer)?;
         assert_eq!(
             self.buffer.len(),
@@ -109,6 +111,7 @@ impl<'p> Unpacking<'p> {
         }
         let parts: Vec<TermRef<'_>> = triples.iter().copied().flat_map(parts).collect();
         self.found.clear();
+        ask::ready(context.lexicon.fetch(&[], &parts)?)?;
         context.lexicon.ids(&parts, &mut self.found)?;
         assert_eq!(
             self.found.len(),

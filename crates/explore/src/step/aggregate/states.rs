@@ -11,6 +11,9 @@
 //!
 //! States lie in columns by group number. Inline integers are added and compared as they stand in the
 //! ids; no value is made of them. Sums are exact, whatever their length ([`Computed`]).
+//! Adding may have to wait for a text or an id, and is then begun again: sums take back what they have added, what is best
+//! or a sample of some values is it of the same values once more, and texts are there before one is joined.
+//!
 //! `GROUP_CONCAT` joins what `STR` gives of each value, as other engines do, and gives a simple literal.
 
 use super::paged::{Meter, Paged};
@@ -195,7 +198,13 @@ impl<'a> States<'a> {
     }
 }
 
-impl<'b> Values<'_, 'b> {
+/// Values, by row of the batch or by place among the rows that were asked for.
+enum RowValues<'v, 'b> {
+    OfBatch(&'v Operand<'b>),
+    OfRows(Operand<'b>),
+}
+
+impl<'v, 'b> Values<'v, 'b> {
     /// Calls back for each row that has a value, with its group.
     fn for_each_bound(&self, mut each: impl FnMut(usize, u32)) {
         let group = |row: u32| self.groups[row as usize] as usize;
@@ -231,19 +240,24 @@ impl<'b> Values<'_, 'b> {
         Ok(id.unwrap_or(VertexId::UNBOUND))
     }
 
-    /// Calls back with the value of each of these rows, fetched if need be; `None` is an error.
+    /// The values of these rows, fetched if need be. An error where that has to wait leaves all as it was.
+    fn operand(&self, rows: &[u32], fetch: &dyn Fetch<'b>) -> Result<RowValues<'v, 'b>, WalkError> {
+        Ok(match self.source {
+            Source::Operand(operand) => RowValues::OfBatch(operand),
+            Source::Rows | Source::Ids(_) => RowValues::OfRows(fetch.fetch(rows)?),
+        })
+    }
+
+    /// Calls back with the value of each of these rows; `None` is an error.
     fn for_each_value(
         &self,
         rows: &[u32],
-        fetch: &dyn Fetch<'b>,
+        operand: &RowValues<'_, 'b>,
         mut each: impl FnMut(usize, u32, Option<&Value<'b>>) -> Result<(), WalkError>,
     ) -> Result<(), WalkError> {
-        let fetched;
-        let (operand, by_row) = if let Source::Operand(operand) = self.source {
-            (operand, true)
-        } else {
-            fetched = fetch.fetch(rows)?;
-            (&fetched, false)
+        let (operand, by_row) = match operand {
+            RowValues::OfBatch(operand) => (*operand, true),
+            RowValues::OfRows(operand) => (operand, false),
         };
         for (place, &row) in rows.iter().enumerate() {
             let place = if by_row { row as usize } else { place };
@@ -313,9 +327,30 @@ impl Sums {
         if rows.is_empty() {
             return Ok(());
         }
-        values.for_each_value(rows, fetch, |group, _, value| {
+        let operand = match values.operand(rows, fetch) {
+            Ok(operand) => operand,
+            Err(error) => {
+                self.take_back(values);
+                return Err(error);
+            }
+        };
+        values.for_each_value(rows, &operand, |group, _, value| {
             self.add_value(group, value, meter)
         })
+    }
+
+    /// Takes back the ids that were added as they stand, because the values of the others have to be waited for.
+    fn take_back(&mut self, values: &Values<'_, '_>) {
+        let Source::Ids(ids) = values.source else {
+            return;
+        };
+        for &row in values.rows {
+            if let Some(value) = inline_integer(ids[row as usize]) {
+                let sum = self.groups.get_mut(values.groups[row as usize] as usize);
+                sum.whole -= i128::from(value);
+                sum.count -= 1;
+            }
+        }
     }
 
     fn add_value(
@@ -443,7 +478,8 @@ impl Bests {
         }
         self.keys
             .extend_to(self.best.len(), || SortKey::Nothing, meter)?;
-        values.for_each_value(rows, fetch, |group, row, value| match value {
+        let operand = values.operand(rows, fetch)?;
+        values.for_each_value(rows, &operand, |group, row, value| match value {
             None => {
                 *self.best.get_mut(group) = FAILED;
                 Ok(())
@@ -529,7 +565,8 @@ impl Texts<'_> {
         let separator = self.separator;
         // The text of a number or a date, none of which is long.
         let mut written = String::new();
-        values.for_each_value(values.rows, fetch, |group, _, value| {
+        let operand = values.operand(values.rows, fetch)?;
+        values.for_each_value(values.rows, &operand, |group, _, value| {
             let text = self.texts.get_mut(group);
             if matches!(text, Text::Failed) {
                 return Ok(());

@@ -11,6 +11,7 @@
 use super::automaton::Label;
 use super::fetch::{Fetched, NeighbourFetch};
 use super::{Edges, PathScope, cell};
+use crate::ask;
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::FixedScope;
@@ -154,17 +155,17 @@ impl<'a> PathSeeding<'_, 'a> {
             (_, PathSeeds::Edges(labels)) => {
                 for label in labels {
                     merge.add(match label {
-                        Label::One(segment) => view.keys(*segment)?,
-                        Label::Other(direction, _) => view.vertices(*direction)?,
+                        Label::One(segment) => ask::keys(view, *segment)?,
+                        Label::Other(direction, _) => ask::vertices(view, *direction)?,
                     })?;
                 }
             }
             (scope, PathSeeds::Vertices) => {
-                merge.add(view.vertices(Direction::Out)?)?;
-                merge.add(view.vertices(Direction::In)?)?;
+                merge.add(ask::vertices(view, Direction::Out)?)?;
+                merge.add(ask::vertices(view, Direction::In)?)?;
                 let holds_all = match scope {
                     FixedScope::Union => true,
-                    FixedScope::Default => view.named_graphs()?.is_empty(),
+                    FixedScope::Default => ask::named_graphs(view)?.is_empty(),
                     _ => false,
                 };
                 merge.verify = Some(scope).filter(|_| !holds_all);
@@ -245,7 +246,7 @@ impl<'a> Merge<'a> {
         let mut add = |segment: SegmentKey| {
             context.limits.check()?;
             let mut keys = Vec::new();
-            view.keys_of_graph(segment, graph, &mut keys)?;
+            ask::keys_of_graph(view, segment, graph, &mut keys)?;
             bytes += (keys.len() * size_of::<VertexId>()) as u64;
             self.reservation.cover(bytes)?;
             self.add(VertexSet::from_sorted(keys))

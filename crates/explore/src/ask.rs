@@ -1,0 +1,101 @@
+//! The questions that a view answers at once, each asked for ahead.
+//!
+//! A view that gets its answers from elsewhere cannot answer such a question unless it knew that it would come
+//! ([`GraphView::fetch`]). So nothing in this crate asks one directly: here it is announced first, and where the answer
+//! has to be waited for that is a [`WalkError::Pending`], which leaves whoever asked as it was. A store's views have
+//! everything, which the compiler sees.
+
+use crate::error::WalkError;
+use rdf::{Direction, VertexId};
+use store::VertexSet;
+use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey};
+
+/// Asks ahead; an error where that has to be waited for.
+#[inline]
+pub(crate) fn need<V: GraphView>(view: &V, needs: &[Need<'_>]) -> Result<(), WalkError> {
+    ready(view.fetch(needs)?)
+}
+
+/// An error where something has to be waited for.
+#[inline]
+pub(crate) fn ready(progress: Progress) -> Result<(), WalkError> {
+    match progress {
+        Progress::Ready => Ok(()),
+        Progress::Pending(ticket) => Err(WalkError::Pending(ticket)),
+    }
+}
+
+/// [`GraphView::keys`].
+#[inline]
+pub(crate) fn keys<V: GraphView>(
+    view: &V,
+    segment: SegmentKey,
+) -> Result<VertexSet<'_>, WalkError> {
+    need(view, &[Need::Keys(segment)])?;
+    Ok(view.keys(segment)?)
+}
+
+/// [`GraphView::vertices`].
+#[inline]
+pub(crate) fn vertices<V: GraphView>(
+    view: &V,
+    direction: Direction,
+) -> Result<VertexSet<'_>, WalkError> {
+    need(view, &[Need::Vertices(direction)])?;
+    Ok(view.vertices(direction)?)
+}
+
+/// [`GraphView::keys_of_graph`].
+#[inline]
+pub(crate) fn keys_of_graph<V: GraphView>(
+    view: &V,
+    segment: SegmentKey,
+    graph: VertexId,
+    keys: &mut Vec<VertexId>,
+) -> Result<(), WalkError> {
+    need(view, &[Need::KeysOfGraph(segment, graph)])?;
+    Ok(view.keys_of_graph(segment, graph, keys)?)
+}
+
+/// [`GraphView::named_graphs`].
+#[inline]
+pub(crate) fn named_graphs<V: GraphView>(view: &V) -> Result<Vec<VertexId>, WalkError> {
+    need(view, &[Need::NamedGraphs])?;
+    Ok(view.named_graphs()?)
+}
+
+/// [`GraphView::edges`].
+#[inline]
+pub(crate) fn edges<V: GraphView>(
+    view: &V,
+    segment: SegmentKey,
+    scope: GraphScope<'_>,
+) -> Result<Option<u64>, WalkError> {
+    need(view, &[Need::Edges(segment, scope)])?;
+    Ok(view.edges(segment, scope)?)
+}
+
+/// [`GraphView::neighbours`].
+#[inline]
+pub(crate) fn neighbours<'v, V: GraphView>(
+    view: &'v V,
+    segment: SegmentKey,
+    vertex: VertexId,
+    scope: GraphScope<'_>,
+) -> Result<VertexSet<'v>, WalkError> {
+    need(view, &[Need::Neighbours(segment, vertex, scope)])?;
+    Ok(view.neighbours(segment, vertex, scope)?)
+}
+
+/// Asks until there is an answer, with a thread that may wait: for what is no step of a walk.
+pub fn wait_for<V: GraphView, T>(
+    view: &V,
+    mut asked: impl FnMut() -> Result<T, WalkError>,
+) -> Result<T, WalkError> {
+    loop {
+        match asked() {
+            Err(WalkError::Pending(ticket)) => view.wait(ticket),
+            answered => return answered,
+        }
+    }
+}

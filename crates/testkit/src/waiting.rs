@@ -1,0 +1,292 @@
+//! A view and a lexicon that let every question wait once, and hold the walk to what it asked ahead.
+//!
+//! Stands before any view and lexicon as a cluster's would: nothing is there until it has been asked for. A question of a
+//! method that answers at once panics unless [`GraphView::fetch`] or [`Lexicon::fetch`] told of it. What has come stays, so
+//! whoever asks the same again gets further: a plan is prepared from its beginning, and a batch evaluated, until nothing is
+//! missing.
+
+use oxrdf::{Term, TermRef};
+use rdf::{Direction, Lexicon, LexiconError, PredicateId, Progress, TermBuffer, Ticket, VertexId};
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard};
+use store::view::{GraphScope, GraphView, Need, SegmentKey, ViewError};
+use store::{Lists, VertexSet};
+
+/// A scope with its graphs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Scope {
+    Default,
+    Named(VertexId),
+    Merge(Vec<VertexId>),
+    Union,
+    EachNamed,
+    EachOf(Vec<VertexId>),
+}
+
+/// What was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Question {
+    Keys(SegmentKey),
+    Vertices(Direction),
+    KeysOfGraph(SegmentKey, VertexId),
+    NamedGraphs,
+    Edges(SegmentKey, Scope),
+    Neighbours(SegmentKey, VertexId, Scope),
+    Lists(SegmentKey, Vec<VertexId>, Scope),
+    PredicatesOf(Direction, Vec<VertexId>),
+    Term(VertexId),
+    Id(Term),
+}
+
+#[derive(Default)]
+struct State {
+    /// What is here.
+    known: HashSet<Question>,
+    /// Tickets given out so far: each completes at once.
+    tickets: u64,
+}
+
+/// See the module's documentation.
+pub struct Waiting<'v, V, L> {
+    view: &'v V,
+    lexicon: &'v L,
+    state: Mutex<State>,
+}
+
+impl<'v, V, L> Waiting<'v, V, L> {
+    /// Before this view and this lexicon.
+    pub fn new(view: &'v V, lexicon: &'v L) -> Self {
+        Waiting {
+            view,
+            lexicon,
+            state: Mutex::default(),
+        }
+    }
+
+    /// How often somebody was let wait.
+    pub fn waited(&self) -> u64 {
+        self.state().tickets
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics while it is held")
+    }
+
+    /// Lets wait unless all of these are here.
+    fn ask(&self, questions: impl Iterator<Item = Question>) -> Progress {
+        let mut state = self.state();
+        let before = state.known.len();
+        state.known.extend(questions);
+        if state.known.len() == before {
+            return Progress::Ready;
+        }
+        state.tickets += 1;
+        Progress::Pending(Ticket(state.tickets))
+    }
+
+    #[track_caller]
+    fn assert_known(&self, question: &Question) {
+        let is_known = self.state().known.contains(question);
+        assert!(is_known, "{question:?} was not asked ahead");
+    }
+}
+
+fn owned(scope: GraphScope<'_>) -> Scope {
+    match scope {
+        GraphScope::Default => Scope::Default,
+        GraphScope::Named(graph) => Scope::Named(graph),
+        GraphScope::Merge(graphs) => Scope::Merge(graphs.to_vec()),
+        GraphScope::Union => Scope::Union,
+        GraphScope::EachNamed => Scope::EachNamed,
+        GraphScope::EachOf(graphs) => Scope::EachOf(graphs.to_vec()),
+    }
+}
+
+/// Ids whose terms every lexicon knows.
+fn is_free(id: VertexId) -> bool {
+    id.is_unbound() || id.tag().is_some_and(rdf::Tag::is_inline)
+}
+
+impl<V: GraphView, L: Lexicon> GraphView for Waiting<'_, V, L> {
+    fn commit_number(&self) -> Option<u64> {
+        self.view.commit_number()
+    }
+
+    fn fetch(&self, needs: &[Need<'_>]) -> Result<Progress, ViewError> {
+        let question = |need: &Need<'_>| match *need {
+            Need::Keys(segment) => Question::Keys(segment),
+            Need::Vertices(direction) => Question::Vertices(direction),
+            Need::KeysOfGraph(segment, graph) => Question::KeysOfGraph(segment, graph),
+            Need::NamedGraphs => Question::NamedGraphs,
+            Need::Edges(segment, scope) => Question::Edges(segment, owned(scope)),
+            Need::Neighbours(segment, vertex, scope) => {
+                Question::Neighbours(segment, vertex, owned(scope))
+            }
+        };
+        Ok(self.ask(needs.iter().map(question)))
+    }
+
+    fn wait(&self, ticket: Ticket) {
+        assert!(
+            (1..=self.waited()).contains(&ticket.0),
+            "{ticket:?} was given out by nobody"
+        );
+    }
+
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
+        self.view.predicate_id(vertex)
+    }
+
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
+        self.view.predicate_vertex(predicate)
+    }
+
+    fn predicates(&self) -> Vec<PredicateId> {
+        self.view.predicates()
+    }
+
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
+        self.assert_known(&Question::NamedGraphs);
+        self.view.named_graphs()
+    }
+
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
+        self.assert_known(&Question::Keys(segment));
+        self.view.keys(segment)
+    }
+
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
+        self.assert_known(&Question::Vertices(direction));
+        self.view.vertices(direction)
+    }
+
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        self.assert_known(&Question::KeysOfGraph(segment, graph));
+        self.view.keys_of_graph(segment, graph, keys)
+    }
+
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
+        self.assert_known(&Question::Edges(segment, owned(scope)));
+        self.view.edges(segment, scope)
+    }
+
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError> {
+        self.assert_known(&Question::Neighbours(segment, vertex, owned(scope)));
+        self.view.neighbours(segment, vertex, scope)
+    }
+
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError> {
+        let question = Question::Lists(segment, keys.to_vec(), owned(scope));
+        match self.ask(std::iter::once(question)) {
+            Progress::Ready => self.view.lists(segment, keys, scope, lists),
+            pending @ Progress::Pending(_) => {
+                // What came for another batch lies where this one will.
+                lists.refill_owned(true, |_| {});
+                Ok(pending)
+            }
+        }
+    }
+
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError> {
+        let question = Question::PredicatesOf(direction, vertices.to_vec());
+        match self.ask(std::iter::once(question)) {
+            Progress::Ready => self
+                .view
+                .predicates_of(direction, vertices, predicates, ends),
+            pending @ Progress::Pending(_) => Ok(pending),
+        }
+    }
+}
+
+impl<V: Sync, L: Lexicon> Lexicon for Waiting<'_, V, L> {
+    fn fetch(&self, ids: &[VertexId], terms: &[TermRef<'_>]) -> Result<Progress, LexiconError> {
+        let ids = ids.iter().filter(|id| !is_free(**id));
+        let ids = ids.map(|id| Question::Term(*id));
+        let terms = terms.iter().map(|term| Question::Id(term.into_owned()));
+        Ok(self.ask(ids.chain(terms)))
+    }
+
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        for term in terms {
+            self.assert_known(&Question::Id(term.into_owned()));
+        }
+        self.lexicon.ids(terms, ids)
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        for id in ids.iter().filter(|id| !is_free(**id)) {
+            self.assert_known(&Question::Term(*id));
+        }
+        self.lexicon.terms(ids, terms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plain_graph::PlainGraph;
+
+    struct Nothing;
+
+    impl Lexicon for Nothing {
+        fn ids(
+            &self,
+            terms: &[TermRef<'_>],
+            ids: &mut Vec<Option<VertexId>>,
+        ) -> Result<(), LexiconError> {
+            ids.extend(terms.iter().map(|_| None));
+            Ok(())
+        }
+
+        fn terms(&self, _: &[VertexId], _: &mut TermBuffer) -> Result<(), LexiconError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_was_asked_ahead_is_waited_for_once_and_answered() {
+        let graph = PlainGraph::new(&[]);
+        let view = Waiting::new(&graph, &Nothing);
+        let need = [Need::Vertices(Direction::Out)];
+        let Ok(Progress::Pending(ticket)) = GraphView::fetch(&view, &need) else {
+            panic!("nothing is there at first")
+        };
+        view.wait(ticket);
+        let again = GraphView::fetch(&view, &need);
+        assert_eq!(again.expect("nothing fails"), Progress::Ready);
+        assert!(view.vertices(Direction::Out).expect("asked").is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "was not asked ahead")]
+    fn what_was_not_asked_ahead_is_not_answered() {
+        let graph = PlainGraph::new(&[]);
+        let _ = Waiting::new(&graph, &Nothing).vertices(Direction::In);
+    }
+}
