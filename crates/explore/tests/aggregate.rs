@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use support::filters::{literal, tagged, text};
-use support::{DEFAULT, Given, Quad, Random, constants};
+use support::{DEFAULT, PlainTerms, Quad, Random, constants};
 
 const ROW: Slot = Slot(0);
 const KEY: Slot = Slot(1);
@@ -32,13 +32,13 @@ fn iri(name: &str) -> Term {
 
 /// Rows of two terms, as edges of one subject for each row.
 struct Table {
-    lexicon: Given,
+    lexicon: PlainTerms,
     quads: Vec<Quad>,
 }
 
 impl Table {
     fn new(rows: &[(Term, Term)]) -> Table {
-        let mut lexicon = Given::default();
+        let mut lexicon = PlainTerms::default();
         let [key, value] = [iri("key"), iri("value")].map(|term| lexicon.id(&term));
         let mut quads = Vec::new();
         for (number, row) in rows.iter().enumerate() {

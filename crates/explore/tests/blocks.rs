@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
-use support::{DEFAULT, Given, Numbered, Quad, constants, integer, iri};
+use support::{DEFAULT, Numbered, PlainTerms, Quad, constants, integer, iri};
 
 const X: Slot = Slot(0);
 const Y: Slot = Slot(1);
@@ -458,7 +458,7 @@ fn no_endpoint_is_asked_unless_it_is_allowed() {
 
 #[test]
 fn triple_terms_are_taken_apart() {
-    let mut lexicon = Given::default();
+    let mut lexicon = PlainTerms::default();
     let name = |name: &str| NamedNode::new_unchecked(format!("http://example.com/{name}"));
     let stored = Triple::new(name("s"), name("p"), Literal::from(3));
     let nested = Triple::new(name("s"), name("q"), Term::from(stored.clone()));

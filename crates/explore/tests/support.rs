@@ -14,8 +14,8 @@ pub mod values;
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use query::plan::Plan;
 use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
-use std::collections::HashMap;
 use store::GraphScope;
+pub use testkit::plain_terms::PlainTerms;
 pub use testkit::random::Random;
 
 /// Subject, predicate, object, graph.
@@ -74,67 +74,6 @@ impl Lexicon for Numbered {
                 Some(Tag::Iri) => terms.push_iri(&format!("ex:{}", id.payload())),
                 Some(Tag::Literal) => terms.push_simple(&format!("s{}", id.payload())),
                 _ => inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A lexicon of given terms.
-#[derive(Default)]
-pub struct Given {
-    terms: Vec<Term>,
-    ids: HashMap<Term, VertexId>,
-}
-
-impl Given {
-    /// The id of a term, inline where there is such.
-    pub fn id(&mut self, term: &Term) -> VertexId {
-        if let Term::Literal(literal) = term
-            && let Some(id) = inline::encode(literal.as_ref())
-        {
-            return id;
-        }
-        if let Some(&id) = self.ids.get(term) {
-            return id;
-        }
-        let tag = match term {
-            Term::NamedNode(_) => Tag::Iri,
-            Term::BlankNode(_) => Tag::Blank,
-            Term::Literal(_) => Tag::Literal,
-            Term::Triple(_) => Tag::TripleTerm,
-        };
-        let id = VertexId::new(tag, self.terms.len() as u64);
-        self.terms.push(term.clone());
-        self.ids.insert(term.clone(), id);
-        id
-    }
-}
-
-impl Lexicon for Given {
-    fn ids(
-        &self,
-        terms: &[TermRef<'_>],
-        ids: &mut Vec<Option<VertexId>>,
-    ) -> Result<(), LexiconError> {
-        ids.extend(terms.iter().map(|term| match term {
-            TermRef::Literal(literal) if inline::encode(*literal).is_some() => {
-                inline::encode(*literal)
-            }
-            term => self.ids.get(&term.into_owned()).copied(),
-        }));
-        Ok(())
-    }
-
-    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
-        for &id in ids {
-            match id.tag() {
-                Some(Tag::Unbound) => terms.push_unbound(),
-                Some(tag) if tag.is_inline() => {
-                    inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
-                }
-                Some(Tag::QueryLocal) | None => return Err(LexiconError::UnknownId(id)),
-                Some(_) => terms.push(self.terms[id.payload() as usize].as_ref()),
             }
         }
         Ok(())

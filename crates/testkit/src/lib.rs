@@ -25,6 +25,7 @@ pub mod graph;
 pub mod naive;
 pub mod oracles;
 pub mod plain_graph;
+pub mod plain_terms;
 pub mod plan;
 pub mod random;
 pub mod random_graph;

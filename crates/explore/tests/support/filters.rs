@@ -1,6 +1,6 @@
 //! Runs one filter over rows of given terms, through a plan over a graph that holds them.
 
-use super::{DEFAULT, Given, Quad, constants};
+use super::{DEFAULT, PlainTerms, Quad, constants};
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, WalkError, prepare};
 use oxrdf::{Literal, NamedNode, Term};
 use query::expression::Expression;
@@ -27,11 +27,11 @@ pub fn iri(iri: &str) -> Term {
     NamedNode::new_unchecked(iri).into()
 }
 
-type Graph = (Given, Vec<VertexId>, Vec<Term>, Vec<Quad>);
+type Graph = (PlainTerms, Vec<VertexId>, Vec<Term>, Vec<Quad>);
 
 /// One subject for each row, one predicate for each column.
 fn graph_of(rows: &[Vec<Term>], width: usize) -> Graph {
-    let mut lexicon = Given::default();
+    let mut lexicon = PlainTerms::default();
     let subjects: Vec<_> = (0..rows.len())
         .map(|row| lexicon.id(&iri(&format!("row:{row}"))))
         .collect();

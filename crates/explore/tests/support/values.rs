@@ -1,6 +1,6 @@
 //! Binds one expression over a table of given terms and gives the terms.
 
-use super::{Given, constants};
+use super::{PlainTerms, constants};
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, WalkError, prepare};
 use oxrdf::{Term, TermRef};
 use query::expression::Expression;
@@ -33,7 +33,7 @@ impl Table<'_> {
         expressions: &[Expression],
         limits: Limits<'_>,
     ) -> Result<Vec<Vec<Option<Term>>>, WalkError> {
-        let mut lexicon = Given::default();
+        let mut lexicon = PlainTerms::default();
         let plan = self.plan(expressions);
         for term in plan.constants.iter().step_by(2) {
             lexicon.id(term);

@@ -1,0 +1,192 @@
+//! The W3C's query suites, and random queries, over a graph of plain vectors that lets every question wait.
+//!
+//! Nothing of a store answers here: neither segments nor a dictionary, and no question that was not asked ahead. What is
+//! walked is planned without statistics. `SELECT` and `ASK` only, because graphs are made of rows in `engine`. Without
+//! `../shared/w3c` beside the checkout the suites are skipped, which is reported.
+
+use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare, wait_for};
+use oxrdf::{Dataset, Term};
+use query::plan::{Form, Slot};
+use query::statistics::Statistics;
+use query::{ParseOptions, PlanOptions, Planner};
+use rdf::{Lexicon, TermBuffer, VertexId};
+use std::io::Write as _;
+use testkit::compare::Blanks;
+use testkit::plain_graph::PlainGraph;
+use testkit::plain_terms::PlainTerms;
+use testkit::random::Random;
+use testkit::random_graph::{Shape, random_dataset};
+use testkit::random_query::{Vocabulary, random_query};
+use testkit::suite::{self, ExpectedResults, Report, Results, SuiteCase, Verdict};
+use testkit::waiting::Waiting;
+use testkit::{Answer, compare, oracles, seeds};
+
+/// Random graphs, and queries for each.
+const GRAPHS: u64 = 100;
+const QUERIES: usize = 10;
+
+/// Stack of the thread that runs them.
+const STACK_BYTES: usize = 16 << 20;
+
+/// What is asked: a graph, and terms for its ids.
+struct World {
+    graph: PlainGraph,
+    terms: PlainTerms,
+}
+
+impl World {
+    fn new(dataset: &Dataset) -> World {
+        let mut terms = PlainTerms::default();
+        let graph = PlainGraph::new(&terms.quads(dataset));
+        World { graph, terms }
+    }
+
+    /// The answer; `None` where the form is not asked here.
+    fn answer(&self, text: &str, base: Option<&str>) -> Result<Option<Answer>, String> {
+        let options = ParseOptions {
+            base: base.map(str::to_owned),
+            ..ParseOptions::default()
+        };
+        let query = query::parse(text, &options).map_err(|error| error.to_string())?;
+        let waiting = Waiting::new(&self.graph, &self.terms);
+        let constants: Vec<_> = query.constants().iter().map(Term::as_ref).collect();
+        let mut ids = Vec::new();
+        let known = self.terms.ids(&constants, &mut ids);
+        known.map_err(|error| error.to_string())?;
+        let planner = Planner::new(Statistics::default());
+        let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
+        let plan = plan.map_err(|error| error.to_string())?;
+        let slots = match &plan.form {
+            Form::Select(slots) => slots.clone(),
+            Form::Ask => Vec::new(),
+            Form::Construct(_) | Form::Describe(_) => return Ok(None),
+        };
+        let environment = Environment::fixed();
+        let prepared = wait_for(&waiting, || {
+            prepare(&plan, &ids, &waiting, Limits::none(), &environment)
+        });
+        let prepared = prepared.map_err(|error| error.to_string())?;
+        let options = Options {
+            chunk_rows: 3,
+            ..Options::default()
+        };
+        let mut walk = Walk::new(&prepared, &waiting, &waiting, Limits::none(), options);
+        let (mut chunk, mut rows) = (Chunk::new(), Vec::new());
+        loop {
+            match walk.next(&mut chunk).map_err(|error| error.to_string())? {
+                Status::Rows => {
+                    for row in 0..chunk.rows() as usize {
+                        let cell = |slot: &Slot| chunk.column(*slot).map(|cells| cells[row]);
+                        let term =
+                            |id: VertexId| prepared.locals().term(id).or_else(|| self.term(id));
+                        rows.push(slots.iter().map(|slot| cell(slot).and_then(term)).collect());
+                    }
+                }
+                Status::Pending(_) | Status::Yield => {}
+                Status::Done | Status::Starved => break,
+            }
+        }
+        Ok(Some(match &plan.form {
+            Form::Ask => Answer::Boolean(!rows.is_empty()),
+            _ => Answer::Rows {
+                variables: slots
+                    .iter()
+                    .map(|slot| plan.variables[usize::from(slot.0)].clone())
+                    .collect(),
+                rows,
+            },
+        }))
+    }
+
+    fn term(&self, id: VertexId) -> Option<Term> {
+        let mut terms = TermBuffer::new();
+        self.terms
+            .terms(&[id], &mut terms)
+            .expect("a term of the graph");
+        terms.get(0).map(oxrdf::TermRef::into_owned)
+    }
+}
+
+fn on_a_thread(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(work).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn the_suites_hold_over_a_view_that_lets_wait() {
+    let Some(root) = suite::root() else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: the W3C tests are not there: ../shared/w3c"
+        );
+        return;
+    };
+    on_a_thread(move || {
+        for version in ["sparql10", "sparql11", "sparql12"] {
+            let suites = suite::manifest::of_version(&root, version);
+            let suites = suites.unwrap_or_else(|error| panic!("{error}"));
+            let mut asked = 0;
+            let mut failed = Vec::new();
+            for suite in &suites {
+                let chosen = |case: &SuiteCase| case.kind.is_evaluation();
+                let report = Report::of(suite, &[], chosen, |case| {
+                    check(case).map(|is_asked| asked += u32::from(is_asked))
+                });
+                if let Some(report) = report.filter(|report| !report.failed.is_empty()) {
+                    failed.push(report.text());
+                }
+            }
+            assert!(failed.is_empty(), "{version}:\n{}", failed.join("\n"));
+            assert!(asked > 50, "only {asked} tests of {version} were asked");
+        }
+    });
+}
+
+fn check(case: &SuiteCase) -> Result<bool, String> {
+    let text = case.text()?;
+    // What is about a format, or asks another endpoint, is no question of a walk.
+    let is_of_csv = case
+        .result
+        .as_ref()
+        .is_some_and(|result| result.extension() == "csv");
+    if is_of_csv || text.to_ascii_uppercase().contains("SERVICE") {
+        return Ok(false);
+    }
+    let dataset = suite::data::dataset(case)?;
+    let answer = World::new(&dataset).answer(&text, Some(case.base()))?;
+    let results = match answer {
+        None => return Ok(false),
+        Some(Answer::Boolean(value)) => Results::Boolean(value),
+        Some(Answer::Rows { variables, rows }) => Results::Solutions { variables, rows },
+    };
+    let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
+    verdict.map(|()| true)
+}
+
+#[test]
+fn random_queries_are_answered_over_a_view_that_lets_wait() {
+    on_a_thread(|| {
+        for seed in seeds::chosen(GRAPHS, 50 * GRAPHS) {
+            let mut random = Random::new(seed);
+            let dataset = random_dataset(&Shape::small(&mut random), &mut random);
+            let vocabulary = Vocabulary::of(&dataset);
+            let world = World::new(&dataset);
+            for _ in 0..QUERIES {
+                let text = random_query(&vocabulary, &mut random);
+                let expected = oracles::expected_wide(&dataset, &text);
+                let expected =
+                    expected.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                let Some(expected) = expected else { continue };
+                let answer = world.answer(&text, None);
+                let answer = answer.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+                let Some(answer) = answer else { continue };
+                if let Err(complaint) = compare::check(&expected, &answer, &Blanks::Same) {
+                    panic!("seed {seed}: {complaint}\n{text}");
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,84 @@
+//! A lexicon of the terms that it was given, numbered in the order of their coming: no file, no hash but the library's.
+
+use oxrdf::{Dataset, GraphName, Term, TermRef};
+use rdf::{Lexicon, LexiconError, Tag, TermBuffer, VertexId, inline};
+use std::collections::HashMap;
+use store::view::GraphScope;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct PlainTerms {
+    terms: Vec<Term>,
+    ids: HashMap<Term, VertexId>,
+}
+
+impl PlainTerms {
+    /// The id of a term, inline where there is such.
+    pub fn id(&mut self, term: &Term) -> VertexId {
+        if let Term::Literal(literal) = term
+            && let Some(id) = inline::encode(literal.as_ref())
+        {
+            return id;
+        }
+        if let Some(&id) = self.ids.get(term) {
+            return id;
+        }
+        let tag = match term {
+            Term::NamedNode(_) => Tag::Iri,
+            Term::BlankNode(_) => Tag::Blank,
+            Term::Literal(_) => Tag::Literal,
+            Term::Triple(_) => Tag::TripleTerm,
+        };
+        let id = VertexId::new(tag, self.terms.len() as u64);
+        self.terms.push(term.clone());
+        self.ids.insert(term.clone(), id);
+        id
+    }
+
+    /// The ids of a dataset's quads, its terms among those given from then on.
+    pub fn quads(&mut self, dataset: &Dataset) -> Vec<(VertexId, VertexId, VertexId, VertexId)> {
+        let mut quads = Vec::with_capacity(dataset.len());
+        for quad in dataset {
+            let quad = quad.into_owned();
+            let graph = match quad.graph_name {
+                GraphName::DefaultGraph => GraphScope::DEFAULT_GRAPH,
+                GraphName::NamedNode(graph) => self.id(&graph.into()),
+                GraphName::BlankNode(graph) => self.id(&graph.into()),
+            };
+            let subject = self.id(&quad.subject.into());
+            let predicate = self.id(&quad.predicate.into());
+            quads.push((subject, predicate, self.id(&quad.object), graph));
+        }
+        quads
+    }
+}
+
+impl Lexicon for PlainTerms {
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        ids.extend(terms.iter().map(|term| match term {
+            TermRef::Literal(literal) if inline::encode(*literal).is_some() => {
+                inline::encode(*literal)
+            }
+            term => self.ids.get(&term.into_owned()).copied(),
+        }));
+        Ok(())
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        for &id in ids {
+            match id.tag() {
+                Some(Tag::Unbound) => terms.push_unbound(),
+                Some(tag) if tag.is_inline() => {
+                    inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
+                }
+                Some(Tag::QueryLocal) | None => return Err(LexiconError::UnknownId(id)),
+                Some(_) => terms.push(self.terms[id.payload() as usize].as_ref()),
+            }
+        }
+        Ok(())
+    }
+}
