@@ -38,7 +38,7 @@ use query::plan::{Action, Plan, Slot, Step};
 use rdf::{Ticket, VertexId};
 use std::cell::Cell;
 use std::ops::Range;
-use store::view::{GraphView, SegmentKey};
+use store::view::{GraphView, Progress, SegmentKey};
 use store::{Lists, VertexSet};
 
 /// Steps that are prepared between two looks at the limits.
@@ -252,6 +252,7 @@ struct Builder<'b, 'a, V> {
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
     /// What was asked; nothing, where it has to be waited for.
+    #[inline]
     fn there<T: Default>(&self, asked: Result<T, WalkError>) -> Result<T, WalkError> {
         match asked {
             Err(WalkError::Pending(ticket)) => {
@@ -262,22 +263,26 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         }
     }
 
+    #[inline]
     fn keys_of(&self, segment: SegmentKey) -> Result<VertexSet<'a>, WalkError> {
         self.there(ask::keys(self.view, segment))
     }
 
-    /// The lists of these keys; none, where they have to be waited for.
+    /// The lists of these keys, put into `lists`; none, where they have to be waited for.
+    #[inline]
     fn lists_of(
         &self,
         segment: SegmentKey,
         keys: &[VertexId],
         scope: FixedScope,
-    ) -> Result<Lists<'a>, WalkError> {
-        let mut lists = Lists::new();
+        lists: &mut Lists<'a>,
+    ) -> Result<(), WalkError> {
         let graphs = self.dataset.graphs(scope);
-        let asked = self.view.lists(segment, keys, graphs, &mut lists)?;
-        self.there(ask::ready(asked))?;
-        Ok(lists)
+        if let Progress::Pending(ticket) = self.view.lists(segment, keys, graphs, lists)? {
+            self.waits.set(Some(ticket));
+            *lists = Lists::new();
+        }
+        Ok(())
     }
 
     /// Prepares steps that begin with rows of these columns.

@@ -16,6 +16,7 @@ use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::intersect::{IntersectPolicy, Side};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId};
+use store::Lists;
 use store::view::{GraphView, SegmentKey};
 
 /// Mean neighbours of a key from which on an intersection is chosen.
@@ -118,7 +119,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             let from = keys.len() / SAMPLE_RUNS * run;
             keys.decode(from, (from + SAMPLE_KEYS).min(keys.len()), &mut sample)?;
         }
-        let lists = self.lists_of(segment, &sample, FixedScope::Default)?;
+        let mut lists = Lists::new();
+        self.lists_of(segment, &sample, FixedScope::Default, &mut lists)?;
         Ok(lists.total_edges() / (sample.len() as u64).max(1))
     }
 }

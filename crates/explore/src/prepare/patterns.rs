@@ -17,8 +17,8 @@ use crate::step::sizes::SizesPolicy;
 use crate::step::{PatternOperand, Policy};
 use query::plan::{Action, Node, Scope, Slot, Step};
 use rdf::{Direction, PredicateId, Tag, VertexId};
-use store::VertexSet;
 use store::view::{GraphView, SegmentKey};
+use store::{Lists, VertexSet};
 
 /// A set of so many elements is searched within the first two cache levels (8 KiB), so that looking
 /// there is as cheap as looking in a list of each row.
@@ -278,7 +278,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let keys = self.keys_of(segment)?;
         let mut first = Vec::new();
         keys.decode(0, keys.len().min(1), &mut first)?;
-        let lists = self.lists_of(segment, &first, scope)?;
+        let mut lists = Lists::new();
+        self.lists_of(segment, &first, scope, &mut lists)?;
         Ok(match (lists.is_exact(), lists.total_edges()) {
             (false, _) => None,
             (true, 0) => Some(VertexSet::empty()),
@@ -410,7 +411,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         scope: FixedScope,
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
         if !self.needs_no_filter(segment, scope)? {
-            let lists = self.lists_of(segment, &[constant], scope)?;
+            let mut lists = Lists::new();
+            self.lists_of(segment, &[constant], scope, &mut lists)?;
             if lists.total_edges() > FILTERED_SET_EDGES_MAX {
                 return Ok(None);
             }
@@ -425,9 +427,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         segment: SegmentKey,
         scope: FixedScope,
     ) -> Result<bool, WalkError> {
-        Ok(self.lists_of(segment, &[], scope)?.is_exact())
+        let mut lists = Lists::new();
+        self.lists_of(segment, &[], scope, &mut lists)?;
+        Ok(lists.is_exact())
     }
 
+    #[inline]
     fn neighbours_of(
         &self,
         segment: SegmentKey,
