@@ -1,7 +1,7 @@
 //! The questions that a view answers at once, each asked for ahead.
 //!
 //! A view that gets its answers from elsewhere cannot answer such a question unless it knew that it would come
-//! ([`GraphView::fetch`]). So nothing in this crate asks one directly: here it is announced first, and where the answer
+//! ([`GraphView::fetch`]). So nothing in this crate asks one directly: here it is announced first (lexicons are, where they are asked), and where the answer
 //! has to be waited for that is a [`WalkError::Pending`], which leaves whoever asked as it was. A store's views have
 //! everything, which the compiler sees.
 

@@ -158,7 +158,7 @@ pub trait GraphView: Sync {
     ) -> Result<Progress, ViewError>;
 
     /// Predicates of each vertex in this direction, over all graphs, by its signature. Appends the
-    /// predicates of all vertices one after the other, and to `ends` the end of each vertex's run.
+    /// predicates of all vertices one after the other, and to `ends` the end of each vertex's run; while pending, nothing.
     fn predicates_of(
         &self,
         direction: Direction,

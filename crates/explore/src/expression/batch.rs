@@ -63,6 +63,8 @@ pub(crate) struct Scratch<'a> {
     /// The random numbers of the batch, from the first that is drawn to its end; a batch that has to wait is evaluated
     /// again with the same.
     chance: Cell<Option<u64>>,
+    /// Whether a batch has begun and is not over: it had to wait, and what was made for it may be of other rows.
+    is_begun: bool,
     kept: Reservation<'a>,
 }
 
@@ -98,12 +100,19 @@ impl<'a> Scratch<'a> {
             arena: Arena::default(),
             effort: RefCell::default(),
             chance: Cell::new(None),
+            is_begun: false,
             kept: Reservation::new(limits),
         }
     }
 
-    /// Makes room for `width` slots.
+    /// Begins a batch of `width` slots. Of one that had to wait only its random numbers are left.
     pub(crate) fn reset(&mut self, width: usize) {
+        if self.is_begun {
+            let chance = self.chance.get();
+            self.forget();
+            self.chance.set(chance);
+        }
+        self.is_begun = true;
         self.texts.resize_with(width, OnceCell::new);
     }
 
@@ -111,6 +120,7 @@ impl<'a> Scratch<'a> {
     /// because nobody accounts for what it has computed from then on.
     pub(crate) fn forget(&mut self) {
         self.chance.set(None);
+        self.is_begun = false;
         let mut left = KEPT_BYTES;
         let spare = self.spare.get_mut();
         for texts in &mut self.texts {
@@ -274,6 +284,16 @@ impl<'b> Batch<'b> {
     /// A number that no other batch of the query has.
     pub(crate) fn nonce(&self) -> u64 {
         *self.nonce.get_or_init(|| self.random())
+    }
+
+    /// Random numbers drawn so far.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn.get()
+    }
+
+    /// Goes on drawing behind so many, as a batch did that had to wait.
+    pub(crate) fn draw_from(&self, drawn: u64) {
+        self.drawn.set(drawn);
     }
 
     /// The next random number.

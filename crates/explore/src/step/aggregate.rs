@@ -122,6 +122,8 @@ struct Done {
     aggregates: usize,
     /// Whether `first` has the rows that are new to the next one.
     knows_first: bool,
+    /// Random numbers that these aggregates have drawn.
+    drawn: u64,
 }
 
 /// Memory that chunks reuse.
@@ -232,6 +234,7 @@ impl<'p, 'a> Aggregation<'p, 'a> {
         let terms = context.scene.terms(context.lexicon);
         let all = std::mem::take(&mut self.buffers.rows);
         let batch = Batch::new(input, &all, terms, &self.scratch, context.limits);
+        batch.draw_from(self.done.drawn);
         let each = self.policy.aggregates.iter();
         let each = each.zip(&mut self.states).zip(&mut self.seen);
         for ((aggregate, states), seen) in each.skip(self.done.aggregates) {
@@ -250,8 +253,10 @@ impl<'p, 'a> Aggregation<'p, 'a> {
             batch.drop_columns(held);
             self.done.aggregates += 1;
             self.done.knows_first = false;
+            self.done.drawn = batch.drawn();
         }
         self.done.aggregates = 0;
+        self.done.drawn = 0;
         drop(batch);
         self.scratch.forget();
         self.buffers.rows = all;

@@ -74,6 +74,8 @@ pub(crate) struct FilterCheck<'p, 'a> {
     rows: Vec<u32>,
     at: Vec<u32>,
     truths: Vec<Truth>,
+    /// Conjuncts that `rows` have passed; more than none at the beginning where the next one had to wait.
+    passed: usize,
 }
 
 impl<'p, 'a> FilterCheck<'p, 'a> {
@@ -85,6 +87,7 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
             rows,
             at,
             truths,
+            passed: 0,
         }
     }
 
@@ -99,9 +102,11 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
         } else {
             flow.input.len() as u32
         };
-        self.rows.clear();
-        self.rows.extend(0..rows);
-        for conjunct in &self.policy.conjuncts {
+        if self.passed == 0 {
+            self.rows.clear();
+            self.rows.extend(0..rows);
+        }
+        for conjunct in &self.policy.conjuncts[self.passed..] {
             if self.rows.is_empty() {
                 break;
             }
@@ -115,7 +120,9 @@ impl<'p, 'a> FilterCheck<'p, 'a> {
             self.scratch.forget();
             let mut truths = self.truths.iter();
             self.rows.retain(|_| truths.next() == Some(&Truth::True));
+            self.passed += 1;
         }
+        self.passed = 0;
         if !is_count {
             flow.keep(&self.rows)?;
         } else if !self.rows.is_empty() {

@@ -190,3 +190,40 @@ fn random_queries_are_answered_over_a_view_that_lets_wait() {
         }
     });
 }
+
+fn asked(data: &str, text: &str) -> Vec<testkit::Row> {
+    let dataset = testkit::graph::parse(data).expect("a graph");
+    match World::new(&dataset)
+        .answer(text, None)
+        .expect("it is answered")
+    {
+        Some(Answer::Rows { rows, .. }) => rows,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The second test waits for the text of ?y when fewer rows are left than the first had read.
+#[test]
+fn a_filter_that_waits_twice_reads_the_rows_that_are_left() {
+    let names = ["b1", "a1", "a2", "b2", "xa", "a3"];
+    let edges = names.map(|name| format!("<http://e/{name}> <http://e/p> <http://e/q{name}> ."));
+    let rows = asked(
+        &edges.join("\n"),
+        "SELECT ?x { ?x <http://e/p> ?y
+         FILTER(CONTAINS(STR(?x), 'a') && CONTAINS(STR(?y), SUBSTR(STR(?x), 10))) }",
+    );
+    assert_eq!(rows.len(), 4, "{rows:?}");
+}
+
+/// What one aggregate drew before a pause another one does not draw after it.
+#[test]
+fn aggregates_draw_numbers_of_their_own() {
+    let rows = asked(
+        "<http://e/a> <http://e/p> 'x' .",
+        "SELECT ?a (STRBEFORE(?c, ' ') AS ?b) {
+           { SELECT (SAMPLE(STRUUID()) AS ?a) (MIN(CONCAT(STRUUID(), ' ', STR(?y))) AS ?c)
+             { ?x <http://e/p> ?y } } }",
+    );
+    assert!(rows[0][0].is_some() && rows[0][1].is_some(), "{rows:?}");
+    assert_ne!(rows[0][0], rows[0][1]);
+}

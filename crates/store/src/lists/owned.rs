@@ -5,8 +5,8 @@
 //! remembered by where they lie ([`Meeting`](super::Meeting) names lists so), and two of them are met by galloping.
 //! Marks gain most where one segment is met with itself again and again, which is a store's case.
 //!
-//! Invariant: `columns` is `None` while lists are owned, and the rows of each list are a range of `neighbours`. The paths
-//! of a store's lists end where they find no columns, so nothing is asked for these on the way there.
+//! Invariant: `columns` is `None` while lists are owned, and the rows of each list are a range of `neighbours`. Owned lists
+//! are looked for only where there are no columns, so a store's lists pay nothing for them.
 
 use super::{Filter, ListCursor, Lists};
 use crate::lists::meet::ROWS_MAX;
@@ -87,6 +87,10 @@ impl<'v> Lists<'v> {
         let Some(owned) = self.owned.as_ref().filter(|_| self.total_edges > 0) else {
             return true;
         };
+        assert!(
+            graphs.is_none() || !owned.graphs.is_empty(),
+            "whoever fills lists under a scope that binds the graph gives the graphs"
+        );
         let mut left = rows_max as u64;
         while let Some(&(start, end)) = self.rows.get(cursor.list as usize) {
             let begin = start + cursor.offset;

@@ -11,8 +11,8 @@
 //!
 //! States lie in columns by group number. Inline integers are added and compared as they stand in the
 //! ids; no value is made of them. Sums are exact, whatever their length ([`Computed`]).
-//! Adding may have to wait for a text or an id, and is then begun again: sums take back what they have added, what is best
-//! or a sample of some values is it of the same values once more, and texts are there before one is joined.
+//! Adding may have to wait for a text or an id, and is then begun again: sums take back what they have added; adding the
+//! same values to a minimum, a maximum or a sample again changes nothing; texts are there before one is joined.
 //!
 //! `GROUP_CONCAT` joins what `STR` gives of each value, as other engines do, and gives a simple literal.
 
