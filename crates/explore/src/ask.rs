@@ -1,19 +1,41 @@
 //! The questions that a view answers at once, each asked for ahead.
 //!
 //! A view that gets its answers from elsewhere cannot answer such a question unless it knew that it would come
-//! ([`GraphView::fetch`]). So nothing in this crate asks one directly: here it is announced first (lexicons are, where they are asked), and where the answer
-//! has to be waited for that is a [`WalkError::Pending`], which leaves whoever asked as it was. A store's views have
-//! everything, which the compiler sees.
+//! ([`GraphView::fetch`]). So nothing in this crate asks a view directly: here it is announced first, and where the
+//! answer has to be waited for that is a [`WalkError::Pending`], which leaves whoever asked as it was. What a lexicon is
+//! asked is announced where it is asked. A store's views have everything, which the compiler sees.
 
 use crate::error::WalkError;
-use rdf::{Direction, VertexId};
+use rdf::{Direction, PredicateId, VertexId};
 use store::VertexSet;
 use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey};
+
+/// Predicates that are announced together: some tens of kilobytes.
+const PREDICATES_ANNOUNCED: usize = 512;
 
 /// Asks ahead; an error where that has to be waited for.
 #[inline]
 pub(crate) fn need<V: GraphView>(view: &V, needs: &[Need<'_>]) -> Result<(), WalkError> {
     ready(view.fetch(needs)?)
+}
+
+/// Asks ahead for the edges and the keys of these predicates, seen from the subjects.
+pub(crate) fn need_edges<V: GraphView>(
+    view: &V,
+    predicates: &[PredicateId],
+    scope: GraphScope<'_>,
+) -> Result<(), WalkError> {
+    for piece in predicates.chunks(PREDICATES_ANNOUNCED) {
+        let needs = piece.iter().flat_map(|&predicate| {
+            let segment = SegmentKey {
+                predicate,
+                direction: Direction::Out,
+            };
+            [Need::Edges(segment, scope), Need::Keys(segment)]
+        });
+        need(view, &needs.collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
 /// An error where something has to be waited for.

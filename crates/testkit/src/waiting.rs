@@ -251,28 +251,13 @@ impl<V: Sync, L: Lexicon> Lexicon for Waiting<'_, V, L> {
 mod tests {
     use super::*;
     use crate::plain_graph::PlainGraph;
-
-    struct Nothing;
-
-    impl Lexicon for Nothing {
-        fn ids(
-            &self,
-            terms: &[TermRef<'_>],
-            ids: &mut Vec<Option<VertexId>>,
-        ) -> Result<(), LexiconError> {
-            ids.extend(terms.iter().map(|_| None));
-            Ok(())
-        }
-
-        fn terms(&self, _: &[VertexId], _: &mut TermBuffer) -> Result<(), LexiconError> {
-            Ok(())
-        }
-    }
+    use crate::plain_terms::PlainTerms;
 
     #[test]
     fn what_was_asked_ahead_is_waited_for_once_and_answered() {
         let graph = PlainGraph::new(&[]);
-        let view = Waiting::new(&graph, &Nothing);
+        let terms = PlainTerms::default();
+        let view = Waiting::new(&graph, &terms);
         let need = [Need::Vertices(Direction::Out)];
         let Ok(Progress::Pending(ticket)) = GraphView::fetch(&view, &need) else {
             panic!("nothing is there at first")
@@ -287,6 +272,6 @@ mod tests {
     #[should_panic(expected = "was not asked ahead")]
     fn what_was_not_asked_ahead_is_not_answered() {
         let graph = PlainGraph::new(&[]);
-        let _ = Waiting::new(&graph, &Nothing).vertices(Direction::In);
+        let _ = Waiting::new(&graph, &PlainTerms::default()).vertices(Direction::In);
     }
 }

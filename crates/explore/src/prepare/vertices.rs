@@ -15,9 +15,9 @@ use crate::error::WalkError;
 use crate::scope::ResolvedScope;
 use crate::step::set::SetPolicy;
 use query::plan::{Action, Node, Slot, Step};
-use rdf::{Direction, PredicateId};
+use rdf::Direction;
 use store::VertexSet;
-use store::view::{GraphScope, GraphView, Need, SegmentKey};
+use store::view::{GraphScope, GraphView, SegmentKey};
 
 /// Predicates up to which it is asked whether all their edges are in the scope, some 100 ns each.
 const PREDICATES_MAX: usize = 4096;
@@ -95,17 +95,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         if predicates.len() > PREDICATES_MAX {
             return Ok(false);
         }
-        let out = |predicate: &PredicateId| SegmentKey {
-            predicate: *predicate,
-            direction: Direction::Out,
-        };
-        let needs = predicates.iter().flat_map(|predicate| {
-            let segment = out(predicate);
-            [Need::Edges(segment, graphs), Need::Keys(segment)]
-        });
-        self.there(ask::need(self.view, &needs.collect::<Vec<_>>()))?;
+        self.there(ask::need_edges(self.view, &predicates, graphs))?;
         for predicate in predicates {
-            let segment = out(&predicate);
+            let segment = SegmentKey {
+                predicate,
+                direction: Direction::Out,
+            };
             match self.there(ask::edges(self.view, segment, graphs))? {
                 None => return Ok(false),
                 Some(0) if !self.keys_of(segment)?.is_empty() => return Ok(false),

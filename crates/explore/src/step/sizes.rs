@@ -15,7 +15,7 @@ use crate::limits::{Limits, Reservation};
 use crate::scope::{FixedScope, ResolvedScope};
 use query::plan::{Size, Slot};
 use rdf::{Direction, PredicateId, VertexId, inline};
-use store::view::{GraphView, Need, Progress, SegmentKey, Ticket};
+use store::view::{GraphView, Progress, SegmentKey, Ticket};
 use store::{Lists, VertexSet};
 
 /// Keys whose degrees are looked up together.
@@ -197,11 +197,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         predicates: &[PredicateId],
     ) -> Result<bool, WalkError> {
         let graphs = context.scene.dataset.graphs(scope);
-        let needs = predicates.iter().flat_map(|predicate| {
-            let segment = out(*predicate);
-            [Need::Edges(segment, graphs), Need::Keys(segment)]
-        });
-        ask::need(context.view, &needs.collect::<Vec<_>>())?;
+        ask::need_edges(context.view, predicates, graphs)?;
         let mut edges = 0;
         let mut present = 0;
         for (at, &predicate) in predicates.iter().enumerate() {
