@@ -12,8 +12,8 @@
 //! * [`join`] takes the join of one stage: [`problem`] sizes patterns and estimates the rows of any
 //!   choice of them; [`star`] does so at one variable and its [`demand`]s, from characteristic sets; [`rough`] sizes what
 //!   is no pattern. [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are
-//!   the figures. [`order`] chooses the order of exploration, [`component`] by component; what would be heavy is
-//!   ordered again by what samples find ([`refine`], [`corrections`]; the questions are [`crate::sampling`]'s).
+//!   the figures. [`order`] chooses the order of exploration, [`component`](order::component) by component; what would be heavy is
+//!   ordered again by what samples find ([`refine`](order::refine), [`corrections`](order::corrections); the questions are [`crate::sampling`]'s).
 //! * [`outer`] writes what keeps or extends rows (`OPTIONAL`, `MINUS`, `EXISTS`, `LATERAL`),
 //!   [`modifiers`] what looks at all of them.
 //! * [`summary`] writes counts of a pattern's matches as what the store knows of itself.
@@ -25,13 +25,9 @@
 
 mod access;
 mod block;
-mod component;
-mod corrections;
 mod costs;
 mod demand;
-mod dynamic;
 mod facts;
-mod greedy;
 mod group;
 mod index;
 mod join;
@@ -40,7 +36,6 @@ mod modifiers;
 mod order;
 mod outer;
 mod problem;
-mod refine;
 mod rename;
 mod rough;
 mod star;
@@ -54,9 +49,9 @@ use crate::slots::Slots;
 use crate::statistics::{DegreeQuestion, Statistics};
 use block::{Block, Planning};
 use index::Index;
+use order::refine::Sampling;
 use problem::{KnownConstants, questions};
 use rdf::VertexId;
-use refine::Sampling;
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

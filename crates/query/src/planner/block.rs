@@ -6,11 +6,11 @@
 //!   only in that graph.
 
 use super::access::{self, Flow, Move};
-use super::component::Ordered;
 use super::costs;
 use super::facts::{slot_of, slots_of};
+use super::order::component::Ordered;
+use super::order::refine::Sampling;
 use super::problem::{KnownConstants, Problem, Sized, selectivity};
-use super::refine::Sampling;
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
 use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};

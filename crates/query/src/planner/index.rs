@@ -14,7 +14,7 @@ use rdf::{Direction, VertexId};
 
 /// The sets of one direction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Side {
+pub(super) struct DirectionSets {
     /// By block.
     pub sets: Vec<SetSummary>,
     /// The sets that have a predicate, ascending, each with its edges of it a vertex.
@@ -45,8 +45,8 @@ pub(super) struct Index {
     pub blocks: Vec<TypeBlock>,
     /// The blocks that have a class.
     pub by_class: HashMap<VertexId, Vec<u32>>,
-    pub out: Side,
-    pub into: Side,
+    pub out: DirectionSets,
+    pub into: DirectionSets,
     /// How many vertices there are, about; at least 1.
     pub vertices: f64,
     /// Vertices that have a predicate, as subjects and as objects, on average.
@@ -66,8 +66,8 @@ impl Index {
             has_types: statistics.out_sets.iter().any(|set| !set.types.is_empty()),
             blocks: Vec::new(),
             by_class: HashMap::new(),
-            out: Side::default(),
-            into: Side::default(),
+            out: DirectionSets::default(),
+            into: DirectionSets::default(),
             vertices: 1.0,
             keys: [0.0; 2],
             statistics: Statistics::default(),
@@ -103,7 +103,7 @@ impl Index {
         predicates: &[PredicateStatistics],
         direction: Direction,
         numbers: &mut HashMap<Vec<VertexId>, u32>,
-    ) -> Side {
+    ) -> DirectionSets {
         let assumed;
         let sets = if sets.is_empty() {
             assumed = [assumed_set(predicates, direction)];
@@ -123,7 +123,7 @@ impl Index {
         });
         let mut by_block: Vec<(u32, &CharacteristicSet)> = numbered.collect();
         by_block.sort_by_key(|(block, _)| *block);
-        let mut side = Side::default();
+        let mut side = DirectionSets::default();
         for (number, (block, set)) in by_block.into_iter().enumerate() {
             let vertices = set.vertices as f64;
             for &(predicate, edges) in &set.predicates {
@@ -155,7 +155,7 @@ impl Index {
         }
     }
 
-    pub(super) fn side_of(&self, direction: Direction) -> &Side {
+    pub(super) fn side_of(&self, direction: Direction) -> &DirectionSets {
         match direction {
             Direction::Out => &self.out,
             Direction::In => &self.into,

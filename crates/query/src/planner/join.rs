@@ -16,11 +16,11 @@
 //! would be multiplied with the table.
 
 use super::block::{Block, Planning};
-use super::component::Ordered;
 use super::costs;
 use super::facts::{Facts, path_slots, slot_of};
 use super::group::{PipelineElement, facts_of};
 use super::order;
+use super::order::component::Ordered;
 use super::problem::{Item, Problem};
 use super::rename::Renaming;
 use crate::algebra::{Element, Group, PathPattern, Service};

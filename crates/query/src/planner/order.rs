@@ -6,14 +6,20 @@
 //! [`DYNAMIC_PATTERNS_MAX`] patterns is ordered by dynamic programming over its connected subsets
 //! (at most 4,096 subsets, 12 extensions each); a larger one greedily, by the pattern that
 //! multiplies the rows least, in time near linear in the patterns. What is heavy and small is ordered
-//! again by what samples find ([`super::refine`]). Components follow each other by
+//! again by what samples find ([`refine`]). Components follow each other by
 //! cross product, the one that multiplies least for its cost first.
 
-use super::component::{Component, Ordered};
-use super::dynamic::{Subsets, VARIABLES_MAX, dynamic};
-use super::greedy::{Greedy, greedy};
+pub(super) mod component;
+mod corrections;
+mod dynamic;
+mod greedy;
+pub(super) mod refine;
+
 use super::problem::Problem;
-use super::refine::{Sampling, refine};
+use component::{Component, Ordered};
+use dynamic::{Subsets, VARIABLES_MAX, dynamic};
+use greedy::{Greedy, greedy};
+use refine::{Sampling, refine};
 
 /// The largest component that is ordered exhaustively.
 const DYNAMIC_PATTERNS_MAX: usize = 12;

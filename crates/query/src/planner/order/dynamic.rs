@@ -1,19 +1,19 @@
 //! Small components: dynamic programming over connected subsets.
 //!
 //! The best walk to a subset is the best walk to a smaller one and one more pattern, because the rows
-//! of a subset do not depend on its order (see [`super::problem`]) and a step's cost depends only on
+//! of a subset do not depend on its order (see [`crate::planner::problem`]) and a step's cost depends only on
 //! the rows, on what is bound, and on which column is sorted; the last is kept with the best walk,
 //! which is the one approximation. At most 4,096 subsets with 12 extensions each; rows and star
 //! solutions are worked out once a subset. Where samples were walked, rows are what they found or what
 //! [`super::corrections`] makes of it. A walk that always takes the cheapest step comes first: what costs
 //! more than it need not be looked at.
 
-use super::access::{self, Flow};
 use super::component::{Component, Ordered, keys};
 use super::corrections::Corrections;
-use super::costs;
-use super::problem::{Problem, Uses};
 use crate::plan::{Node, Slot};
+use crate::planner::access::{self, Flow};
+use crate::planner::costs;
+use crate::planner::problem::{Problem, Uses};
 use rdf::Direction;
 use smallvec::{SmallVec, smallvec};
 

@@ -5,11 +5,11 @@
 //! gained a pattern since; if it is still the best then, it is taken. So the work is near linear in
 //! the patterns where stars are small, and one star of 1,000 patterns takes milliseconds.
 
-use super::access::{self, Flow};
 use super::component::{Component, Ordered, keys};
-use super::problem::{Problem, Uses};
-use super::star::StarState;
 use crate::plan::Slot;
+use crate::planner::access::{self, Flow};
+use crate::planner::problem::{Problem, Uses};
+use crate::planner::star::StarState;
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

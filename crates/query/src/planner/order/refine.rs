@@ -31,10 +31,10 @@
 //! guessed to.
 
 use super::component::{Component, Ordered};
-use super::costs;
 use super::dynamic::{Subsets, dynamic};
 use crate::explain::q_error;
 use crate::plan::Node;
+use crate::planner::costs;
 use crate::sampling::{Interrupted, SampleId, SampleQuestion, Sampled, Sampler};
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ const _: () = {
 };
 
 /// Who walks samples, and of what.
-pub(super) struct Sampling<'s> {
+pub(in crate::planner) struct Sampling<'s> {
     sampler: &'s mut dyn Sampler,
     /// Components from this cost on.
     from_ns: f64,
@@ -82,7 +82,11 @@ pub(super) struct Sampling<'s> {
 }
 
 impl<'s> Sampling<'s> {
-    pub(super) fn new(sampler: &'s mut dyn Sampler, from_ns: f64, walked_ns: f64) -> Sampling<'s> {
+    pub(in crate::planner) fn new(
+        sampler: &'s mut dyn Sampler,
+        from_ns: f64,
+        walked_ns: f64,
+    ) -> Sampling<'s> {
         Sampling {
             sampler,
             from_ns,

@@ -1,18 +1,18 @@
 //! A component of the join graph in its order.
 //!
-//! [`order`](super::order) calls three ways to order one: [`dynamic`](super::dynamic), [`greedy`](super::greedy) and
+//! [`order`](crate::planner::order) calls three ways to order one: [`dynamic`](super::dynamic), [`greedy`](super::greedy) and
 //! [`refine`](super::refine). Each of them makes this type, so it stands below all four.
 //!
 //! Invariant: the order has each pattern of the component once.
 
-use super::problem::Problem;
 use crate::node::Node;
+use crate::planner::problem::Problem;
 use rdf::Direction;
 use std::cmp::Ordering;
 
 /// One pattern of the order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ordered {
+pub(in crate::planner) struct Ordered {
     /// Index into [`Problem::patterns`].
     pub pattern: usize,
     /// Rows after it for each row before its component, without filters.
