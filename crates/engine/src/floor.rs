@@ -9,7 +9,7 @@
 //! | keys of a predicate | 4 a key | 1 |
 //! | expansion of a column | a key index entry (at most a cache line) a row in, 4 a row out | 2, overlapped within a chunk |
 //! | check | one cache line a row in, at most | 1, overlapped |
-//! | expansion and check as an intersection | as an expansion, of the rows it gives; what is skipped in its lists is not counted | 2, overlapped |
+//! | intersection | as two expansions, of the rows it gives; what is skipped in its lists is not counted | 2, overlapped |
 //!
 //! Rows in order share lines: a row costs no more than the share of a rank block (64 bytes for 448
 //! vertices) that a dense pass touches, where the rows are as many as fill whole blocks. So the
@@ -60,6 +60,7 @@ fn of_step(action: &Action, rows_in: u64, rows_out: u64) -> (u64, u64) {
             ..
         } => (rows_out * NEIGHBOUR_BYTES, 2),
         Action::Expand { .. } => (membership + rows_out * NEIGHBOUR_BYTES, 2),
+        Action::Intersect { .. } => (2 * (membership + rows_out * NEIGHBOUR_BYTES), 2),
         Action::ExpandKeys { .. } => (rows_out * NEIGHBOUR_BYTES, 1),
         Action::Check { .. } => (membership, 1),
         Action::ExpandPredicates { .. } => (membership + rows_in * NEIGHBOUR_BYTES, 2),
@@ -92,6 +93,7 @@ mod tests {
             subject: Node::Slot(Slot(0)),
             predicate: constant,
             object: constant,
+            from: Direction::Out,
             scope: Scope::Default,
         };
         assert_eq!(of_step(&action, 448_000, 5), (64_000, 1));

@@ -104,7 +104,10 @@ impl<'a> Request<'a> {
     /// Whether the text alone decides the plan.
     pub(crate) fn is_plain(&self) -> bool {
         let has_dataset = !(self.default_graphs.is_empty() && self.named_graphs.is_empty());
-        let is_forced = self.keep_order || self.statistics.is_some() || self.sample_from.is_some();
+        let is_forced = self.keep_order
+            || self.keep_checks
+            || self.statistics.is_some()
+            || self.sample_from.is_some();
         let is_whole = self.offset == 0 && self.limit.is_none();
         !is_forced && !has_dataset && self.bindings.is_empty() && is_whole
     }

@@ -110,8 +110,7 @@ impl Query {
         let service = federation
             .as_ref()
             .map(|federation| federation as &dyn Service);
-        let mut environment = Environment::new(&crate::clock::now, self.chance(), service);
-        environment.intersects = !self.context.keep_checks;
+        let environment = Environment::new(&crate::clock::now, self.chance(), service);
         let snapshot = &graph.snapshot;
         let prepared = wait_for(snapshot, || {
             prepare(&self.plan, &self.constants, snapshot, limits, &environment)

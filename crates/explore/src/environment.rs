@@ -32,9 +32,6 @@ pub struct Environment<'a> {
     now: OnceLock<DateTime>,
     /// Who asks other endpoints; `None`: `SERVICE` is refused.
     pub service: Option<&'a dyn Service>,
-    /// Whether an expansion and its later check may become one intersection; without it they stay
-    /// two steps, to measure what it gains.
-    pub intersects: bool,
     /// The state of SplitMix64, of which each worker takes the next beginning without waiting for another.
     state: AtomicU64,
 }
@@ -46,7 +43,6 @@ impl<'a> Environment<'a> {
             clock,
             now: OnceLock::new(),
             service,
-            intersects: true,
             state: AtomicU64::new(seed),
         }
     }

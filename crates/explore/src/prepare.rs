@@ -8,15 +8,15 @@
 //!   *nothing*;
 //! - a constant end becomes a set (its neighbours), a seed that workers cut if it stands first;
 //! - a check with one constant end looks in that set if it is dense or small, else in the lists of
-//!   the other end; with two columns, in the lists of the end with more keys;
-//! - an expansion whose new vertex is also checked against a column becomes an intersection;
+//!   the other end; with two columns, in the lists of the end that the plan says;
+//! - an intersection whose lists have to be filtered by graph is an expansion and a check after all;
 //! - all vertices of one end, each wanted once, become the set that the store keeps of them;
 //! - the columns that a step passes on are those that `keep` names and that were alive before it.
 //!
 //! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
 
 mod blocks;
-mod fusion;
+mod meeting;
 mod paths;
 mod patterns;
 mod seed;
@@ -106,7 +106,6 @@ pub fn prepare<'a, V: GraphView>(
         policies: 0,
         compiled_bytes: &compiled_bytes,
         compiled_drawn: 0,
-        intersects: environment.intersects,
         waits: Cell::new(None),
     };
     let mut top = builder.block(&plan.steps, Vec::new())?;
@@ -243,8 +242,6 @@ struct Builder<'b, 'a, V> {
     /// Bytes of patterns compiled so far, and of those that were drawn on the budget.
     compiled_bytes: &'b Cell<u64>,
     compiled_drawn: u64,
-    /// See [`Environment::intersects`].
-    intersects: bool,
     /// Something was not there yet. What is prepared is then thrown away, but to its end, so that all questions that
     /// it leads to are on their way at once.
     waits: Cell<Option<Ticket>>,
@@ -288,7 +285,6 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     /// Prepares steps that begin with rows of these columns.
     fn block(&mut self, plan: &'a [Step], before: Vec<Slot>) -> Result<Block<'a>, WalkError> {
         let mut steps: Vec<PreparedStep<'a>> = Vec::with_capacity(plan.len());
-        let mut fused = Vec::new();
         let mut carried = Vec::with_capacity(plan.iter().map(|step| step.keep.len()).sum());
         let mut is_dead = false;
         self.cells += before.len();
@@ -300,13 +296,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 // What named the predicates is not there, and nobody reads it.
                 keep = if at == 0 { &[] } else { keep };
                 chosen
-            } else if fused.contains(&at) {
-                Policy::Pass
             } else if is_dead && is_of_a_row(&step.action) {
                 Policy::Nothing
-            } else if let Some((policy, check)) = self.intersection(plan, at, live)? {
-                fused.push(check);
-                Policy::Intersect(policy)
             } else {
                 self.policy(step, live)?
             };
@@ -387,6 +378,7 @@ fn is_of_a_row(action: &Action) -> bool {
     matches!(
         action,
         Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::Check { .. }

@@ -11,6 +11,7 @@
 //! | `Keys` | keys where rows or graphs differ | a set per row, verified by lists |
 //! | `List` | expand a column by a constant predicate (the hot one) | lists of a batch |
 //! | `Intersect` | expand a column and check against another at once | two lists a row |
+//! | `ExpandCheck` | the same where lists are filtered by graph | lists of two batches |
 //! | `OneList` | expand a constant and bind the graph | one list |
 //! | `Groups` | expand where predicate or graph differ by row | lists per group of rows |
 //! | `Predicates` | predicates of a vertex | signatures |
@@ -29,6 +30,7 @@ pub(crate) mod bind;
 pub(crate) mod count;
 pub(crate) mod degree;
 pub(crate) mod distinct;
+pub(crate) mod expand_check;
 pub(crate) mod filter;
 pub(crate) mod groups;
 pub(crate) mod in_groups;
@@ -204,6 +206,7 @@ steps! {
     Keys "keys" (keys::KeysPolicy) => boxed keys::KeysExpansion<'p, 'a>, policy, context, each;
     List "list" (list::ListPolicy) => plain list::ListExpansion<'p, 'a>, policy, context, each;
     Intersect "intersect" (intersect::IntersectPolicy) => boxed intersect::Intersection<'p, 'a>, limits, context, each;
+    ExpandCheck "expand and check" (expand_check::ExpandCheckPolicy) => boxed expand_check::ExpandCheck<'p, 'a>, policy, context, each;
     OneList "one list" (one_list::OneListPolicy) => boxed one_list::OneListExpansion<'p, 'a>, policy, context, each;
     Groups "groups" (groups::GroupsPolicy) => boxed groups::GroupsExpansion<'p, 'a>, policy, context, each;
     Predicates "predicates" (predicates::PredicatesPolicy) => plain predicates::PredicatesExpansion<'p>, policy, context, each;
@@ -280,6 +283,7 @@ impl<'a> Policy<'a> {
                 parts: [*subject, *predicate, *object].map(|slot| step.kept(slot)),
             }),
             Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }

@@ -189,6 +189,7 @@ fn blocks_of_mere_counts_are_walked_once() {
         subject: constant(1),
         predicate: constant(0),
         object: constant(1),
+        from: Direction::Out,
         scope: Scope::Default,
     };
     missing.push(step(nowhere, &[ROW]));

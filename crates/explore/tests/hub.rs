@@ -35,6 +35,7 @@ fn plan() -> Plan {
             subject: Node::Slot(h),
             predicate: predicate(1),
             object: Node::Slot(x),
+            from: Direction::Out,
             scope: Scope::Bind(k),
         },
     ];

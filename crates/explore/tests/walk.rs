@@ -4,7 +4,7 @@
 use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
-use query::plan::{Action, Form, Plan, Slot};
+use query::plan::{Action, Form, Node, Plan, Slot};
 use rdf::{Direction, Lexicon, VertexId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -454,36 +454,46 @@ fn random_cases_meet_every_policy() {
     eprintln!("{with_rows} {met:?}");
 }
 
-/// `?a p0 ?x . ?b p1 ?x` from every subject of p0 as a and as b.
-fn two_lists() -> Plan {
+/// `?a p0 ?x . ?b p1 ?x` from every subject of p0 as a and as b: one intersection, or an expansion and a check.
+fn two_lists(intersects: bool) -> Plan {
     let mut plan = plans::plan(&mut Random::new(0), false);
     plan.variables = ["a", "b", "x"].map(str::to_owned).to_vec();
     plan.dataset.graphs = None;
-    let constant = |number| query::plan::Node::Constant(query::plan::ConstantId(number));
-    let node = |slot: u16| query::plan::Node::Slot(Slot(slot));
+    let [first, second] = [0, 1].map(query::plan::ConstantId);
     let (direction, scope) = (Direction::Out, query::plan::Scope::Default);
     let keys = |into| Action::ExpandKeys {
-        predicate: constant(0),
+        predicate: Node::Constant(first),
         direction,
         scope,
         into,
     };
-    let (from, into) = (node(0), Slot(2));
-    let expand = Action::Expand {
-        from,
-        predicate: constant(0),
-        direction,
-        scope,
-        into,
-    };
-    let (subject, object) = (node(1), node(2));
-    let check = Action::Check {
-        subject,
-        predicate: constant(1),
-        object,
-        scope,
-    };
-    let actions = [keys(Slot(0)), keys(Slot(1)), expand, check];
+    let into = Slot(2);
+    let mut actions = vec![keys(Slot(0)), keys(Slot(1))];
+    if intersects {
+        let side = |from, predicate| query::plan::Side {
+            from: Slot(from),
+            predicate,
+            direction,
+            scope,
+        };
+        let sides = [side(0, first), side(1, second)];
+        actions.push(Action::Intersect { sides, into });
+    } else {
+        actions.push(Action::Expand {
+            from: Node::Slot(Slot(0)),
+            predicate: Node::Constant(first),
+            direction,
+            scope,
+            into,
+        });
+        actions.push(Action::Check {
+            subject: Node::Slot(Slot(1)),
+            predicate: Node::Constant(second),
+            object: Node::Slot(into),
+            from: direction,
+            scope,
+        });
+    }
     let keep: [&[u16]; 4] = [&[0], &[0, 1], &[0, 1, 2], &[0, 1, 2]];
     plan.steps = Vec::new();
     for (action, keep) in actions.into_iter().zip(keep) {
@@ -513,8 +523,6 @@ fn long_lists_intersect() {
                 quads.extend(members.into_iter().map(edge));
             }
         }
-        let plan = two_lists();
-        let ids = constants(&plan, &Numbered);
         let view = snapshot_of(&quads, None);
         let edges: HashSet<_> = quads.iter().map(|quad| (quad.0, quad.1, quad.2)).collect();
         let mut expected: Vec<Row> = Vec::new();
@@ -524,9 +532,10 @@ fn long_lists_intersect() {
                 |b: &VertexId| edges.iter().any(|edge| (edge.0, edge.1) == (*b, predicate));
             expected.extend(others.filter(is_key).map(|b| vec![a, b, x]));
         }
-        let mut environment = Environment::fixed();
+        let environment = Environment::fixed();
         for (intersects, chunk_rows) in [(true, 1), (true, 30), (true, 1024), (false, 30)] {
-            environment.intersects = intersects;
+            let plan = two_lists(intersects);
+            let ids = constants(&plan, &Numbered);
             let prepared =
                 prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
             let options = Options {
@@ -542,7 +551,7 @@ fn long_lists_intersect() {
 /// Of rows with equal keys those of the first part are chosen, even if later parts had full choices before.
 #[test]
 fn parts_that_choose_keep_ties_for_the_first_of_them() {
-    let mut plan = two_lists();
+    let mut plan = two_lists(true);
     plan.variables.pop();
     let keys = plan.steps.swap_remove(0);
     let constant = query::plan::Node::Constant(query::plan::ConstantId(0));

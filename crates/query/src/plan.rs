@@ -32,7 +32,7 @@
 
 mod action;
 
-pub use action::{Action, Mode, Size};
+pub use action::{Action, Mode, Side, Size};
 
 use crate::expression::Expression;
 pub use crate::node::{ConstantId, Node, Slot};

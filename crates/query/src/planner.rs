@@ -30,7 +30,9 @@ mod demand;
 mod facts;
 mod group;
 mod index;
+mod intersect;
 mod join;
+mod link;
 mod live;
 mod modifiers;
 mod order;
@@ -58,11 +60,16 @@ use rdf::VertexId;
 pub struct PlanOptions {
     /// Walk the patterns in the order of the text: a forced plan, for experiments and tests.
     pub keep_order: bool,
+    /// Expand, then check, where an intersection would do both: to measure what it gains.
+    pub keep_checks: bool,
 }
 
 impl PlanOptions {
     /// By cost.
-    pub const DEFAULT: PlanOptions = PlanOptions { keep_order: false };
+    pub const DEFAULT: PlanOptions = PlanOptions {
+        keep_order: false,
+        keep_checks: false,
+    };
 }
 
 impl Default for PlanOptions {
@@ -145,6 +152,7 @@ impl Planner {
                 degrees: answers
                     .map(|(asked, degree)| (asked, *degree as f64))
                     .collect(),
+                keep_checks: options.keep_checks,
             },
             keep_order: options.keep_order,
             sampling,

@@ -76,6 +76,7 @@ impl World<'_> {
     fn action(&self, action: &Action, table: Vec<Row>) -> Vec<Row> {
         match action {
             Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }

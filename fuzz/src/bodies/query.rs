@@ -87,7 +87,11 @@ fn planned(query: &query::Query, id: impl Fn(u64, &Term) -> Option<VertexId>) {
     let degrees: Vec<u64> = (0..query.degree_questions(&ids).len() as u64).collect();
     for keep_order in [false, true] {
         // The one error says that there are too many variables.
-        let plan = planner.plan(query, &ids, &degrees, PlanOptions { keep_order });
+        let options = PlanOptions {
+            keep_order,
+            ..PlanOptions::DEFAULT
+        };
+        let plan = planner.plan(query, &ids, &degrees, options);
         if let Ok(plan) = plan {
             assert!(!Plan::explain_with(&plan, query.prefixes(), None).is_empty());
         }

@@ -116,7 +116,7 @@ fn rows(database: &Database, text: &str, keep_checks: bool) -> Result<u64, Failu
     let request = Request {
         threads: Some(1),
         keep_checks,
-        // Both halves of a pair walk one order.
+        // By statistics alone, so that plans do not depend on what samples cost.
         sample_from: Some(Duration::MAX),
         ..Request::new(text)
     };

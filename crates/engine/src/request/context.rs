@@ -39,7 +39,7 @@ pub(crate) struct Context {
     keep_order: bool,
     statistics: Option<ForeignStatistics>,
     sample_from: Duration,
-    pub(crate) keep_checks: bool,
+    keep_checks: bool,
 }
 
 impl Context {
@@ -103,10 +103,11 @@ impl Context {
         let degrees = degrees(graph, query.degree_questions(constants))?;
         let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
         let planner = foreign.unwrap_or(&graph.planner);
-        let is_forced = self.keep_order || foreign.is_some();
+        let is_forced = self.keep_order || self.keep_checks || foreign.is_some();
         if is_forced || effort == Effort::Light || self.sample_from == Duration::MAX {
             let options = PlanOptions {
                 keep_order: self.keep_order,
+                keep_checks: self.keep_checks,
             };
             let plan = planner.plan(query, constants, &degrees, options);
             return Ok((plan.map_err(refused)?, Duration::ZERO));

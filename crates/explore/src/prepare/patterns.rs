@@ -27,6 +27,15 @@ const SMALL_SET: u64 = 1024;
 /// Edges that have to be filtered by graph up to which a set of the survivors is made for a check.
 const FILTERED_SET_EDGES_MAX: u64 = 4096;
 
+/// What [`Action::Check`] looks for, and from which end.
+#[derive(Clone, Copy)]
+struct CheckedPattern {
+    subject: Node,
+    predicate: Node,
+    object: Node,
+    from: Direction,
+}
+
 /// A predicate as far as it is known.
 enum Predicate {
     Known(PredicateId),
@@ -48,6 +57,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 let targets = targets(step, Some(into), scope);
                 self.expand(from, predicate, direction, scope, targets)
             }
+            Action::Intersect { ref sides, into } => self.intersection(sides, step.kept(into)),
             Action::ExpandKeys {
                 predicate,
                 direction,
@@ -86,10 +96,16 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 subject,
                 predicate,
                 object,
+                from,
                 scope,
             } => {
-                let targets = targets(step, None, scope);
-                self.check(subject, predicate, object, scope, targets)
+                let pattern = CheckedPattern {
+                    subject,
+                    predicate,
+                    object,
+                    from,
+                };
+                self.check(pattern, scope, targets(step, None, scope))
             }
             _ => unreachable!("the caller handles the other actions"),
         }
@@ -289,21 +305,24 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
 
     fn check(
         &mut self,
-        subject: Node,
-        predicate: Node,
-        object: Node,
+        pattern: CheckedPattern,
         scope: Scope,
         targets: Targets,
     ) -> Result<Policy<'a>, WalkError> {
-        let (Some(subject), Some(object)) = (self.place(subject), self.place(object)) else {
+        let ends = (self.place(pattern.subject), self.place(pattern.object));
+        let (Some(subject), Some(object)) = ends else {
             return Ok(Policy::Nothing);
         };
         let scope = self.dataset.resolve(scope, self.ids);
-        let predicate = match (self.predicate(predicate), scope) {
+        let predicate = match (self.predicate(pattern.predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
                 let both = (subject, object);
-                if let Some(policy) = self.check_known(both, predicate, scope, targets)? {
+                let seen = SegmentKey {
+                    predicate,
+                    direction: pattern.from,
+                };
+                if let Some(policy) = self.check_known(both, seen, scope, targets)? {
                     return Ok(policy);
                 }
                 PatternOperand::Constant(self.view.predicate_vertex(predicate))
@@ -330,18 +349,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn check_known(
         &mut self,
         (subject, object): (PatternOperand, PatternOperand),
-        predicate: PredicateId,
+        seen: SegmentKey,
         scope: FixedScope,
         targets: Targets,
     ) -> Result<Option<Policy<'a>>, WalkError> {
-        let out = SegmentKey {
-            predicate,
-            direction: Direction::Out,
-        };
-        let in_ = SegmentKey {
-            predicate,
-            direction: Direction::In,
-        };
+        let [out, in_] =
+            [Direction::Out, Direction::In].map(|direction| SegmentKey { direction, ..seen });
         let (keys, targets_place, segment) = match (subject, object) {
             (PatternOperand::Constant(from), PatternOperand::Constant(to)) => {
                 return self
@@ -361,13 +374,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 }
                 (subject, object, out)
             }
-            (PatternOperand::Slot(_), PatternOperand::Slot(_)) => {
-                if self.keys_of(in_)?.len() > self.keys_of(out)?.len() {
-                    (object, subject, in_)
-                } else {
-                    (subject, object, out)
-                }
-            }
+            (PatternOperand::Slot(_), PatternOperand::Slot(_)) => match seen.direction {
+                Direction::Out => (subject, object, out),
+                Direction::In => (object, subject, in_),
+            },
         };
         Ok(Some(Policy::InLists(InListsPolicy {
             segment,

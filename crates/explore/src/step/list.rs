@@ -152,6 +152,11 @@ impl Expander {
         Ok((done, &self.rows, &self.neighbours))
     }
 
+    /// The neighbours of the last piece.
+    pub(crate) fn neighbours(&self) -> &[VertexId] {
+        &self.neighbours
+    }
+
     /// Counts rows instead of giving them: all at once, or one piece of `rows_max`.
     pub(crate) fn count(
         &mut self,

@@ -320,6 +320,18 @@ impl Naive<'_> {
                 of.map(|(s, _, o, g)| with(row, scope, g, Some((into, ends(direction, s, o).1))))
                     .collect()
             }
+            Action::Intersect { sides, into } => {
+                let [near, far] = sides.map(|side| {
+                    let (from, predicate) = (row[usize::from(side.from.0)], side.predicate);
+                    let triples = self.triples(side.scope, row).into_iter();
+                    let of = triples.filter(|&(s, p, o, _)| {
+                        ends(side.direction, s, o).0 == from && p == self.constant(predicate)
+                    });
+                    of.map(|(s, _, o, _)| ends(side.direction, s, o).1)
+                        .collect::<BTreeSet<_>>()
+                });
+                bind(row, into, near.intersection(&far).copied())
+            }
             Action::ExpandKeys {
                 predicate,
                 direction,
@@ -356,6 +368,7 @@ impl Naive<'_> {
                 predicate,
                 object,
                 scope,
+                ..
             } => {
                 let wanted = [subject, predicate, object].map(|node| self.node(node, row));
                 let triples = self.triples(scope, row).into_iter();

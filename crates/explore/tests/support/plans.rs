@@ -3,8 +3,8 @@
 use super::{Numbered, Random, absent, absent_string, integer, iri, string};
 use query::expression::{Comparison, Expression};
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Size,
-    Slot, Step, Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Side,
+    Size, Slot, Step, Weight,
 };
 use rdf::Direction;
 
@@ -417,7 +417,10 @@ impl Builder<'_> {
                 self.actions.push(Action::AllGraphs { into });
                 self.bound.push(into);
             }
-            16 | 17 if !self.bound.is_empty() => self.triangle(),
+            16 | 17 if !self.bound.is_empty() => match self.random.below(3) {
+                0 => self.triangle(),
+                _ => self.intersection(),
+            },
             18 if !self.bound.is_empty() => {
                 let (left, right) = (self.bound_slot(), self.bound_slot());
                 self.actions.push(Action::Same { left, right });
@@ -428,11 +431,12 @@ impl Builder<'_> {
             }
             _ => {
                 let (subject, predicate, object) = (self.term(), self.predicate(), self.term());
-                let scope = self.scope(true);
+                let (scope, from) = (self.scope(true), self.direction());
                 self.actions.push(Action::Check {
                     subject,
                     predicate,
                     object,
+                    from,
                     scope,
                 });
                 self.bind(scope, None);
@@ -454,6 +458,26 @@ impl Builder<'_> {
         self.bind(scope, Some(into));
     }
 
+    /// An expansion that meets a check, as one step.
+    fn intersection(&mut self) {
+        let mut side = || Side {
+            from: self.bound_slot(),
+            predicate: match self.constant(3) {
+                Node::Constant(predicate) => predicate,
+                Node::Slot(_) => unreachable!("it is asked for a constant"),
+            },
+            direction: self.direction(),
+            scope: match self.random.below(6) {
+                0 => Scope::Named(Node::Constant(ConstantId(4 + self.random.below(2) as u32))),
+                _ => Scope::Default,
+            },
+        };
+        let sides = [side(), side()];
+        let into = self.fresh();
+        self.actions.push(Action::Intersect { sides, into });
+        self.bound.push(into);
+    }
+
     /// An expansion and a check of its new column against another.
     fn triangle(&mut self) {
         let (from, other) = (Node::Slot(self.bound_slot()), Node::Slot(self.bound_slot()));
@@ -471,10 +495,12 @@ impl Builder<'_> {
         };
         let (subject, object) = ends;
         let (predicate, scope) = (self.constant(3), Scope::Default);
+        let from = self.direction();
         self.actions.push(Action::Check {
             subject,
             predicate,
             object,
+            from,
             scope,
         });
     }

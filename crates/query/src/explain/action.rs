@@ -4,7 +4,7 @@
 //! a new one is printed before anybody words it. The functions under it each take the variants of one kind.
 
 use super::Printer;
-use crate::plan::{Action, Mode, Node, Size, Slot};
+use crate::plan::{Action, Mode, Node, Side, Size, Slot};
 use rdf::Direction;
 use std::fmt::Write;
 
@@ -16,6 +16,7 @@ impl Printer<'_> {
     pub(super) fn action(&self, action: &Action) -> String {
         match action {
             Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }
@@ -69,6 +70,15 @@ impl Printer<'_> {
                 let (from, into) = (self.node(*from), self.slot(*into));
                 format!("{from} {arrow} {into}{}", self.scope(*scope))
             }
+            Action::Intersect { sides, into } => {
+                let side = |side: &Side| {
+                    let arrow = self.arrow(Node::Constant(side.predicate), side.direction);
+                    let (from, into) = (self.slot(side.from), self.slot(*into));
+                    format!("{from} {arrow} {into}{}", self.scope(side.scope))
+                };
+                let [expanded, checked] = sides.each_ref().map(side);
+                format!("intersect {expanded} and {checked}")
+            }
             Action::ExpandKeys {
                 predicate,
                 direction,
@@ -93,11 +103,16 @@ impl Printer<'_> {
                 subject,
                 predicate,
                 object,
+                from,
                 scope,
             } => {
-                let arrow = self.arrow(*predicate, Direction::Out);
-                let (subject, object) = (self.node(*subject), self.node(*object));
-                format!("check {subject} {arrow} {object}{}", self.scope(*scope))
+                let arrow = self.arrow(*predicate, *from);
+                let (near, far) = match from {
+                    Direction::Out => (subject, object),
+                    Direction::In => (object, subject),
+                };
+                let (near, far) = (self.node(*near), self.node(*far));
+                format!("check {near} {arrow} {far}{}", self.scope(*scope))
             }
             _ => unreachable!("{OTHERS}"),
         }

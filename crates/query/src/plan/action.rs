@@ -68,8 +68,16 @@ pub enum Action {
         /// The new column.
         into: Slot,
     },
-    /// Keeps rows whose edge exists. Both ends and the predicate are known; the engine may look
-    /// from either end, whichever is cheaper.
+    /// One row out for each vertex that is a neighbour on both sides: an [`Action::Expand`] by one side and
+    /// an [`Action::Check`] by the other at once, which costs a row no more than the shorter of its two lists
+    /// (worst-case optimal on cycles; Ngo, Porat, Re and Rudra, "Worst-case optimal join algorithms", PODS'12).
+    Intersect {
+        /// The two lists of a row.
+        sides: [Side; 2],
+        /// The new column: what both have.
+        into: Slot,
+    },
+    /// Keeps rows whose edge exists. Both ends and the predicate are known.
     Check {
         /// The subject.
         subject: Node,
@@ -77,6 +85,9 @@ pub enum Action {
         predicate: Node,
         /// The object.
         object: Node,
+        /// The end whose list is searched for the other one, [`Direction::Out`]: the subject's. A constant end's
+        /// neighbours may be looked up once instead, as a set.
+        from: Direction,
         /// Where the matching graph is; [`Scope::Bind`] gives one row for each graph.
         scope: Scope,
     },
@@ -268,6 +279,19 @@ pub enum Action {
     },
 }
 
+/// One of the lists of [`Action::Intersect`]: the neighbours of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Side {
+    /// The known end.
+    pub from: Slot,
+    /// The known predicate.
+    pub predicate: ConstantId,
+    /// [`Direction::Out`]: `from` is the subject.
+    pub direction: Direction,
+    /// [`Scope::Default`], or [`Scope::Named`] with a constant.
+    pub scope: Scope,
+}
+
 /// What [`Action::Sizes`] counts of the matches of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
@@ -286,6 +310,7 @@ impl Action {
     pub fn name(&self) -> &'static str {
         match self {
             Action::Expand { .. } => "expand",
+            Action::Intersect { .. } => "intersect",
             Action::ExpandKeys { .. } => "expand-keys",
             Action::ExpandPredicates { .. } => "expand-predicates",
             Action::AllPredicates { .. } => "all-predicates",
@@ -354,6 +379,9 @@ impl Action {
                     .flatten()
                     .for_each(node);
             }
+            Action::Intersect { sides, .. } => {
+                sides.iter().for_each(|side| node(&Node::Slot(side.from)));
+            }
             Action::ExpandPredicates { from, .. } => node(from),
             Action::AllPredicates { .. } | Action::AllGraphs { .. } | Action::Slice { .. } => {}
             Action::Check {
@@ -361,6 +389,7 @@ impl Action {
                 predicate,
                 object,
                 scope,
+                ..
             } => {
                 let nodes = [
                     Some(*subject),
@@ -427,6 +456,7 @@ impl Action {
             | Action::Values { .. }
             | Action::Never { .. }
             | Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }
@@ -453,6 +483,7 @@ impl Action {
                 }
             }
             Action::ExpandKeys { into, .. }
+            | Action::Intersect { into, .. }
             | Action::ExpandPredicates { into, .. }
             | Action::AllPredicates { into }
             | Action::AllGraphs { into }

@@ -163,7 +163,7 @@ fn end(sized: &Sized, direction: Direction) -> Node {
 }
 
 /// Finding the lists of a node for all rows: once for a constant.
-fn lookups(from: Node, flow: Flow) -> f64 {
+pub(super) fn lookups(from: Node, flow: Flow) -> f64 {
     match from {
         Node::Constant(_) => costs::LOOKUP,
         Node::Slot(slot) if flow.leading == Some(slot) => flow.rows_in * costs::LOOKUP_SORTED,

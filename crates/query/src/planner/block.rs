@@ -8,6 +8,7 @@
 use super::access::{self, Flow, Move};
 use super::costs;
 use super::facts::{slot_of, slots_of};
+use super::intersect::{self, Meeting};
 use super::order::component::Ordered;
 use super::order::refine::Sampling;
 use super::problem::{KnownConstants, Problem, Sized, selectivity};
@@ -281,22 +282,73 @@ impl Block {
                 // What a key is dropped for is not asked of each of its edges.
                 self.place_filters();
             }
-            let flow = Flow {
-                rows_in: self.rows,
-                rows_out: self.expected(ordered),
-                leading: self.leading,
-            };
+            let flow = self.flow(ordered);
             let predicates = problem.index.predicates();
             let (rows, cost) = access::estimate(sized, step, flow, predicates);
             self.take(planning, sized, step, rows, cost);
             self.leading = self.leading.or(access::binds(sized, step));
         }
+        self.note_pattern(sized, ordered);
+    }
+
+    /// The meeting of two patterns of an order, where the table binds what it needs.
+    fn meeting(&self, problem: &Problem<'_>, [near, far]: [Ordered; 2]) -> Option<Meeting> {
+        let link = |ordered: Ordered| problem.patterns[ordered.pattern].link;
+        let (expanded, checked) = (link(near)?, link(far)?);
+        let ends = [expanded.ends(), checked.ends()].concat();
+        let is_sure = !ends.iter().any(|slot| self.maybe.contains(*slot));
+        let is_bound = |slot| self.certain.contains(slot);
+        is_sure.then(|| intersect::meeting(&expanded, &checked, near.keys, is_bound))?
+    }
+
+    /// Writes the expansion of a pattern and the check of the one behind it as one step; false where that cannot be.
+    pub(super) fn intersect(
+        &mut self,
+        planning: &mut Planning<'_>,
+        problem: &Problem<'_>,
+        pair: [Ordered; 2],
+    ) -> bool {
+        let Some(meeting) = self.meeting(problem, pair) else {
+            return false;
+        };
+        self.begin(pair[0]);
+        let sized = pair.map(|ordered| &problem.patterns[ordered.pattern]);
+        if let Some(keys) = meeting.keys {
+            let flow = self.flow(pair[0]);
+            let predicates = problem.index.predicates();
+            let step = Move::Keys(keys);
+            let (rows, cost) = access::estimate(sized[0], step, flow, predicates);
+            self.take(planning, sized[0], step, rows, cost);
+            self.leading = self.leading.or(access::binds(sized[0], step));
+            self.place_filters();
+        }
+        let (expanded, flow) = (self.expected(pair[0]), self.flow(pair[1]));
+        let cost = meeting.step_cost(problem, pair[1].pattern, expanded, flow);
+        let (sides, into) = (meeting.sides, meeting.into);
+        self.push(Action::Intersect { sides, into }, flow.rows_out, cost);
+        self.bind(into);
+        self.leading = self.leading.or(Some(into));
+        self.note_pattern(sized[0], pair[0]);
+        self.note_pattern(sized[1], pair[1]);
+        true
+    }
+
+    /// The rows of the table, and those that are expected after an item.
+    fn flow(&self, ordered: Ordered) -> Flow {
+        Flow {
+            rows_in: self.rows,
+            rows_out: self.expected(ordered),
+            leading: self.leading,
+        }
+    }
+
+    /// Notes of the steps of a pattern, the last of which is the table's last, what they say.
+    fn note_pattern(&mut self, sized: &Sized, ordered: Ordered) {
         if let Some(last) = self.steps.last_mut() {
             last.estimate.is_sampled = ordered.is_sampled;
         }
         let ends = [sized.pattern.subject, sized.pattern.object].into_iter();
-        let ends = ends.filter_map(slot_of);
-        for slot in ends {
+        for slot in ends.filter_map(slot_of) {
             self.note_vertex(sized.pattern.graph, slot);
         }
     }
@@ -347,6 +399,7 @@ impl Block {
                 subject,
                 predicate,
                 object,
+                from: looked_from(sized),
                 scope,
             },
         };
@@ -379,6 +432,18 @@ impl Block {
             Some(Node::Slot(slot)) if !self.certain.contains(slot) => Scope::Bind(slot),
             Some(node) => Scope::Named(node),
         }
+    }
+}
+
+/// The end of a check whose lists are searched: a column's rather than a constant's, and of two columns that with more
+/// keys, whose lists are shorter.
+fn looked_from(sized: &Sized) -> Direction {
+    let pattern = &sized.pattern;
+    let is_column = |node: Node| matches!(node, Node::Slot(_));
+    match [pattern.subject, pattern.object].map(is_column) {
+        [false, true] => Direction::In,
+        [true, true] if sized.keys[1] > sized.keys[0] => Direction::In,
+        _ => Direction::Out,
     }
 }
 

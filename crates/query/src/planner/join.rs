@@ -77,11 +77,17 @@ impl Planning<'_> {
             "what is joined is in the order once"
         );
         let mut joins: Vec<Option<PipelineElement>> = joins.into_iter().map(Some).collect();
-        for ordered in order {
+        for (at, &ordered) in order.iter().enumerate() {
             let Some(piece) = joins[ordered.pattern].take() else {
                 continue;
             };
-            self.item_steps(block, &problem, ordered, piece);
+            let met = order.get(at + 1).filter(|next| next.is_met).copied();
+            match met {
+                Some(met) if block.intersect(self, &problem, [ordered, met]) => {
+                    joins[met.pattern] = None;
+                }
+                _ => self.item_steps(block, &problem, ordered, piece),
+            }
             block.place_filters();
         }
         assert!(

@@ -15,7 +15,9 @@ mod dynamic;
 mod greedy;
 pub(super) mod refine;
 
+use super::intersect;
 use super::problem::Problem;
+use crate::plan::Slot;
 use component::{Component, Ordered};
 use dynamic::{Subsets, VARIABLES_MAX, dynamic};
 use greedy::{Greedy, greedy};
@@ -39,7 +41,11 @@ pub(super) fn order(
             let mut component = if is_small(problem, &patterns) {
                 small(problem, &patterns, sampling.as_deref_mut())
             } else {
-                greedy(problem, &patterns)
+                let mut component = greedy(problem, &patterns);
+                intersect::mark(problem, &mut component.order, |slot| {
+                    has_arrived(problem, slot)
+                });
+                component
             };
             if let Some(first) = component.order.first_mut() {
                 first.begins = true;
@@ -98,7 +104,14 @@ pub(super) fn as_written(problem: &Problem<'_>) -> Vec<Ordered> {
     for pattern in waiting {
         take(&mut walk, pattern);
     }
+    intersect::mark(problem, &mut order, |slot| has_arrived(problem, slot));
     order
+}
+
+/// Whether the table has a variable before the join.
+fn has_arrived(problem: &Problem<'_>, slot: Slot) -> bool {
+    let mut variables = problem.variables.iter();
+    variables.any(|variable| variable.slot == slot && variable.arrived)
 }
 
 /// Patterns that hang together by variables, each list ascending, in the order of their first patterns.

@@ -22,6 +22,7 @@
 
 use super::demand::Demand;
 use super::index::Index;
+use super::link::Link;
 use super::star::Star;
 use crate::algebra::Pattern;
 use crate::expression::Expression;
@@ -66,6 +67,8 @@ pub(super) struct KnownConstants<'k> {
     /// Their ids.
     pub ids: &'k [Option<VertexId>],
     pub degrees: HashMap<DegreeQuestion, f64>,
+    /// See [`crate::PlanOptions::keep_checks`].
+    pub keep_checks: bool,
 }
 
 /// A pattern, or something else, with its sizes.
@@ -80,6 +83,8 @@ pub(super) struct Sized {
     pub factor: f64,
     /// Vertices that have the predicate, as subjects and as objects.
     pub keys: [f64; 2],
+    /// What the pattern is between, if it may be a side of an intersection.
+    pub link: Option<Link>,
 }
 
 /// A filter as far as the order needs it.
@@ -204,6 +209,7 @@ impl<'i> Problem<'i> {
             variables,
             factor: other.rows,
             keys: [0.0, 0.0],
+            link: None,
             other: Some(other),
         }
     }
@@ -305,7 +311,9 @@ impl<'i> Problem<'i> {
             factor.is_finite() && factor >= 0.0,
             "a share of the edges is a number: {factor}"
         );
+        let is_walked = factor > 0.0 && !known.keep_checks;
         Sized {
+            link: if is_walked { Link::of(&pattern) } else { None },
             pattern,
             other: None,
             variables,

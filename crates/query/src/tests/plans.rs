@@ -24,7 +24,10 @@ fn composed_plans() {
 #[test]
 fn an_order_can_be_forced() {
     let text = "SELECT * { ?x ub:name ?n . ?x a ub:Course }";
-    let forced = PlanOptions { keep_order: true };
+    let forced = PlanOptions {
+        keep_order: true,
+        ..PlanOptions::DEFAULT
+    };
     assert_eq!(
         steps(text, 1, forced),
         "keys ?x -ub:name->   [?x]\n\
@@ -32,6 +35,26 @@ fn an_order_can_be_forced() {
          check ?x -a-> ub:Course   [?x ?n]\n\
          select ?x ?n\n\
          heavy"
+    );
+}
+
+#[test]
+fn an_intersection_can_be_forced_apart_and_an_order_has_them() {
+    let text = "SELECT * { ?u a ub:University . ?d ub:subOrganizationOf ?u . ?x ub:memberOf ?d . ?x \
+                ub:undergraduateDegreeFrom ?u }";
+    let options = |keep_order, keep_checks| PlanOptions {
+        keep_order,
+        keep_checks,
+    };
+    let is_met = |options| steps(text, 1, options).contains("intersect");
+    assert!(is_met(PlanOptions::DEFAULT));
+    assert!(is_met(options(true, false)), "in the order of the text");
+    assert!(!is_met(options(false, true)) && !is_met(options(true, true)));
+    // Apart, the check is looked from the end with the shorter lists.
+    let apart = steps(text, 1, options(true, true));
+    assert!(
+        apart.contains("check ?x -ub:undergraduateDegreeFrom-> ?u"),
+        "{apart}"
     );
 }
 

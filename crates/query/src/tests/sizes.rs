@@ -125,11 +125,17 @@ proptest! {
             ..ParseOptions::default()
         };
         if let Ok(query) = parse(&text, &options) {
-            let plan = plan_of(&text, 1, PlanOptions { keep_order });
+            let plan = plan_of(&text, 1, PlanOptions {
+ keep_order,
+ ..PlanOptions::DEFAULT
+ });
             check_plan(&plan);
             // Without statistics, and with all constants absent.
             let ids = vec![None; query.constants().len()];
-            let options = PlanOptions { keep_order };
+            let options = PlanOptions {
+ keep_order,
+ ..PlanOptions::DEFAULT
+ };
             let plan = crate::plan(&query, &ids, &Statistics::default(), &[], options).unwrap();
             check_plan(&plan);
         }

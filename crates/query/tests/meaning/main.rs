@@ -92,7 +92,10 @@ fn compare(text: &str, edges: &[Edge]) -> Result<(), String> {
     let ids: Vec<_> = world.constants.iter().copied().map(Some).collect();
     let statistics = statistics(edges);
     for keep_order in [false, true] {
-        let options = PlanOptions { keep_order };
+        let options = PlanOptions {
+            keep_order,
+            ..PlanOptions::DEFAULT
+        };
         let plan = query::plan(&query, &ids, &statistics, &[], options)
             .map_err(|error| error.to_string())?;
         check_plan(&plan);

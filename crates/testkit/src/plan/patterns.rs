@@ -3,7 +3,7 @@
 use super::value::number;
 use super::{Quad, Row, Triple, World, with};
 use query::path::Path;
-use query::plan::{Action, Node, Scope, Size, Slot};
+use query::plan::{Action, Node, Scope, Side, Size, Slot};
 use rdf::{Direction, VertexId};
 use std::collections::BTreeSet;
 
@@ -61,6 +61,7 @@ impl World<'_> {
                     .map(|(_, far, graph)| with(&in_graph(row, *scope, graph), *into, far))
                     .collect()
             }
+            Action::Intersect { sides, into } => self.intersection(sides, *into, row),
             Action::ExpandKeys {
                 predicate,
                 direction,
@@ -75,6 +76,7 @@ impl World<'_> {
                 predicate,
                 object,
                 scope,
+                ..
             } => {
                 let wanted = [subject, predicate, object].map(|node| self.known(*node, row));
                 let seen = self.seen(*scope, row).into_iter();
@@ -86,6 +88,18 @@ impl World<'_> {
             }
             names => self.names(names, row),
         }
+    }
+
+    /// One row for each vertex that both sides see, whichever graphs they look in.
+    fn intersection(&self, sides: &[Side; 2], into: Slot, row: &Row) -> Vec<Row> {
+        let [near, far] = sides.each_ref().map(|side| {
+            let from = self.known(Node::Slot(side.from), row);
+            let predicate = (Node::Constant(side.predicate), side.direction);
+            let edges = self.edges(predicate, side.scope, row).into_iter();
+            let of_from = edges.filter(|edge| Some(edge.0) == from);
+            of_from.map(|edge| edge.1).collect::<BTreeSet<_>>()
+        });
+        each(row, into, near.intersection(&far).copied())
     }
 
     /// One row for each predicate or graph, whatever the scope.

@@ -23,6 +23,8 @@ pub(in crate::planner) struct Ordered {
     pub begins: bool,
     /// Whether the rows were found by walking a sample.
     pub is_sampled: bool,
+    /// Whether it is checked within the expansion of the pattern before it ([`crate::planner::intersect`]).
+    pub is_met: bool,
 }
 
 /// A component in its order.

@@ -13,6 +13,8 @@ use super::corrections::Corrections;
 use crate::plan::{Node, Slot};
 use crate::planner::access::{self, Flow};
 use crate::planner::costs;
+use crate::planner::intersect;
+use crate::planner::link::Link;
 use crate::planner::problem::{Problem, Uses};
 use rdf::Direction;
 use smallvec::{SmallVec, smallvec};
@@ -30,6 +32,8 @@ struct Best {
     cost: f64,
     /// Its last pattern, by its place.
     last: u8,
+    /// The pattern that was checked within the expansion of the last.
+    met: Option<u8>,
     leading: Option<Slot>,
 }
 
@@ -38,8 +42,14 @@ impl Best {
     const EMPTY: Best = Best {
         cost: 0.0,
         last: 0,
+        met: None,
         leading: None,
     };
+
+    /// The patterns of its last step, as bits.
+    fn taken(self) -> usize {
+        1 << self.last | self.met.map_or(0, |met| 1 << met)
+    }
 }
 
 /// Dynamic programming over the connected subsets of up to 12 patterns.
@@ -58,12 +68,13 @@ pub(super) fn dynamic(subsets: &mut Subsets<'_>) -> Component {
         order_of(&walks(subsets, full, f64::INFINITY), full),
         "what is left out changes nothing"
     );
-    let ordered = order.into_iter().map(|(at, subset)| Ordered {
-        pattern: patterns[at],
-        rows: subsets.unfiltered(subset),
-        keys: subsets.members[at].keys,
+    let ordered = order.into_iter().map(|taken| Ordered {
+        pattern: patterns[taken.at],
+        rows: subsets.unfiltered(taken.subset),
+        keys: subsets.members[taken.at].keys,
         begins: false,
-        is_sampled: subsets.corrections.is_found(subset),
+        is_sampled: subsets.corrections.is_found(taken.subset),
+        is_met: taken.is_met,
     });
     let order = ordered.collect();
     Component {
@@ -73,15 +84,27 @@ pub(super) fn dynamic(subsets: &mut Subsets<'_>) -> Component {
     }
 }
 
-/// The best walk to all patterns: each with the subset that it completes.
-fn order_of(best: &[Option<Best>], full: usize) -> Vec<(usize, usize)> {
+/// A pattern of a walk.
+#[derive(Debug, PartialEq)]
+struct Taken {
+    at: usize,
+    /// The subset that it completes.
+    subset: usize,
+    is_met: bool,
+}
+
+/// The best walk to all patterns.
+fn order_of(best: &[Option<Best>], full: usize) -> Vec<Taken> {
     let mut order = Vec::new();
     let mut subset = full;
     while subset != 0 {
-        let at = best[subset].expect("subsets of a walk were reached").last;
-        let at = usize::from(at);
-        order.push((at, subset));
-        subset &= !(1 << at);
+        let last = best[subset].expect("subsets of a walk were reached");
+        let patterns = [(last.met, true), (Some(last.last), false)].into_iter();
+        for (at, is_met) in patterns.filter_map(|(at, is_met)| Some((at?, is_met))) {
+            let at = usize::from(at);
+            order.push(Taken { at, subset, is_met });
+            subset &= !(1 << at);
+        }
     }
     order.reverse();
     assert_eq!(
@@ -104,14 +127,14 @@ fn nearest(subsets: &mut Subsets<'_>, full: usize) -> f64 {
             }
         });
         here = nearest.expect("something may always come next");
-        subset |= 1 << here.last;
+        subset |= here.taken();
     }
     here.cost
 }
 
 /// By subset the best walk to it. Those from which no walk to all patterns costs `enough` are not followed.
 ///
-/// No step costs less than [`costs::STEP`], so what is left out is part of no walk to all patterns that costs
+/// No step costs less than [`costs::STEP`] for each of its patterns, so what is left out is part of no walk to all patterns that costs
 /// `enough` or less, and what is kept is what would be kept without the limit. A selective pattern among
 /// many thus leaves little to look at: the subsets without it are dear.
 fn walks(subsets: &mut Subsets<'_>, full: usize, enough: f64) -> Vec<Option<Best>> {
@@ -150,6 +173,8 @@ pub(super) struct Subsets<'p> {
     contributions: Vec<Contributions>,
     /// Filters within the component.
     filters: Vec<(u64, f64)>,
+    /// Whether links close a cycle, so that an expansion may meet a check.
+    is_cyclic: bool,
     /// What may come next; memory for the next subset.
     extensions: Vec<usize>,
 }
@@ -164,6 +189,7 @@ struct Member {
     /// Which end is listed when neither is known.
     keys: Direction,
     factor: f64,
+    link: Option<Link>,
 }
 
 impl Member {
@@ -188,7 +214,13 @@ impl Member {
             },
             keys: keys(problem, pattern),
             factor: sized.factor,
+            link: sized.link,
         }
+    }
+
+    /// The columns of a link, as bits.
+    fn link_ends(&self) -> Option<[u64; 2]> {
+        self.link.map(|_| [self.ends[0], self.ends[2]])
     }
 
     /// Whether a variable of what is no pattern is among these.
@@ -232,6 +264,7 @@ impl<'p> Subsets<'p> {
             (needs, filter.selectivity)
         });
         Subsets {
+            is_cyclic: closes_cycle(members.iter().filter_map(Member::link_ends), arrived),
             filters: filters.collect(),
             extensions: Vec::with_capacity(patterns.len()),
             contributions: local
@@ -321,29 +354,104 @@ impl<'p> Subsets<'p> {
                 Best {
                     cost,
                     last,
+                    met: None,
                     leading,
                 },
             );
         }
+        if self.is_cyclic {
+            for &at in &extensions {
+                self.for_each_meeting(subset, at, here, each);
+            }
+        }
         self.extensions = extensions;
+    }
+
+    /// Shows the steps that expand a pattern and check another at once.
+    fn for_each_meeting(
+        &mut self,
+        subset: usize,
+        at: usize,
+        here: Best,
+        each: &mut impl FnMut(usize, Best),
+    ) {
+        for met in 0..self.patterns.len() {
+            if met == at || subset & 1 << met != 0 {
+                continue;
+            }
+            let Some((cost, leading)) = self.meeting(subset, [at, met], here.leading) else {
+                continue;
+            };
+            let step = Best {
+                cost: here.cost + cost,
+                last: at as u8,
+                met: Some(met as u8),
+                leading,
+            };
+            each(subset | step.taken(), step);
+        }
+    }
+
+    /// What it costs to expand a pattern after a subset and check another at once; `None` where that cannot be.
+    fn meeting(
+        &mut self,
+        subset: usize,
+        [at, met]: [usize; 2],
+        leading: Option<Slot>,
+    ) -> Option<(f64, Option<Slot>)> {
+        let (expanded, checked) = (self.members[at].link?, self.members[met].link?);
+        let bound = self.bound[subset];
+        let is_bound = |slot| {
+            let mut places = self.places_of_link(at).chain(self.places_of_link(met));
+            places.any(|(of, bit)| of == slot && bound & bit != 0)
+        };
+        let keys = self.members[at].keys;
+        let meeting = intersect::meeting(&expanded, &checked, keys, is_bound)?;
+        let flow = Flow {
+            rows_in: self.rows(subset),
+            rows_out: self.rows(subset | 1 << at | 1 << met),
+            leading,
+        };
+        let rows = self.unfiltered(subset);
+        let times = self.unfiltered(subset | 1 << at) / if rows > 0.0 { rows } else { 1.0 };
+        let patterns = [at, met].map(|at| self.patterns[at]);
+        Some(meeting.cost(self.problem, patterns, flow.rows_in * times, flow))
+    }
+
+    /// The columns of a link, with their bits.
+    fn places_of_link(&self, at: usize) -> impl Iterator<Item = (Slot, u64)> {
+        let member = &self.members[at];
+        let ends = member.link.map(|link| link.ends());
+        let bits = [member.ends[0], member.ends[2]];
+        ends.into_iter()
+            .flat_map(move |ends| ends.into_iter().zip(bits))
     }
 
     /// A walk in a given order, with what is known of its rows now.
     pub(super) fn walked_so(&mut self, order: &[Ordered]) -> Component {
         let mut walked = Component::default();
         let (mut subset, mut leading) = (0, None);
-        for ordered in order {
+        let place = |ordered: &Ordered| {
             let mut patterns = self.patterns.iter();
-            let Some(at) = patterns.position(|&pattern| pattern == ordered.pattern) else {
-                continue;
-            };
+            patterns.position(|&pattern| pattern == ordered.pattern)
+        };
+        let places: Vec<_> = order.iter().map(place).collect();
+        for (number, (ordered, at)) in order.iter().zip(&places).enumerate() {
+            let Some(at) = *at else { continue };
             let next = subset | 1 << at;
+            let met = order.get(number + 1).filter(|next| next.is_met);
+            let met = met.and_then(|_| places[number + 1]);
+            let together = met.and_then(|met| self.meeting(subset, [at, met], leading));
             let flow = Flow {
                 rows_in: self.rows(subset),
                 rows_out: self.rows(next),
                 leading,
             };
-            let (cost, first) = self.step(at, self.bound[subset], flow);
+            let (cost, first) = match together {
+                Some(step) => step,
+                None if ordered.is_met => (0.0, leading),
+                None => self.step(at, self.bound[subset], flow),
+            };
             walked.cost += cost;
             walked.order.push(Ordered {
                 rows: self.unfiltered(next),
@@ -393,6 +501,28 @@ impl<'p> Subsets<'p> {
         let predicates = problem.index.predicates();
         access::cost(sized, known, member.keys, flow, predicates)
     }
+}
+
+/// Whether links, as pairs of bits, close a cycle. What has arrived hangs together already.
+fn closes_cycle(links: impl Iterator<Item = [u64; 2]>, arrived: u64) -> bool {
+    // Sets of variables that hang together, none of them twice.
+    let mut sets: SmallVec<[u64; 8]> = SmallVec::new();
+    sets.extend((arrived != 0).then_some(arrived));
+    for [left, right] in links {
+        let mut joined = left | right;
+        let mut is_closed = false;
+        sets.retain(|set| {
+            let is_touched = *set & (left | right) != 0;
+            is_closed |= *set & left != 0 && *set & right != 0;
+            joined |= if is_touched { *set } else { 0 };
+            !is_touched
+        });
+        if is_closed {
+            return true;
+        }
+        sets.push(joined);
+    }
+    false
 }
 
 /// What one variable contributes to the rows of subsets.

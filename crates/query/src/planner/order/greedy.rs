@@ -240,6 +240,7 @@ impl<'p> Greedy<'p> {
             keys,
             begins: false,
             is_sampled: false,
+            is_met: false,
         }
     }
 }

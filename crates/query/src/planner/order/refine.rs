@@ -25,10 +25,9 @@
 //!
 //! **What is not sampled**, and is left to statistics, with corrections from what was: patterns with a
 //! variable predicate or a variable graph, paths, tables; components that begin with rows of a table;
-//! components of more patterns than are ordered exhaustively; cycles, because the costs do not know that an
-//! expansion and its check become one intersection, which is most of what a cycle costs, and exact rows
-//! for an expansion that is never made mislead (q1 of LUBM-640: 61 ms instead of 1.4). Filters pass the share that they are
-//! guessed to.
+//! components of more patterns than are ordered exhaustively. Filters pass the share that they are guessed to.
+//! Cycles are sampled as all else is: an expansion that meets a check is walked in a sample as the two patterns that it
+//! is of.
 
 use super::component::{Component, Ordered};
 use super::dynamic::{Subsets, dynamic};
@@ -120,41 +119,12 @@ pub(super) fn refine(
         || begins_with_rows
         || first.cost < sampling.from_ns
         || sampling.is_interrupted
-        || is_cyclic(&subsets)
     {
         return first;
     }
     let mut refinement = Refinement::new(subsets, first.cost, sampling.walked_ns);
     // Interrupted, nobody wants the order any more.
     refinement.order(first, sampling).unwrap_or_default()
-}
-
-/// Whether patterns that link variables close a cycle of three variables or more.
-fn is_cyclic(subsets: &Subsets<'_>) -> bool {
-    let mut links: Vec<(usize, usize)> = Vec::new();
-    for &pattern in subsets.patterns {
-        let mut variables = subsets.problem.patterns[pattern].variables.clone();
-        variables.sort_unstable();
-        variables.dedup();
-        links.extend(variables.windows(2).map(|pair| (pair[0], pair[1])));
-    }
-    links.sort_unstable();
-    links.dedup();
-    // Of each variable, one that it is linked with so far.
-    let mut joined: HashMap<usize, usize> = HashMap::new();
-    links.iter().any(|&(left, right)| {
-        let [left, right] = [left, right].map(|mut variable| {
-            while let Some(&other) = joined.get(&variable) {
-                variable = other;
-            }
-            variable
-        });
-        if left == right {
-            return true;
-        }
-        joined.insert(left, right);
-        false
-    })
 }
 
 /// Rows of a partial walk.
