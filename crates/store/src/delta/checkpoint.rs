@@ -348,6 +348,11 @@ fn graphs_of(version: &Version) -> Result<Vec<VertexId>, DeltaError> {
     super::build::sum_by_key(&mut gone);
     graphs.sort_unstable();
     graphs.dedup();
-    graphs.retain(|graph| gone.binary_search_by_key(graph, |sum| sum.0).is_err());
+    // Below 0 is a graph that was gone when the base was written, and came back in a layer over it.
+    let is_gone = |graph: &VertexId| {
+        let place = gone.binary_search_by_key(graph, |sum| sum.0);
+        place.is_ok_and(|place| gone[place].1 > 0)
+    };
+    graphs.retain(|graph| !is_gone(graph));
     Ok(graphs)
 }
