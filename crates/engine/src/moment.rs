@@ -1,4 +1,4 @@
-//! A graph at one moment: its adjacency, its terms, and what the planner knows of it.
+//! A graph at one moment: its adjacency and its terms ([`GraphVersion`]), and what the planner knows of it.
 //!
 //! Queries read one, changes make the next one, checkpoints and backups write one. So it stands below all of them and
 //! knows neither who published it nor who reads it. A graph never changes: a new version is a new graph, which shares
@@ -27,25 +27,18 @@ use crate::open_error::OpenError;
 use planner_statistics::plan_statistics;
 use prefixes::Noted;
 use query::planner::Planner;
-use rdf::dictionary::{Dictionary, DictionaryView, LiveDictionary};
-use rdf::{Lexicon, LexiconError, VertexId};
+use rdf::dictionary::Dictionary;
+use std::ops::Deref;
 use std::sync::Arc;
-use store::delta::Version;
-use store::directory::Opened;
-use store::load::{BLANK_NODES_COUNT, open_dictionary};
-use store::view::ViewError;
+use store::delta::{GraphVersion, Version};
 use store::{Prefixes, Snapshot};
 
-/// A graph at one moment, with its dictionary and what the planner knows of it.
+/// A graph at one moment: the version that its records led to, and what the planner knows of it. All that can be asked
+/// of the version can be asked of the graph.
 pub struct Graph {
-    /// Adjacency.
-    pub snapshot: Version,
-    /// Terms.
-    pub dictionary: DictionaryView,
+    pub(crate) version: GraphVersion,
     /// Statistics, indexed; perhaps those of a version before, which costs time and no answer.
     pub planner: Arc<Planner>,
-    /// Distinct quads.
-    pub quads: u64,
     /// By which ids were given: graphs of one database in which this is the same name terms by the same ids.
     pub(crate) ids: u64,
     pub(crate) planned: StatisticsVersion,
@@ -53,6 +46,14 @@ pub struct Graph {
     pub stored_bytes: u64,
     /// Prefixes of documents that were written to this database.
     pub(crate) noted: Noted,
+}
+
+impl Deref for Graph {
+    type Target = GraphVersion;
+
+    fn deref(&self) -> &GraphVersion {
+        &self.version
+    }
 }
 
 /// Which version the statistics are of.
@@ -81,17 +82,13 @@ impl Graph {
         number: u64,
         stored_bytes: u64,
     ) -> Result<Graph, OpenError> {
-        let type_vertex = snapshot.type_vertex();
-        let version = Version::new(Arc::new(snapshot), number, type_vertex);
-        let statistics = plan_statistics(&version)?;
-        let quads = statistics.quads;
-        let live = Arc::new(LiveDictionary::new(Arc::new(dictionary)));
-        let counts = live.counts();
+        let version = GraphVersion::new(snapshot, dictionary, number)?;
+        let statistics = plan_statistics(&version.snapshot)?;
+        let quads = version.quads;
+        assert_eq!(statistics.quads, quads, "both are sums over the segments");
         Ok(Graph {
-            snapshot: version,
-            dictionary: live.view(counts),
+            version,
             planner: Arc::new(Planner::new(statistics)),
-            quads,
             ids: 0,
             planned: StatisticsVersion { number, quads },
             stored_bytes,
@@ -99,25 +96,7 @@ impl Graph {
         })
     }
 
-    /// Damage of files that came after their blocks had been verified: then what was read of this graph
-    /// may have been zeros. One load where no file of this process has been damaged so; otherwise it asks
-    /// every file.
-    pub fn damage(&self) -> Option<ViewError> {
-        if memory::fault_count() == 0 {
-            return None;
-        }
-        let of_dictionary = || {
-            let files = self.dictionary.base().files();
-            let damage = files.into_iter().find_map(|file| file.damage())?;
-            Some(ViewError::Inconsistent {
-                file: damage.file.to_string(),
-                what: damage.damage.to_string(),
-            })
-        };
-        self.snapshot.damage().or_else(of_dictionary)
-    }
-
-    /// An error where there is such damage: for whoever has read all that it needs, before it says
+    /// An error where files were damaged after their blocks had been verified ([`GraphVersion::damage`]): for whoever has read all that it needs, before it says
     /// that its answer is whole.
     pub fn sound(&self) -> Result<(), QueryError> {
         match self.damage() {
@@ -129,39 +108,25 @@ impl Graph {
         }
     }
 
-    /// Looks whether a file has become shorter than it was; then [`Graph::damage`] tells. One system call
-    /// a file. Maintenance does it now and then, and [`Database::health`](crate::Database::health) where there is none.
-    pub fn look(&self) {
-        self.snapshot.look();
-        for file in self.dictionary.base().files() {
-            file.region().is_shortened();
-        }
-    }
-
-    /// Verifies every block of every file.
-    pub fn verify(&self) -> Result<(), ViewError> {
-        self.snapshot.verify_all()?;
-        for file in self.dictionary.base().files() {
-            file.verify_all().map_err(|damaged| ViewError::Damaged {
-                file: damaged.file.to_string(),
-                block: damaged.block,
-            })?;
-        }
-        Ok(())
-    }
-
-    /// The same with another view of the graph.
-    pub(crate) fn with_snapshot(&self, snapshot: Version) -> Graph {
+    /// The same with another version of the graph; statistics are those from before.
+    pub(crate) fn with_version(&self, version: GraphVersion) -> Graph {
         Graph {
-            snapshot,
-            dictionary: self.dictionary.clone(),
+            version,
             planner: Arc::clone(&self.planner),
-            quads: self.quads,
             ids: self.ids,
             planned: self.planned,
             stored_bytes: self.stored_bytes,
             noted: self.noted.clone(),
         }
+    }
+
+    /// The same with another view of the edges.
+    pub(crate) fn with_snapshot(&self, snapshot: Version) -> Graph {
+        self.with_version(GraphVersion {
+            snapshot,
+            dictionary: self.dictionary.clone(),
+            quads: self.quads,
+        })
     }
 
     /// All that are known.
@@ -177,24 +142,4 @@ impl Graph {
         let kept = kept.map(str::to_owned);
         kept.or_else(|| self.noted.lock().iri(name).map(str::to_owned))
     }
-}
-
-/// The graph and dictionary of an opened directory.
-pub(crate) fn open_parts(opened: &Opened) -> Result<(Snapshot, Dictionary), OpenError> {
-    let blank_nodes = opened
-        .manifest()
-        .counts
-        .get(BLANK_NODES_COUNT)
-        .copied()
-        .unwrap_or(0);
-    let dictionary = open_dictionary(opened, blank_nodes)?;
-    Ok((Snapshot::open(opened)?, dictionary))
-}
-
-/// `rdf:type`, as soon as a dictionary has it.
-pub(crate) fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
-    let mut ids = Vec::new();
-    dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
-    assert_eq!(ids.len(), 1, "a lexicon answers for each term");
-    Ok(ids[0])
 }

@@ -21,7 +21,7 @@ pub enum OpenError {
     Snapshot(#[from] SnapshotError),
     /// Its dictionary was not accepted.
     #[error(transparent)]
-    Dictionary(#[from] LoadError),
+    Dictionary(LoadError),
     /// Its statistics could not be read.
     #[error(transparent)]
     Statistics(#[from] ViewError),
@@ -42,6 +42,15 @@ pub enum OpenError {
         /// What failed.
         what: String,
     },
+}
+
+impl From<LoadError> for OpenError {
+    fn from(error: LoadError) -> OpenError {
+        match error {
+            LoadError::Snapshot(error) => OpenError::Snapshot(error),
+            error => OpenError::Dictionary(error),
+        }
+    }
 }
 
 impl OpenError {

@@ -41,6 +41,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::GraphView;
+use store::delta::GraphVersion;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -186,11 +187,11 @@ struct Execution<'r, 'a> {
 impl<'a> Execution<'_, 'a> {
     fn alone(&self, consume: &mut Consumer<'_>) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
-        let Graph {
+        let GraphVersion {
             snapshot,
             dictionary,
             ..
-        } = self.graph;
+        } = &self.graph.version;
         let options = self.options(&clock);
         let mut walk = Walk::new(self.prepared, snapshot, dictionary, self.limits, options);
         let mut chunk = Chunk::new();
@@ -259,11 +260,11 @@ impl<'a> Execution<'_, 'a> {
     /// One worker: walks parts of the seed until there are none left or the query has ended.
     fn work(&self, seed: &Seed<'a>, parts: &Parts) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
-        let Graph {
+        let GraphVersion {
             snapshot,
             dictionary,
             ..
-        } = self.graph;
+        } = &self.graph.version;
         let mut profile = vec![StepProfile::default(); self.prepared.part_steps()];
         let _end_on_panic = EndOnPanic(parts);
         while let Some(Part { range, chunks }) = parts.next() {
@@ -328,11 +329,11 @@ impl<'a> Execution<'_, 'a> {
         consume: &mut Consumer<'_>,
     ) -> Result<Vec<StepProfile>, QueryError> {
         let clock = clock();
-        let Graph {
+        let GraphVersion {
             snapshot,
             dictionary,
             ..
-        } = self.graph;
+        } = &self.graph.version;
         let options = self.options(&clock);
         let mut tail = Walk::tail(self.prepared, snapshot, dictionary, self.limits, options);
         let mut result = Chunk::new();

@@ -12,7 +12,7 @@
 
 use crate::upkeep::{self, Checked};
 use engine::change::open;
-use engine::moment::files::{counts_of, write_graph};
+use engine::moment::files::write_graph;
 use engine::{Graph, Kind, OpenError, QueryError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -205,7 +205,9 @@ fn write(
     };
     write_graph(graph, &generation, spilling, is_stopped).map_err(failed)?;
     graph.sound().map_err(failed)?;
-    generation.commit(counts_of(graph)).map_err(not_begun)?;
+    generation
+        .commit(graph.manifest_counts())
+        .map_err(not_begun)?;
     Ok(())
 }
 

@@ -27,14 +27,20 @@
 //! - [`change`]: from quads to what has an effect, and `build` from there to a layer;
 //! - `adopt`: a layer that was built for an earlier version;
 //! - [`merge`]: layers into one, and when;
+//! - [`graph_version`]: a version with its terms, [`apply`]: records applied to one, [`account`]: the memory that
+//!   takes, [`changed_graphs`]: the graphs that change;
 //! - [`checkpoint`]: base and layers into the parts of a new base, and [`dictionary`] its terms.
 
+pub mod account;
 mod adopt;
+pub mod apply;
 mod build;
 pub mod change;
+pub mod changed_graphs;
 pub mod checkpoint;
 pub mod dictionary;
 mod error;
+pub mod graph_version;
 mod kept_keys;
 mod kept_lists;
 mod key_sets;
@@ -47,9 +53,13 @@ mod stream;
 pub mod version;
 mod view;
 
-pub use change::{Change, Effect};
+pub use account::{Account, Unlimited};
+pub use apply::{ApplyError, Replay, Replayed, ResolveError, change_of};
+pub use change::{Change, Effect, STAGING_BYTES};
+pub use changed_graphs::ChangedGraphs;
 pub use checkpoint::{Checkpoint, write_base};
 pub use error::DeltaError;
+pub use graph_version::{GraphVersion, type_vertex};
 pub use layer::{KeyChanges, Layer};
 pub use merge::{INLINE_QUADS, merge, plan_merge};
 pub use rows::IdQuad;

@@ -88,7 +88,7 @@ pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::Source;
 
-use crate::directory::{self, SNAPSHOT_COUNT};
+use crate::directory::{self, Opened, SNAPSHOT_COUNT};
 use crate::disk::Disk;
 use crate::log;
 use crate::parts::MemoryParts;
@@ -175,20 +175,26 @@ fn existing_without_log(
     location: &Path,
 ) -> Result<(Snapshot, Dictionary, u64), LoadError> {
     let opened = directory::open(disk, location)?;
-    let snapshot = opened.manifest().snapshot();
-    if log::pending(disk, location, snapshot + 1)? {
+    let number = opened.manifest().snapshot();
+    if log::pending(disk, location, number + 1)? {
         return Err(LoadError::Pending {
             path: location.to_owned(),
         });
     }
+    let (snapshot, dictionary) = open_parts(&opened)?;
+    Ok((snapshot, dictionary, number))
+}
+
+/// The graph and dictionary of an opened directory.
+pub fn open_parts(opened: &Opened) -> Result<(Snapshot, Dictionary), LoadError> {
     let blank_nodes = opened
         .manifest()
         .counts
         .get(BLANK_NODES_COUNT)
         .copied()
         .unwrap_or(0);
-    let dictionary = open_dictionary(&opened, blank_nodes)?;
-    Ok((Snapshot::open(&opened)?, dictionary, snapshot))
+    let dictionary = open_dictionary(opened, blank_nodes)?;
+    Ok((Snapshot::open(opened)?, dictionary))
 }
 
 /// Loads the sources into memory: the same bytes as on a disk, in regions of this process. There is

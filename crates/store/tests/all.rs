@@ -3,6 +3,7 @@
 //! One program, because each links the engine and makes its own copies of what is generic: as programs of their
 //! own these files took as long to build as the engine.
 
+mod apply;
 mod change;
 mod check;
 mod common;

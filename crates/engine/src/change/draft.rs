@@ -15,26 +15,26 @@
 
 use super::ahead::Ahead;
 use super::charge::Charge;
-use super::last::ChangedGraphs;
 use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
-use crate::moment::{Graph, type_vertex};
+use crate::moment::Graph;
 use rdf::dictionary::LiveDictionary;
-use rdf::{Lexicon, Tag, TermBuffer, VertexId};
+use rdf::{Lexicon, TermBuffer, VertexId};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use store::delta::{Change, Effect, IdQuad, Layer, Version, merge, plan_merge};
+use store::delta::{
+    Change, ChangedGraphs, Effect, GraphVersion, IdQuad, Layer, STAGING_BYTES, Version, change_of,
+    merge, plan_merge, type_vertex,
+};
 use store::record::{self, Blank, ChunkWriter, RecordChunk, RecordReader, TermPlace};
 use store::view::GraphScope;
 
 /// Quads that are collected before they become a layer.
 const PENDING_QUADS: usize = 1 << 18;
-/// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
-pub(super) const STAGING_BYTES: usize = 5 * size_of::<IdQuad>();
 
 /// How much may be done under the turn if something else can be done, too.
 #[derive(Clone, Copy)]
@@ -364,11 +364,11 @@ impl Draft {
             version = version.with_layers(layers);
         }
         assert_eq!(version.number(), self.number, "a draft is one commit");
-        self.graph = Arc::new(Graph {
+        self.graph = Arc::new(self.graph.with_version(GraphVersion {
+            snapshot: version,
             dictionary,
             quads,
-            ..self.graph.with_snapshot(version)
-        });
+        }));
         Ok(())
     }
 
@@ -501,43 +501,14 @@ fn sizes(layers: &[Arc<Layer>]) -> Vec<u64> {
     layers.iter().map(|layer| layer.quads()).collect()
 }
 
-/// The quads of a chunk, its terms in the dictionary.
-pub(crate) fn change_of(
-    chunk: &RecordChunk,
-    live: &LiveDictionary,
-    ids: &mut Vec<VertexId>,
-) -> Result<Change, QueryError> {
-    let terms: Vec<_> = chunk.terms.iter().flatten().collect();
-    ids.clear();
-    live.intern(&terms, ids).map_err(refused)?;
-    let quad = |quad: &record::PlaceQuad| record::id_quad(*quad, ids);
-    let change = Change {
-        deletes: chunk.deletes.iter().map(quad).collect(),
-        inserts: chunk.inserts.iter().map(quad).collect(),
-    };
-    let is_rdf = |quad: &IdQuad| {
-        let is_node = |id: VertexId| id.has_tag(Tag::Iri) || id.has_tag(Tag::Blank);
-        let is_graph = quad.3 == GraphScope::DEFAULT_GRAPH || is_node(quad.3);
-        is_node(quad.0) && quad.1.has_tag(Tag::Iri) && is_graph
-    };
-    if change.deletes.iter().chain(&change.inserts).all(is_rdf) {
-        Ok(change)
-    } else {
-        Err(QueryError::new(
-            Kind::Damaged,
-            "a record holds a quad that is not RDF",
-        ))
-    }
-}
-
 /// A dictionary that takes no more terms.
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
-pub(crate) fn refused(error: rdf::dictionary::GrowError) -> QueryError {
+pub(super) fn refused(error: rdf::dictionary::GrowError) -> QueryError {
     QueryError::new(Kind::Shape, error)
 }
 
 /// A record that was written and cannot be read.
 #[allow(clippy::needless_pass_by_value)] // for `map_err`
-pub(crate) fn unreadable(error: record::RecordError) -> QueryError {
+fn unreadable(error: record::RecordError) -> QueryError {
     QueryError::new(Kind::Damaged, format!("a record of changes: {error}"))
 }

@@ -35,8 +35,8 @@
 //! Why polling, and the count: docs/decisions/2026-11-23-following.md.
 
 use super::charge::Charge;
-use super::open::{Applying, ReadPosition, for_following};
-use super::replay::Replay;
+use super::open::{ReadPosition, for_following};
+use super::replay::{Advanced, Applying};
 use super::writer::Writer;
 use crate::budget::{Budget, Pool};
 use crate::error::{Kind, QueryError};
@@ -296,7 +296,8 @@ impl Follower {
         let staged = self.writer.turn.wait();
         let before = staged.graph.snapshot.number();
         let budget = Arc::new(Budget::new(&self.pool, u64::MAX));
-        let mut replay = Applying::new(Replay::over(&staged.graph, Charge::new(&budget)));
+        let shown = staged.graph.with_version(staged.graph.version.clone());
+        let mut replay = Applying::new(shown, Charge::new(&budget));
         let shared = &self.shared;
         let read = log.read(&*self.followed.disk, durable, &mut |number, record| {
             if shared.is_closing() {
@@ -305,17 +306,19 @@ impl Follower {
             replay.apply(number, record)
         });
         let read = read.map_err(of_log)?;
-        let replayed = replay.replayed().map_err(of_change)?;
+        let Advanced {
+            graph,
+            changed,
+            account,
+        } = replay.advanced().map_err(of_change)?;
         if read.is_break() {
             // It is being closed.
             return Ok(());
         }
-        let advanced = self
-            .writer
-            .advance(staged, replayed.graph, &replayed.changed);
+        let advanced = self.writer.advance(staged, graph, &changed);
         advanced.map_err(of_change)?;
         // What is published is counted as that of changes.
-        drop(replayed.charge);
+        drop(account);
         self.followed.place.log = log;
         self.shared
             .commits

@@ -16,17 +16,16 @@
 //! graph's. Commits that were given up are forgotten, too: their numbers lie beyond the newest snapshot until others
 //! get them, and of a graph with such a number nothing that a client has read would hold.
 //!
-//! Cost: 16 bytes a graph that was changed, [`GRAPHS_MAX`] of them; a look at the graph of each quad of a
-//! commit.
+//! Cost: 16 bytes a graph that was changed, [`GRAPHS_MAX`] of them, and what [`ChangedGraphs`] cost.
 
 use crate::sync::{Mutex, MutexGuard};
 use rdf::VertexId;
 use std::collections::HashMap;
 use std::sync::PoisonError;
-use store::delta::Effect;
+use store::delta::ChangedGraphs;
 
 /// Graphs whose last changes are kept. Of more, all are forgotten.
-const GRAPHS_MAX: usize = 1 << 16;
+const GRAPHS_MAX: usize = ChangedGraphs::MAX;
 
 /// The last changes of all graphs.
 #[derive(Debug)]
@@ -55,14 +54,14 @@ impl LastChanges {
     /// Notes what commit `number` changes. The caller has the turn.
     pub(crate) fn note(&self, changed: &ChangedGraphs, number: u64) {
         let mut state = self.state();
-        let is_room = state.known.len() + changed.graphs.len() <= GRAPHS_MAX;
         assert!(state.others <= number, "commits are noted in order");
-        if changed.is_all || !is_room {
-            state.forget(number);
-        } else {
-            state
-                .known
-                .extend(changed.graphs.iter().map(|&graph| (graph, number)));
+        match changed.graphs() {
+            Some(graphs) if state.known.len() + graphs.len() <= GRAPHS_MAX => {
+                state
+                    .known
+                    .extend(graphs.iter().map(|&graph| (graph, number)));
+            }
+            _ => state.forget(number),
         }
     }
 
@@ -87,41 +86,5 @@ impl State {
     fn forget(&mut self, number: u64) {
         self.others = number;
         self.known = HashMap::new();
-    }
-}
-
-/// The graphs that a commit changes; perhaps more.
-#[derive(Debug, Default)]
-pub(crate) struct ChangedGraphs {
-    graphs: Vec<VertexId>,
-    /// There are more than are named.
-    is_all: bool,
-}
-
-impl ChangedGraphs {
-    /// Adds those of an effect.
-    pub(crate) fn add(&mut self, effect: &Effect) {
-        let mut last = None;
-        for (_, _, _, graph) in effect.deletes().chain(effect.inserts()) {
-            if last == Some(graph) || self.is_all {
-                continue;
-            }
-            last = Some(graph);
-            self.graphs.push(graph);
-            if self.graphs.len() >= 2 * GRAPHS_MAX {
-                self.settle();
-            }
-        }
-        self.settle();
-    }
-
-    /// Each once.
-    fn settle(&mut self) {
-        self.graphs.sort_unstable();
-        self.graphs.dedup();
-        if self.graphs.len() > GRAPHS_MAX {
-            self.is_all = true;
-            self.graphs = Vec::new();
-        }
     }
 }

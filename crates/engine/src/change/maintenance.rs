@@ -22,10 +22,9 @@
 
 use super::writer::{Staged, StoreHandle, Writer, frozen_layers};
 use crate::error::{Kind, QueryError};
-use crate::moment::files::{counts_of, write_graph};
+use crate::moment::files::write_graph;
 use crate::moment::planner_statistics::plan_statistics;
-use crate::moment::{Graph, StatisticsVersion, open_parts};
-use crate::open_error::OpenError;
+use crate::moment::{Graph, StatisticsVersion};
 use crate::panics::{guarded, panicked};
 use query::planner::Planner;
 use rdf::dictionary::Dictionary;
@@ -39,6 +38,7 @@ use store::delta::dictionary::Spilling;
 use store::delta::merge::plan_merge;
 use store::delta::{Layer, merge};
 use store::directory::{self, LostError, begin_locked};
+use store::load::open_parts;
 use store::parts::MemoryParts;
 
 /// How long the thread sleeps when nothing wakes it.
@@ -307,18 +307,16 @@ impl Writer {
                 later.iter().all(|layer| *layer.commits().start() > number),
                 "what was written is in the base, and nothing else"
             );
-            let rebased = graph.with_snapshot(graph.snapshot.rebased(Arc::clone(&base), later));
-            let view = live.view(graph.dictionary.counts());
+            let version = graph.version.rebased(Arc::clone(&base), later, &live);
             // The content is the same, so what the planner knows of it still holds. It is read anew when
             // nobody waits for that.
             let planned = StatisticsVersion {
                 number: 0,
-                ..rebased.planned
+                ..graph.planned
             };
             Some(Graph {
-                dictionary: view,
                 planned,
-                ..rebased
+                ..graph.with_version(version)
             })
         });
         drop(staged);
@@ -349,9 +347,9 @@ impl Writer {
         // What was written may have been zeros in place of a file's bytes.
         graph.sound()?;
         home.lock.look(&*home.disk).map_err(lost)?;
-        generation.commit(counts_of(graph)).map_err(failed)?;
+        generation.commit(graph.manifest_counts()).map_err(failed)?;
         let opened = directory::open(&*home.disk, &home.location).map_err(failed)?;
-        let (base, dictionary) = open_parts(&opened).map_err(|error: OpenError| failed(error))?;
+        let (base, dictionary) = open_parts(&opened).map_err(failed)?;
         // Verified now, so that readers find trusted blocks; what was just written is in memory.
         base.verify_all()?;
         for file in dictionary.files() {

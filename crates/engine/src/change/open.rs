@@ -6,20 +6,22 @@
 //! its number.
 //! A writer holds the lock as long as it lives, and cuts a torn tail off.
 
-use super::replay::{Replay, Replayed};
+use super::replay::Applying;
 use super::writer::StoreHandle;
 use crate::error::{Kind, QueryError};
-use crate::moment::files::{counts_of, write_graph};
-use crate::moment::{Graph, open_parts};
+use crate::moment::Graph;
+use crate::moment::files::write_graph;
 use crate::open_error::OpenError;
 use crate::options::Options;
 use rdf::dictionary::DictionaryBuilder;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use store::delta::Unlimited;
 use store::delta::dictionary::Spilling;
 use store::directory::{self, Current, begin, lock_writer};
 use store::disk::Disk;
+use store::load::open_parts;
 use store::log::{self, FileLog, Follower, Log};
 use store::testing::snapshot_of;
 
@@ -33,7 +35,7 @@ pub fn for_reading(disk: &dyn Disk, location: &Path) -> Result<Graph, OpenError>
         tries += 1;
         let (graph, generation) = checkpointed(disk, location)?;
         let first = graph.snapshot.number() + 1;
-        let mut replay = Applying::new(Replay::new(graph));
+        let mut replay = Applying::new(graph, Unlimited);
         let read = log::read_tail(disk, location, first, &mut |number, record| {
             replay.apply(number, record)
         });
@@ -72,7 +74,7 @@ pub(crate) fn for_following(
         let current = directory::current(disk, location)?;
         let (graph, _) = checkpointed(disk, location)?;
         let first = graph.snapshot.number() + 1;
-        let mut replay = Applying::new(Replay::new(graph));
+        let mut replay = Applying::new(graph, Unlimited);
         let read = log::read_durable(disk, location, first, &mut |number, record| match go_on() {
             Ok(()) => replay.apply(number, record),
             Err(_) => ControlFlow::Break(()),
@@ -115,7 +117,7 @@ pub(crate) fn for_writing(
     let (graph, _) = checkpointed(&*disk, location)?;
     let first = graph.snapshot.number() + 1;
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
-    let mut replay = Applying::new(Replay::new(graph));
+    let mut replay = Applying::new(graph, Unlimited);
     log.read(first, &mut |number, record| replay.apply(number, record))?;
     let home = StoreHandle {
         disk,
@@ -137,7 +139,7 @@ pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> 
     let graph = Graph::new(snapshot_of(&[], None), dictionary, 0, 0)?;
     let generation = begin(disk, location)?;
     write_graph(&graph, &generation, Spilling::Never, &|| false).map_err(|error| failed(&error))?;
-    generation.commit(counts_of(&graph))?;
+    generation.commit(graph.manifest_counts())?;
     Ok(())
 }
 
@@ -149,44 +151,4 @@ fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenEr
     let number = opened.manifest().snapshot();
     let graph = Graph::new(snapshot, dictionary, number, stored_bytes)?;
     Ok((graph, opened.manifest().generation))
-}
-
-/// A replay that keeps its first error.
-pub(super) struct Applying {
-    replay: Replay,
-    failed: Option<QueryError>,
-}
-
-impl Applying {
-    pub(super) fn new(replay: Replay) -> Applying {
-        Applying {
-            replay,
-            failed: None,
-        }
-    }
-
-    pub(super) fn apply(&mut self, number: u64, record: &[u8]) -> ControlFlow<()> {
-        match self.replay.apply(number, record) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// The graph after the last record, and what was done for it.
-    pub(super) fn replayed(self) -> Result<Replayed, QueryError> {
-        match self.failed {
-            Some(error) => Err(error),
-            None => self.replay.replayed(),
-        }
-    }
-
-    fn finish(self) -> Result<Graph, OpenError> {
-        match self.failed {
-            Some(error) => Err(OpenError::Replay(error)),
-            None => self.replay.finish().map_err(OpenError::Replay),
-        }
-    }
 }

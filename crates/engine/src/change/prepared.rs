@@ -18,10 +18,10 @@ use super::draft::{Draft, Drafted, summed, typed};
 use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::QueryError;
-use crate::moment::{Graph, type_vertex};
+use crate::moment::Graph;
 use std::ops::Range;
 use std::sync::Arc;
-use store::delta::IdQuad;
+use store::delta::{GraphVersion, IdQuad, type_vertex};
 
 /// A request that was evaluated before its turn.
 pub(crate) struct Prepared {
@@ -125,11 +125,11 @@ fn adopted(
     let layer = layer.adopted(before, quads, number..=number)?;
     let quads = staged.quads + layer.added() - layer.deleted();
     let version = before.with_layer(Arc::new(layer), number);
-    let mut graph = Graph {
+    let mut graph = staged.with_version(GraphVersion {
+        snapshot: version,
         dictionary,
         quads,
-        ..staged.with_snapshot(version)
-    };
+    });
     if is_replanned {
         (graph.planner, graph.planned) = (planner, planned);
     }

@@ -32,7 +32,7 @@
 
 use super::committed::{Committed, Tally};
 use super::draft::{Drafted, RecordPart};
-use super::last::{ChangedGraphs, LastChanges};
+use super::last::LastChanges;
 use super::wakeup::Wakeup;
 use super::write_lock::{WriteGuard, WriteLock};
 use super::write_set::Watches;
@@ -48,7 +48,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::delta::merge::{INLINE_QUADS, plan_merge};
-use store::delta::{DeltaError, Layer, merge};
+use store::delta::{ChangedGraphs, DeltaError, Layer, merge};
 use store::directory::WriterLock;
 use store::disk::Disk;
 use store::log::{Log, LogError, LogFigures};

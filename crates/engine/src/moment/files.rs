@@ -3,12 +3,8 @@
 
 use super::Graph;
 use crate::error::{Kind, QueryError};
-use rdf::dictionary::TermCounts;
-use std::collections::BTreeMap;
 use store::delta::checkpoint::write_base;
 use store::delta::dictionary::{DictionaryError, Spilling, write_dictionary};
-use store::directory::manifest::SNAPSHOT_COUNT;
-use store::load::BLANK_NODES_COUNT;
 use store::parts::PartFiles;
 
 /// Writes all files of the graph and its dictionary. `is_halted` is asked now and then.
@@ -24,23 +20,4 @@ pub fn write_graph(
         DictionaryError::Halted => QueryError::new(Kind::Cancelled, "it was stopped"),
         error => QueryError::of_cause(&error, Kind::Output, &error),
     })
-}
-
-/// What a manifest says of a graph.
-pub fn counts_of(graph: &Graph) -> BTreeMap<String, u64> {
-    let TermCounts {
-        iris,
-        blank_nodes,
-        literals,
-        triple_terms,
-    } = graph.dictionary.counts();
-    BTreeMap::from([
-        ("quads".to_owned(), graph.quads),
-        (
-            "terms".to_owned(),
-            iris + blank_nodes + literals + triple_terms,
-        ),
-        (BLANK_NODES_COUNT.to_owned(), blank_nodes),
-        (SNAPSHOT_COUNT.to_owned(), graph.snapshot.number()),
-    ])
 }

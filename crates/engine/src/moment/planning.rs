@@ -66,11 +66,10 @@ impl Graph {
 
     /// The same with these statistics.
     pub(crate) fn planned_by(&self, planner: Arc<Planner>, planned: StatisticsVersion) -> Graph {
-        let version = self.snapshot.with_layers(self.snapshot.layers().to_vec());
         Graph {
             planner,
             planned,
-            ..self.with_snapshot(version)
+            ..self.with_version(self.version.clone())
         }
     }
 }

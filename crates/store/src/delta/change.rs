@@ -16,6 +16,9 @@ use crate::load::radix;
 use crate::source::Fault;
 use std::sync::Arc;
 
+/// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
+pub const STAGING_BYTES: usize = 5 * size_of::<IdQuad>();
+
 /// Quads that a request deletes, and then inserts; in any order, repeated or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {

@@ -26,7 +26,8 @@ pub(crate) struct Names {
     pub dead: HashSet<VertexId>,
 }
 
-/// A graph at one moment. `Send` and `Sync`; cheap to make from another one.
+/// A graph at one moment. `Send` and `Sync`; cheap to make from another one. A clone shares the key sets that were
+/// found; versions made from either of the two may take them over.
 pub struct Version {
     pub(crate) base: Arc<Snapshot>,
     /// Oldest first; commits ascend without gaps.
@@ -36,6 +37,12 @@ pub struct Version {
     pub(super) keys: KeySets,
     pub(super) lists: KeptLists,
     number: u64,
+}
+
+impl Clone for Version {
+    fn clone(&self) -> Version {
+        self.with_layers(self.layers.clone())
+    }
 }
 
 impl Version {
@@ -112,7 +119,7 @@ impl Version {
     pub fn branch(&self) -> Version {
         Version {
             keys: self.keys.of_branch(),
-            ..self.with_layers(self.layers.clone())
+            ..self.clone()
         }
     }
 
@@ -136,7 +143,7 @@ impl Version {
     /// With another vertex for `rdf:type`, which the dictionary has got since: no edge has it yet.
     #[must_use]
     pub fn with_type_vertex(&self, type_vertex: VertexId) -> Version {
-        let mut next = self.with_layers(self.layers.clone());
+        let mut next = self.clone();
         next.type_vertex = Some(self.type_vertex.unwrap_or(type_vertex));
         next
     }
