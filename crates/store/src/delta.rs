@@ -59,7 +59,7 @@ pub use change::{Change, Effect, STAGING_BYTES};
 pub use changed_graphs::ChangedGraphs;
 pub use checkpoint::{Checkpoint, write_base};
 pub use error::DeltaError;
-pub use graph_version::{GraphVersion, type_vertex};
+pub use graph_version::GraphVersion;
 pub use layer::{KeyChanges, Layer};
 pub use merge::{INLINE_QUADS, merge, plan_merge};
 pub use rows::IdQuad;

@@ -162,10 +162,10 @@ impl History {
     /// Makes the next record of some chunks.
     fn small(&mut self) {
         let blanks = self.blanks + [0, 0, 1, 5][self.numbers.below(4) as usize];
-        let chunks = (0..1 + self.numbers.below(3))
+        let chunks: Vec<_> = (0..=self.numbers.below(3))
             .map(|_| self.chunk(blanks))
             .collect();
-        self.push(blanks, chunks);
+        self.push(blanks, &chunks);
     }
 
     /// Makes a record that is cut into layers: as many quads as a layer has, then a chunk that deletes some of them.
@@ -188,14 +188,14 @@ impl History {
             .collect();
         let blanks = self.blanks + 1;
         let more = self.chunk(blanks)[1].clone();
-        self.push(blanks, vec![[vec![], inserts], [deletes, more]]);
+        self.push(blanks, &[[vec![], inserts], [deletes, more]]);
     }
 
-    fn push(&mut self, blanks: u64, chunks: Vec<[Vec<TermQuad>; 2]>) {
+    fn push(&mut self, blanks: u64, chunks: &[[Vec<TermQuad>; 2]]) {
         let first = self.blanks;
         let mut record = head(first, blanks - first);
         let mut writer = ChunkWriter::new(1);
-        for [deletes, inserts] in &chunks {
+        for [deletes, inserts] in chunks {
             for quad in deletes {
                 let places = places(&mut writer, quad, first);
                 writer.delete(places);

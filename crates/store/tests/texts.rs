@@ -290,7 +290,5 @@ pub fn bytes(disk: &dyn Disk) -> BTreeMap<String, Vec<u8>> {
 
 pub fn open(disk: &dyn Disk) -> (Snapshot, Dictionary) {
     let opened = store::directory::open(disk, Path::new(STORE)).unwrap();
-    let blank_nodes = opened.manifest().counts[store::load::BLANK_NODES_COUNT];
-    let dictionary = store::load::open_dictionary(&opened, blank_nodes).unwrap();
-    (Snapshot::open(&opened).unwrap(), dictionary)
+    store::load::open_parts(&opened).unwrap()
 }

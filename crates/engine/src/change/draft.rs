@@ -27,8 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 use store::delta::{
-    Change, ChangedGraphs, Effect, GraphVersion, IdQuad, Layer, STAGING_BYTES, Version, change_of,
-    merge, plan_merge, type_vertex,
+    Change, ChangedGraphs, Effect, IdQuad, Layer, STAGING_BYTES, change_of, merge, plan_merge,
 };
 use store::record::{self, Blank, ChunkWriter, RecordChunk, RecordReader, TermPlace};
 use store::view::GraphScope;
@@ -347,28 +346,26 @@ impl Draft {
             touched.add(effect);
         }
         self.changed.add(effect);
-        let dictionary = self.live.view(self.live.counts());
-        let rdf_type = type_vertex(&dictionary)?;
-        let typed = typed(&self.graph.snapshot, rdf_type);
-        let before = typed.as_ref().unwrap_or(&self.graph.snapshot);
         let commits = self.number..=self.number;
-        let layer = Layer::build(before, effect, rdf_type, commits)?;
-        self.held.grow(layer.bytes())?;
-        let quads = self.graph.quads + layer.added() - layer.deleted();
-        let mut version = before.with_layer(Arc::new(layer), self.number);
-        while let Some(range) = plan_merge(&sizes(&version.layers()[self.below..])) {
+        let held = &mut self.held;
+        let mut version = self
+            .graph
+            .version
+            .with_layer(self.number, |before, rdf_type| {
+                let layer = Layer::build(before, effect, rdf_type, commits)?;
+                held.grow(layer.bytes())?;
+                Ok::<_, QueryError>(layer)
+            })?;
+        while let Some(range) = plan_merge(&sizes(&version.snapshot.layers()[self.below..])) {
             let range = self.below + range.start..self.below + range.end;
-            let mut layers = version.layers().to_vec();
+            let mut layers = version.snapshot.layers().to_vec();
             let merged = self.merged(&layers[range.clone()])?;
             layers.splice(range, [merged]);
-            version = version.with_layers(layers);
+            version.snapshot = version.snapshot.with_layers(layers);
         }
-        assert_eq!(version.number(), self.number, "a draft is one commit");
-        self.graph = Arc::new(self.graph.with_version(GraphVersion {
-            snapshot: version,
-            dictionary,
-            quads,
-        }));
+        let number = version.snapshot.number();
+        assert_eq!(number, self.number, "a draft is one commit");
+        self.graph = Arc::new(self.graph.with_version(version));
         Ok(())
     }
 
@@ -481,20 +478,7 @@ pub(super) fn summed(quads: Vec<(IdQuad, bool)>) -> Change {
         return change;
     }
     let sums: HashMap<IdQuad, bool> = quads.into_iter().collect();
-    for (quad, is_insert) in sums {
-        if is_insert {
-            change.inserts.push(quad);
-        } else {
-            change.deletes.push(quad);
-        }
-    }
-    change
-}
-
-/// The same with the vertex of `rdf:type`, where that has become known.
-pub(super) fn typed(version: &Version, rdf_type: Option<VertexId>) -> Option<Version> {
-    let vertex = rdf_type.filter(|_| version.type_vertex().is_none())?;
-    Some(version.with_type_vertex(vertex))
+    sums.into_iter().collect()
 }
 
 fn sizes(layers: &[Arc<Layer>]) -> Vec<u64> {

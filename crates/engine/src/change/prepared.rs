@@ -14,14 +14,14 @@
 //! Which quads are named the draft has noted ([`Ahead`]).
 
 use super::ahead::Ahead;
-use super::draft::{Draft, Drafted, summed, typed};
+use super::draft::{Draft, Drafted, summed};
 use super::write_set::WriteSet;
 use crate::budget::Budget;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use std::ops::Range;
 use std::sync::Arc;
-use store::delta::{GraphVersion, IdQuad, type_vertex};
+use store::delta::IdQuad;
 
 /// A request that was evaluated before its turn.
 pub(crate) struct Prepared {
@@ -117,19 +117,12 @@ fn adopted(
     if layer.changes_any(quads)? {
         return Ok(None);
     }
-    let live = staged.dictionary.live();
-    let dictionary = live.view(live.counts());
-    let typed = typed(&staged.snapshot, type_vertex(&dictionary)?);
-    let before = typed.as_ref().unwrap_or(&staged.snapshot);
-    let number = before.number() + 1;
-    let layer = layer.adopted(before, quads, number..=number)?;
-    let quads = staged.quads + layer.added() - layer.deleted();
-    let version = before.with_layer(Arc::new(layer), number);
-    let mut graph = staged.with_version(GraphVersion {
-        snapshot: version,
-        dictionary,
-        quads,
-    });
+    let number = staged.snapshot.number() + 1;
+    let version = staged.version.with_layer(number, |before, _| {
+        let adopted = layer.adopted(before, quads, number..=number);
+        adopted.map_err(QueryError::from)
+    })?;
+    let mut graph = staged.with_version(version);
     if is_replanned {
         (graph.planner, graph.planned) = (planner, planned);
     }

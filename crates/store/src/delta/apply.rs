@@ -21,7 +21,7 @@ use super::account::{Account, Unlimited};
 use super::change::{Change, STAGING_BYTES};
 use super::changed_graphs::ChangedGraphs;
 use super::error::DeltaError;
-use super::graph_version::{GraphVersion, type_vertex};
+use super::graph_version::GraphVersion;
 use super::layer::Layer;
 use super::rows::IdQuad;
 use crate::error::ViewError;
@@ -188,37 +188,20 @@ impl<A: Account> Replay<A> {
         );
         let staging = (self.sums.len() * STAGING_BYTES) as u64;
         self.account.grow(staging).map_err(ApplyError::Refused)?;
-        let mut change = Change::default();
-        for (quad, is_there) in self.sums.drain() {
-            if is_there {
-                change.inserts.push(quad);
-            } else {
-                change.deletes.push(quad);
-            }
-        }
-        let live = self.graph.dictionary.live();
-        let dictionary = live.view(live.counts());
-        let rdf_type = type_vertex(&dictionary)?;
-        let mut version = self.graph.snapshot.clone();
-        if let Some(vertex) = rdf_type {
-            version = version.with_type_vertex(vertex);
-        }
-        let effect = change.effect(&version)?;
-        self.changed.add(&effect);
+        let change: Change = self.sums.drain().collect();
         let commits = self.first.min(self.number)..=self.number;
-        let layer = Layer::build(&version, &effect, rdf_type, commits)?;
-        let terms = live.bytes();
-        let grown = layer.bytes() + terms.saturating_sub(self.terms);
-        self.account.shrink(staging + self.reading);
-        (self.reading, self.terms) = (0, terms);
-        self.account.grow(grown).map_err(ApplyError::Refused)?;
-        let (added, deleted) = (layer.added(), layer.deleted());
+        self.graph = self.graph.with_layer(self.number, |before, rdf_type| {
+            let effect = change.effect(before)?;
+            self.changed.add(&effect);
+            let layer = Layer::build(before, &effect, rdf_type, commits)?;
+            let terms = self.graph.dictionary.live().bytes();
+            let grown = layer.bytes() + terms.saturating_sub(self.terms);
+            self.account.shrink(staging + self.reading);
+            (self.reading, self.terms) = (0, terms);
+            self.account.grow(grown).map_err(ApplyError::Refused)?;
+            Ok::<_, ApplyError<A::Refusal>>(layer)
+        })?;
         self.first = self.number + 1;
-        self.graph = GraphVersion {
-            snapshot: version.with_layer(Arc::new(layer), self.number),
-            dictionary,
-            quads: (self.graph.quads + added).saturating_sub(deleted),
-        };
         Ok(())
     }
 

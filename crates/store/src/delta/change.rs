@@ -37,6 +37,21 @@ pub struct Effect {
     pub(super) inserts: Vec<Row>,
 }
 
+/// Of distinct quads, each with whether it is there afterwards.
+impl FromIterator<(IdQuad, bool)> for Change {
+    fn from_iter<I: IntoIterator<Item = (IdQuad, bool)>>(quads: I) -> Change {
+        let mut change = Change::default();
+        for (quad, is_there) in quads {
+            if is_there {
+                change.inserts.push(quad);
+            } else {
+                change.deletes.push(quad);
+            }
+        }
+        change
+    }
+}
+
 impl Change {
     /// What it does to `version`. Quads have no unbound id but the graph, which is
     /// [`GraphScope::DEFAULT_GRAPH`](crate::GraphScope::DEFAULT_GRAPH) outside named graphs.

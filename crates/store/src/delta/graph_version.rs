@@ -50,6 +50,25 @@ impl GraphVersion {
         })
     }
 
+    /// The version after commit `number`, or after a part of it: `build` makes its layer of the edges before it, with
+    /// the vertex of `rdf:type` where the dictionary has it. The view is of all terms that there are by now.
+    pub fn with_layer<E: From<LexiconError>>(
+        &self,
+        number: u64,
+        build: impl FnOnce(&Version, Option<VertexId>) -> Result<Layer, E>,
+    ) -> Result<GraphVersion, E> {
+        let live = self.dictionary.live();
+        let dictionary = live.view(live.counts());
+        let rdf_type = type_vertex(&dictionary)?;
+        let before = self.snapshot.typed(rdf_type);
+        let layer = build(&before, rdf_type)?;
+        Ok(GraphVersion {
+            quads: (self.quads + layer.added()).saturating_sub(layer.deleted()),
+            snapshot: before.with_layer(Arc::new(layer), number),
+            dictionary,
+        })
+    }
+
     /// The same content over a new base, into which all layers but `later` went, and the dictionary whose files were
     /// written with it ([`LiveDictionary::rebased`]); the one that it has where there are no files.
     #[must_use]
@@ -126,7 +145,7 @@ impl GraphVersion {
 }
 
 /// `rdf:type`, as soon as a dictionary has it.
-pub fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
+fn type_vertex(dictionary: &DictionaryView) -> Result<Option<VertexId>, LexiconError> {
     let mut ids = Vec::new();
     dictionary.ids(&[oxrdf::vocab::rdf::TYPE.into()], &mut ids)?;
     assert_eq!(ids.len(), 1, "a lexicon answers for each term");

@@ -12,6 +12,7 @@ use crate::snapshot::Snapshot;
 use crate::source::Fault;
 use crate::view::GraphView;
 use rdf::{PredicateId, VertexId};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -146,6 +147,14 @@ impl Version {
         let mut next = self.clone();
         next.type_vertex = Some(self.type_vertex.unwrap_or(type_vertex));
         next
+    }
+
+    /// The same where the vertex of `rdf:type` has become known, this one otherwise.
+    pub(super) fn typed(&self, rdf_type: Option<VertexId>) -> Cow<'_, Version> {
+        match rdf_type {
+            Some(vertex) if self.type_vertex.is_none() => Cow::Owned(self.with_type_vertex(vertex)),
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// The vertex of `rdf:type`, as far as it is known here.
