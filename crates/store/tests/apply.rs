@@ -22,7 +22,7 @@ use store::load::open_parts;
 use store::parts::MemoryParts;
 use store::record::{Blank, ChunkWriter, PlaceQuad, head};
 use store::testing::snapshot_of;
-use store::{GraphScope, Prefixes, Snapshot};
+use store::{GraphScope, GraphView, Prefixes, SegmentKey, Snapshot};
 
 const STORE: &str = "/data/store";
 /// Quads of which a record is cut into layers.
@@ -297,8 +297,43 @@ impl Node {
         out
     }
 
+    /// Keys and named graphs are those of its quads, though sets of keys are found otherwise than lists.
+    fn check_names(&self, quads: &BTreeSet<store::testing::IdQuad>) {
+        let version = &self.graph.snapshot;
+        let graphs: BTreeSet<VertexId> = quads.iter().map(|quad| quad.3).collect();
+        let graphs = graphs
+            .into_iter()
+            .filter(|graph| *graph != GraphScope::DEFAULT_GRAPH);
+        assert!(
+            version.named_graphs().unwrap().into_iter().eq(graphs),
+            "named graphs"
+        );
+        for direction in [Direction::Out, Direction::In] {
+            let mut keys: BTreeMap<VertexId, BTreeSet<VertexId>> = BTreeMap::new();
+            for quad in quads {
+                let key = [quad.0, quad.2][usize::from(direction == Direction::In)];
+                keys.entry(quad.1).or_default().insert(key);
+            }
+            for (predicate, expected) in keys {
+                let predicate = version.predicate_id(predicate).unwrap();
+                let segment = SegmentKey {
+                    predicate,
+                    direction,
+                };
+                let mut found = Vec::new();
+                version
+                    .keys(segment)
+                    .unwrap()
+                    .decode(0, u64::MAX, &mut found)
+                    .unwrap();
+                assert!(found.into_iter().eq(expected), "keys of {segment:?}");
+            }
+        }
+    }
+
     fn check(&self, history: &History, case: &str) {
         let ids = self.ids();
+        self.check_names(&ids);
         let all = ids.iter().flat_map(|quad| [quad.0, quad.1, quad.2, quad.3]);
         let names = names_of(history, &self.graph, all);
         let found: BTreeSet<NamedQuad> = ids
@@ -421,6 +456,7 @@ fn nodes_that_apply_the_same_records_are_the_same() {
             }
             single.check(&history, &case("single"));
             batched.check_same(&single, &case("batched"));
+            restarted.check(&history, &case("restarted"));
             restarted.check_same(&single, &case("restarted"));
         }
     }
