@@ -10,8 +10,8 @@ use rdf::{Direction, PredicateId, VertexId};
 use store::VertexSet;
 use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey};
 
-/// Predicates that are announced together: some tens of kilobytes.
-const PREDICATES_ANNOUNCED: usize = 512;
+/// Questions that are announced together: some tens of kilobytes.
+const ANNOUNCED: usize = 1024;
 
 /// Asks ahead; an error where that has to be waited for.
 #[inline]
@@ -25,17 +25,32 @@ pub(crate) fn need_edges<V: GraphView>(
     predicates: &[PredicateId],
     scope: GraphScope<'_>,
 ) -> Result<(), WalkError> {
-    for piece in predicates.chunks(PREDICATES_ANNOUNCED) {
-        let needs = piece.iter().flat_map(|&predicate| {
+    need_all(
+        view,
+        predicates.iter().flat_map(|&predicate| {
             let segment = SegmentKey {
                 predicate,
                 direction: Direction::Out,
             };
             [Need::Edges(segment, scope), Need::Keys(segment)]
-        });
-        need(view, &needs.collect::<Vec<_>>())?;
+        }),
+    )
+}
+
+/// Asks ahead for as many things as there are predicates, perhaps, in pieces.
+pub(crate) fn need_all<'n, V: GraphView>(
+    view: &V,
+    mut needs: impl Iterator<Item = Need<'n>>,
+) -> Result<(), WalkError> {
+    let mut piece = Vec::new();
+    loop {
+        piece.clear();
+        piece.extend(needs.by_ref().take(ANNOUNCED));
+        if piece.is_empty() {
+            return Ok(());
+        }
+        need(view, &piece)?;
     }
-    Ok(())
 }
 
 /// An error where something has to be waited for.

@@ -65,7 +65,7 @@ pub(crate) use column::Made;
 pub(crate) use compile::{Constants, computation, filter};
 pub(crate) use computation::{Computation, Operand};
 pub(crate) use condition::{Condition, Truth};
-pub(crate) use ids::{id_of, id_of_value, look_up};
+pub(crate) use ids::{LOOKED_UP_BYTES, ids_of_values, look_up};
 pub(crate) use large::Computed;
 pub(crate) use scalar::Scalar;
 pub(crate) use sort_key::SortKey;

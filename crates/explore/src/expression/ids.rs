@@ -18,23 +18,6 @@ use crate::local::text_bytes;
 use oxrdf::{LiteralRef, NamedNodeRef, TermRef};
 use rdf::{VertexId, inline};
 
-/// The id of a term.
-pub(crate) fn id_of(term: TermRef<'_>, terms: &Terms<'_>) -> Result<VertexId, WalkError> {
-    let mut ids = Vec::with_capacity(1);
-    look_up_piece(&[term], text_bytes(term), terms, &mut ids)?;
-    Ok(ids[0])
-}
-
-/// The id of a value; `None` where a computed value has no lexical form.
-pub(crate) fn id_of_value(
-    value: &Value<'_>,
-    terms: &Terms<'_>,
-) -> Result<Option<VertexId>, WalkError> {
-    let mut ids = Vec::with_capacity(1);
-    ids_of_values([Some(value)].into_iter(), terms, &mut ids)?;
-    Ok(ids.first().copied().filter(|id| !id.is_unbound()))
-}
-
 /// The id of a value that is its own id.
 fn own_id(value: &Value<'_>) -> Option<VertexId> {
     match value {
@@ -53,8 +36,9 @@ enum TermLookup<'v> {
     Written(usize, usize, &'v str),
 }
 
-/// Appends the ids of values; unbound for an error and for what has no lexical form.
-fn ids_of_values<'v, 'b: 'v>(
+/// Appends the ids of values; unbound for an error and for what has no lexical form. An error where that has to wait may
+/// leave some of `ids` behind.
+pub(crate) fn ids_of_values<'v, 'b: 'v>(
     values: impl Iterator<Item = Option<&'v Value<'b>>>,
     terms: &Terms<'_>,
     ids: &mut Vec<VertexId>,
@@ -139,7 +123,7 @@ fn want<'v>(value: &Value<'v>, text: &mut String) -> Option<Result<VertexId, Ter
 }
 
 /// Text of terms that are looked up together: a lexicon makes keys of them, which are copies.
-const LOOKED_UP_BYTES: u64 = 1 << 20;
+pub(crate) const LOOKED_UP_BYTES: u64 = 1 << 20;
 
 /// Text up to which the keys are too little to be drawn on the budget.
 const UNDRAWN_BYTES: u64 = 64 << 10;

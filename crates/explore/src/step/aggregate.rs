@@ -33,7 +33,7 @@ use super::{Context, Flow, StepOutcome};
 use crate::chunk::{Chunk, ROWS, ROWS_MAX};
 use crate::error::WalkError;
 use crate::expression::{
-    Batch, Computation, Constants, Operand, Scratch, computation, id_of_value,
+    Batch, Computation, Constants, Operand, Scratch, computation, ids_of_values,
 };
 use crate::limits::Limits;
 use query::plan::{Aggregate, AggregateFunction, Slot};
@@ -416,12 +416,8 @@ impl Adding<'_, '_, '_, '_> {
             (Some(ids), _) => columns.push(ids.unwrap_or(&buffers.unbound)),
             (None, Some(operand)) => {
                 buffers.ids.clear();
-                for row in 0..self.rows.len() {
-                    let value = operand.get(row);
-                    let id = value.map(|value| id_of_value(value, self.batch.terms()));
-                    let id = id.transpose()?.flatten();
-                    buffers.ids.push(id.unwrap_or(VertexId::UNBOUND));
-                }
+                let values = (0..self.rows.len()).map(|row| operand.get(row));
+                ids_of_values(values, self.batch.terms(), &mut buffers.ids)?;
                 columns.push(&buffers.ids);
             }
             (None, None) => {

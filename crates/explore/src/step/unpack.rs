@@ -7,7 +7,7 @@
 use super::{Context, Flow, StepOutcome};
 use crate::ask;
 use crate::error::WalkError;
-use crate::expression::id_of;
+use crate::expression::look_up;
 use oxrdf::{TermRef, Triple};
 use query::plan::Slot;
 use rdf::{Lexicon, Tag, TermBuffer, VertexId};
@@ -28,7 +28,6 @@ pub(crate) struct Unpacking<'p> {
     triples: Vec<u32>,
     /// The parts of each triple.
     ids: Vec<[VertexId; 3]>,
-    found: Vec<Option<VertexId>>,
 }
 
 impl<'p> Unpacking<'p> {
@@ -40,7 +39,6 @@ impl<'p> Unpacking<'p> {
             positions: Vec::new(),
             triples: Vec::new(),
             ids: Vec::new(),
-            found: Vec::new(),
         }
     }
 
@@ -110,25 +108,10 @@ impl<'p> Unpacking<'p> {
             triples.push(triple.ok_or(rdf::LexiconError::UnknownId(id))?);
         }
         let parts: Vec<TermRef<'_>> = triples.iter().copied().flat_map(parts).collect();
-        self.found.clear();
-        ask::ready(context.lexicon.fetch(&[], &parts)?)?;
-        context.lexicon.ids(&parts, &mut self.found)?;
-        assert_eq!(
-            self.found.len(),
-            parts.len(),
-            "a lexicon answers for each term"
-        );
-        let terms = context.scene.terms(context.lexicon);
-        for (terms_of, found) in parts.chunks_exact(3).zip(self.found.chunks_exact(3)) {
-            let mut ids = [VertexId::UNBOUND; 3];
-            for (id, (term, found)) in ids.iter_mut().zip(terms_of.iter().zip(found)) {
-                *id = match found {
-                    Some(found) => *found,
-                    None => id_of(*term, &terms)?,
-                };
-            }
-            self.ids.push(ids);
-        }
+        let found = look_up(&parts, &context.scene.terms(context.lexicon))?;
+        let (of_triples, rest) = found.as_chunks::<3>();
+        assert!(rest.is_empty(), "a triple term has three parts");
+        self.ids.extend_from_slice(of_triples);
         assert_eq!(
             self.ids.len(),
             distinct.len(),

@@ -43,6 +43,17 @@ impl World {
 
     /// The answer; `None` where the form is not asked here.
     fn answer(&self, text: &str, base: Option<&str>) -> Result<Option<Answer>, String> {
+        let answer = self.answer_counted(text, base, 3)?;
+        Ok(answer.map(|(answer, _)| answer))
+    }
+
+    /// The same by chunks of so many rows, and how many tickets were given for it.
+    fn answer_counted(
+        &self,
+        text: &str,
+        base: Option<&str>,
+        chunk_rows: usize,
+    ) -> Result<Option<(Answer, u64)>, String> {
         let options = ParseOptions {
             base: base.map(str::to_owned),
             ..ParseOptions::default()
@@ -67,7 +78,7 @@ impl World {
         });
         let prepared = prepared.map_err(|error| error.to_string())?;
         let options = Options {
-            chunk_rows: 3,
+            chunk_rows,
             ..Options::default()
         };
         let mut walk = Walk::new(&prepared, &waiting, &waiting, Limits::none(), options);
@@ -86,7 +97,7 @@ impl World {
                 Status::Done | Status::Starved => break,
             }
         }
-        Ok(Some(match &plan.form {
+        let answer = match &plan.form {
             Form::Ask => Answer::Boolean(!rows.is_empty()),
             _ => Answer::Rows {
                 variables: slots
@@ -95,7 +106,8 @@ impl World {
                     .collect(),
                 rows,
             },
-        }))
+        };
+        Ok(Some((answer, waiting.waited())))
     }
 
     fn term(&self, id: VertexId) -> Option<Term> {
@@ -226,4 +238,61 @@ fn aggregates_draw_numbers_of_their_own() {
     );
     assert!(rows[0][0].is_some() && rows[0][1].is_some(), "{rows:?}");
     assert_ne!(rows[0][0], rows[0][1]);
+}
+
+/// Tickets that a query over this graph is given in one chunk.
+fn tickets(data: &str, text: &str) -> u64 {
+    let dataset = testkit::graph::parse(data).expect("a graph");
+    let answered = World::new(&dataset).answer_counted(text, None, 1024);
+    let (_, tickets) = answered
+        .expect("it is answered")
+        .expect("its form is asked");
+    tickets
+}
+
+/// The ids of computed values are looked up for a chunk together, and those of results for all groups.
+#[test]
+fn rows_and_groups_have_no_tickets_of_their_own() {
+    let data = |rows: u32| {
+        let row = |row| {
+            format!(
+                "<http://e/x{row}> <http://e/p> 'v{row}' . <http://e/x{row}> <http://e/n> 12345678901234567890123.{row} ."
+            )
+        };
+        (1..=rows).map(row).collect::<Vec<_>>().join("\n")
+    };
+    let prefix = "SELECT * { { SELECT";
+    let names = "{ ?x <http://e/p> ?y }";
+    let by_name = "{ ?x <http://e/p> ?y } GROUP BY ?x";
+    let numbers = "{ ?x <http://e/n> ?y } GROUP BY ?x";
+    for (aggregate, pattern) in [
+        ("(COUNT(DISTINCT CONCAT(?y, '!')) AS ?a)", names),
+        ("?x (COUNT(DISTINCT CONCAT(?y, '!')) AS ?a)", by_name),
+        ("?x (SUM(?y) AS ?a)", numbers),
+        ("?x (AVG(?y) AS ?a)", numbers),
+        ("?x (GROUP_CONCAT(CONCAT(?y, '!')) AS ?a)", by_name),
+        ("(MAX(CONCAT(?y, '!')) AS ?a)", names),
+        ("?x (MIN(CONCAT(?y, '!')) AS ?a)", by_name),
+        ("(SAMPLE(CONCAT(?y, '!')) AS ?a)", names),
+        ("?x (SAMPLE(CONCAT(?y, '!')) AS ?a)", by_name),
+    ] {
+        let text = format!("{prefix} {aggregate} {pattern} }} }}");
+        let [few, many] = [5, 50].map(|rows| tickets(&data(rows), &text));
+        assert_eq!(few, many, "{text}");
+        assert!(many <= 8, "{many} tickets: {text}");
+    }
+}
+
+/// Where a path may begin is asked of all segments together.
+#[test]
+fn predicates_have_no_tickets_of_their_own() {
+    let data = |predicates: u32| {
+        let edge = |at| format!("<http://e/a> <http://e/p{at}> <http://e/b> .");
+        let edges: Vec<_> = (1..=predicates).map(edge).collect();
+        format!("<http://e/g> {{ {} }}", edges.join("\n"))
+    };
+    let text = "SELECT * { GRAPH <http://e/g> { ?a <http://e/p1>* ?b } }";
+    let [few, many] = [5, 50].map(|predicates| tickets(&data(predicates), text));
+    assert_eq!(few, many);
+    assert!(many <= 8, "{many} tickets");
 }

@@ -12,15 +12,16 @@
 //! States lie in columns by group number. Inline integers are added and compared as they stand in the
 //! ids; no value is made of them. Sums are exact, whatever their length ([`Computed`]).
 //! Adding may have to wait for a text or an id, and is then begun again: sums take back what they have added; adding the
-//! same values to a minimum, a maximum or a sample again changes nothing; texts are there before one is joined.
+//! same values to a minimum, a maximum or a sample again changes nothing; texts are there before one is joined. Ids of
+//! values that were computed are looked up for all groups of a batch together, of those alone that are kept.
 //!
 //! `GROUP_CONCAT` joins what `STR` gives of each value, as other engines do, and gives a simple literal.
 
 use super::paged::{Meter, Paged};
 use crate::error::WalkError;
 use crate::expression::{
-    Computed, Made, Operand, Scalar, SortKey, Terms, Value, combine, effort_of, id_of_value,
-    text_of,
+    Computed, LOOKED_UP_BYTES, Made, Operand, Scalar, SortKey, Terms, Value, combine, effort_of,
+    ids_of_values, look_up, text_of,
 };
 use crate::limits::STRING_BYTES_MAX;
 use oxrdf::{LiteralRef, TermRef};
@@ -32,6 +33,9 @@ use std::ops::Range;
 
 /// Where a group has seen an error and its answer will be one. No term has this id.
 const FAILED: VertexId = VertexId::from_bits(u64::MAX - 1);
+
+/// Where a row of the batch was chosen whose id is not known yet. No term has this id.
+const CHOSEN: VertexId = VertexId::from_bits(u64::MAX - 2);
 
 /// The states of all groups for one aggregate.
 pub(crate) enum States<'a> {
@@ -124,20 +128,7 @@ impl<'a> States<'a> {
                 values.for_each_bound(|group, _| *counts.get_mut(group) += 1);
                 Ok(())
             }
-            States::Samples(ids) => {
-                let mut wanted = Vec::new();
-                values.for_each_bound(|group, row| {
-                    if ids.get(group).is_unbound() {
-                        wanted.push((group, row));
-                    }
-                });
-                for (group, row) in wanted {
-                    if ids.get(group).is_unbound() {
-                        *ids.get_mut(group) = values.id(row, terms)?;
-                    }
-                }
-                Ok(())
-            }
+            States::Samples(ids) => sample(ids, values, terms),
             States::Sums(sums) => sums.add(values, fetch, meter),
             States::Bests(bests) => bests.add(values, fetch, terms, meter),
             States::Texts(texts) => texts.add(values, fetch, meter),
@@ -169,33 +160,53 @@ impl<'a> States<'a> {
                 Ok(())
             }
             States::Sums(sums) => {
-                for group in groups {
-                    let total = sums.result(group);
-                    let id = match &total {
-                        Some(total) => id_of_value(&total.value(), terms)?,
-                        None => None,
-                    };
-                    out.push(id.unwrap_or(VertexId::UNBOUND));
+                let mut groups = groups.peekable();
+                while groups.peek().is_some() {
+                    sums.some_results(&mut groups, terms, out)?;
                 }
                 Ok(())
             }
-            States::Texts(texts) => {
-                for group in groups {
-                    let text = match texts.texts.get(group) {
-                        Text::Empty => "",
-                        Text::Some(text) => text,
-                        Text::Failed => {
-                            out.push(VertexId::UNBOUND);
-                            continue;
-                        }
-                    };
-                    let term = TermRef::from(LiteralRef::new_simple_literal(text));
-                    out.push(crate::expression::id_of(term, terms)?);
-                }
-                Ok(())
-            }
+            States::Texts(texts) => texts.results(groups, terms, out),
         }
     }
+}
+
+/// Gives each group without a sample the first of its values that has an id.
+fn sample(
+    ids: &mut Paged<VertexId>,
+    values: &Values<'_, '_>,
+    terms: &Terms<'_>,
+) -> Result<(), WalkError> {
+    let mut wanted = Vec::new();
+    values.for_each_bound(|group, row| {
+        if ids.get(group).is_unbound() {
+            wanted.push((group, row));
+        }
+    });
+    // A second time only where a value has no lexical form.
+    while !wanted.is_empty() {
+        let mut chosen = Vec::new();
+        wanted.retain(|&(group, row)| {
+            let is_first = ids.get(group).is_unbound();
+            if is_first {
+                *ids.get_mut(group) = CHOSEN;
+                chosen.push((group, row));
+            }
+            !is_first
+        });
+        let mut found = Vec::with_capacity(chosen.len());
+        let asked = values.ids(chosen.iter().map(|chosen| chosen.1), terms, &mut found);
+        if asked.is_err() {
+            found.clear();
+            found.resize(chosen.len(), VertexId::UNBOUND);
+        }
+        for ((group, _), id) in chosen.into_iter().zip(found) {
+            *ids.get_mut(group) = id;
+        }
+        asked?;
+        wanted.retain(|&(group, _)| ids.get(group).is_unbound());
+    }
+    Ok(())
 }
 
 /// Values, by row of the batch or by place among the rows that were asked for.
@@ -227,17 +238,21 @@ impl<'v, 'b> Values<'v, 'b> {
         }
     }
 
-    /// The id of a row's value, which it has.
-    fn id(&self, row: u32, terms: &Terms<'_>) -> Result<VertexId, WalkError> {
-        let id = match self.source {
-            Source::Ids(ids) => Some(ids[row as usize]),
-            Source::Operand(operand) => match operand.get(row as usize) {
-                Some(value) => id_of_value(value, terms)?,
-                None => None,
-            },
-            Source::Rows => None,
-        };
-        Ok(id.unwrap_or(VertexId::UNBOUND))
+    /// Appends the ids of the values of some rows, unbound where one has no lexical form.
+    fn ids(
+        &self,
+        rows: impl Iterator<Item = u32>,
+        terms: &Terms<'_>,
+        into: &mut Vec<VertexId>,
+    ) -> Result<(), WalkError> {
+        match self.source {
+            Source::Ids(ids) => into.extend(rows.map(|row| ids[row as usize])),
+            Source::Operand(operand) => {
+                ids_of_values(rows.map(|row| operand.get(row as usize)), terms, into)?;
+            }
+            Source::Rows => into.extend(rows.map(|_| VertexId::UNBOUND)),
+        }
+        Ok(())
     }
 
     /// The values of these rows, fetched if need be. An error where that has to wait leaves all as it was.
@@ -397,6 +412,29 @@ impl Sums {
         Ok(())
     }
 
+    /// Appends the results of at least one group, and as many as are looked up together.
+    fn some_results(
+        &self,
+        groups: &mut impl Iterator<Item = usize>,
+        terms: &Terms<'_>,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), WalkError> {
+        let (mut totals, mut bytes) = (Vec::new(), 0);
+        for group in groups {
+            let total = self.result(group);
+            bytes += total.as_ref().map_or(0, Computed::bytes) as u64;
+            totals.push(total);
+            if bytes > LOOKED_UP_BYTES {
+                break;
+            }
+        }
+        let values = totals
+            .iter()
+            .map(|total| total.as_ref().map(Computed::value));
+        let values: Vec<Option<Value<'_>>> = values.collect();
+        ids_of_values(values.iter().map(Option::as_ref), terms, out)
+    }
+
     /// The sum or the average of a group; `None` is an error.
     fn result(&self, group: usize) -> Option<Computed> {
         let sum = self.groups.get(group);
@@ -441,6 +479,8 @@ pub(crate) struct Bests {
     best: Paged<VertexId>,
     /// The sort key of the best, where its id is not inline. Empty until there is one such.
     keys: Paged<SortKey>,
+    /// Groups whose best is a computed value, and the rows of the batch that have it; the last one of a group holds.
+    chosen: Vec<(usize, u32)>,
     wanted: Ordering,
 }
 
@@ -449,6 +489,7 @@ impl Bests {
         Bests {
             best: Paged::default(),
             keys: Paged::default(),
+            chosen: Vec::new(),
             wanted,
         }
     }
@@ -484,8 +525,34 @@ impl Bests {
                 *self.best.get_mut(group) = FAILED;
                 Ok(())
             }
-            Some(value) => self.add_value(group, value, || values.id(row, terms), meter),
-        })
+            Some(value) => {
+                let id = match values.source {
+                    Source::Ids(ids) => ids[row as usize],
+                    Source::Rows | Source::Operand(_) => CHOSEN,
+                };
+                self.add_value(group, row, value, id, meter)
+            }
+        })?;
+        self.name_chosen(values, terms)
+    }
+
+    /// Looks the ids of the chosen values up. Where that has to wait they stay chosen: adding the same rows again finds
+    /// nothing better.
+    fn name_chosen(&mut self, values: &Values<'_, '_>, terms: &Terms<'_>) -> Result<(), WalkError> {
+        if self.chosen.is_empty() {
+            return Ok(());
+        }
+        self.chosen
+            .sort_unstable_by_key(|&(group, row)| (group, std::cmp::Reverse(row)));
+        self.chosen.dedup_by_key(|&mut (group, _)| group);
+        let best = &self.best;
+        self.chosen.retain(|&(group, _)| *best.get(group) == CHOSEN);
+        let mut ids = Vec::with_capacity(self.chosen.len());
+        values.ids(self.chosen.iter().map(|chosen| chosen.1), terms, &mut ids)?;
+        for ((group, _), id) in self.chosen.drain(..).zip(ids) {
+            *self.best.get_mut(group) = if id.is_unbound() { FAILED } else { id };
+        }
+        Ok(())
     }
 
     /// Whether ids alone told what becomes of the best.
@@ -511,8 +578,9 @@ impl Bests {
     fn add_value(
         &mut self,
         group: usize,
+        row: u32,
         value: &Value<'_>,
-        id: impl Fn() -> Result<VertexId, WalkError>,
+        id: VertexId,
         meter: &mut Meter<'_>,
     ) -> Result<(), WalkError> {
         let best = self.best.get_mut(group);
@@ -531,10 +599,10 @@ impl Bests {
         if !is_better {
             return Ok(());
         }
-        *best = match id()? {
-            VertexId::UNBOUND => FAILED,
-            id => id,
-        };
+        *best = id;
+        if id == CHOSEN {
+            self.chosen.push((group, row));
+        }
         meter.grow(key.bytes())?;
         let old = std::mem::replace(self.keys.get_mut(group), key);
         meter.shrink(old.bytes());
@@ -556,6 +624,30 @@ enum Text {
 }
 
 impl Texts<'_> {
+    /// Appends the results of some groups, unbound for an error.
+    fn results(
+        &self,
+        groups: Range<usize>,
+        terms: &Terms<'_>,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), WalkError> {
+        let text = |group: usize| match self.texts.get(group) {
+            Text::Empty => Some(""),
+            Text::Some(text) => Some(text.as_str()),
+            Text::Failed => None,
+        };
+        let texts = groups.clone().filter_map(text);
+        let term = |text| TermRef::from(LiteralRef::new_simple_literal(text));
+        let wanted: Vec<TermRef<'_>> = texts.map(term).collect();
+        let mut found = look_up(&wanted, terms)?.into_iter();
+        out.extend(groups.map(|group| {
+            let id = text(group).and_then(|_| found.next());
+            id.unwrap_or(VertexId::UNBOUND)
+        }));
+        assert!(found.next().is_none(), "a text has its id");
+        Ok(())
+    }
+
     fn add<'b>(
         &mut self,
         values: &Values<'_, 'b>,

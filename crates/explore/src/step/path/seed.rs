@@ -17,11 +17,11 @@ use crate::limits::Reservation;
 use crate::scope::FixedScope;
 use crate::step::{Context, Flow, StepOutcome};
 use query::plan::Slot;
-use rdf::{Direction, VertexId};
+use rdf::{Direction, PredicateId, VertexId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use store::VertexSet;
-use store::view::{GraphView, Progress, SegmentKey, Ticket};
+use store::view::{GraphView, Need, Progress, SegmentKey, Ticket};
 
 /// Vertices of a source decoded at once.
 const DECODED: u64 = 1024;
@@ -40,6 +40,39 @@ pub(crate) enum PathSeeds {
     Edges(Vec<Label>),
     /// Any subject or object.
     Vertices,
+}
+
+impl PathSeeds {
+    /// The segments whose keys a path within one graph may begin at.
+    fn segments(&self, predicates: &[PredicateId]) -> impl Iterator<Item = SegmentKey> {
+        let (labels, ends): (&[Label], &[Direction]) = match self {
+            PathSeeds::Edges(labels) => (labels, &[]),
+            PathSeeds::Vertices => (&[], &[Direction::Out, Direction::In]),
+        };
+        let others = labels.iter().filter_map(|label| match label {
+            Label::Other(direction, _) => Some(*direction),
+            Label::One(_) => None,
+        });
+        let all = ends.iter().copied().chain(others).flat_map(|direction| {
+            predicates.iter().map(move |&predicate| SegmentKey {
+                predicate,
+                direction,
+            })
+        });
+        let ones = labels.iter().filter_map(|label| match label {
+            Label::One(segment) => Some(*segment),
+            Label::Other(..) => None,
+        });
+        all.chain(ones)
+    }
+}
+
+/// Where paths with a first edge of this label begin, in any graph.
+fn need_of(label: &Label) -> Need<'static> {
+    match label {
+        Label::One(segment) => Need::Keys(*segment),
+        Label::Other(direction, _) => Need::Vertices(*direction),
+    }
 }
 
 /// The state of one walk.
@@ -153,6 +186,7 @@ impl<'a> PathSeeding<'_, 'a> {
         match (scope, &self.policy.seeds) {
             (FixedScope::Named(graph), seeds) => merge.add_graph(view, graph, seeds, context)?,
             (_, PathSeeds::Edges(labels)) => {
+                ask::need_all(view, labels.iter().map(need_of))?;
                 for label in labels {
                     merge.add(match label {
                         Label::One(segment) => ask::keys(view, *segment)?,
@@ -161,6 +195,9 @@ impl<'a> PathSeeding<'_, 'a> {
                 }
             }
             (scope, PathSeeds::Vertices) => {
+                let ends = [Direction::Out, Direction::In].map(Need::Vertices);
+                let graphs = matches!(scope, FixedScope::Default).then_some(Need::NamedGraphs);
+                ask::need_all(view, ends.into_iter().chain(graphs))?;
                 merge.add(ask::vertices(view, Direction::Out)?)?;
                 merge.add(ask::vertices(view, Direction::In)?)?;
                 let holds_all = match scope {
@@ -242,43 +279,19 @@ impl<'a> Merge<'a> {
         seeds: &PathSeeds,
         context: Context<'_, 'a, V, L>,
     ) -> Result<(), WalkError> {
+        let predicates = view.predicates();
+        let need = |segment| Need::KeysOfGraph(segment, graph);
+        ask::need_all(view, seeds.segments(&predicates).map(need))?;
         let mut bytes = 0;
-        let mut add = |segment: SegmentKey| {
+        for segment in seeds.segments(&predicates) {
             context.limits.check()?;
             let mut keys = Vec::new();
             ask::keys_of_graph(view, segment, graph, &mut keys)?;
             bytes += (keys.len() * size_of::<VertexId>()) as u64;
             self.reservation.cover(bytes)?;
-            self.add(VertexSet::from_sorted(keys))
-        };
-        let predicates = view.predicates();
-        let mut add_all = |direction: Direction| {
-            predicates.iter().try_for_each(|&predicate| {
-                add(SegmentKey {
-                    predicate,
-                    direction,
-                })
-            })
-        };
-        match seeds {
-            PathSeeds::Vertices => {
-                add_all(Direction::Out)?;
-                add_all(Direction::In)
-            }
-            PathSeeds::Edges(labels) => {
-                for label in labels {
-                    match label {
-                        Label::Other(direction, _) => add_all(*direction)?,
-                        Label::One(_) => {}
-                    }
-                }
-                let one = |label: &Label| match label {
-                    Label::One(segment) => Some(*segment),
-                    Label::Other(..) => None,
-                };
-                labels.iter().filter_map(one).try_for_each(add)
-            }
+            self.add(VertexSet::from_sorted(keys))?;
         }
+        Ok(())
     }
 
     /// Appends at most `count` more vertices, each once, ascending.
