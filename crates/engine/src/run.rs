@@ -31,7 +31,7 @@ use crate::stop::StopToken;
 use crossbeam_channel::{Sender, TryRecvError, TrySendError};
 use explore::{
     Chunk, Environment, Limits, Options, Prepared, Seed, Service, Status, StepProfile, Stop, Walk,
-    prepare, wait_for,
+    WalkError, prepare, wait, wait_for,
 };
 use parts::{Chunks, EndOnPanic, PART_LEN_MIN, Part, Parts};
 use query::plan::Weight;
@@ -40,7 +40,6 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::GraphView;
 use store::delta::GraphVersion;
 
 /// What a run did.
@@ -113,7 +112,7 @@ impl Query {
             .map(|federation| federation as &dyn Service);
         let environment = Environment::new(&crate::clock::now, self.chance(), service);
         let snapshot = &graph.snapshot;
-        let prepared = wait_for(snapshot, || {
+        let prepared = wait_for(snapshot, &limits, || {
             prepare(&self.plan, &self.constants, snapshot, limits, &environment)
         })
         .map_err(|error| explained(&self.context.token, error.into()))?;
@@ -126,7 +125,7 @@ impl Query {
         };
         let is_shared = self.plan.weight == Weight::Heavy && self.context.threads > 1;
         let seed = if is_shared {
-            let seed = wait_for(snapshot, || prepared.seed(snapshot));
+            let seed = wait_for(snapshot, &limits, || prepared.seed(snapshot));
             seed.map_err(|error| explained(&self.context.token, error.into()))?
         } else {
             None
@@ -174,6 +173,10 @@ impl Stop for Halt<'_> {
         }
         self.token.look().map(stop_reason)
     }
+
+    fn waiting(&self, wait: &mut dyn FnMut()) {
+        self.token.waiting(wait);
+    }
 }
 
 struct Execution<'r, 'a> {
@@ -196,15 +199,14 @@ impl<'a> Execution<'_, 'a> {
         let mut walk = Walk::new(self.prepared, snapshot, dictionary, self.limits, options);
         let mut chunk = Chunk::new();
         loop {
-            match walk.next(&mut chunk)? {
+            match self.come(walk.next(&mut chunk))? {
                 Status::Rows => {
                     if consume(self.prepared, &chunk)?.is_break() {
                         break;
                     }
                 }
                 Status::Done => break,
-                Status::Yield => {}
-                Status::Pending(ticket) => snapshot.wait(ticket),
+                Status::Yield | Status::Pending(_) => {}
                 Status::Starved => unreachable!("a whole walk feeds itself"),
             }
         }
@@ -280,11 +282,10 @@ impl<'a> Execution<'_, 'a> {
             );
             loop {
                 let mut chunk = Chunk::new();
-                match walk.next(&mut chunk) {
+                match self.come(walk.next(&mut chunk)) {
                     Ok(Status::Rows) if !self.send(&chunks, chunk) => return Ok(profile),
-                    Ok(Status::Rows | Status::Yield) => {}
+                    Ok(Status::Rows | Status::Yield | Status::Pending(_)) => {}
                     Ok(Status::Done) => break,
-                    Ok(Status::Pending(ticket)) => snapshot.wait(ticket),
                     Ok(Status::Starved) => unreachable!("a part feeds itself"),
                     Err(_) if self.halt.halted.load(Ordering::Relaxed) => return Ok(profile),
                     Err(error) => {
@@ -338,7 +339,7 @@ impl<'a> Execution<'_, 'a> {
         let mut tail = Walk::tail(self.prepared, snapshot, dictionary, self.limits, options);
         let mut result = Chunk::new();
         loop {
-            match tail.next(&mut result)? {
+            match self.come(tail.next(&mut result))? {
                 Status::Rows => {
                     if consume(self.prepared, &result)?.is_break() {
                         break;
@@ -349,11 +350,18 @@ impl<'a> Execution<'_, 'a> {
                     None => tail.end_input(),
                 },
                 Status::Done => break,
-                Status::Yield => {}
-                Status::Pending(ticket) => snapshot.wait(ticket),
+                Status::Yield | Status::Pending(_) => {}
             }
         }
         Ok(tail.into_profile())
+    }
+
+    /// What a walk said, once it can go on.
+    fn come(&self, said: Result<Status, WalkError>) -> Result<Status, WalkError> {
+        if let Ok(Status::Pending(ticket)) = said {
+            wait(&self.graph.snapshot, ticket, &self.limits)?;
+        }
+        said
     }
 
     fn options<'c>(&self, clock: &'c (dyn Fn() -> u64 + Sync)) -> Options<'c> {

@@ -4,14 +4,22 @@
 //! ([`GraphView::fetch`]). So nothing in this crate asks a view directly: here it is announced first, and where the
 //! answer has to be waited for that is a [`WalkError::Pending`], which leaves whoever asked as it was. What a lexicon is
 //! asked is announced where it is asked. A store's views have everything, which the compiler sees.
+//!
+//! A view knows no limits, so nobody waits for it longer than some milliseconds at once: [`wait`] looks in between, and
+//! whoever drives a walk waits by it and by nothing else.
 
 use crate::error::WalkError;
+use crate::limits::Limits;
 use rdf::{Direction, PredicateId, VertexId};
+use std::time::Duration;
 use store::VertexSet;
-use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey};
+use store::view::{GraphScope, GraphView, Need, Progress, SegmentKey, Ticket};
 
 /// Questions that are announced together: some tens of kilobytes.
 const ANNOUNCED: usize = 1024;
+
+/// How long a thread waits until it looks whether its query has to end.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Asks ahead; an error where that has to be waited for.
 #[inline]
@@ -124,14 +132,30 @@ pub(crate) fn neighbours<'v, V: GraphView>(
     Ok(view.neighbours(segment, vertex, scope)?)
 }
 
+/// Waits for a ticket, until the query has to end: what becomes of [`crate::Status::Pending`] where a thread may wait. An
+/// error then.
+pub fn wait<V: GraphView>(view: &V, ticket: Ticket, limits: &Limits<'_>) -> Result<(), WalkError> {
+    loop {
+        limits.check()?;
+        let mut is_complete = false;
+        limits
+            .stop
+            .waiting(&mut || is_complete = view.wait(ticket, LOOK));
+        if is_complete {
+            return Ok(());
+        }
+    }
+}
+
 /// Asks until there is an answer, with a thread that may wait: for what is no step of a walk.
 pub fn wait_for<V: GraphView, T>(
     view: &V,
+    limits: &Limits<'_>,
     mut asked: impl FnMut() -> Result<T, WalkError>,
 ) -> Result<T, WalkError> {
     loop {
         match asked() {
-            Err(WalkError::Pending(ticket)) => view.wait(ticket),
+            Err(WalkError::Pending(ticket)) => wait(view, ticket, limits)?,
             answered => return answered,
         }
     }

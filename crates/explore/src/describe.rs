@@ -108,7 +108,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
         self.limits.check()?;
         let (mut predicates, mut ends) = (Vec::new(), Vec::new());
         let direction = Direction::Out;
-        wait_for(self.view, || {
+        wait_for(self.view, &self.limits, || {
             let (predicates, ends) = (&mut predicates, &mut ends);
             ask::ready(
                 self.view
@@ -122,7 +122,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                 direction,
             };
             let scope = self.prepared.scene().dataset.graphs(self.scope);
-            wait_for(self.view, || {
+            wait_for(self.view, &self.limits, || {
                 ask::ready(self.view.lists(segment, &[vertex], scope, &mut lists)?)
             })?;
             let name = self.view.predicate_vertex(predicate);

@@ -33,7 +33,7 @@ mod step;
 mod table;
 pub mod walk;
 
-pub use ask::wait_for;
+pub use ask::{wait, wait_for};
 pub use chunk::Chunk;
 pub use environment::{Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};

@@ -28,6 +28,12 @@ pub trait MemoryBudget: Sync {
 pub trait Stop: Sync {
     /// `Some` from the moment on at which the query has to end.
     fn reason(&self) -> Option<StopReason>;
+
+    /// Calls `wait` once, in which the thread waits for somebody else and computes nothing: whoever shares the processors
+    /// among queries lets others have them meanwhile.
+    fn waiting(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
 }
 
 /// The limits of one query; copied to each of its walks.

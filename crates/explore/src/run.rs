@@ -1,5 +1,6 @@
 //! A walk from beginning to end on one thread, and the checksum of its rows.
 
+use crate::ask;
 use crate::chunk::Chunk;
 use crate::error::WalkError;
 use crate::limits::Limits;
@@ -33,7 +34,7 @@ pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
             }
             Status::Done => break,
             Status::Yield => {}
-            Status::Pending(ticket) => view.wait(ticket),
+            Status::Pending(ticket) => ask::wait(view, ticket, &limits)?,
             Status::Starved => unreachable!("a whole walk feeds itself"),
         }
     }

@@ -188,6 +188,7 @@ impl<'a, V: GraphView> Samples<'a, V> {
         };
         let draw = Draw {
             view: self.view,
+            limits: self.limits,
             predicate,
             scope: self.dataset.graphs(scope),
             rows_max: u64::from(question.rows_max),

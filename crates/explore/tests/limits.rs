@@ -6,7 +6,7 @@ use crate::support;
 use explore::limits::Unlimited;
 use explore::{
     Chunk, Environment, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason,
-    Walk, WalkError, prepare,
+    Walk, WalkError, prepare, run_to_end, wait_for,
 };
 use query::expression::{Comparison, Expression, Function};
 use query::plan::{
@@ -17,6 +17,7 @@ use rdf::{Direction, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use support::{DEFAULT, Numbered, Quad, constants, integer, iri};
+use testkit::waiting::Waiting;
 
 struct Budget {
     limit_bytes: u64,
@@ -595,4 +596,42 @@ fn many_arguments_hold_one_column_at_a_time() {
     let joined = Expression::Call(Function::Concat, vec![Expression::Slot(Z); 2000]);
     assert_eq!(filtered(joined, &memory).unwrap(), 0);
     assert!(memory.most.into_inner() > 64 * 1024, "columns are counted");
+}
+
+/// Waiting is work, too: whoever waits for an answer that never comes ends as all others do.
+#[test]
+fn a_view_that_never_answers_ends_with_its_query() {
+    let graph = snapshot_of(&graph(), None);
+    let silent = Waiting::for_ever(&graph, &Numbered);
+    let plan = plan_of(vec![keys(X, &[X]), expand(X, Direction::Out, Y, &[X, Y])]);
+    let ids = constants(&plan, &Numbered);
+    let environment = Environment::fixed();
+    for reason in [StopReason::Deadline, StopReason::Cancelled] {
+        let stop = After {
+            looks: AtomicU64::new(3),
+            reason,
+        };
+        let limits = Limits {
+            memory: &Unlimited,
+            stop: &stop,
+        };
+        let prepared = wait_for(&silent, &limits, || {
+            prepare(&plan, &ids, &silent, limits, &environment)
+        });
+        let error = prepared.err().expect("nothing is ever there");
+        assert!(matches!(error, WalkError::Stopped(why) if why == reason));
+        stop.looks.store(3, Ordering::Relaxed);
+        let prepared = prepare(&plan, &ids, &graph, limits, &environment);
+        let prepared = prepared.expect("a store's view has everything");
+        let walked = run_to_end(
+            &prepared,
+            &silent,
+            &silent,
+            limits,
+            Options::default(),
+            |_| panic!("there are no rows"),
+        );
+        let error = walked.expect_err("nothing is ever there");
+        assert!(matches!(error, WalkError::Stopped(why) if why == reason));
+    }
 }

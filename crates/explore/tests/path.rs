@@ -478,7 +478,7 @@ fn rows<V: GraphView>(
     chunk_rows: usize,
 ) -> BTreeMap<Vec<VertexId>, usize> {
     let environment = Environment::fixed();
-    let prepared = wait_for(view, || {
+    let prepared = wait_for(view, &Limits::none(), || {
         prepare(plan, ids, view, Limits::none(), &environment)
     });
     let prepared = prepared.expect("no limit");

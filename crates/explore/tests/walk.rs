@@ -274,7 +274,7 @@ fn run_over<V: GraphView, L: Lexicon>(
     what: &str,
 ) {
     let environment = Environment::fixed();
-    let prepared = wait_for(view, || {
+    let prepared = wait_for(view, &Limits::none(), || {
         prepare(plan, ids, view, Limits::none(), &environment)
     });
     let prepared = prepared.expect("nothing fails");

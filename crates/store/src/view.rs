@@ -21,6 +21,7 @@ use crate::lists::Lists;
 use crate::vertex_set::VertexSet;
 use rdf::{Direction, PredicateId, VertexId};
 pub use rdf::{Progress, Ticket};
+use std::time::Duration;
 
 /// One predicate in one direction: what the store keeps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,9 +96,13 @@ pub trait GraphView: Sync {
         Ok(Progress::Ready)
     }
 
-    /// Blocks until a ticket completes that this view gave out, or the lexicon beside it: for whoever has a thread to
-    /// spare. By default none was given out, so it panics.
-    fn wait(&self, ticket: Ticket) {
+    /// Blocks until a ticket completes that this view gave out, or the lexicon beside it, but not much longer than
+    /// `patience`: for whoever has a thread to spare, and looks after its query's limits in between. Says whether the
+    /// ticket has completed. One that did so before has, whoever waited for it, and so has one whose answer will not
+    /// come: whoever asks again is told why. Called from any thread, several for one ticket perhaps; a ticket need not be
+    /// waited for. By default none was given out, so it panics.
+    fn wait(&self, ticket: Ticket, patience: Duration) -> bool {
+        let _ = patience;
         unreachable!("a view that never lets wait gave out {ticket:?}")
     }
 

@@ -3,12 +3,13 @@
 //! Stands before any view and lexicon as a cluster's would: nothing is there until it has been asked for. A question of a
 //! method that answers at once panics unless [`GraphView::fetch`] or [`Lexicon::fetch`] told of it. What has come stays, so
 //! whoever asks the same again gets further: a plan is prepared from its beginning, and a batch evaluated, until nothing is
-//! missing.
+//! missing. Or nothing ever comes ([`Waiting::for_ever`]), and whoever waits has to end by its own limits.
 
 use oxrdf::{Term, TermRef};
 use rdf::{Direction, Lexicon, LexiconError, PredicateId, Progress, TermBuffer, Ticket, VertexId};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 use store::view::{GraphScope, GraphView, Need, SegmentKey, ViewError};
 use store::{Lists, VertexSet};
 
@@ -50,6 +51,8 @@ struct State {
 pub struct Waiting<'v, V, L> {
     view: &'v V,
     lexicon: &'v L,
+    /// Whether what was asked for comes.
+    answers: bool,
     state: Mutex<State>,
 }
 
@@ -59,12 +62,21 @@ impl<'v, V, L> Waiting<'v, V, L> {
         Waiting {
             view,
             lexicon,
+            answers: true,
             state: Mutex::default(),
         }
     }
 
-    /// How often somebody was let wait.
-    pub fn waited(&self) -> u64 {
+    /// The same, but nothing ever comes.
+    pub fn for_ever(view: &'v V, lexicon: &'v L) -> Self {
+        Waiting {
+            answers: false,
+            ..Waiting::new(view, lexicon)
+        }
+    }
+
+    /// Tickets given out so far: how often somebody was let wait.
+    pub fn tickets(&self) -> u64 {
         self.state().tickets
     }
 
@@ -77,7 +89,7 @@ impl<'v, V, L> Waiting<'v, V, L> {
         let mut state = self.state();
         let before = state.known.len();
         state.known.extend(questions);
-        if state.known.len() == before {
+        if self.answers && state.known.len() == before {
             return Progress::Ready;
         }
         state.tickets += 1;
@@ -126,11 +138,15 @@ impl<V: GraphView, L: Lexicon> GraphView for Waiting<'_, V, L> {
         Ok(self.ask(needs.iter().map(question)))
     }
 
-    fn wait(&self, ticket: Ticket) {
+    fn wait(&self, ticket: Ticket, patience: Duration) -> bool {
         assert!(
-            (1..=self.waited()).contains(&ticket.0),
+            (1..=self.tickets()).contains(&ticket.0),
             "{ticket:?} was given out by nobody"
         );
+        if !self.answers {
+            std::thread::sleep(patience);
+        }
+        self.answers
     }
 
     fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
@@ -262,7 +278,7 @@ mod tests {
         let Ok(Progress::Pending(ticket)) = GraphView::fetch(&view, &need) else {
             panic!("nothing is there at first")
         };
-        view.wait(ticket);
+        assert!(view.wait(ticket, Duration::ZERO));
         let again = GraphView::fetch(&view, &need);
         assert_eq!(again.expect("nothing fails"), Progress::Ready);
         assert!(view.vertices(Direction::Out).expect("asked").is_empty());

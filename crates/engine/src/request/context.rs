@@ -100,7 +100,7 @@ impl Context {
         constants: &[Option<VertexId>],
         effort: Effort,
     ) -> Result<(Plan, Duration), QueryError> {
-        let degrees = degrees(graph, query.degree_questions(constants))?;
+        let degrees = degrees(graph, &self.limits(), query.degree_questions(constants))?;
         let foreign = self.statistics.as_ref().map(ForeignStatistics::planner);
         let planner = foreign.unwrap_or(&graph.planner);
         let is_forced = self.keep_order || self.keep_checks || foreign.is_some();
@@ -112,10 +112,7 @@ impl Context {
             let plan = planner.plan(query, constants, &degrees, options);
             return Ok((plan.map_err(refused)?, Duration::ZERO));
         }
-        let limits = Limits {
-            memory: &*self.budget,
-            stop: &self.token,
-        };
+        let limits = self.limits();
         let samples = Samples::new(&graph.snapshot, query.dataset(), constants, limits);
         let mut timed = Timed::new(samples);
         let from_ns = u64::try_from(self.sample_from.as_nanos()).unwrap_or(u64::MAX);
@@ -126,6 +123,14 @@ impl Context {
                 Some(why) => explained(&self.token, why.into()),
                 None => refused(error),
             })
+    }
+
+    /// What a walk of the request may use.
+    pub(crate) fn limits(&self) -> Limits<'_> {
+        Limits {
+            memory: &*self.budget,
+            stop: &self.token,
+        }
     }
 
     /// Time since the request was entered.

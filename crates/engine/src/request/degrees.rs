@@ -5,6 +5,7 @@
 
 use crate::error::QueryError;
 use crate::moment::Graph;
+use explore::{Limits, wait};
 use query::statistics::DegreeQuestion;
 use store::Lists;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey};
@@ -12,6 +13,7 @@ use store::view::{GraphScope, GraphView, Progress, SegmentKey};
 /// Answers the planner's questions about constants, over all graphs.
 pub(crate) fn degrees(
     graph: &Graph,
+    limits: &Limits<'_>,
     questions: impl IntoIterator<Item = DegreeQuestion>,
 ) -> Result<Vec<u64>, QueryError> {
     let mut lists = Lists::new();
@@ -28,7 +30,7 @@ pub(crate) fn degrees(
             while let Progress::Pending(ticket) =
                 view.predicates_of(direction, &vertices, &mut predicates, &mut ends)?
             {
-                view.wait(ticket);
+                wait(view, ticket, limits)?;
             }
         }
         let mut edges = 0;
@@ -42,7 +44,7 @@ pub(crate) fn degrees(
             while let Progress::Pending(ticket) =
                 view.lists(segment, &keys, GraphScope::Default, &mut lists)?
             {
-                view.wait(ticket);
+                wait(view, ticket, limits)?;
             }
             edges += lists.edges(0);
         }

@@ -44,6 +44,7 @@ use super::degrees::degrees;
 use super::warnings::{EmptyDefault, ResolvedQuery};
 use crate::error::QueryError;
 use crate::moment::Graph;
+use explore::Limits;
 use oxrdf::TermRef;
 use query::parse::ParseOptions;
 use query::plan::{ConstantId, Plan};
@@ -289,6 +290,7 @@ impl ShapeEntry {
     pub(crate) fn new(
         template: Template,
         graph: &Graph,
+        limits: &Limits<'_>,
         plan: &Arc<Plan>,
         constants: &[Option<VertexId>],
         prefixes: &Arc<[(String, String)]>,
@@ -298,7 +300,7 @@ impl ShapeEntry {
         };
         let all = (0..constants.len() as u32).map(ConstantId);
         let questions = template.parameter_degrees(constants);
-        let degrees = parameter_degrees(graph, &template, &questions, constants)?;
+        let degrees = parameter_degrees(graph, limits, &template, &questions, constants)?;
         assert_eq!(
             constants.len(),
             template.query.constants().len(),
@@ -443,9 +445,10 @@ impl ShapeEntry {
     pub(crate) fn degrees(
         &self,
         graph: &Graph,
+        limits: &Limits<'_>,
         constants: &[Option<VertexId>],
     ) -> Result<Vec<u64>, QueryError> {
-        parameter_degrees(graph, &self.template, &self.questions, constants)
+        parameter_degrees(graph, limits, &self.template, &self.questions, constants)
     }
 
     /// A plan that was made by this planner for about these degrees.
@@ -472,6 +475,7 @@ impl ShapeEntry {
 /// How many neighbours the parameters have, in the order of the questions.
 fn parameter_degrees(
     graph: &Graph,
+    limits: &Limits<'_>,
     template: &Template,
     questions: &[ParameterDegree],
     constants: &[Option<VertexId>],
@@ -484,7 +488,7 @@ fn parameter_degrees(
             direction: question.direction,
         })
     });
-    degrees(graph, asked)
+    degrees(graph, limits, asked)
 }
 
 #[cfg(test)]

@@ -166,7 +166,9 @@ fn planned(
 /// What is kept of the shape of a text that was planned as `query`.
 fn kept(template: Template, query: &Query) -> Result<ShapeEntry, QueryError> {
     let (graph, constants) = (&query.graph, &query.constants);
-    let mut shaped = ShapeEntry::new(template, graph, &query.plan, constants, &query.prefixes)?;
+    let limits = query.context.limits();
+    let (plan, prefixes) = (&query.plan, &query.prefixes);
+    let mut shaped = ShapeEntry::new(template, graph, &limits, plan, constants, prefixes)?;
     if query.warnings.is_some() {
         shaped.warn(&query.context.shared.empty_default, graph, constants)?;
     }
@@ -190,7 +192,7 @@ fn of_shape(
         return Ok(None);
     };
     let parse = context.elapsed();
-    let degrees = shaped.degrees(&graph, &constants)?;
+    let degrees = shaped.degrees(&graph, &context.limits(), &constants)?;
     let (plan, samples) = if let Some(plan) = shaped.fitting(&graph.planner, &degrees) {
         (plan, Duration::ZERO)
     } else {

@@ -22,6 +22,10 @@ impl Stop for StopToken {
     fn reason(&self) -> Option<explore::StopReason> {
         self.look().map(stop_reason)
     }
+
+    fn waiting(&self, wait: &mut dyn FnMut()) {
+        StopToken::waiting(self, wait);
+    }
 }
 
 /// Why a request is to end, in the words of a walk.
@@ -91,5 +95,94 @@ impl From<store::view::ViewError> for QueryError {
 impl From<LexiconError> for QueryError {
     fn from(error: LexiconError) -> QueryError {
         QueryError::new(Kind::Damaged, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::{Pace, Wait};
+    use explore::limits::Unlimited;
+    use explore::{Limits, wait_for};
+    use rdf::Direction;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+    use store::view::{GraphView, Need, Progress};
+    use testkit::plain_graph::PlainGraph;
+    use testkit::plain_terms::PlainTerms;
+    use testkit::waiting::Waiting;
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    /// Asks a view that never answers.
+    fn asked(token: &StopToken) -> QueryError {
+        let (graph, terms) = (PlainGraph::default(), PlainTerms::default());
+        let silent = Waiting::for_ever(&graph, &terms);
+        let limits = Limits {
+            memory: &Unlimited,
+            stop: token,
+        };
+        let answer = wait_for(&silent, &limits, || {
+            match silent.fetch(&[Need::Vertices(Direction::Out)])? {
+                Progress::Ready => Ok(()),
+                Progress::Pending(ticket) => Err(WalkError::Pending(ticket)),
+            }
+        });
+        let error = answer.expect_err("nothing is ever there");
+        explained(token, error.into())
+    }
+
+    #[test]
+    fn a_view_that_never_answers_ends_at_the_deadline() {
+        let token = StopToken::starting_now(Some(Duration::from_millis(50)));
+        assert_eq!(asked(&token).kind, Kind::Timeout);
+        assert!(token.elapsed() < LONG / 2);
+    }
+
+    #[test]
+    fn a_view_that_never_answers_ends_when_it_is_cancelled() {
+        let token = StopToken::starting_now(Some(LONG));
+        let from_outside = token.clone();
+        let cancelling = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            from_outside.cancel()
+        });
+        assert_eq!(asked(&token).kind, Kind::Cancelled);
+        assert!(cancelling.join().expect("it only sleeps"));
+        assert!(token.elapsed() < LONG / 2);
+    }
+
+    #[derive(Debug, Default)]
+    struct Counted {
+        suspended: AtomicU64,
+        resumed: AtomicU64,
+    }
+
+    impl Pace for Counted {
+        fn look(&self, _left: &dyn Fn() -> Duration) {}
+
+        fn suspend(&self, wait: Wait) {
+            assert_eq!(wait, Wait::Other);
+            self.suspended.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn resume(&self, wait: Wait, _left: &dyn Fn() -> Duration) {
+            assert_eq!(wait, Wait::Other);
+            self.resumed.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn expect_heavy(&self, _threads: usize, _left: &dyn Fn() -> Duration) {}
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_has_no_share_of_the_processors() {
+        let pace = Arc::new(Counted::default());
+        let token = StopToken::starting_now(Some(Duration::from_millis(50)));
+        let token = token.with_pace(Some(Arc::clone(&pace) as Arc<dyn Pace>));
+        assert_eq!(asked(&token).kind, Kind::Timeout);
+        let [suspended, resumed] =
+            [&pace.suspended, &pace.resumed].map(|count| count.load(Ordering::Relaxed));
+        assert!(suspended > 0 && suspended == resumed);
     }
 }

@@ -3,6 +3,7 @@
 use super::{Drawn, Sample};
 use crate::ask::{self, wait_for};
 use crate::error::WalkError;
+use crate::limits::Limits;
 use query::plan::Slot;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -22,6 +23,7 @@ pub(super) const FILTERED_MAX: u64 = 1 << 14;
 /// One question, made ready.
 pub(super) struct Draw<'d, 'a, V> {
     pub view: &'a V,
+    pub limits: Limits<'a>,
     pub predicate: PredicateId,
     pub scope: GraphScope<'d>,
     pub rows_max: u64,
@@ -57,7 +59,7 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
 
     fn lists(&self, segment: SegmentKey, keys: &[VertexId]) -> Result<Lists<'a>, WalkError> {
         let mut lists = Lists::new();
-        wait_for(self.view, || {
+        wait_for(self.view, &self.limits, || {
             ask::ready(self.view.lists(segment, keys, self.scope, &mut lists)?)
         })?;
         Ok(lists)
@@ -68,13 +70,15 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
         segment: SegmentKey,
         vertex: VertexId,
     ) -> Result<VertexSet<'a>, WalkError> {
-        wait_for(self.view, || {
+        wait_for(self.view, &self.limits, || {
             ask::neighbours(self.view, segment, vertex, self.scope)
         })
     }
 
     fn keys(&self, direction: Direction) -> Result<VertexSet<'a>, WalkError> {
-        wait_for(self.view, || ask::keys(self.view, self.segment(direction)))
+        wait_for(self.view, &self.limits, || {
+            ask::keys(self.view, self.segment(direction))
+        })
     }
 
     pub(super) fn first(

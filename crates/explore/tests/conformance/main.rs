@@ -4,13 +4,17 @@
 //! walked is planned without statistics. `SELECT` and `ASK` only, because graphs are made of rows in `engine`. Without
 //! `../shared/w3c` beside the checkout the suites are skipped, which is reported.
 
-use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare, wait_for};
+use explore::environment::EachSolution;
+use explore::{
+    Chunk, Environment, Limits, Options, Service, ServiceError, Status, Walk, prepare, wait_for,
+};
 use oxrdf::{Dataset, Term};
 use query::plan::{Form, Slot};
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::io::Write as _;
+use std::sync::Arc;
 use testkit::compare::Blanks;
 use testkit::plain_graph::PlainGraph;
 use testkit::plain_terms::PlainTerms;
@@ -28,17 +32,59 @@ const QUERIES: usize = 10;
 /// Stack of the thread that runs them.
 const STACK_BYTES: usize = 16 << 20;
 
-/// What is asked: a graph, and terms for its ids.
+/// What is asked: a graph, and terms for its ids; and whom it may ask.
 struct World {
     graph: PlainGraph,
     terms: PlainTerms,
+    endpoints: Endpoints,
+}
+
+/// Other worlds by name, which reach each other.
+#[derive(Clone, Default)]
+struct Endpoints(Arc<Vec<(String, Dataset)>>);
+
+impl Service for Endpoints {
+    fn select(
+        &self,
+        endpoint: &str,
+        text: &str,
+        variables: &[String],
+        each: &mut EachSolution<'_>,
+    ) -> Result<(), ServiceError> {
+        let named = self.0.iter().find(|(name, _)| name == endpoint);
+        let (_, dataset) =
+            named.ok_or_else(|| ServiceError::Failed(format!("{endpoint} cannot be reached")))?;
+        let mut world = World::new(dataset);
+        world.endpoints = self.clone();
+        let answer = world.answer(text, None).map_err(ServiceError::Failed)?;
+        let Some(Answer::Rows {
+            variables: given,
+            rows,
+        }) = answer
+        else {
+            return Err(ServiceError::Failed("it is no SELECT".to_owned()));
+        };
+        for row in rows {
+            let cell = |variable: &String| {
+                let place = given.iter().position(|given| given == variable)?;
+                row[place].clone()
+            };
+            let cells: Vec<Option<Term>> = variables.iter().map(cell).collect();
+            each(&cells).map_err(ServiceError::Walk)?;
+        }
+        Ok(())
+    }
 }
 
 impl World {
     fn new(dataset: &Dataset) -> World {
         let mut terms = PlainTerms::default();
         let graph = PlainGraph::new(&terms.quads(dataset));
-        World { graph, terms }
+        World {
+            graph,
+            terms,
+            endpoints: Endpoints::default(),
+        }
     }
 
     /// The answer; `None` where the form is not asked here.
@@ -72,8 +118,9 @@ impl World {
             Form::Ask => Vec::new(),
             Form::Construct(_) | Form::Describe(_) => return Ok(None),
         };
-        let environment = Environment::fixed();
-        let prepared = wait_for(&waiting, || {
+        let mut environment = Environment::fixed();
+        environment.service = Some(&self.endpoints);
+        let prepared = wait_for(&waiting, &Limits::none(), || {
             prepare(&plan, &ids, &waiting, Limits::none(), &environment)
         });
         let prepared = prepared.map_err(|error| error.to_string())?;
@@ -107,7 +154,7 @@ impl World {
                 rows,
             },
         };
-        Ok(Some((answer, waiting.waited())))
+        Ok(Some((answer, waiting.tickets())))
     }
 
     fn term(&self, id: VertexId) -> Option<Term> {
@@ -159,16 +206,21 @@ fn the_suites_hold_over_a_view_that_lets_wait() {
 
 fn check(case: &SuiteCase) -> Result<bool, String> {
     let text = case.text()?;
-    // What is about a format, or asks another endpoint, is no question of a walk.
+    // What is about a format is no question of a walk.
     let is_of_csv = case
         .result
         .as_ref()
         .is_some_and(|result| result.extension() == "csv");
-    if is_of_csv || text.to_ascii_uppercase().contains("SERVICE") {
+    if is_of_csv {
         return Ok(false);
     }
-    let dataset = suite::data::dataset(case)?;
-    let answer = World::new(&dataset).answer(&text, Some(case.base()))?;
+    let mut world = World::new(&suite::data::dataset(case)?);
+    let endpoints = case.services.iter().map(|(name, document)| {
+        let quads = suite::data::quads(document)?;
+        Ok((name.clone(), quads.into_iter().collect()))
+    });
+    world.endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
+    let answer = world.answer(&text, Some(case.base()))?;
     let results = match answer {
         None => return Ok(false),
         Some(Answer::Boolean(value)) => Results::Boolean(value),
