@@ -97,16 +97,8 @@ impl<'a> LocalTerms<'a> {
         }
     }
 
-    /// The id of `term`, new or known. Expected O(1). The caller has found that neither an inline id
-    /// nor the dictionary has it.
-    pub(crate) fn id_of(&self, term: TermRef<'_>) -> Result<VertexId, WalkError> {
-        let mut ids = Vec::with_capacity(1);
-        self.ids_of(std::iter::once(term), &mut ids)?;
-        assert_eq!(ids.len(), 1, "a term has one id");
-        Ok(ids[0])
-    }
-
-    /// Appends the id of each of these terms, as [`LocalTerms::id_of`] gives it, under one lock.
+    /// Appends the id of each of these terms, new or known, under one lock. Expected O(terms). The caller has found
+    /// that neither an inline id nor the dictionary has them, or looks later.
     pub(crate) fn ids_of<'t>(
         &self,
         terms: impl Iterator<Item = TermRef<'t>>,

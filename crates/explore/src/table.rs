@@ -149,6 +149,13 @@ impl Table {
         self.columns[column].pages[row / PAGE_ROWS][row % PAGE_ROWS]
     }
 
+    /// Puts another id into a cell. Not where an index has been made of its column.
+    pub(crate) fn put(&mut self, column: usize, row: u64, id: VertexId) {
+        assert!(column >= self.index.keys, "what was hashed stays as it is");
+        let row = row as usize;
+        self.columns[column].pages[row / PAGE_ROWS][row % PAGE_ROWS] = id;
+    }
+
     /// Appends the cells of these rows of a column to `into`.
     pub(crate) fn copy(&self, column: usize, from: u64, rows: usize, into: &mut Vec<VertexId>) {
         assert!(

@@ -9,19 +9,21 @@ use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Stop, StopReason, Walk,
     WalkError, prepare,
 };
-use oxrdf::{BlankNode, Literal, NamedNode, Term, Triple};
+use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple};
 use oxsdatatypes::DateTime;
 use query::expression::Expression;
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
     Step, Weight,
 };
-use rdf::{Direction, Lexicon, VertexId, inline};
+use rdf::{Direction, Lexicon, LexiconError, Progress, TermBuffer, VertexId, inline};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use support::{DEFAULT, Numbered, PlainTerms, Quad, constants, integer, iri};
+use testkit::plain_graph::PlainGraph;
+use testkit::waiting::Waiting;
 
 const X: Slot = Slot(0);
 const Y: Slot = Slot(1);
@@ -444,6 +446,113 @@ fn endpoints_differ_by_row_and_fail_apart() {
     assert_ne!(rows[0][1], rows[3][1], "{locals:?}");
     let loud = ask(&service(Node::Slot(X), false, 3), Some(&endpoint));
     assert!(matches!(loud, Err(WalkError::ServiceFailed { endpoint, .. }) if endpoint == "ex:101"));
+}
+
+/// An endpoint with many solutions: terms that are stored, that are not, and of its own.
+struct Many(u64);
+
+impl Service for Many {
+    fn select(
+        &self,
+        _endpoint: &str,
+        _text: &str,
+        _variables: &[String],
+        each: &mut EachSolution<'_>,
+    ) -> Result<(), ServiceError> {
+        for number in 0..self.0 {
+            let other: Option<Term> = match number % 4 {
+                0 => None,
+                1 => Some(Literal::new_simple_literal(format!("new{}", number % 40)).into()),
+                2 => Some(BlankNode::new_unchecked(format!("b{}", number % 40)).into()),
+                _ => Some(Literal::from(number as i64).into()),
+            };
+            let stored = NamedNode::new_unchecked(format!("ex:{number}"));
+            each(&[Some(stored.into()), other]).map_err(ServiceError::Walk)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an endpoint gives to one row, as terms, and how many terms the query has of its own then.
+fn joined(endpoint: &Many, lexicon: &impl Lexicon) -> (Vec<Vec<Option<Term>>>, usize) {
+    let environment = Environment::new(&|| DateTime::MIN, 0, Some(endpoint));
+    let plan = service(constant(1), false, 1);
+    let view = snapshot_of(&graph(), None);
+    let ids = constants(&plan, &Numbered);
+    let prepared = prepare(&plan, &ids, &view, Limits::none(), &environment).expect("no limit");
+    let mut walk = Walk::new(
+        &prepared,
+        &view,
+        lexicon,
+        Limits::none(),
+        Options::default(),
+    );
+    let (mut chunk, mut rows) = (Chunk::new(), Vec::new());
+    loop {
+        match walk.next(&mut chunk).expect("it answers") {
+            Status::Rows => {
+                let term = |id: VertexId| match prepared.locals().term(id) {
+                    // Its label begins with how often endpoints were about to be asked.
+                    Some(Term::BlankNode(blank)) => {
+                        let (_, label) = blank.as_str().split_once('.').expect("a new label");
+                        Some(BlankNode::new_unchecked(label).into())
+                    }
+                    Some(own) => Some(own),
+                    None => (!id.is_unbound()).then(|| Numbered::term(id)),
+                };
+                let cell = |slot: Slot, row: usize| chunk.column(slot).map(|cells| cells[row]);
+                rows.extend((0..chunk.rows() as usize).map(|row| {
+                    let cells = [Y, Z].map(|slot| cell(slot, row).and_then(term));
+                    cells.to_vec()
+                }));
+            }
+            Status::Yield | Status::Pending(_) => {}
+            Status::Done | Status::Starved => break,
+        }
+    }
+    (rows, prepared.locals().terms().count())
+}
+
+/// Counts the terms whose ids were asked.
+struct Counted<'l, L>(&'l L, AtomicU64);
+
+impl<L: Lexicon> Lexicon for Counted<'_, L> {
+    fn fetch(&self, ids: &[VertexId], terms: &[TermRef<'_>]) -> Result<Progress, LexiconError> {
+        self.0.fetch(ids, terms)
+    }
+
+    fn ids(
+        &self,
+        terms: &[TermRef<'_>],
+        ids: &mut Vec<Option<VertexId>>,
+    ) -> Result<(), LexiconError> {
+        self.1.fetch_add(terms.len() as u64, Ordering::Relaxed);
+        self.0.ids(terms, ids)
+    }
+
+    fn terms(&self, ids: &[VertexId], terms: &mut TermBuffer) -> Result<(), LexiconError> {
+        self.0.terms(ids, terms)
+    }
+}
+
+#[test]
+fn what_an_endpoint_says_is_looked_up_together_and_once() {
+    let view = PlainGraph::default();
+    for (solutions, tickets) in [(0, 1), (1, 2), (100, 2), (30_000, 16)] {
+        let endpoint = Many(solutions);
+        let (expected, own) = joined(&endpoint, &Numbered);
+        assert_eq!(expected.len() as u64, solutions);
+        let before = joined(&Many(0), &Numbered).1;
+        assert!(own <= before + 20, "others are stored");
+        let waiting = Waiting::new(&view, &Numbered);
+        let counted = Counted(&waiting, AtomicU64::new(0));
+        let (rows, _) = joined(&endpoint, &counted);
+        // Names, and a quarter of them with a string.
+        let asked = counted.1.into_inner();
+        assert_eq!(asked, solutions + (solutions + 2) / 4, "each is asked once");
+        assert!(rows == expected, "{solutions} solutions");
+        assert_eq!(waiting.tickets(), tickets, "{solutions} solutions");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //!
 //! The query sent does not depend on the row but for its endpoint, so an endpoint is asked once and its
 //! solutions are kept, drawn on the budget and shared by all walks of the query; each row is joined with
-//! its endpoint's. Terms become ids as computed ones do, but only when all solutions have come: while they come they
-//! have ids of the query's own, so that an endpoint is not asked again because a stored id has to be waited for. Blank nodes of an endpoint are its own: they
-//! get labels that no stored one has, and one endpoint's never meet another's.
+//! its endpoint's. Terms become ids as computed ones do, some thousand [together](arriving), so that what is stored is not
+//! kept a second time. An endpoint is not asked again because a stored id has to be waited for: from there on terms get
+//! ids of the query's own, and these are replaced piece by piece when all solutions have come. Blank nodes of an endpoint
+//! are its own: they get labels that no stored one has, and one endpoint's never meet another's.
 //!
 //! `SILENT` turns a refusal or a failure into one solution without bindings (section 2.3); a failure is
 //! also an endpoint that is unbound in a row, or no IRI. A query that has to end ends, silent or not.
@@ -14,25 +15,21 @@
 //! | the first walk that needs an endpoint | writes that it is being asked, then its solutions | before and after it asks, never while |
 //! | other walks | look for solutions, and whether they have to end | every few milliseconds meanwhile |
 
+mod arriving;
+
+use self::arriving::{Arriving, name_stored};
 use super::join::Product;
 use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::ask;
 use crate::environment::ServiceError;
 use crate::error::WalkError;
-use crate::expression::look_up;
 use crate::limits::{Limits, Reservation};
 use crate::table::{Held, Table};
-use oxrdf::{BlankNode, NamedOrBlankNode, Term, TermRef, Triple};
+use oxrdf::Term;
 use query::plan::Slot;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Triple terms of an endpoint may be nested so deep: what is deeper is a failure of the endpoint.
-const TRIPLES_DEPTH_MAX: usize = 64;
-
-/// Solutions whose terms are looked up together.
-const ROWS_LOOKED_UP: u64 = 1024;
 
 /// How often a walk that waits for another's answer looks whether it has to end.
 const LOOK: Duration = Duration::from_millis(10);
@@ -167,11 +164,19 @@ pub(crate) struct Asking<'p, 'a> {
     product: Product,
 }
 
-/// Solutions as they came, each term by an id of the query's own.
+/// All solutions of an endpoint.
 struct Received<'p, 'a> {
     turn: AskingTurn<'p, 'a>,
+    solutions: Solutions<'a>,
+}
+
+/// Solutions in the making.
+struct Solutions<'a> {
     table: Table,
     reservation: Reservation<'a>,
+    /// Terms of the rows before this one have the ids that are stored, if there are such; the others' have ids of the
+    /// query's own.
+    stored: u64,
 }
 
 impl<'p, 'a> Asking<'p, 'a> {
@@ -221,7 +226,7 @@ impl<'p, 'a> Asking<'p, 'a> {
         {
             return Ok(Arc::clone(table));
         }
-        let received = match self.received.take() {
+        let mut received = match self.received.take() {
             Some(received) => {
                 assert_eq!(
                     received.turn.endpoint, endpoint,
@@ -234,27 +239,23 @@ impl<'p, 'a> Asking<'p, 'a> {
                     self.current = Some((endpoint, Arc::clone(&table)));
                     return Ok(table);
                 }
-                EndpointState::Turn(turn) => {
-                    let (table, reservation) = self.ask(context, endpoint, turn.number)?;
-                    Received {
-                        turn,
-                        table,
-                        reservation,
-                    }
-                }
+                EndpointState::Turn(turn) => Received {
+                    solutions: self.ask(context, endpoint, turn.number)?,
+                    turn,
+                },
             },
         };
-        let mut reservation = Reservation::new(self.limits);
-        let table = match with_stored_ids(context, &received.table, &mut reservation) {
-            Ok(table) => Arc::new(table),
-            Err(error) => {
-                // It is waited for, or the query ends.
-                self.received = Some(received);
-                return Err(error);
-            }
-        };
+        let solutions = &mut received.solutions;
+        if let Err(error) = name_stored(context, solutions) {
+            // It is waited for, or the query ends.
+            self.received = Some(received);
+            return Err(error);
+        }
+        let Solutions {
+            table, reservation, ..
+        } = received.solutions;
+        let table = Arc::new(table);
         self.policy.held.take(reservation);
-        drop(received.reservation);
         received.turn.answered(&table);
         self.current = Some((endpoint, Arc::clone(&table)));
         Ok(table)
@@ -266,17 +267,14 @@ impl<'p, 'a> Asking<'p, 'a> {
         context: Context<'p, 'a, V, L>,
         endpoint: VertexId,
         number: usize,
-    ) -> Result<(Table, Reservation<'a>), WalkError> {
-        let policy = self.policy;
-        let mut table = Table::new(policy.made.len());
-        let mut reservation = Reservation::new(self.limits);
+    ) -> Result<Solutions<'a>, WalkError> {
         let name = endpoint_name(context, endpoint)?;
         let error = match &name {
             Err(found) => WalkError::ServiceUnnamed {
                 found: found.clone(),
             },
-            Ok(name) => match self.select(context, name, number, &mut table, &mut reservation) {
-                Ok(()) => return Ok((table, reservation)),
+            Ok(name) => match self.select(context, name, number) {
+                Ok(solutions) => return Ok(solutions),
                 Err(ServiceError::Walk(error @ WalkError::ServiceFailed { .. })) => error,
                 Err(ServiceError::Walk(error)) => return Err(error),
                 Err(ServiceError::Refused(reason)) => WalkError::ServiceRefused {
@@ -291,14 +289,19 @@ impl<'p, 'a> Asking<'p, 'a> {
         };
         // A call that ends with its query fails because of that.
         self.limits.check()?;
-        if !policy.silent {
+        if !self.policy.silent {
             return Err(error);
         }
-        let mut table = Table::new(policy.made.len());
+        let width = self.policy.made.len();
+        let mut table = Table::new(width);
         let mut reservation = Reservation::new(self.limits);
-        let nothing = std::iter::repeat_n(VertexId::UNBOUND, policy.made.len());
+        let nothing = std::iter::repeat_n(VertexId::UNBOUND, width);
         table.push(nothing, &mut reservation)?;
-        Ok((table, reservation))
+        Ok(Solutions {
+            stored: table.rows(),
+            table,
+            reservation,
+        })
     }
 
     fn select<V, L: Lexicon>(
@@ -306,77 +309,18 @@ impl<'p, 'a> Asking<'p, 'a> {
         context: Context<'p, 'a, V, L>,
         endpoint: &str,
         number: usize,
-        table: &mut Table,
-        reservation: &mut Reservation<'a>,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Solutions<'a>, ServiceError> {
         let policy = self.policy;
         let Some(service) = context.scene.environment.service else {
             let reason = "calls to other endpoints are not allowed here".to_owned();
             return Err(ServiceError::Refused(reason));
         };
-        let locals = &context.scene.locals;
-        let mut cells = Vec::with_capacity(policy.made.len());
-        let mut each = |solution: &[Option<Term>]| {
-            self.limits.check()?;
-            if solution.iter().flatten().any(is_too_deep) {
-                return Err(WalkError::ServiceFailed {
-                    endpoint: endpoint.to_owned(),
-                    reason: format!("a triple term is nested deeper than {TRIPLES_DEPTH_MAX}"),
-                });
-            }
-            cells.clear();
-            for &at in &policy.wanted {
-                cells.push(match solution.get(at) {
-                    Some(Some(term)) => {
-                        let renamed = renamed(term, number);
-                        locals.id_of(renamed.as_ref().unwrap_or(term).as_ref())?
-                    }
-                    _ => VertexId::UNBOUND,
-                });
-            }
-            table.push(cells.iter().copied(), reservation)
-        };
-        service.select(endpoint, policy.text, &policy.variables, &mut each)
+        let terms = context.scene.terms(context.lexicon);
+        let mut arriving = Arriving::new(&policy.wanted, endpoint, number, terms, self.limits);
+        let mut each = |solution: &[Option<Term>]| arriving.push(solution);
+        service.select(endpoint, policy.text, &policy.variables, &mut each)?;
+        arriving.into_solutions().map_err(ServiceError::Walk)
     }
-}
-
-/// The same solutions, each term by its stored id if it has one.
-fn with_stored_ids<V, L: Lexicon>(
-    context: Context<'_, '_, V, L>,
-    received: &Table,
-    reservation: &mut Reservation<'_>,
-) -> Result<Table, WalkError> {
-    let mut table = Table::new(received.width());
-    let (locals, terms) = (&context.scene.locals, context.scene.terms(context.lexicon));
-    let mut from = 0;
-    while from < received.rows() {
-        context.limits.check()?;
-        let rows = (received.rows() - from).min(ROWS_LOOKED_UP);
-        let places =
-            (from..from + rows).flat_map(|row| (0..received.width()).map(move |at| (row, at)));
-        let mut cells: Vec<VertexId> = places.map(|(row, at)| received.cell(at, row)).collect();
-        // Blank nodes are the endpoint's own.
-        let is_stored_somewhere = |term: TermRef<'_>| renamed(&term.into_owned(), 0).is_none();
-        let wanted: Vec<(usize, TermRef<'_>)> = cells
-            .iter()
-            .enumerate()
-            .filter_map(|(at, id)| Some((at, locals.get(*id)?)))
-            .filter(|(_, term)| is_stored_somewhere(*term))
-            .collect();
-        let texts: Vec<TermRef<'_>> = wanted.iter().map(|(_, term)| *term).collect();
-        for ((at, _), id) in wanted.iter().zip(look_up(&texts, &terms)?) {
-            cells[*at] = id;
-        }
-        if received.width() == 0 {
-            (0..rows).try_for_each(|_| table.push(std::iter::empty(), reservation))?;
-        }
-        for row in cells.chunks_exact(received.width().max(1)) {
-            table.push(row.iter().copied(), reservation)?;
-        }
-        from += rows;
-    }
-    assert_eq!(table.rows(), received.rows(), "a solution stays one");
-    Ok(table)
 }
 
 /// The IRI of an endpoint, or the text of what is none.
@@ -398,42 +342,4 @@ fn endpoint_name<V, L: Lexicon>(
         None => Err("a variable that is not bound".to_owned()),
         Some(term) => name(&term.into_owned()),
     })
-}
-
-/// Whether triple terms are nested too deep: their objects are what nests.
-fn is_too_deep(term: &Term) -> bool {
-    let mut within = term;
-    for _ in 0..=TRIPLES_DEPTH_MAX {
-        match within {
-            Term::Triple(triple) => within = &triple.object,
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// The term with the blank nodes of an endpoint renamed; `None` where it has none. Not too deep.
-fn renamed(term: &Term, number: usize) -> Option<Term> {
-    let blank =
-        |node: &BlankNode| BlankNode::new_unchecked(format!("service{number}.{}", node.as_str()));
-    match term {
-        Term::BlankNode(node) => Some(blank(node).into()),
-        Term::Triple(triple) => {
-            let object = renamed(&triple.object, number);
-            let subject = match &triple.subject {
-                NamedOrBlankNode::BlankNode(node) => Some(blank(node).into()),
-                NamedOrBlankNode::NamedNode(_) => None,
-            };
-            if object.is_none() && subject.is_none() {
-                return None;
-            }
-            let parts = (
-                subject.unwrap_or_else(|| triple.subject.clone()),
-                triple.predicate.clone(),
-                object.unwrap_or_else(|| triple.object.clone()),
-            );
-            Some(Triple::new(parts.0, parts.1, parts.2).into())
-        }
-        _ => None,
-    }
 }
