@@ -10,6 +10,7 @@
 //! to grow or to be freed.
 
 use crate::ask::{self, wait_for};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::prepare::Prepared;
@@ -18,8 +19,8 @@ use crate::step::aggregate::paged::{Meter, Paged};
 use crate::step::path::visited::Visited;
 use query::plan::Scope;
 use rdf::{Direction, Tag, VertexId};
+use store::ListCursor;
 use store::view::{GraphView, SegmentKey};
-use store::{ListCursor, Lists};
 
 /// Edges given out together.
 const BATCH: usize = 1024;
@@ -115,7 +116,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                     .predicates_of(direction, &[vertex], predicates, ends)?,
             )
         })?;
-        let mut lists = Lists::new();
+        let mut lists = DrawnLists::default();
         for predicate in predicates {
             let segment = SegmentKey {
                 predicate,
@@ -123,7 +124,7 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
             };
             let scope = self.prepared.scene().dataset.graphs(self.scope);
             wait_for(self.view, &self.limits, || {
-                ask::ready(self.view.lists(segment, &[vertex], scope, &mut lists)?)
+                ask::ready(lists.ask(self.view, self.limits, segment, &[vertex], scope)?)
             })?;
             let name = self.view.predicate_vertex(predicate);
             let mut cursor = ListCursor::default();

@@ -17,6 +17,7 @@ mod ask;
 mod chain;
 pub mod chunk;
 pub mod describe;
+mod drawn_lists;
 pub mod environment;
 pub mod error;
 mod expression;

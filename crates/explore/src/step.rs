@@ -222,9 +222,9 @@ steps! {
     Slice "slice" (slice::SlicePolicy) => plain slice::Slicing, policy, flow, all;
     Count "count" (count::CountPolicy<'a>) => plain count::Counting<'p, 'a>, limits, flow, last;
     Aggregate "aggregate" (aggregate::AggregatePolicy<'a>) => boxed aggregate::Aggregation<'p, 'a>, limits, context, last;
-    PathSeed "path seed" (path::seed::SeedPolicy) => boxed path::seed::PathSeeding<'p, 'a>, policy, context, each;
+    PathSeed "path seed" (path::seed::SeedPolicy) => boxed path::seed::PathSeeding<'p, 'a>, limits, context, each;
     PathExpand "path search" (path::expand::ExpandPolicy) => boxed path::expand::PathExpansion<'p, 'a>, limits, context, each;
-    PathEdges "path edges" (path::edges::EdgesPolicy) => boxed path::edges::EdgesExpansion<'p, 'a>, policy, context, each;
+    PathEdges "path edges" (path::edges::EdgesPolicy) => boxed path::edges::EdgesExpansion<'p, 'a>, limits, context, each;
     PathCheck "path check" (path::check::CheckPolicy) => boxed path::check::PathCheck<'p, 'a>, limits, context, each;
     Nested "nested" (Box<nested::NestedPolicy<'a>>) => boxed nested::Nesting<'p, 'a>, limits, context, each;
     Join "join" (Box<join::JoinPolicy<'a>>) => boxed join::Join<'p, 'a>, limits, context, each;

@@ -15,8 +15,10 @@ use query::plan::{
 };
 use rdf::{Direction, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
+use store::GraphView;
 use store::testing::snapshot_of;
 use support::{DEFAULT, Numbered, Quad, constants, integer, iri};
+use testkit::plain_graph::PlainGraph;
 use testkit::waiting::Waiting;
 
 struct Budget {
@@ -426,10 +428,10 @@ fn run(plan: &Plan, limits: Limits<'_>) -> Result<u64, WalkError> {
     run_over(plan, &ids, &view, &lexicon, limits)
 }
 
-fn run_over<'a>(
+fn run_over<'a, V: GraphView>(
     plan: &'a Plan,
     ids: &[Option<VertexId>],
-    view: &'a store::Snapshot,
+    view: &'a V,
     lexicon: &'a Numbered,
     limits: Limits<'a>,
 ) -> Result<u64, WalkError> {
@@ -634,4 +636,44 @@ fn a_view_that_never_answers_ends_with_its_query() {
         let error = walked.expect_err("nothing is ever there");
         assert!(matches!(error, WalkError::Stopped(why) if why == reason));
     }
+}
+
+/// Lists that point into a store take nothing; those that came from elsewhere are the query's own.
+#[test]
+fn lists_that_own_their_rows_are_drawn_on_the_budget() {
+    let store = snapshot_of(&graph(), None);
+    let vectors = PlainGraph::new(&graph());
+    let plan = plan_of(vec![
+        keys(X, &[X]),
+        expand(X, Direction::Out, Y, &[Y]),
+        expand(Y, Direction::In, Z, &[Z]),
+    ]);
+    let ids = constants(&plan, &Numbered);
+    let run = |limit_bytes: u64, over_store: bool| {
+        let memory = Budget::new(limit_bytes);
+        let limits = Limits {
+            memory: &memory,
+            stop: &Unlimited,
+        };
+        let rows = if over_store {
+            run_over(&plan, &ids, &store, &Numbered, limits)
+        } else {
+            run_over(&plan, &ids, &vectors, &Numbered, limits)
+        };
+        assert_eq!(memory.used.load(Ordering::Relaxed), 0, "all is given back");
+        (rows, memory.most.load(Ordering::Relaxed))
+    };
+    let (rows, in_store) = run(u64::MAX / 2, true);
+    assert_eq!(rows.expect("no limit"), 500_000);
+    let (rows, owned) = run(u64::MAX / 2, false);
+    assert_eq!(rows.expect("no limit"), 500_000);
+    // A chunk of a thousand keys has a hundred neighbours for each.
+    let lists = 100_000 * size_of::<VertexId>() as u64;
+    assert!(owned >= in_store + lists, "{owned}, {in_store}");
+    assert!(run(in_store, true).0.is_ok());
+    let refused = run(in_store + lists, false).0;
+    assert!(
+        matches!(refused, Err(WalkError::OutOfMemory { .. })),
+        "{refused:?}"
+    );
 }

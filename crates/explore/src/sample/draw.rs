@@ -2,6 +2,7 @@
 
 use super::{Drawn, Sample};
 use crate::ask::{self, wait_for};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use query::plan::Slot;
@@ -57,10 +58,10 @@ impl<'a, V: GraphView> Draw<'_, 'a, V> {
         Ok(Some(self.neighbours_of(segment, vertex)?))
     }
 
-    fn lists(&self, segment: SegmentKey, keys: &[VertexId]) -> Result<Lists<'a>, WalkError> {
-        let mut lists = Lists::new();
+    fn lists(&self, segment: SegmentKey, keys: &[VertexId]) -> Result<DrawnLists<'a>, WalkError> {
+        let mut lists = DrawnLists::default();
         wait_for(self.view, &self.limits, || {
-            ask::ready(self.view.lists(segment, keys, self.scope, &mut lists)?)
+            ask::ready(lists.ask(self.view, self.limits, segment, keys, self.scope)?)
         })?;
         Ok(lists)
     }

@@ -6,11 +6,11 @@
 
 use super::sizes::number;
 use super::{Context, Flow, StepOutcome};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
 use rdf::VertexId;
-use store::Lists;
 use store::view::{GraphView, Progress, SegmentKey};
 
 /// Edges that have to be looked at one by one up to which it is done without a look at the limits.
@@ -28,7 +28,7 @@ pub(crate) struct DegreePolicy {
 /// The state of one walk.
 pub(crate) struct Degrees<'p, 'a> {
     policy: &'p DegreePolicy,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     /// Of the rows so far.
     lengths: Vec<u64>,
     positions: Vec<u32>,
@@ -38,7 +38,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
     pub(crate) fn new(policy: &'p DegreePolicy) -> Self {
         Degrees {
             policy,
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             lengths: Vec::new(),
             positions: Vec::new(),
         }
@@ -81,7 +81,8 @@ impl<'p, 'a> Degrees<'p, 'a> {
         context.limits.check()?;
         let graphs = context.scene.dataset.graphs(self.policy.scope);
         let segment = self.policy.segment;
-        let asked = context.view.lists(segment, keys, graphs, &mut self.lists)?;
+        let (view, limits) = (context.view, context.limits);
+        let asked = self.lists.ask(view, limits, segment, keys, graphs)?;
         let is_long = !self.lists.is_exact() && self.lists.total_edges() > EDGES_MAX;
         if asked == Progress::Ready && is_long && keys.len() > 1 {
             return self.look_up(context, &keys[..keys.len().div_ceil(2)]);

@@ -6,11 +6,12 @@
 use super::list::{Expander, Targets};
 use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::chunk::Chunk;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::{Dataset, FixedScope, ResolvedScope};
 use rdf::{Direction, PredicateId, VertexId};
+use store::ListCursor;
 use store::view::{GraphView, Progress, SegmentKey};
-use store::{ListCursor, Lists};
 
 /// What decides a row's group.
 #[derive(Clone, Copy)]
@@ -132,7 +133,7 @@ pub(crate) struct GroupsExpansion<'p, 'a> {
     groups: Groups,
     grouped: bool,
     keys: Vec<VertexId>,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     asked: bool,
     expander: Expander,
     positions: Vec<u32>,
@@ -145,7 +146,7 @@ impl<'p> GroupsExpansion<'p, '_> {
             groups: Groups::default(),
             grouped: false,
             keys: Vec::new(),
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             asked: false,
             expander: Expander::default(),
             positions: Vec::new(),
@@ -174,10 +175,8 @@ impl<'a> GroupsExpansion<'_, 'a> {
                 self.keys.clear();
                 self.policy.from.gather(flow.input, rows, &mut self.keys);
                 let graphs = dataset.graphs(scope);
-                match context
-                    .view
-                    .lists(segment, &self.keys, graphs, &mut self.lists)?
-                {
+                let (view, limits) = (context.view, context.limits);
+                match self.lists.ask(view, limits, segment, &self.keys, graphs)? {
                     Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }

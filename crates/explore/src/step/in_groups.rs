@@ -8,11 +8,12 @@
 use super::groups::{GroupBy, Groups};
 use super::list::Expander;
 use super::{Context, Flow, PatternOperand, StepOutcome};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use query::plan::Slot;
 use rdf::VertexId;
+use store::ListCursor;
 use store::view::{GraphView, Progress};
-use store::{ListCursor, Lists};
 
 /// What is looked for where.
 pub(crate) struct InGroupsPolicy {
@@ -31,7 +32,7 @@ pub(crate) struct GroupsCheck<'p, 'a> {
     grouped: bool,
     keys: Vec<VertexId>,
     targets: Vec<VertexId>,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     asked: bool,
     expander: Expander,
     found: Vec<u32>,
@@ -46,7 +47,7 @@ impl<'p> GroupsCheck<'p, '_> {
             grouped: false,
             keys: Vec::new(),
             targets: Vec::new(),
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             asked: false,
             expander: Expander::default(),
             found: Vec::new(),
@@ -77,10 +78,8 @@ impl<'a> GroupsCheck<'_, 'a> {
                     .gather(flow.input, rows, &mut self.targets);
                 assert_eq!(self.keys.len(), self.targets.len(), "a row has both ends");
                 let graphs = dataset.graphs(scope);
-                match context
-                    .view
-                    .lists(segment, &self.keys, graphs, &mut self.lists)?
-                {
+                let (view, limits) = (context.view, context.limits);
+                match self.lists.ask(view, limits, segment, &self.keys, graphs)? {
                     Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,
                 }

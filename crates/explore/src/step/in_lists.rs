@@ -5,11 +5,11 @@
 //! are short. Both ends columns: the lists of the end with more keys, whose lists are shorter.
 
 use super::{Context, Flow, PatternOperand, StepOutcome};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
 use rdf::VertexId;
-use store::Lists;
 use store::VertexSet;
 use store::view::{GraphView, Progress, SegmentKey};
 
@@ -53,7 +53,7 @@ pub(crate) struct InListsPolicy {
 /// Against the lists of a batch.
 pub(crate) struct ListsCheck<'p, 'a> {
     policy: &'p InListsPolicy,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     scratch: Vec<VertexId>,
     positions: Vec<u32>,
 }
@@ -62,7 +62,7 @@ impl<'p> ListsCheck<'p, '_> {
     pub(crate) fn new(policy: &'p InListsPolicy) -> Self {
         ListsCheck {
             policy,
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             scratch: Vec::new(),
             positions: Vec::new(),
         }
@@ -78,10 +78,8 @@ impl<'a> ListsCheck<'_, 'a> {
         let policy = self.policy;
         let keys = policy.keys.cells(flow.input, &mut self.scratch);
         let graphs = context.scene.dataset.graphs(policy.scope);
-        match context
-            .view
-            .lists(policy.segment, keys, graphs, &mut self.lists)?
-        {
+        let (view, limits) = (context.view, context.limits);
+        match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
             Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
             Progress::Ready => {}
         }

@@ -19,6 +19,7 @@
 use super::list::Expander;
 use super::{Context, Flow, StepOutcome};
 use crate::ask;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation};
 use crate::scope::FixedScope;
@@ -26,7 +27,7 @@ use query::plan::Slot;
 use rdf::VertexId;
 use std::ops::Range;
 use store::view::{GraphView, Progress, SegmentKey};
-use store::{ListCursor, Lists, Meeting, VertexSet};
+use store::{ListCursor, Meeting, VertexSet};
 
 /// Lists of up to so many rows are copied out to be merged.
 const SHORT_ROWS: u64 = 64;
@@ -51,7 +52,7 @@ pub(crate) struct IntersectPolicy {
 /// The state of one walk.
 pub(crate) struct Intersection<'p, 'a> {
     policy: &'p IntersectPolicy,
-    lists: [Lists<'a>; 2],
+    lists: [DrawnLists<'a>; 2],
     asked: usize,
     row: usize,
     /// Within the row: what is left to be searched for, which side it is of.
@@ -97,7 +98,7 @@ impl<'a> Intersection<'_, 'a> {
             let keys = flow.input.live(side.from);
             let graphs = context.scene.dataset.graphs(side.scope);
             let lists = &mut self.lists[self.asked];
-            match context.view.lists(side.segment, keys, graphs, lists)? {
+            match lists.ask(context.view, context.limits, side.segment, keys, graphs)? {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => {
                     assert_eq!(lists.len(), keys.len(), "a key has its list");

@@ -10,13 +10,13 @@
 
 use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::ask;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::{FixedScope, ResolvedScope};
 use query::plan::Slot;
 use rdf::{Direction, VertexId};
 use std::ops::Range;
-use store::Lists;
 use store::VertexSet;
 use store::view::{GraphView, Progress, SegmentKey};
 
@@ -55,7 +55,7 @@ pub(crate) struct KeysExpansion<'p, 'a> {
     open: Option<OpenSet<'a>>,
     ordinal: u64,
     batch: Vec<VertexId>,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     degrees: Vec<u64>,
     reservation: Option<Reservation<'a>>,
 }
@@ -78,7 +78,7 @@ impl<'p> KeysExpansion<'p, '_> {
             open: None,
             ordinal: 0,
             batch: Vec::new(),
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             degrees: Vec::new(),
             reservation: None,
         }
@@ -208,9 +208,10 @@ impl<'a> KeysExpansion<'_, 'a> {
             return Ok(Progress::Ready);
         }
         let graphs = context.scene.dataset.graphs(open.scope);
-        match context
-            .view
-            .lists(open.segment, &self.batch, graphs, &mut self.lists)?
+        let (view, limits) = (context.view, context.limits);
+        match self
+            .lists
+            .ask(view, limits, open.segment, &self.batch, graphs)?
         {
             Progress::Pending(ticket) => return Ok(Progress::Pending(ticket)),
             Progress::Ready => {}

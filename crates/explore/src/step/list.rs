@@ -11,6 +11,7 @@
 
 use super::{Context, Flow, StepOutcome};
 use crate::chunk::{Chunk, make_room};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use query::plan::Slot;
@@ -190,7 +191,7 @@ fn is_each_once(lists: &[u32], rows: u64) -> bool {
 /// The state of one walk.
 pub(crate) struct ListExpansion<'p, 'a> {
     policy: &'p ListPolicy,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     asked: bool,
     expander: Expander,
 }
@@ -199,7 +200,7 @@ impl<'p> ListExpansion<'p, '_> {
     pub(crate) fn new(policy: &'p ListPolicy) -> Self {
         ListExpansion {
             policy,
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             asked: false,
             expander: Expander::default(),
         }
@@ -217,10 +218,8 @@ impl<'a> ListExpansion<'_, 'a> {
         if begins {
             let keys = flow.input.live(policy.from);
             let graphs = context.scene.dataset.graphs(policy.scope);
-            match context
-                .view
-                .lists(policy.segment, keys, graphs, &mut self.lists)?
-            {
+            let (view, limits) = (context.view, context.limits);
+            match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.asked = true,
             }

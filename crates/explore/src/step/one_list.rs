@@ -6,11 +6,12 @@
 use super::list::{Expander, Targets};
 use super::{Context, Flow, StepOutcome};
 use crate::chunk::ROWS_MAX;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
 use rdf::VertexId;
+use store::ListCursor;
 use store::view::{GraphView, Progress, SegmentKey};
-use store::{ListCursor, Lists};
 
 /// Which list.
 pub(crate) struct OneListPolicy {
@@ -25,7 +26,7 @@ pub(crate) struct OneListPolicy {
 /// The state of one walk.
 pub(crate) struct OneListExpansion<'p, 'a> {
     policy: &'p OneListPolicy,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
     asked: bool,
     row: u64,
     rows_per_row: u64,
@@ -36,7 +37,7 @@ impl<'p> OneListExpansion<'p, '_> {
     pub(crate) fn new(policy: &'p OneListPolicy) -> Self {
         OneListExpansion {
             policy,
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
             asked: false,
             row: 0,
             rows_per_row: 0,
@@ -54,9 +55,10 @@ impl<'a> OneListExpansion<'_, 'a> {
         let policy = self.policy;
         if !self.asked {
             let graphs = context.scene.dataset.graphs(policy.scope);
-            match context
-                .view
-                .lists(policy.segment, &[policy.from], graphs, &mut self.lists)?
+            let (view, limits, from) = (context.view, context.limits, [policy.from]);
+            match self
+                .lists
+                .ask(view, limits, policy.segment, &from, graphs)?
             {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.asked = true,

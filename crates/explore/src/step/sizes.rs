@@ -10,6 +10,7 @@
 
 use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::ask;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
 use crate::scope::{FixedScope, ResolvedScope};
@@ -59,7 +60,7 @@ pub(crate) struct Measuring<'p, 'a> {
     left: Option<Vec<PredicateId>>,
     found: Found<'a>,
     scan: Option<Scan<'a>>,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
 }
 
 /// What one row comes to.
@@ -80,7 +81,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
             left: None,
             found: Found::new(limits),
             scan: None,
-            lists: Lists::new(),
+            lists: DrawnLists::default(),
         }
     }
 
@@ -275,7 +276,8 @@ impl<'p, 'a> Measuring<'p, 'a> {
         while let Some(keys) = scan.next_keys()? {
             context.limits.check()?;
             let graphs = context.scene.dataset.graphs(scope);
-            let asked = context.view.lists(segment, keys, graphs, &mut self.lists)?;
+            let (view, limits) = (context.view, context.limits);
+            let asked = self.lists.ask(view, limits, segment, keys, graphs)?;
             if let Progress::Pending(ticket) = asked {
                 return Ok(Some(ticket));
             }

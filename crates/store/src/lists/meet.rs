@@ -67,12 +67,17 @@ pub struct Meeting {
     weighings: u32,
     hubs: Hubs,
     hub_pairs: u32,
+    /// What is read of lists that are met with owned ones: the list of each row, and its neighbour.
+    pub(super) read: (Vec<u32>, Vec<VertexId>),
 }
 
 impl Meeting {
-    /// Bytes of the marks, for the accounting of a query's memory: at most about a megabyte.
+    /// Bytes of the marks and of what is read, for the accounting of a query's memory: at most about a megabyte.
     pub fn bytes(&self) -> usize {
-        self.marks.bytes() + self.hubs.bytes()
+        let (numbers, neighbours) = &self.read;
+        let read =
+            numbers.capacity() * size_of::<u32>() + neighbours.capacity() * size_of::<VertexId>();
+        self.marks.bytes() + self.hubs.bytes() + read
     }
 
     /// Whether one of the lists is a hub's whose marks are kept; then what is common has been appended.
@@ -143,7 +148,7 @@ impl<'v> Lists<'v> {
         let (Some((left, base)), Some((right, other_base))) = (self.plain(list), other.plain(list))
         else {
             let met = if self.columns.is_none() || other.columns.is_none() {
-                self.meet_owned(list, other, common)
+                self.meet_owned(list, other, meeting, common)
             } else {
                 self.meet_layered(list, other, meeting, common)
             };
@@ -239,7 +244,7 @@ impl<'v> Lists<'v> {
 
     /// The column of a list that is whole in it, with the column's base.
     #[inline]
-    fn plain(&self, list: usize) -> Option<(&Column<'v>, u64)> {
+    pub(super) fn plain(&self, list: usize) -> Option<(&Column<'v>, u64)> {
         let Some(Columns { neighbours, .. }) = &self.columns else {
             return None;
         };

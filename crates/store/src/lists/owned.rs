@@ -9,11 +9,10 @@
 //! are looked for only where there are no columns, so a store's lists pay nothing for them.
 
 use super::{Filter, ListCursor, Lists};
-use crate::lists::meet::ROWS_MAX;
+use crate::lists::meet::{Meeting, ROWS_MAX, codes};
 use crate::source::Fault;
 use crate::vertex_set::{VertexSet, seek};
 use rdf::VertexId;
-use std::borrow::Cow;
 
 /// Neighbour lists in plain columns, one after the other; see [`Lists::refill_owned`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +24,13 @@ pub struct OwnedLists {
     pub ends: Vec<usize>,
     /// Under a scope that binds the graph, the graph of each row; else empty.
     pub graphs: Vec<VertexId>,
+}
+
+impl OwnedLists {
+    fn bytes(&self) -> usize {
+        (self.neighbours.capacity() + self.graphs.capacity()) * size_of::<VertexId>()
+            + self.ends.capacity() * size_of::<usize>()
+    }
 }
 
 impl<'v> Lists<'v> {
@@ -56,6 +62,13 @@ impl<'v> Lists<'v> {
             rows
         }));
         self.total_edges = start;
+    }
+
+    /// Bytes of the columns that the lists own, for the accounting of a query's memory: they are there as long as the lists
+    /// are, whatever is filled in. None for lists that stand in a store's columns, and never were others.
+    #[inline]
+    pub fn owned_bytes(&self) -> usize {
+        self.owned.as_ref().map_or(0, |owned| owned.bytes())
     }
 
     /// A list that is owned, as a set of its own; `None` where it stands in a store's columns. Under a scope that does
@@ -143,46 +156,102 @@ impl<'v> Lists<'v> {
         &self,
         list: usize,
         other: &Lists<'v>,
+        meeting: &mut Meeting,
         common: &mut Vec<VertexId>,
     ) -> Result<bool, Fault> {
-        if self.edges(list).max(other.edges(list)) > ROWS_MAX {
+        let edges = [self.edges(list), other.edges(list)];
+        if edges.contains(&0) {
+            return Ok(true);
+        }
+        if edges[0].max(edges[1]) > ROWS_MAX {
             return Ok(false);
         }
-        let (here, there) = (self.whole(list)?, other.whole(list)?);
-        let (shorter, longer) = if here.len() < there.len() {
-            (here, there)
-        } else {
-            (there, here)
-        };
-        let mut place = 0;
-        for vertex in &*shorter {
-            place = seek(&longer, place, vertex);
-            if longer.get(place) == Some(vertex) {
-                common.push(*vertex);
-            }
+        match (self.owned_list(list), other.owned_list(list)) {
+            (Some(here), Some(there)) if here.len() < there.len() => gallop(here, there, common),
+            (Some(here), Some(there)) => gallop(there, here, common),
+            (Some(owned), None) => other.meet_stored(list, owned, meeting, common)?,
+            (None, Some(owned)) => self.meet_stored(list, owned, meeting, common)?,
+            (None, None) => unreachable!("one of the lists is owned, and has rows"),
         }
         Ok(true)
     }
 
-    /// All neighbours of a list, copied out of a store's columns.
-    fn whole(&self, list: usize) -> Result<Cow<'_, [VertexId]>, Fault> {
-        if let Some(neighbours) = self.owned_list(list) {
-            return Ok(Cow::Borrowed(neighbours));
+    /// The same of a list in a store's columns: as its codes stand, or read piece by piece.
+    fn meet_stored(
+        &self,
+        list: usize,
+        owned: &[VertexId],
+        meeting: &mut Meeting,
+        common: &mut Vec<VertexId>,
+    ) -> Result<(), Fault> {
+        if let Some((column, base)) = self.plain(list) {
+            gallop_codes(codes(column, self.rows[list])?, base, owned, common);
+            return Ok(());
         }
-        let (mut numbers, mut neighbours) = (Vec::new(), Vec::new());
-        let rows_max = self.edges(list) as usize;
+        let (numbers, neighbours) = &mut meeting.read;
         let mut cursor = ListCursor::at(list as u32);
-        self.expand(&mut cursor, rows_max, &mut numbers, &mut neighbours, None)?;
-        let of_list = numbers.partition_point(|&number| number == list as u32);
-        neighbours.truncate(of_list);
-        Ok(Cow::Owned(neighbours))
+        let mut rest = owned;
+        while let (Some(_), true) = (rest.first(), cursor.list as usize == list) {
+            numbers.clear();
+            neighbours.clear();
+            let done = self.expand(&mut cursor, ROWS_READ, numbers, neighbours, None)?;
+            let of_list = numbers.partition_point(|&number| number == list as u32);
+            let Some(last) = neighbours[..of_list].last() else {
+                break;
+            };
+            let (within, after) = rest.split_at(rest.partition_point(|vertex| vertex <= last));
+            gallop(within, &neighbours[..of_list], common);
+            rest = after;
+            if done || of_list < numbers.len() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a list that are read at once.
+const ROWS_READ: usize = 1024;
+
+/// Appends what two lists share, the first of which is read and looked for in the other.
+fn gallop(read: &[VertexId], searched: &[VertexId], common: &mut Vec<VertexId>) {
+    let mut place = 0;
+    for vertex in read {
+        place = seek(searched, place, vertex);
+        if searched.get(place) == Some(vertex) {
+            common.push(*vertex);
+        }
+    }
+}
+
+/// The same of a list's codes and a list: the shorter is read.
+fn gallop_codes(codes: &[u32], base: u64, owned: &[VertexId], common: &mut Vec<VertexId>) {
+    let mut place = 0;
+    if codes.len() < owned.len() {
+        for code in codes {
+            let vertex = VertexId::from_bits(base.wrapping_add(u64::from(*code)));
+            place = seek(owned, place, &vertex);
+            if owned.get(place) == Some(&vertex) {
+                common.push(vertex);
+            }
+        }
+        return;
+    }
+    for vertex in owned {
+        let code = vertex.bits().checked_sub(base);
+        let Some(code) = code.and_then(|code| u32::try_from(code).ok()) else {
+            continue;
+        };
+        place = seek(codes, place, &code);
+        if codes.get(place) == Some(&code) {
+            common.push(*vertex);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lists::Meeting;
     use crate::testing::snapshot_of;
     use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
     use rdf::{Direction, PredicateId, Tag};
@@ -275,6 +344,53 @@ mod tests {
                     (rows, neighbours, degrees, lists.total_edges())
                 });
                 assert_eq!(read[0], read[1]);
+            }
+        }
+    }
+
+    /// A list that its codes do not tell whole is read in pieces, however long it is.
+    #[test]
+    fn owned_lists_are_met_with_stored_ones_of_any_length_and_kind() {
+        let mut random = Random::new(13);
+        let mut meeting = Meeting::default();
+        for round in 0..60 {
+            let kinds = if round % 2 == 0 {
+                [Tag::Iri, Tag::Iri]
+            } else {
+                [Tag::Iri, Tag::Literal]
+            };
+            let mut list = |length: u64| -> BTreeSet<VertexId> {
+                let mut vertex = |_| {
+                    let number = 1000 + random.bits() % 6000;
+                    VertexId::new(kinds[(number % 2) as usize], number)
+                };
+                (0..length).map(&mut vertex).collect()
+            };
+            let lengths = [0, 3, 300, 4000];
+            let there: Vec<_> = (0..16).map(|at| list(lengths[at % 4])).collect();
+            let here: Vec<_> = (0..16).map(|at| list(lengths[at / 4])).collect();
+            let (knows, default) = (vertex(1), GraphScope::DEFAULT_GRAPH);
+            let quads = (100..).zip(&there).flat_map(|(from, list)| {
+                list.iter()
+                    .map(move |&to| (vertex(from), knows, to, default))
+            });
+            let graph = snapshot_of(&quads.collect::<Vec<_>>(), None);
+            let (mut stored, mut owned) = (Lists::new(), Lists::new());
+            ask(&graph, 16, &mut stored);
+            owned.refill_owned(true, |columns| {
+                for list in &here {
+                    columns.neighbours.extend(list);
+                    columns.ends.push(columns.neighbours.len());
+                }
+            });
+            assert!(owned.owned_bytes() > 0 && stored.owned_bytes() == 0);
+            for at in 0..16 {
+                let expected: Vec<_> = here[at].intersection(&there[at]).copied().collect();
+                for (one, two) in [(&owned, &stored), (&stored, &owned)] {
+                    let mut common = Vec::new();
+                    assert!(one.meet(at, two, &mut meeting, &mut common).expect("met"));
+                    assert_eq!(common, expected, "round {round}, list {at}");
+                }
             }
         }
     }

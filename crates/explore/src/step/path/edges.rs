@@ -7,6 +7,7 @@ use super::fetch::{Fetched, NeighbourFetch};
 use super::{Jobs, PathScope, cell};
 use crate::chunk::{Chunk, ROWS_MAX};
 use crate::error::WalkError;
+use crate::limits::Limits;
 use crate::step::{Context, Flow, PatternOperand, StepOutcome};
 use query::plan::Slot;
 use rdf::VertexId;
@@ -48,8 +49,8 @@ pub(crate) struct EdgesExpansion<'p, 'a> {
     found: Vec<u32>,
 }
 
-impl<'p> EdgesExpansion<'p, '_> {
-    pub(crate) fn new(policy: &'p EdgesPolicy) -> Self {
+impl<'p, 'a> EdgesExpansion<'p, 'a> {
+    pub(crate) fn new(policy: &'p EdgesPolicy, limits: Limits<'a>) -> Self {
         EdgesExpansion {
             policy,
             jobs: Jobs::default(),
@@ -58,7 +59,7 @@ impl<'p> EdgesExpansion<'p, '_> {
             label: 0,
             round: 0,
             is_fetching: false,
-            fetch: NeighbourFetch::default(),
+            fetch: NeighbourFetch::new(limits),
             batch: Vec::new(),
             targets: Vec::new(),
             rows: Vec::new(),

@@ -8,12 +8,14 @@
 //! again where it stood.
 
 use super::automaton::Label;
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
+use crate::limits::Limits;
 use crate::step::list::Expander;
 use rdf::{Direction, PredicateId, VertexId};
 use std::ops::Range;
+use store::ListCursor;
 use store::view::{GraphScope, GraphView, Progress, SegmentKey, Ticket};
-use store::{ListCursor, Lists};
 
 /// What a call gave.
 pub(crate) enum Fetched {
@@ -26,7 +28,6 @@ pub(crate) enum Fetched {
 }
 
 /// A batch on its way through its segments.
-#[derive(Default)]
 pub(crate) struct NeighbourFetch<'a> {
     /// The vertices of each segment, one segment after the other.
     keys: Vec<VertexId>,
@@ -35,7 +36,8 @@ pub(crate) struct NeighbourFetch<'a> {
     runs: Vec<(SegmentKey, Range<usize>)>,
     run: usize,
     asked: bool,
-    lists: Lists<'a>,
+    lists: DrawnLists<'a>,
+    limits: Limits<'a>,
     expander: Expander,
     predicates: Vec<PredicateId>,
     ends: Vec<u32>,
@@ -45,6 +47,25 @@ pub(crate) struct NeighbourFetch<'a> {
 }
 
 impl<'a> NeighbourFetch<'a> {
+    /// No batch yet.
+    pub(crate) fn new(limits: Limits<'a>) -> NeighbourFetch<'a> {
+        NeighbourFetch {
+            keys: Vec::new(),
+            positions: Vec::new(),
+            runs: Vec::new(),
+            run: 0,
+            asked: false,
+            lists: DrawnLists::default(),
+            limits,
+            expander: Expander::default(),
+            predicates: Vec::new(),
+            ends: Vec::new(),
+            targets: Vec::new(),
+            selected: Vec::new(),
+            degrees: Vec::new(),
+        }
+    }
+
     /// Begins a batch.
     pub(crate) fn begin<V: GraphView>(
         &mut self,
@@ -117,7 +138,7 @@ impl<'a> NeighbourFetch<'a> {
         if !self.asked {
             let keys = &self.keys[range.clone()];
             if let Progress::Pending(ticket) =
-                view.lists(*segment, keys, graphs, &mut self.lists)?
+                self.lists.ask(view, self.limits, *segment, keys, graphs)?
             {
                 return Ok(Some(Fetched::Pending(ticket)));
             }

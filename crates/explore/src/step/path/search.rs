@@ -89,7 +89,7 @@ impl<'p, 'a> Search<'p, 'a> {
             at: 0,
             way: 0,
             is_fetching: false,
-            fetch: NeighbourFetch::default(),
+            fetch: NeighbourFetch::new(limits),
             fresh: Vec::new(),
             fresh_state: 0,
             found: Vec::new(),

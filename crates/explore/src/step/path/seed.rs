@@ -13,7 +13,7 @@ use super::fetch::{Fetched, NeighbourFetch};
 use super::{Edges, PathScope, cell};
 use crate::ask;
 use crate::error::WalkError;
-use crate::limits::Reservation;
+use crate::limits::{Limits, Reservation};
 use crate::scope::FixedScope;
 use crate::step::{Context, Flow, StepOutcome};
 use query::plan::Slot;
@@ -104,8 +104,8 @@ struct Source<'a> {
     at: usize,
 }
 
-impl<'p> PathSeeding<'p, '_> {
-    pub(crate) fn new(policy: &'p SeedPolicy) -> Self {
+impl<'p, 'a> PathSeeding<'p, 'a> {
+    pub(crate) fn new(policy: &'p SeedPolicy, limits: Limits<'a>) -> Self {
         PathSeeding {
             policy,
             row: 0,
@@ -114,7 +114,7 @@ impl<'p> PathSeeding<'p, '_> {
             exists: Vec::new(),
             looking: 0,
             is_fetching: false,
-            fetch: NeighbourFetch::default(),
+            fetch: NeighbourFetch::new(limits),
         }
     }
 }
