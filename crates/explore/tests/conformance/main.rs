@@ -1,18 +1,23 @@
 //! The W3C's query suites, and random queries, over a graph of plain vectors that lets every question wait.
 //!
 //! Nothing of a store answers here: neither segments nor a dictionary, and no question that was not asked ahead. What is
-//! walked is planned without statistics. `SELECT` and `ASK` only, because graphs are made of rows in `engine`. Without
-//! `../shared/w3c` beside the checkout the suites are skipped, which is reported.
+//! walked is planned without statistics. Endpoints are worlds of the same kind, and [graphs] are made of rows here.
+//! Without `../shared/w3c` beside the checkout the suites are skipped, which is reported.
 
+mod graphs;
+
+use explore::describe::{Edges, Seeds, describe};
 use explore::environment::EachSolution;
 use explore::{
     Chunk, Environment, Limits, Options, Service, ServiceError, Status, Walk, prepare, wait_for,
 };
-use oxrdf::{Dataset, Term};
-use query::plan::{Form, Slot};
+use graphs::{Solution, triple_of};
+use oxrdf::{Dataset, Term, Triple};
+use query::plan::{Form, Node, Plan, Slot};
 use query::statistics::Statistics;
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Lexicon, TermBuffer, VertexId};
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::sync::Arc;
 use testkit::compare::Blanks;
@@ -57,10 +62,10 @@ impl Service for Endpoints {
         let mut world = World::new(dataset);
         world.endpoints = self.clone();
         let answer = world.answer(text, None).map_err(ServiceError::Failed)?;
-        let Some(Answer::Rows {
+        let Results::Solutions {
             variables: given,
             rows,
-        }) = answer
+        } = answer
         else {
             return Err(ServiceError::Failed("it is no SELECT".to_owned()));
         };
@@ -87,10 +92,10 @@ impl World {
         }
     }
 
-    /// The answer; `None` where the form is not asked here.
-    fn answer(&self, text: &str, base: Option<&str>) -> Result<Option<Answer>, String> {
+    /// The answer.
+    fn answer(&self, text: &str, base: Option<&str>) -> Result<Results, String> {
         let answer = self.answer_counted(text, base, 3)?;
-        Ok(answer.map(|(answer, _)| answer))
+        Ok(answer.0)
     }
 
     /// The same by chunks of so many rows, and how many tickets were given for it.
@@ -99,7 +104,7 @@ impl World {
         text: &str,
         base: Option<&str>,
         chunk_rows: usize,
-    ) -> Result<Option<(Answer, u64)>, String> {
+    ) -> Result<(Results, u64), String> {
         let options = ParseOptions {
             base: base.map(str::to_owned),
             ..ParseOptions::default()
@@ -113,11 +118,6 @@ impl World {
         let planner = Planner::new(Statistics::default());
         let plan = planner.plan(&query, &ids, &[], PlanOptions::DEFAULT);
         let plan = plan.map_err(|error| error.to_string())?;
-        let slots = match &plan.form {
-            Form::Select(slots) => slots.clone(),
-            Form::Ask => Vec::new(),
-            Form::Construct(_) | Form::Describe(_) => return Ok(None),
-        };
         let mut environment = Environment::fixed();
         environment.service = Some(&self.endpoints);
         let prepared = wait_for(&waiting, &Limits::none(), || {
@@ -129,32 +129,31 @@ impl World {
             ..Options::default()
         };
         let mut walk = Walk::new(&prepared, &waiting, &waiting, Limits::none(), options);
-        let (mut chunk, mut rows) = (Chunk::new(), Vec::new());
+        let mut collected = Collected::new(&plan, &ids);
+        let mut chunk = Chunk::new();
         loop {
             match walk.next(&mut chunk).map_err(|error| error.to_string())? {
                 Status::Rows => {
-                    for row in 0..chunk.rows() as usize {
-                        let cell = |slot: &Slot| chunk.column(*slot).map(|cells| cells[row]);
-                        let term =
-                            |id: VertexId| prepared.locals().term(id).or_else(|| self.term(id));
-                        rows.push(slots.iter().map(|slot| cell(slot).and_then(term)).collect());
-                    }
+                    let term = |id: VertexId| prepared.locals().term(id).or_else(|| self.term(id));
+                    collected.add(&chunk, &term);
                 }
                 Status::Pending(_) | Status::Yield => {}
                 Status::Done | Status::Starved => break,
             }
         }
-        let answer = match &plan.form {
-            Form::Ask => Answer::Boolean(!rows.is_empty()),
-            _ => Answer::Rows {
-                variables: slots
-                    .iter()
-                    .map(|slot| plan.variables[usize::from(slot.0)].clone())
-                    .collect(),
-                rows,
-            },
-        };
-        Ok(Some((answer, waiting.tickets())))
+        drop(walk);
+        if let Form::Describe(_) = plan.form {
+            let mut seeds = Seeds::new(Limits::none());
+            let added = seeds.add(&collected.described);
+            added.map_err(|error| error.to_string())?;
+            let mut each = |edges: &Edges| {
+                collected.add_edges(edges, &|id| self.term(id));
+                Ok(())
+            };
+            let described = describe(&prepared, &waiting, Limits::none(), &mut seeds, &mut each);
+            described.map_err(|error| error.to_string())?;
+        }
+        Ok((collected.into_results(), waiting.tickets()))
     }
 
     fn term(&self, id: VertexId) -> Option<Term> {
@@ -163,6 +162,85 @@ impl World {
             .terms(&[id], &mut terms)
             .expect("a term of the graph");
         terms.get(0).map(oxrdf::TermRef::into_owned)
+    }
+}
+
+/// What a walk's rows come to.
+struct Collected<'p> {
+    plan: &'p Plan,
+    ids: &'p [Option<VertexId>],
+    rows: Vec<testkit::Row>,
+    count: usize,
+    triples: HashSet<Triple>,
+    described: Vec<VertexId>,
+}
+
+impl<'p> Collected<'p> {
+    fn new(plan: &'p Plan, ids: &'p [Option<VertexId>]) -> Self {
+        Collected {
+            plan,
+            ids,
+            rows: Vec::new(),
+            count: 0,
+            triples: HashSet::new(),
+            described: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, chunk: &Chunk, term: &dyn Fn(VertexId) -> Option<Term>) {
+        for row in 0..chunk.rows() as usize {
+            let cell = |slot: Slot| chunk.column(slot).map(|cells| cells[row]);
+            let value = |slot: Slot| cell(slot).and_then(term);
+            match &self.plan.form {
+                Form::Ask => {}
+                Form::Select(slots) => {
+                    self.rows
+                        .push(slots.iter().map(|slot| value(*slot)).collect());
+                }
+                Form::Construct(template) => {
+                    let solution = Solution {
+                        number: self.count,
+                        constants: &self.plan.constants,
+                        value: &value,
+                    };
+                    let made = template.iter().filter_map(|triple| solution.made(triple));
+                    self.triples.extend(made);
+                }
+                Form::Describe(nodes) => {
+                    let named = |node: &Node| match node {
+                        Node::Slot(slot) => cell(*slot),
+                        Node::Constant(constant) => self.ids[constant.0 as usize],
+                    };
+                    self.described.extend(nodes.iter().filter_map(named));
+                }
+            }
+            self.count += 1;
+        }
+    }
+
+    fn add_edges(&mut self, edges: &Edges, term: &dyn Fn(VertexId) -> Option<Term>) {
+        let [subjects, predicates, objects] = edges;
+        for ((subject, predicate), object) in subjects.iter().zip(predicates).zip(objects) {
+            let parts = [subject, predicate, object].map(|id| term(*id).expect("it is stored"));
+            let made = triple_of(parts).expect("an edge is a triple");
+            self.triples.insert(made);
+        }
+    }
+
+    fn into_results(self) -> Results {
+        match &self.plan.form {
+            Form::Ask => Results::Boolean(self.count > 0),
+            Form::Construct(_) | Form::Describe(_) => {
+                Results::Graph(self.triples.into_iter().collect())
+            }
+            Form::Select(slots) => Results::Solutions {
+                variables: slots
+                    .iter()
+                    .map(|slot| self.plan.variables[usize::from(slot.0)].clone())
+                    .collect(),
+                rows: self.rows,
+            },
+        }
     }
 }
 
@@ -220,12 +298,7 @@ fn check(case: &SuiteCase) -> Result<bool, String> {
         Ok((name.clone(), quads.into_iter().collect()))
     });
     world.endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
-    let answer = world.answer(&text, Some(case.base()))?;
-    let results = match answer {
-        None => return Ok(false),
-        Some(Answer::Boolean(value)) => Results::Boolean(value),
-        Some(Answer::Rows { variables, rows }) => Results::Solutions { variables, rows },
-    };
+    let results = world.answer(&text, Some(case.base()))?;
     let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
     verdict.map(|()| true)
 }
@@ -246,7 +319,11 @@ fn random_queries_are_answered_over_a_view_that_lets_wait() {
                 let Some(expected) = expected else { continue };
                 let answer = world.answer(&text, None);
                 let answer = answer.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
-                let Some(answer) = answer else { continue };
+                let answer = match answer {
+                    Results::Boolean(value) => Answer::Boolean(value),
+                    Results::Solutions { variables, rows } => Answer::Rows { variables, rows },
+                    Results::Graph(_) => panic!("random queries ask for rows"),
+                };
                 if let Err(complaint) = compare::check(&expected, &answer, &Blanks::Same) {
                     panic!("seed {seed}: {complaint}\n{text}");
                 }
@@ -261,7 +338,7 @@ fn asked(data: &str, text: &str) -> Vec<testkit::Row> {
         .answer(text, None)
         .expect("it is answered")
     {
-        Some(Answer::Rows { rows, .. }) => rows,
+        Results::Solutions { rows, .. } => rows,
         other => panic!("{other:?}"),
     }
 }
@@ -296,10 +373,7 @@ fn aggregates_draw_numbers_of_their_own() {
 fn tickets(data: &str, text: &str) -> u64 {
     let dataset = testkit::graph::parse(data).expect("a graph");
     let answered = World::new(&dataset).answer_counted(text, None, 1024);
-    let (_, tickets) = answered
-        .expect("it is answered")
-        .expect("its form is asked");
-    tickets
+    answered.expect("it is answered").1
 }
 
 /// The ids of computed values are looked up for a chunk together, and those of results for all groups.
