@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod blocks;
+mod execution;
 mod expression;
 mod functions;
 mod hub;
