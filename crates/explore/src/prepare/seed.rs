@@ -16,8 +16,9 @@ use crate::error::WalkError;
 use crate::step::PatternOperand;
 use crate::step::Policy;
 use crate::step::order::Shared;
+use rdf::VertexId;
 use std::ops::Range;
-use store::view::{GraphView, SegmentKey};
+use store::view::{GraphView, Need, SegmentKey};
 
 /// Predicates up to which their keys are counted, some 100 ns each; more are a seed by themselves.
 const PREDICATES_MAX: u64 = 4096;
@@ -120,12 +121,16 @@ impl<'a> Prepared<'a> {
         let mut predicates = Vec::new();
         set.set.decode(0, seed.len, &mut predicates)?;
         seed.len = 0;
-        for vertex in predicates {
-            if let Some(predicate) = view.predicate_id(vertex) {
-                let segment = SegmentKey {
-                    predicate,
-                    direction: keys.direction,
-                };
+        let segment = |vertex: &VertexId| {
+            Some(SegmentKey {
+                predicate: view.predicate_id(*vertex)?,
+                direction: keys.direction,
+            })
+        };
+        let segments: Vec<Option<SegmentKey>> = predicates.iter().map(segment).collect();
+        ask::need_all(view, segments.iter().flatten().copied().map(Need::Keys))?;
+        for segment in segments {
+            if let Some(segment) = segment {
                 seed.len += ask::keys(view, segment)?.len();
             }
             seed.ends.push(seed.len);

@@ -7,11 +7,12 @@
 use super::intersect::Side;
 use super::list::Expander;
 use super::{Context, Flow, StepOutcome};
+use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use query::plan::Slot;
 use rdf::VertexId;
+use store::ListCursor;
 use store::view::{GraphView, Progress};
-use store::{ListCursor, Lists};
 
 /// Which lists are expanded, and which are searched.
 pub(crate) struct ExpandCheckPolicy {
@@ -34,8 +35,8 @@ enum At {
 pub(crate) struct ExpandCheck<'p, 'a> {
     policy: &'p ExpandCheckPolicy,
     at: At,
-    near: Lists<'a>,
-    far: Lists<'a>,
+    near: DrawnLists<'a>,
+    far: DrawnLists<'a>,
     expander: Expander,
     keys: Vec<VertexId>,
     positions: Vec<u32>,
@@ -48,8 +49,8 @@ impl<'p> ExpandCheck<'p, '_> {
         ExpandCheck {
             policy,
             at: At::Start,
-            near: Lists::new(),
-            far: Lists::new(),
+            near: DrawnLists::default(),
+            far: DrawnLists::default(),
             expander: Expander::default(),
             keys: Vec::new(),
             positions: Vec::new(),
@@ -69,8 +70,9 @@ impl<'a> ExpandCheck<'_, 'a> {
         if self.at == At::Start {
             let keys = flow.input.live(near.from);
             let graphs = dataset.graphs(near.scope);
-            let lists = &mut self.near;
-            match context.view.lists(near.segment, keys, graphs, lists)? {
+            let (view, limits) = (context.view, context.limits);
+            let asked = self.near.ask(view, limits, near.segment, keys, graphs)?;
+            match asked {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.at = At::Lists,
             }
@@ -88,8 +90,11 @@ impl<'a> ExpandCheck<'_, 'a> {
             is_last
         };
         let graphs = dataset.graphs(far.scope);
-        let lists = &mut self.far;
-        match context.view.lists(far.segment, &self.keys, graphs, lists)? {
+        let (view, limits) = (context.view, context.limits);
+        let asked = self
+            .far
+            .ask(view, limits, far.segment, &self.keys, graphs)?;
+        match asked {
             Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
             Progress::Ready => {}
         }
