@@ -10,6 +10,7 @@
 //! `sameTerm`) are no functions of values, so they stand in `parser::builtin`, beside the aggregates.
 
 use oxrdf::NamedNodeRef;
+use oxrdf::vocab::xsd;
 use std::fmt;
 
 /// How many arguments a function takes.
@@ -285,6 +286,84 @@ pub enum Cast {
     GDay,
     /// A datatype that is derived from `xsd:integer`, `xsd:string` or `xsd:dateTime`, or `xsd:anyURI`.
     Derived(NamedNodeRef<'static>),
+}
+
+impl Cast {
+    /// The casts to datatypes that are derived from no other.
+    pub const PRIMITIVE: [Cast; 17] = [
+        Cast::Boolean,
+        Cast::Integer,
+        Cast::Decimal,
+        Cast::Float,
+        Cast::Double,
+        Cast::String,
+        Cast::DateTime,
+        Cast::Date,
+        Cast::Time,
+        Cast::Duration,
+        Cast::YearMonthDuration,
+        Cast::DayTimeDuration,
+        Cast::GYear,
+        Cast::GYearMonth,
+        Cast::GMonthDay,
+        Cast::GMonth,
+        Cast::GDay,
+    ];
+
+    /// The other datatypes that can be cast to (XPath and XQuery Functions and Operators 3.1 section 19.3).
+    pub const DERIVED: [NamedNodeRef<'static>; 20] = [
+        xsd::BYTE,
+        xsd::SHORT,
+        xsd::INT,
+        xsd::LONG,
+        xsd::UNSIGNED_BYTE,
+        xsd::UNSIGNED_SHORT,
+        xsd::UNSIGNED_INT,
+        xsd::UNSIGNED_LONG,
+        xsd::POSITIVE_INTEGER,
+        xsd::NEGATIVE_INTEGER,
+        xsd::NON_POSITIVE_INTEGER,
+        xsd::NON_NEGATIVE_INTEGER,
+        xsd::NORMALIZED_STRING,
+        xsd::TOKEN,
+        xsd::LANGUAGE,
+        xsd::NMTOKEN,
+        xsd::NAME,
+        xsd::NC_NAME,
+        xsd::ANY_URI,
+        xsd::DATE_TIME_STAMP,
+    ];
+
+    /// The cast to a datatype, if there is one.
+    pub fn of_datatype(datatype: NamedNodeRef<'_>) -> Option<Cast> {
+        let derived = Cast::DERIVED.into_iter().map(Cast::Derived);
+        let mut all = Cast::PRIMITIVE.into_iter().chain(derived);
+        all.find(|cast| cast.datatype() == datatype)
+    }
+
+    /// The datatype that it casts to.
+    pub const fn datatype(self) -> NamedNodeRef<'static> {
+        match self {
+            Cast::Boolean => xsd::BOOLEAN,
+            Cast::Integer => xsd::INTEGER,
+            Cast::Decimal => xsd::DECIMAL,
+            Cast::Float => xsd::FLOAT,
+            Cast::Double => xsd::DOUBLE,
+            Cast::String => xsd::STRING,
+            Cast::DateTime => xsd::DATE_TIME,
+            Cast::Date => xsd::DATE,
+            Cast::Time => xsd::TIME,
+            Cast::Duration => xsd::DURATION,
+            Cast::YearMonthDuration => xsd::YEAR_MONTH_DURATION,
+            Cast::DayTimeDuration => xsd::DAY_TIME_DURATION,
+            Cast::GYear => xsd::G_YEAR,
+            Cast::GYearMonth => xsd::G_YEAR_MONTH,
+            Cast::GMonthDay => xsd::G_MONTH_DAY,
+            Cast::GMonth => xsd::G_MONTH,
+            Cast::GDay => xsd::G_DAY,
+            Cast::Derived(datatype) => datatype,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 //! | [`mentions`] | what a query names that may be a slip |
 //! | [`planner`] | the order of exploration, by cost |
 //! | [`plan`], [`expression`], [`statistics`] | the plain data shared with `explore` and `engine` |
+//! | [`wire`] | plans and rows as bytes |
 //! | [`function`] | the builtin functions, one row each |
 //! | [`xpath_pattern`] | regular expressions, from XPath's to those of the `regex` crate |
 //! | [`explain`] | a plan as text |
@@ -59,6 +60,7 @@ pub use grammar::parser::words;
 pub use limits::{Limit, Limits, STACK_BYTES_MIN};
 pub use options::{Given, ParseOptions};
 pub use parse::{Cut, Scanned, parse, scan, term};
+pub use plan::wire;
 pub use planner::{PlanError, PlanOptions, Planner, plan};
 pub use position::Position;
 pub use update::{Update, parse_update};

@@ -31,8 +31,11 @@
 //! two columns after it.
 
 mod action;
+mod well_formed;
+pub mod wire;
 
 pub use action::{Action, Mode, Side, Size};
+pub use well_formed::{BLOCKS_MAX, DEPTH_MAX, IllFormed, PlanFault, VARIABLES_MAX};
 
 use crate::expression::Expression;
 pub use crate::node::{ConstantId, Node, Slot};

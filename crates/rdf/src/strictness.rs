@@ -53,7 +53,7 @@ fn is_breaking(character: char) -> bool {
 
 /// Whether a lenient reader takes this text as a language tag: letters, then parts of letters and digits behind
 /// hyphens (`LANG_DIR` of RDF 1.2 N-Triples).
-pub(crate) fn is_loadable_tag(tag: &str) -> bool {
+pub fn is_loadable_tag(tag: &str) -> bool {
     let mut parts = tag.split('-');
     let is_of =
         |part: &str, is_in: fn(&u8) -> bool| !part.is_empty() && part.bytes().all(|b| is_in(&b));

@@ -17,7 +17,7 @@ use crate::grammar::parser::{GrammarError, Parsed};
 use crate::plan::AggregateFunction;
 use crate::xpath_pattern::{self, RefusalKind};
 use oxrdf::vocab::xsd;
-use oxrdf::{NamedNode, NamedNodeRef, Term};
+use oxrdf::{NamedNode, Term};
 
 /// The namespace of the casts.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
@@ -282,52 +282,5 @@ fn unknown_function(name: &NamedNode) -> String {
 
 /// The cast that an IRI stands for.
 pub(crate) fn cast(name: &NamedNode) -> Option<Cast> {
-    let name = name.as_ref();
-    Some(match () {
-        () if name == xsd::BOOLEAN => Cast::Boolean,
-        () if name == xsd::INTEGER => Cast::Integer,
-        () if name == xsd::DECIMAL => Cast::Decimal,
-        () if name == xsd::FLOAT => Cast::Float,
-        () if name == xsd::DOUBLE => Cast::Double,
-        () if name == xsd::STRING => Cast::String,
-        () if name == xsd::DATE_TIME => Cast::DateTime,
-        () if name == xsd::DATE => Cast::Date,
-        () if name == xsd::TIME => Cast::Time,
-        () if name == xsd::DURATION => Cast::Duration,
-        () if name == xsd::YEAR_MONTH_DURATION => Cast::YearMonthDuration,
-        () if name == xsd::DAY_TIME_DURATION => Cast::DayTimeDuration,
-        () if name == xsd::G_YEAR => Cast::GYear,
-        () if name == xsd::G_YEAR_MONTH => Cast::GYearMonth,
-        () if name == xsd::G_MONTH_DAY => Cast::GMonthDay,
-        () if name == xsd::G_MONTH => Cast::GMonth,
-        () if name == xsd::G_DAY => Cast::GDay,
-        () => {
-            let derived = DERIVED.into_iter().find(|derived| *derived == name);
-            return derived.map(Cast::Derived);
-        }
-    })
+    Cast::of_datatype(name.as_ref())
 }
-
-/// The other datatypes that can be cast to (XPath and XQuery Functions and Operators 3.1 section 19.3).
-const DERIVED: [NamedNodeRef<'static>; 20] = [
-    xsd::BYTE,
-    xsd::SHORT,
-    xsd::INT,
-    xsd::LONG,
-    xsd::UNSIGNED_BYTE,
-    xsd::UNSIGNED_SHORT,
-    xsd::UNSIGNED_INT,
-    xsd::UNSIGNED_LONG,
-    xsd::POSITIVE_INTEGER,
-    xsd::NEGATIVE_INTEGER,
-    xsd::NON_POSITIVE_INTEGER,
-    xsd::NON_NEGATIVE_INTEGER,
-    xsd::NORMALIZED_STRING,
-    xsd::TOKEN,
-    xsd::LANGUAGE,
-    xsd::NMTOKEN,
-    xsd::NAME,
-    xsd::NC_NAME,
-    xsd::ANY_URI,
-    xsd::DATE_TIME_STAMP,
-];
