@@ -16,3 +16,4 @@ mod sample;
 mod specification;
 mod support;
 mod walk;
+mod wire;

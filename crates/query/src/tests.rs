@@ -21,3 +21,4 @@ mod sampling;
 mod shape;
 mod sizes;
 mod spelling;
+mod wire;

@@ -13,12 +13,13 @@ mod query;
 mod rdf_text;
 mod results;
 mod stored;
+mod wire;
 
 /// A body.
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 17] = [
+pub const TARGETS: [(&str, Body); 18] = [
     ("config", config::config),
     ("dictionary", stored::dictionary),
     ("jsonld", rdf_text::jsonld),
@@ -36,6 +37,7 @@ pub const TARGETS: [(&str, Body); 17] = [
     ("trig", rdf_text::trig),
     ("turtle", rdf_text::turtle),
     ("update", changes::update),
+    ("wire", wire::wire),
 ];
 
 /// The body of this name.

@@ -25,13 +25,13 @@ use std::fmt;
 /// The most variables of a plan: a slot is 16 bits.
 pub const VARIABLES_MAX: usize = 1 << 16;
 
-/// How deep blocks lie within steps, at most. A text has at most 256 brackets (`Limits::nesting`), and the planner adds
-/// a block to some of them.
-pub const BLOCKS_MAX: usize = 640;
+/// How deep blocks lie within steps, at most. A block stands for a bracket of a text, of which 256 are open at once
+/// (`Limits::nesting`).
+pub const BLOCKS_MAX: usize = 272;
 
-/// How deep an expression, a path or a triple of a template nests, at most. A text has chains of at most 1,024 links
-/// and 256 brackets (`Limits`).
-pub const DEPTH_MAX: usize = 1408;
+/// How deep an expression, a path or a triple of a template nests, with the blocks around it, at most. A text has chains
+/// of at most 1,024 links through groups and operators (`Limits::depth`), of which plans have 1,018 (2026-11-25).
+pub const DEPTH_MAX: usize = 1088;
 
 /// Where a plan breaks the contract, and how.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -157,6 +157,7 @@ impl Plan {
     /// the plan and the columns that live at its steps; a frame of stack per nested block, operator and path.
     pub fn check(&self) -> Result<(), IllFormed> {
         let names = Names {
+            depth: 0,
             variables: self.variables.len(),
             constants: self.constants.len(),
         };
@@ -171,7 +172,7 @@ impl Plan {
         {
             names.constant(*id)?;
         }
-        names.block(&self.steps, Slots::default(), None, 0)?;
+        names.block(&self.steps, Slots::default(), None)?;
         match &self.form {
             Form::Ask => {}
             Form::Select(slots) => slots.iter().try_for_each(|slot| names.slot(*slot))?,
@@ -188,9 +189,11 @@ impl Plan {
     }
 }
 
-/// What a plan may name.
+/// What a plan may name, and where it is looked at.
 #[derive(Clone, Copy)]
 struct Names {
+    /// Blocks around.
+    depth: usize,
     variables: usize,
     constants: usize,
 }
@@ -344,7 +347,7 @@ impl Names {
         if let Scope::Bind(_) = scope {
             return Err(PlanFault::Graphs(action.name()));
         }
-        self.path(path, 1)?;
+        self.path(path, self.depth + 1)?;
         self.nodes(ends)?;
         self.scope(scope)
     }
@@ -353,16 +356,16 @@ impl Names {
     fn of_rows(self, action: &Action) -> Result<(), PlanFault> {
         match action {
             Action::Filter(expression) | Action::Bind { expression, .. } => {
-                self.expression(expression, 1)
+                self.expression(expression, self.depth + 1)
             }
             Action::Order { keys, .. } => keys
                 .iter()
-                .try_for_each(|key| self.expression(&key.expression, 1)),
+                .try_for_each(|key| self.expression(&key.expression, self.depth + 1)),
             Action::Aggregate { aggregates, .. } => {
                 aggregates.iter().try_for_each(|(aggregate, _)| {
                     let is_count = aggregate.function == AggregateFunction::Count;
                     match &aggregate.argument {
-                        Some(argument) => self.expression(argument, 1),
+                        Some(argument) => self.expression(argument, self.depth + 1),
                         None if is_count => Ok(()),
                         None => Err(PlanFault::NoArgument),
                     }
@@ -425,36 +428,24 @@ impl Names {
 
     /// Looks at a block that begins with these columns; gives those that it ends with. `row`: the column with the
     /// numbers of the rows that it is walked for.
-    fn block(
-        self,
-        steps: &[Step],
-        begins: Slots,
-        row: Option<Slot>,
-        depth: usize,
-    ) -> Result<Slots, IllFormed> {
-        is_within("blocks", depth, BLOCKS_MAX)?;
+    fn block(self, steps: &[Step], begins: Slots, row: Option<Slot>) -> Result<Slots, IllFormed> {
+        is_within("blocks", self.depth, BLOCKS_MAX)?;
         let mut there = begins;
         for (at, step) in steps.iter().enumerate() {
-            let ends = self.step(step, there, row, depth);
+            let ends = self.step(step, there, row);
             there = ends.map_err(|fault| fault.within(at))?;
         }
         Ok(there)
     }
 
-    fn step(
-        self,
-        step: &Step,
-        mut there: Slots,
-        row: Option<Slot>,
-        depth: usize,
-    ) -> Result<Slots, IllFormed> {
+    fn step(self, step: &Step, mut there: Slots, row: Option<Slot>) -> Result<Slots, IllFormed> {
         let action = &step.action;
         self.action(action)?;
         let written = self.columns(action, &there)?;
         if let Some(row) = row.filter(|row| written.contains(*row)) {
             return Err(PlanFault::RowTaken(row).into());
         }
-        self.blocks(action, &there, depth)?;
+        self.blocks(action, &there)?;
         match action {
             Action::Aggregate { keys, .. } => {
                 let mut kept: Slots = keys.iter().copied().collect();
@@ -503,7 +494,11 @@ impl Names {
         }
     }
 
-    fn blocks(self, action: &Action, there: &Slots, depth: usize) -> Result<(), IllFormed> {
+    fn blocks(self, action: &Action, there: &Slots) -> Result<(), IllFormed> {
+        let inner = Names {
+            depth: self.depth + 1,
+            ..self
+        };
         match action {
             Action::Nested {
                 branches,
@@ -522,7 +517,7 @@ impl Names {
                 for (at, branch) in branches.iter().enumerate() {
                     let is_together = branch.iter().any(|step| looks_at_all(&step.action));
                     check_that(*row_by_row || !is_together, PlanFault::Together)?;
-                    let ends = self.block(branch, begins.clone(), Some(*row), depth + 1);
+                    let ends = inner.block(branch, begins.clone(), Some(*row));
                     let ends = ends.map_err(|fault| fault.within(at))?;
                     if let Some(slot) = first_outside(&ends, &given) {
                         return Err(PlanFault::Leftover(slot).into());
@@ -538,7 +533,7 @@ impl Names {
                 keys,
                 exports,
             } => {
-                let ends = self.block(table, Slots::default(), None, depth + 1);
+                let ends = inner.block(table, Slots::default(), None);
                 let ends = ends.map_err(|fault| fault.within(0))?;
                 let mut made = Slots::default();
                 let is_once = keys.iter().chain(exports).all(|slot| made.insert(*slot));

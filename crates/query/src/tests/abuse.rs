@@ -5,6 +5,7 @@
 //! [`STACK_BYTES_MIN`]: an overflow would end the test process.
 
 use super::lubm;
+use super::wire::round_trip;
 use crate::limits::{Limit, STACK_BYTES_MIN};
 use crate::{ParseError, ParseErrorKind, ParseOptions, parse};
 use std::fmt::Write;
@@ -451,7 +452,9 @@ fn at_the_limit() {
         on_small_stack(move || {
             if let Ok(query) = parse(&text, &ParseOptions::default()) {
                 drop(query.clone());
-                drop(lubm::plan_query(&query, 1).explain());
+                let plan = lubm::plan_query(&query, 1);
+                drop(plan.explain());
+                round_trip(&plan);
             }
             if let Ok(query) = parse(&text, &ParseOptions::default()) {
                 drop(query.clone());

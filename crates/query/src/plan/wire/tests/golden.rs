@@ -475,7 +475,10 @@ pub(super) fn deepest_paths() -> Vec<Path> {
 
 /// Blocks within blocks, as deep as they may be, the innermost with the deepest expression.
 pub(super) fn deepest_blocks() -> Vec<Step> {
-    let innermost = deepest_expressions().swap_remove(2);
+    let end = || Expression::Constant(ConstantId(0));
+    let innermost = (1..DEPTH_MAX - BLOCKS_MAX).fold(end(), |it, _| {
+        Expression::Arithmetic(Arithmetic::Add, Box::new(it), Box::new(end()))
+    });
     let mut steps = vec![step(Action::Filter(innermost), &[])];
     for _ in 0..BLOCKS_MAX {
         let probe = Action::Probe {
