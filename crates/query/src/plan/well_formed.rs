@@ -408,9 +408,9 @@ impl Names {
             | Action::Distinct { .. }
             | Action::Unpack { .. }
             | Action::Slice { .. }
-            | Action::Count { .. } => Ok(()),
+            | Action::Count { .. }
             // The caller has looked at these.
-            Action::Expand { .. }
+            | Action::Expand { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }

@@ -10,7 +10,6 @@ use proptest::prelude::*;
 use rdf::{Tag, VertexId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query};
@@ -216,14 +215,17 @@ fn rows_without_columns_are_a_count() {
     assert!(encode_rows(1 << 60, &[], NO_TERM, &mut bytes).is_err());
 }
 
+/// Rows, columns, what is said of them.
+type Refused<'r> = (u64, &'r [(Slot, &'r [VertexId])], &'r str);
+
 #[test]
-fn rows_that_are_none_are_refused() {
+fn rows_that_are_none_are_not_written() {
     let iri = [VertexId::new(Tag::Iri, 1)];
     let local = [VertexId::new(Tag::QueryLocal, 1)];
     let unknown = [VertexId::from_bits(12 << 60)];
     let half_unbound = [VertexId::from_bits(15 << 60)];
     let (a, b) = (Slot(0), Slot(1));
-    let refused: [(u64, &[(Slot, &[VertexId])], &str); 6] = [
+    let refused: [Refused<'_>; 6] = [
         (2, &[(a, &iri)], "column 0 has 1 cells for 2 rows"),
         (
             1,
@@ -257,6 +259,10 @@ fn rows_that_are_none_are_refused() {
         assert_eq!(error.to_string(), message);
         assert_eq!(bytes, [9]);
     }
+}
+
+#[test]
+fn bytes_that_are_no_rows_are_refused() {
     // Version, rows, columns, slots, local terms.
     let head = |rest: &[u8]| [b"SQWR\x01", rest].concat();
     let cells = |bits: u64| bits.to_le_bytes().to_vec();
@@ -295,65 +301,4 @@ fn rows_that_are_none_are_refused() {
         let error = decode_rows(&bytes).unwrap_err().to_string();
         assert!(error.contains(message), "{error}: not {message}");
     }
-}
-
-/// Nanoseconds of a row and column. `cargo test --release -p somersault-query --lib wire_speed -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement"]
-fn wire_speed() {
-    const ROWS: usize = 1 << 20;
-    let mut random = Random::new(1);
-    let mut column = |locals: bool| -> Vec<VertexId> {
-        let cell = |_| match random.below(16) {
-            0 if locals => VertexId::new(Tag::QueryLocal, random.below(1000) as u64),
-            number => VertexId::new(Tag::Iri, (number * random.below(1 << 24)) as u64),
-        };
-        (0..ROWS).map(cell).collect()
-    };
-    let terms: Vec<Term> = (0..1000)
-        .map(|n| local_term(VertexId::new(Tag::QueryLocal, n)))
-        .collect();
-    let term_of = |id: VertexId| Some(terms[id.payload() as usize].as_ref());
-    for (name, locals) in [("stored ids", false), ("a local id in 16", true)] {
-        let columns: Vec<_> = (0..4).map(|at| (Slot(at), column(locals))).collect();
-        let given: Vec<_> = columns
-            .iter()
-            .map(|(slot, cells)| (*slot, &cells[..]))
-            .collect();
-        let cells = (4 * ROWS) as f64;
-        let (mut writes, mut reads) = (Vec::new(), Vec::new());
-        let mut bytes = Vec::new();
-        for _ in 0..9 {
-            bytes.clear();
-            let start = Instant::now();
-            encode_rows(ROWS as u64, &given, term_of, &mut bytes).unwrap();
-            writes.push(start.elapsed().as_nanos() as f64 / cells);
-            let start = Instant::now();
-            drop(std::hint::black_box(decode_rows(&bytes).unwrap()));
-            reads.push(start.elapsed().as_nanos() as f64 / cells);
-        }
-        writes.sort_by(f64::total_cmp);
-        reads.sort_by(f64::total_cmp);
-        eprintln!(
-            "{name}: write {:.2} ns, read {:.2} ns a row and column",
-            writes[4], reads[4]
-        );
-    }
-    let text = "SELECT ?x (COUNT(?y) AS ?n) { ?x a ub:Student ; ub:advisor ?y \
-                OPTIONAL { ?y ub:teacherOf ?z FILTER(?z != ?x) } } GROUP BY ?x ORDER BY ?n LIMIT 10";
-    let plan = lubm::plan_of(text, 1, PlanOptions::DEFAULT);
-    let ids: Vec<_> = plan.constants.iter().map(lubm::id).collect();
-    let mut bytes = Vec::new();
-    let start = Instant::now();
-    for _ in 0..1000 {
-        bytes.clear();
-        encode_plan(&plan, &ids, &mut bytes).unwrap();
-    }
-    let write = start.elapsed() / 1000;
-    let start = Instant::now();
-    for _ in 0..1000 {
-        drop(std::hint::black_box(decode_plan(&bytes).unwrap()));
-    }
-    let (read, length) = (start.elapsed() / 1000, bytes.len());
-    eprintln!("a plan of {length} bytes: write {write:?}, read {read:?}");
 }

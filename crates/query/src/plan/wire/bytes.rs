@@ -15,29 +15,29 @@ pub(super) const GROWTH_MAX: usize = 40;
 
 /// What nests, how deep at most, and which of the decoder's counters counts it.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct Nesting {
     counter: usize,
     what: &'static str,
     max: usize,
 }
 
-impl Kind {
+impl Nesting {
     /// Steps within steps.
-    pub(super) const BLOCKS: Kind = Kind {
+    pub(super) const BLOCKS: Nesting = Nesting {
         counter: 0,
         what: "blocks",
         // The plan's own steps lie in no block.
         max: BLOCKS_MAX + 1,
     };
     /// What nests within a step.
-    pub(super) const EXPRESSIONS: Kind = Kind::within_step("expressions");
+    pub(super) const EXPRESSIONS: Nesting = Nesting::within_step("expressions");
     /// The same.
-    pub(super) const PATHS: Kind = Kind::within_step("paths");
+    pub(super) const PATHS: Nesting = Nesting::within_step("paths");
     /// The same.
-    pub(super) const TEMPLATES: Kind = Kind::within_step("triples of templates");
+    pub(super) const TEMPLATES: Nesting = Nesting::within_step("triples of templates");
 
-    const fn within_step(what: &'static str) -> Kind {
-        Kind {
+    const fn within_step(what: &'static str) -> Nesting {
+        Nesting {
             counter: 1,
             what,
             max: DEPTH_MAX,
@@ -244,10 +244,10 @@ impl<'b> Decoder<'b> {
     /// Reads something that may hold others of its kind, one level deeper.
     pub(super) fn nested<T>(
         &mut self,
-        kind: Kind,
+        nesting: Nesting,
         read: impl FnOnce(&mut Decoder<'b>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        let Kind { counter, what, max } = kind;
+        let Nesting { counter, what, max } = nesting;
         if self.depth[counter] >= max {
             return Err(self.fault(DecodeFault::Deep { what, max }));
         }
@@ -347,7 +347,9 @@ impl<T: Wire> Wire for Box<T> {
 impl<T: Wire> Wire for Vec<T> {
     fn write(&self, out: &mut Encoder<'_>) {
         out.number(self.len() as u64);
-        self.iter().for_each(|item| item.write(out));
+        for item in self {
+            item.write(out);
+        }
     }
 
     fn read(bytes: &mut Decoder<'_>) -> Result<Self, DecodeError> {
@@ -383,7 +385,9 @@ impl<T: Wire> Wire for [T; 3] {
     const BYTES_MIN: usize = 3 * T::BYTES_MIN;
 
     fn write(&self, out: &mut Encoder<'_>) {
-        self.iter().for_each(|item| item.write(out));
+        for item in self {
+            item.write(out);
+        }
     }
 
     fn read(bytes: &mut Decoder<'_>) -> Result<Self, DecodeError> {

@@ -12,7 +12,7 @@
 //!
 //! `at least` gives the fewest bytes of one, where that is more than one and lists are made of it. `nested` stands at the types that hold others of their kind, and names the bound of their depth.
 
-use super::bytes::{Decoder, Encoder, Kind, Wire};
+use super::bytes::{Decoder, Encoder, Nesting, Wire};
 use super::error::{DecodeError, DecodeFault, beginning};
 use crate::expression::{Arithmetic, Cast, Comparison, Expression, Function};
 use crate::node::{ConstantId, Node, Slot};
@@ -161,13 +161,13 @@ layout! {
         3 Construct(triples);
         4 Describe(terms);
     }
-    enum TemplateTerm at least 2 nested Kind::TEMPLATES, {
+    enum TemplateTerm at least 2 nested Nesting::TEMPLATES, {
         1 Slot(slot);
         2 Constant(constant);
         3 Blank(number);
         4 Triple(parts);
     }
-    enum Path at least 2 nested Kind::PATHS, {
+    enum Path at least 2 nested Nesting::PATHS, {
         1 Predicate(predicate);
         2 Inverse(path);
         3 Sequence(parts);
@@ -177,7 +177,7 @@ layout! {
         7 ZeroOrOne(path);
         8 Negated { forward, backward };
     }
-    enum Expression at least 2 nested Kind::EXPRESSIONS, {
+    enum Expression at least 2 nested Nesting::EXPRESSIONS, {
         1 Slot(slot);
         2 Constant(constant);
         3 Bound(slot);
@@ -257,7 +257,7 @@ impl Wire for Step {
     }
 
     fn read(bytes: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        bytes.nested(Kind::BLOCKS, |bytes| {
+        bytes.nested(Nesting::BLOCKS, |bytes| {
             Ok(Step {
                 action: Wire::read(bytes)?,
                 keep: Wire::read(bytes)?,

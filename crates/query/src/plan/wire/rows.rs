@@ -101,9 +101,9 @@ fn append<'t>(
     out.number(ROWS_VERSION);
     out.number(count);
     out.number(columns.len() as u64);
-    columns
-        .iter()
-        .for_each(|(slot, _)| out.number(u64::from(slot.0)));
+    for (slot, _) in columns {
+        out.number(u64::from(slot.0));
+    }
     let has_locals: Vec<bool> = columns.iter().map(|(_, cells)| has_local(cells)).collect();
     let numbers = write_locals(columns, &has_locals, term_of, &mut out)?;
     for ((_, cells), has_locals) in columns.iter().zip(has_locals) {
@@ -111,9 +111,12 @@ fn append<'t>(
         into.resize(start + cells.len() * CELL_BYTES, 0);
         let bytes = &mut into[start..];
         let bad = if has_locals {
-            let sent = |bits| match VertexId::from_bits(bits).has_tag(Tag::QueryLocal) {
-                true => numbers[&bits],
-                false => bits,
+            let sent = |bits| {
+                if VertexId::from_bits(bits).has_tag(Tag::QueryLocal) {
+                    numbers[&bits]
+                } else {
+                    bits
+                }
             };
             write_cells(cells, sent, bytes)
         } else {

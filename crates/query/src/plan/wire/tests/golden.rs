@@ -239,17 +239,15 @@ impl Maker {
 
     fn blocks(&mut self) {
         let row = Slot(30);
-        let mut number = 22;
-        for mode in [
+        let modes = [
             Mode::Inner,
             Mode::Left,
             Mode::Semi,
             Mode::Anti,
             Mode::Mark(Slot(29)),
-        ] {
+        ];
+        for (mode, into) in modes.into_iter().zip((22..).map(Slot)) {
             let gives = matches!(mode, Mode::Inner | Mode::Left);
-            let into = Slot(number);
-            number += 1;
             let action = Action::Bind {
                 expression: slot(1),
                 into,
