@@ -10,18 +10,22 @@ use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Tag, VertexId};
 use std::time::Instant;
 
-const ROWS: usize = 1 << 20;
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const COLUMNS: u16 = 4;
-const RUNS: usize = 15;
+const RUNS: usize = 31;
 
 fn main() {
-    rows("stored ids", |_| false);
-    rows("a local id in 16", |cell| cell % 16 == 0);
+    for count in [1 << 10, 1 << 16, 1 << 20] {
+        rows("stored ids", count, |_| false);
+        rows("a local id in 16", count, |cell| cell % 16 == 0);
+    }
     plan();
 }
 
 /// A column's cells, from a sequence that no cache knows.
-fn column(is_local: fn(u64) -> bool) -> Vec<VertexId> {
+fn column(count: usize, is_local: fn(u64) -> bool) -> Vec<VertexId> {
     let cell = |at: u64| {
         let bits = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if is_local(at) {
@@ -30,15 +34,15 @@ fn column(is_local: fn(u64) -> bool) -> Vec<VertexId> {
             VertexId::new(Tag::Iri, bits >> 34)
         }
     };
-    (0..ROWS as u64).map(cell).collect()
+    (0..count as u64).map(cell).collect()
 }
 
-fn rows(name: &str, is_local: fn(u64) -> bool) {
+fn rows(name: &str, count: usize, is_local: fn(u64) -> bool) {
     let terms: Vec<Term> = (0..1024)
         .map(|number| Literal::new_simple_literal(format!("local {number}")).into())
         .collect();
     let columns: Vec<_> = (0..COLUMNS)
-        .map(|at| (Slot(at), column(is_local)))
+        .map(|at| (Slot(at), column(count, is_local)))
         .collect();
     let given: Vec<_> = columns
         .iter()
@@ -50,7 +54,7 @@ fn rows(name: &str, is_local: fn(u64) -> bool) {
         bytes.clear();
         let start = Instant::now();
         let term_of = |id: VertexId| Some(terms[id.payload() as usize].as_ref());
-        encode_rows(ROWS as u64, &given, term_of, &mut bytes).unwrap();
+        encode_rows(count as u64, &given, term_of, &mut bytes).unwrap();
         writes.push(start.elapsed());
         let start = Instant::now();
         drop(std::hint::black_box(decode_rows(&bytes).unwrap()));
@@ -58,9 +62,9 @@ fn rows(name: &str, is_local: fn(u64) -> bool) {
     }
     writes.sort();
     reads.sort();
-    let cells = ROWS as f64 * f64::from(COLUMNS);
+    let cells = count as f64 * f64::from(COLUMNS);
     let [write, read] = [writes, reads].map(|times| times[RUNS / 2].as_nanos() as f64 / cells);
-    println!("{name}: write {write:.2} ns, read {read:.2} ns a row and column");
+    println!("{count} rows, {name}: write {write:.2} ns, read {read:.2} ns a row and column");
 }
 
 fn plan() {

@@ -17,6 +17,9 @@
 //! local ids is copied, looked at for its tags while it is in the cache, and not packed: ids of a column often lie close
 //! together, but packing costs more than 5 ns a cell, and a fabric moves 8 bytes in less than one.
 //!
+//! Cost of a row and column (`examples/wire_speed.rs`, a shared 2-core machine, 2026-11-25): 0.5 ns to write and 0.5 to read in tables
+//! of a thousand rows, 1.5 and 1.0 in tables of a million; 3.0 and 2.2 where every sixteenth cell is local.
+//!
 //! Not looked at: whether an id of the dictionary or an inline value is one of the graph's. That is asked of the graph.
 
 use super::bytes::{Decoder, Encoder};
@@ -37,6 +40,9 @@ const MARK: &str = "SQWR";
 const ROWS_MAX: u64 = 1 << 59;
 
 const CELL_BYTES: usize = size_of::<VertexId>();
+
+/// Cells that are copied and looked at together: 4 KiB, an eighth of the first cache level.
+const BLOCK_CELLS: usize = 512;
 
 /// The first bits of an id whose tag no stored term has.
 const STORED_END: u64 = (Tag::STORED.len() as u64) << VertexId::PAYLOAD_BITS;
@@ -107,25 +113,15 @@ fn append<'t>(
     let has_locals: Vec<bool> = columns.iter().map(|(_, cells)| has_local(cells)).collect();
     let numbers = write_locals(columns, &has_locals, term_of, &mut out)?;
     for ((_, cells), has_locals) in columns.iter().zip(has_locals) {
-        let start = into.len();
-        into.resize(start + cells.len() * CELL_BYTES, 0);
-        let bytes = &mut into[start..];
-        let bad = if has_locals {
-            let sent = |bits| {
-                if VertexId::from_bits(bits).has_tag(Tag::QueryLocal) {
-                    numbers[&bits]
-                } else {
-                    bits
-                }
-            };
-            write_cells(cells, sent, bytes)
-        } else {
-            write_cells(cells, |bits| bits, bytes)
-        };
-        if bad {
-            let is_bad = |cell: &&VertexId| !is_sent(cell.bits(), 1 << VertexId::PAYLOAD_BITS);
-            let bad = cells.iter().find(is_bad).copied();
-            return Err(EncodeError::Id(bad.unwrap_or(VertexId::UNBOUND)));
+        let mut sent = [VertexId::UNBOUND; BLOCK_CELLS];
+        for block in cells.chunks(BLOCK_CELLS) {
+            if has_locals {
+                let sent = &mut sent[..block.len()];
+                replace_numbers(block, &numbers, sent);
+                write_cells(sent, &mut out)?;
+            } else {
+                write_cells(block, &mut out)?;
+            }
         }
     }
     Ok(())
@@ -160,7 +156,7 @@ fn has_local(cells: &[VertexId]) -> bool {
         let is_local = |cell: &VertexId| cell.has_tag(Tag::QueryLocal);
         block.iter().fold(false, |any, cell| any | is_local(cell))
     };
-    cells.chunks(4096).any(has)
+    cells.chunks(BLOCK_CELLS).any(has)
 }
 
 /// Numbers the local ids and writes their terms; gives the bits that each is sent as.
@@ -186,19 +182,40 @@ fn write_locals<'t>(
     Ok(numbers)
 }
 
-/// Writes cells over as many bytes; whether one of them is no id.
-fn write_cells(cells: &[VertexId], sent: impl Fn(u64) -> u64, bytes: &mut [u8]) -> bool {
-    let mut bad = false;
-    for (cell, bytes) in cells.iter().zip(bytes.chunks_exact_mut(CELL_BYTES)) {
-        let bits = sent(cell.bits());
-        bad |= !is_sent(bits, 1 << VertexId::PAYLOAD_BITS);
-        bytes.copy_from_slice(&bits.to_le_bytes());
+/// The cells of a block as they are sent.
+fn replace_numbers(block: &[VertexId], numbers: &HashMap<u64, u64>, sent: &mut [VertexId]) {
+    for (cell, sent) in block.iter().zip(sent) {
+        *sent = if cell.has_tag(Tag::QueryLocal) {
+            VertexId::from_bits(numbers[&cell.bits()])
+        } else {
+            *cell
+        };
     }
-    bad
 }
 
-/// Whether bits are those of a stored term, of none, or of one of the first local terms. Without branches, so that a loop
-/// over a column takes several cells at once.
+/// Appends a block of cells, each of which has to be an id.
+fn write_cells(block: &[VertexId], out: &mut Encoder<'_>) -> Result<(), EncodeError> {
+    // Any number of local terms: those of the block were numbered above.
+    let locals = 1 << VertexId::PAYLOAD_BITS;
+    if !are_sent(block, locals) {
+        let bad = block.iter().find(|cell| !is_sent(cell.bits(), locals));
+        return Err(EncodeError::Id(*bad.expect("one was seen")));
+    }
+    let mut bytes = [0; BLOCK_CELLS * CELL_BYTES];
+    for (cell, bytes) in block.iter().zip(bytes.chunks_exact_mut(CELL_BYTES)) {
+        bytes.copy_from_slice(&cell.bits().to_le_bytes());
+    }
+    out.raw(&bytes[..block.len() * CELL_BYTES]);
+    Ok(())
+}
+
+/// Whether all cells may be sent. Without branches, so that several are looked at at once.
+fn are_sent(block: &[VertexId], locals: u64) -> bool {
+    let bad = |cell: &VertexId| u64::from(!is_sent(cell.bits(), locals));
+    block.iter().fold(0, |any, cell| any | bad(cell)) == 0
+}
+
+/// Whether bits are those of a stored term, of none, or of one of the first local terms.
 #[inline]
 fn is_sent(bits: u64, locals: u64) -> bool {
     (bits < STORED_END) | (bits == VertexId::UNBOUND.bits()) | (bits.wrapping_sub(LOCAL) < locals)
@@ -247,23 +264,26 @@ pub fn decode_rows(bytes: &[u8]) -> Result<Rows, DecodeError> {
     Ok(rows)
 }
 
-/// The cells of a column, whose bytes begin at `at`.
+/// The cells of a column, whose bytes begin at `at`. Each block is copied, and looked at while it is in the cache.
 fn read_cells(raw: &[u8], locals: u64, at: usize) -> Result<Vec<VertexId>, DecodeError> {
-    let bits = |cell: &[u8]| u64::from_le_bytes(cell.try_into().expect("a cell has eight bytes"));
-    let mut bad = false;
-    let cells = raw.chunks_exact(CELL_BYTES).map(|cell| {
-        let bits = bits(cell);
-        bad |= !is_sent(bits, locals);
-        VertexId::from_bits(bits)
-    });
-    let cells: Vec<VertexId> = cells.collect();
-    if !bad {
-        return Ok(cells);
+    let cell = |bytes: &[u8]| {
+        let bytes = bytes.try_into().expect("a cell has eight bytes");
+        VertexId::from_bits(u64::from_le_bytes(bytes))
+    };
+    let mut cells = Vec::with_capacity(raw.len() / CELL_BYTES);
+    for block in raw.chunks(BLOCK_CELLS * CELL_BYTES) {
+        let start = cells.len();
+        cells.extend(block.chunks_exact(CELL_BYTES).map(cell));
+        let block: &[VertexId] = &cells[start..];
+        if are_sent(block, locals) {
+            continue;
+        }
+        let is_bad = |cell: &VertexId| !is_sent(cell.bits(), locals);
+        let place = start + block.iter().position(is_bad).expect("one was seen");
+        let fault = DecodeFault::Id(cells[place]);
+        return Err(Decoder::fault_at(at + place * CELL_BYTES, fault));
     }
-    let place = cells.iter().position(|cell| !is_sent(cell.bits(), locals));
-    let place = place.expect("one was seen");
-    let fault = DecodeFault::Id(cells[place]);
-    Err(Decoder::fault_at(at + place * CELL_BYTES, fault))
+    Ok(cells)
 }
 
 /// Whether local terms are numbered as they are met, and all of them are. The first column begins at `start`.
