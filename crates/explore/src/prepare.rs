@@ -34,6 +34,7 @@ use crate::local::LocalTerms;
 use crate::scene::Scene;
 use crate::scope::{Dataset, FixedScope};
 use crate::step::Policy;
+use oxrdf::TermRef;
 use query::plan::{Action, Plan, Slot, Step};
 use rdf::{Ticket, VertexId};
 use std::cell::Cell;
@@ -185,6 +186,17 @@ impl<'a> Prepared<'a> {
     /// The terms of query-local ids in its rows.
     pub fn locals(&self) -> &LocalTerms<'a> {
         &self.scene.locals
+    }
+
+    /// The ids here of terms that are local to another prepared copy of the plan: those of rows that came from there.
+    /// Both see one moment of one dictionary, so neither stores them. Their bytes are drawn on the budget.
+    pub fn adopt<'t>(
+        &self,
+        terms: impl Iterator<Item = TermRef<'t>>,
+    ) -> Result<Vec<VertexId>, WalkError> {
+        let mut ids = Vec::new();
+        self.scene.locals.ids_of(terms, &mut ids)?;
+        Ok(ids)
     }
 
     /// What was chosen for each step, in words, for `--profile`.

@@ -5,6 +5,7 @@ use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
 use query::plan::{Action, Form, Node, Plan, Slot};
+use query::wire::{decode_plan, decode_rows, encode_plan, encode_rows};
 use rdf::{Direction, Lexicon, VertexId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -155,7 +156,7 @@ fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
         assert_ordered(&plan, &naive, &rows, &what);
     }
     run_in_parts(&prepared, &view, &naive, &mut random, &what);
-    run_in_sections(&prepared, &view, &naive, &mut random, &what);
+    run_in_sections((&plan, &ids), &view, &naive, &mut random, &what);
     let vectors = PlainGraph::new(&quads);
     run_over(&vectors, &Numbered, &plan, &ids, &naive, &what);
     let waiting = Waiting::new(&view, &Numbered);
@@ -207,43 +208,47 @@ fn run_in_parts(
     assert_ordered(plan, naive, &rows, what);
 }
 
-/// A section of each step, and two sections that meet anywhere; between them rows are plain columns.
+/// A section of each step, and two sections that meet anywhere. Each is of a copy of the plan that was prepared for itself,
+/// as another node would; plan and rows go there as bytes.
 fn run_in_sections(
-    prepared: &Prepared<'_>,
+    (plan, ids): (&Plan, &[Option<VertexId>]),
     view: &Snapshot,
     naive: &Naive<'_>,
     random: &mut Random,
     what: &str,
 ) {
-    let plan = prepared.plan();
-    let width = plan.variables.len();
     let steps = plan.steps.len();
+    let environment = Environment::fixed();
     let cut = 1 + random.below(steps);
     for cuts in [(1..steps).collect(), vec![cut]] {
         let options = Options {
             chunk_rows: 1 + random.below(5),
             ..Options::default()
         };
-        let walk_of =
-            |steps| Walk::section(prepared, view, &Numbered, Limits::none(), options, steps);
-        let ends = cuts.iter().copied().chain([steps]);
-        let mut from = 0;
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for to in ends {
-            let mut walk = walk_of(from..to);
+        let ends: Vec<usize> = cuts.iter().copied().chain([steps]).collect();
+        let copies: Vec<_> = ends.iter().map(|_| copy(plan, ids)).collect();
+        let nodes = copies.iter().map(|(plan, ids)| {
+            prepare(plan, ids, view, Limits::none(), &environment).expect("nothing fails")
+        });
+        let nodes: Vec<Prepared<'_>> = nodes.collect();
+        let (mut from, mut sent): (usize, Vec<Vec<u8>>) = (0, Vec::new());
+        for (node, &to) in nodes.iter().zip(&ends) {
+            let mut walk = Walk::section(node, view, &Numbered, Limits::none(), options, from..to);
             let mut given = Vec::new();
-            for mut chunk in chunks.drain(..) {
+            for rows in std::mem::take(&mut sent) {
+                let mut chunk = received(node, &rows);
                 walk.push(&mut chunk).expect("nothing fails");
-                given.extend(sent(&mut walk, width));
+                send(node, &mut walk, &mut given);
             }
             walk.end_input();
-            given.extend(sent(&mut walk, width));
-            chunks = given;
-            from = to;
+            send(node, &mut walk, &mut given);
+            (sent, from) = (given, to);
         }
         let mut rows = Vec::new();
-        for chunk in &chunks {
-            append(chunk, width, &mut rows);
+        for bytes in &sent {
+            // The last node's rows, whose local terms are those of the plan that others are compared with.
+            let chunk = received(&nodes[0], bytes);
+            append(&chunk, plan.variables.len(), &mut rows);
         }
         let what = format!("cut at {cuts:?}: {what}");
         assert_right(plan, naive, &rows, &what);
@@ -251,17 +256,47 @@ fn run_in_sections(
     }
 }
 
-/// The rows that a walk has now, each chunk taken apart and put together.
-fn sent<V: GraphView>(walk: &mut Walk<'_, '_, V, Numbered>, width: usize) -> Vec<Chunk> {
-    let mut sent = Vec::new();
+/// A plan as it comes to another node; some random plans are walked rightly and no planner would make them.
+fn copy(plan: &Plan, ids: &[Option<VertexId>]) -> (Plan, Vec<Option<VertexId>>) {
+    if plan.check().is_err() {
+        return (plan.clone(), ids.to_vec());
+    }
+    let mut bytes = Vec::new();
+    encode_plan(plan, ids, &mut bytes).expect("a plan has an encoding");
+    decode_plan(&bytes).expect("what was encoded is read")
+}
+
+/// Sends the rows that a walk has now, chunk by chunk.
+fn send<V: GraphView>(
+    node: &Prepared<'_>,
+    walk: &mut Walk<'_, '_, V, Numbered>,
+    sent: &mut Vec<Vec<u8>>,
+) {
     let mut chunk = Chunk::new();
     while walk.next(&mut chunk).expect("nothing fails") == Status::Rows {
-        let chunk = std::mem::take(&mut chunk);
-        let rows = chunk.rows();
-        let columns: Vec<_> = chunk.into_columns().collect();
-        sent.push(Chunk::from_columns(width, rows, columns).expect("columns of a chunk"));
+        let slots: Vec<Slot> = chunk.slots().collect();
+        let column = |slot: &Slot| (*slot, chunk.column(*slot).expect("it is there"));
+        let columns: Vec<_> = slots.iter().map(column).collect();
+        let mut bytes = Vec::new();
+        encode_rows(
+            chunk.rows(),
+            &columns,
+            |id| node.locals().get(id),
+            &mut bytes,
+        )
+        .expect("rows have an encoding");
+        sent.push(bytes);
     }
-    sent
+}
+
+/// Rows that came from elsewhere, as a node has them.
+fn received(node: &Prepared<'_>, bytes: &[u8]) -> Chunk {
+    let mut rows = decode_rows(bytes).expect("what was encoded is read");
+    let terms = (0..rows.locals.len()).map(|at| rows.locals.get(at).expect("none is unbound"));
+    let ids = node.adopt(terms).expect("there is memory");
+    rows.replace_locals(&ids);
+    let width = node.plan().variables.len();
+    Chunk::from_columns(width, rows.count, rows.columns).expect("columns of a chunk")
 }
 
 /// Over another view of the same graph.

@@ -300,12 +300,17 @@ impl Names {
                 Scope::Bind(graph) if graph == into => Err(PlanFault::Rewritten(*into)),
                 _ => self.nodes(&[*predicate]).and(self.scope(*scope)),
             },
+            Action::Intersect { sides, .. } => sides.iter().try_for_each(|side| {
+                self.constant(side.predicate)?;
+                self.fixed(side.scope, action)
+            }),
             Action::ExpandPredicates { from, .. } => self.nodes(&[*from]),
             Action::Check {
                 subject,
                 predicate,
                 object,
                 scope,
+                ..
             } => {
                 self.nodes(&[*subject, *predicate, *object])?;
                 self.scope(*scope)
@@ -411,6 +416,7 @@ impl Names {
             | Action::Count { .. }
             // The caller has looked at these.
             | Action::Expand { .. }
+            | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
             | Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }

@@ -381,6 +381,20 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
     }
 }
 
+impl<T: Wire> Wire for [T; 2] {
+    const BYTES_MIN: usize = 2 * T::BYTES_MIN;
+
+    fn write(&self, out: &mut Encoder<'_>) {
+        for item in self {
+            item.write(out);
+        }
+    }
+
+    fn read(bytes: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok([T::read(bytes)?, T::read(bytes)?])
+    }
+}
+
 impl<T: Wire> Wire for [T; 3] {
     const BYTES_MIN: usize = 3 * T::BYTES_MIN;
 

@@ -19,7 +19,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, DatasetClause, Estimate, Form, Mode, OrderKey, Plan,
-    Scope, Size, Step, TemplateTerm, Weight,
+    Scope, Side, Size, Step, TemplateTerm, Weight,
 };
 use oxrdf::NamedNodeRef;
 use rdf::Direction;
@@ -101,6 +101,7 @@ layout! {
     struct Estimate at least 17 { rows, cost_ns, is_sampled }
     struct Aggregate at least 3 { function, argument, distinct }
     struct OrderKey at least 3 { expression, descending }
+    struct Side at least 4 { from, predicate, direction, scope }
 
     enum Node {
         1 Slot(slot);
@@ -201,7 +202,7 @@ layout! {
         4 AllPredicates { into };
         5 Never { snapshot };
         6 AllGraphs { into };
-        7 Check { subject, predicate, object, scope };
+        7 Check { subject, predicate, object, from, scope };
         8 Same { left, right };
         9 Filter(expression);
         10 Distinct { columns };
@@ -221,6 +222,7 @@ layout! {
         24 Degree { from, predicate, direction, scope, into };
         25 Slice { offset, limit };
         26 Count { distinct, into };
+        27 Intersect { sides, into };
     }
 }
 

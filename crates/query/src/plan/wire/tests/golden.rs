@@ -5,7 +5,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, BLOCKS_MAX, DEPTH_MAX, DatasetClause, Estimate, Form,
-    Mode, OrderKey, Plan, Scope, Size, Step, TemplateTerm, Weight,
+    Mode, OrderKey, Plan, Scope, Side, Size, Step, TemplateTerm, Weight,
 };
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 use rdf::{Direction, Tag, VertexId};
@@ -156,7 +156,21 @@ impl Maker {
             subject: Node::Slot(Slot(1)),
             predicate: P,
             object: Node::Slot(Slot(2)),
+            from: Direction::In,
             scope: Scope::Named(P),
+        });
+        let side = |from, direction, scope| Side {
+            from: Slot(from),
+            predicate: ConstantId(0),
+            direction,
+            scope,
+        };
+        self.add(Action::Intersect {
+            sides: [
+                side(1, Direction::Out, Scope::Default),
+                side(2, Direction::In, Scope::Named(P)),
+            ],
+            into: Slot(301),
         });
         self.add(Action::Same {
             left: Slot(1),
@@ -372,7 +386,7 @@ pub(super) fn golden_plans() -> Vec<(&'static str, Plan)> {
     maker.blocks();
     maker.ends();
     let every = Plan {
-        variables: (0..301)
+        variables: (0..302)
             .map(|at| {
                 if at < 26 {
                     format!("v{at}")
