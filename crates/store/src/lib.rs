@@ -35,7 +35,7 @@ pub mod view;
 
 pub use error::ViewError;
 pub use graph_index::{GraphIndexWriter, GraphKey};
-pub use lists::{ListCursor, Lists, Meeting, OwnedLists};
+pub use lists::{ListCursor, Lists, Meeting, MetRows, OwnedLists};
 pub use prefixes::Prefixes;
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};

@@ -64,6 +64,8 @@ pub(crate) struct Intersection<'p, 'a> {
     candidates: Vec<VertexId>,
     positions: Vec<u32>,
     found: Vec<VertexId>,
+    /// The input's row of each one found.
+    met: Vec<u32>,
     effort: Effort,
     reservation: Reservation<'a>,
 }
@@ -82,6 +84,7 @@ impl<'p, 'a> Intersection<'p, 'a> {
             candidates: Vec::new(),
             positions: Vec::new(),
             found: Vec::new(),
+            met: Vec::new(),
             effort: Effort::default(),
             reservation: Reservation::new(limits),
         }
@@ -111,6 +114,11 @@ impl<'a> Intersection<'_, 'a> {
             if flow.is_full() && !counts {
                 return Ok(StepOutcome::More);
             }
+            // A mere count has room for ever.
+            let room = if counts { flow.capacity } else { flow.room() };
+            if self.left.is_none() && self.rows(context, flow, room)? {
+                continue;
+            }
             self.found.clear();
             let is_done = self.piece(context, flow)?;
             if let Some(slot) = self.policy.into {
@@ -128,6 +136,31 @@ impl<'a> Intersection<'_, 'a> {
         self.asked = 0;
         self.draw()?;
         Ok(StepOutcome::Drained)
+    }
+
+    /// Meets the lists of the rows that come, as far as they are met as they stand and the output has room; whether there
+    /// was such a row.
+    fn rows<V, L>(
+        &mut self,
+        context: Context<'_, 'a, V, L>,
+        flow: &mut Flow<'_>,
+        room: usize,
+    ) -> Result<bool, WalkError> {
+        self.found.clear();
+        self.met.clear();
+        let [left, right] = &self.lists;
+        let bounds = (room, flow.capacity as u64);
+        let into = (&mut self.met, &mut self.found);
+        let met = left.meet_rows(right, self.row, bounds, &mut self.meeting, into)?;
+        self.effort.spend(met.work, &context.limits)?;
+        if let Some(slot) = self.policy.into {
+            flow.output.cells_mut(slot).extend_from_slice(&self.found);
+        }
+        flow.output.gather(flow.input, flow.carried, &self.met);
+        flow.output.add_rows(self.met.len() as u64)?;
+        let has_met = met.next > self.row;
+        self.row = met.next;
+        Ok(has_met)
     }
 
     /// Draws marks and lists that were copied out on the budget: a chunk adds a megabyte of marks at

@@ -3,7 +3,7 @@
 use super::{DEFAULT, Numbered, Quad};
 use oxrdf::Term;
 use query::expression::{Comparison, Expression};
-use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Size, Slot, Step};
+use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Side, Size, Slot, Step};
 use rdf::{Direction, Tag, VertexId, inline};
 use std::collections::BTreeSet;
 
@@ -304,6 +304,19 @@ impl Naive<'_> {
         }
     }
 
+    fn intersection(&self, sides: [Side; 2], into: Slot, row: &Row) -> Vec<Row> {
+        let [near, far] = sides.map(|side| {
+            let (from, predicate) = (row[usize::from(side.from.0)], side.predicate);
+            let triples = self.triples(side.scope, row).into_iter();
+            let of = triples.filter(|&(s, p, o, _)| {
+                ends(side.direction, s, o).0 == from && p == self.constant(predicate)
+            });
+            of.map(|(s, _, o, _)| ends(side.direction, s, o).1)
+                .collect::<BTreeSet<_>>()
+        });
+        bind(row, into, near.intersection(&far).copied())
+    }
+
     fn pattern(&self, action: &Action, row: &Row) -> Vec<Row> {
         match *action {
             Action::Expand {
@@ -320,18 +333,7 @@ impl Naive<'_> {
                 of.map(|(s, _, o, g)| with(row, scope, g, Some((into, ends(direction, s, o).1))))
                     .collect()
             }
-            Action::Intersect { sides, into } => {
-                let [near, far] = sides.map(|side| {
-                    let (from, predicate) = (row[usize::from(side.from.0)], side.predicate);
-                    let triples = self.triples(side.scope, row).into_iter();
-                    let of = triples.filter(|&(s, p, o, _)| {
-                        ends(side.direction, s, o).0 == from && p == self.constant(predicate)
-                    });
-                    of.map(|(s, _, o, _)| ends(side.direction, s, o).1)
-                        .collect::<BTreeSet<_>>()
-                });
-                bind(row, into, near.intersection(&far).copied())
-            }
+            Action::Intersect { sides, into } => self.intersection(sides, into, row),
             Action::ExpandKeys {
                 predicate,
                 direction,

@@ -379,9 +379,7 @@ impl Action {
                     .flatten()
                     .for_each(node);
             }
-            Action::Intersect { sides, .. } => {
-                sides.iter().for_each(|side| node(&Node::Slot(side.from)));
-            }
+            Action::Intersect { sides, .. } => sides.iter().map(|side| side.from).for_each(each),
             Action::ExpandPredicates { from, .. } => node(from),
             Action::AllPredicates { .. } | Action::AllGraphs { .. } | Action::Slice { .. } => {}
             Action::Check {
@@ -399,8 +397,6 @@ impl Action {
                 ];
                 nodes.iter().flatten().for_each(node);
             }
-            Action::Filter(expression) => expression.for_each_slot(each),
-            Action::Distinct { columns } => columns.iter().copied().for_each(each),
             Action::Order { keys, .. } => {
                 for key in keys {
                     key.expression.for_each_slot(each);
@@ -433,7 +429,10 @@ impl Action {
             Action::Probe { keys, .. } => keys.iter().copied().for_each(each),
             Action::Same { left, right } => [*left, *right].into_iter().for_each(each),
             Action::Unify { into, from } => [*into, *from].into_iter().for_each(each),
-            Action::Bind { expression, .. } => expression.for_each_slot(each),
+            Action::Filter(expression) | Action::Bind { expression, .. } => {
+                expression.for_each_slot(each);
+            }
+            Action::Distinct { columns } => columns.iter().copied().for_each(each),
             Action::Aggregate { keys, aggregates } => {
                 keys.iter().copied().for_each(&mut *each);
                 for (aggregate, _) in aggregates {
@@ -463,8 +462,6 @@ impl Action {
             | Action::AllGraphs { .. }
             | Action::Slice { .. }
             | Action::Check { .. }
-            | Action::Filter(_)
-            | Action::Distinct { .. }
             | Action::Order { .. }
             | Action::Count { .. }
             | Action::PathExpand { .. }

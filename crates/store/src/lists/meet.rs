@@ -30,7 +30,7 @@ use super::{Columns, Filter, Further, Lists};
 use crate::error::ViewError;
 use crate::segment::planes::OnePlane;
 use crate::segment::reader::{Column, ColumnKind};
-use crate::source::{Fault, with_source};
+use crate::source::{Fault, Plain, with_source};
 use crate::vertex_set::seek;
 use rdf::VertexId;
 
@@ -172,15 +172,28 @@ impl<'v> Lists<'v> {
             base: other_base,
             start: there.0,
         };
-        if meeting.met_a_hub(&here, &there, common) {
-            return Ok(true);
-        }
-        match self.marked(list, other, &here, &there, meeting) {
-            Some(0) => meeting.marks.common(&here, &there, common),
-            Some(_) => meeting.marks.common(&there, &here, common),
-            None => meet_runs(&here, &there, meeting, common),
-        }
+        self.meet_coded(list, other, (&here, &there), meeting, common);
         Ok(true)
+    }
+
+    /// Meets a list of this number here with that of the same number there.
+    #[inline]
+    pub(super) fn meet_coded(
+        &self,
+        list: usize,
+        other: &Lists<'v>,
+        (here, there): (&CodedRows<'_>, &CodedRows<'_>),
+        meeting: &mut Meeting,
+        common: &mut Vec<VertexId>,
+    ) {
+        if meeting.met_a_hub(here, there, common) {
+            return;
+        }
+        match self.marked(list, other, here, there, meeting) {
+            Some(0) => meeting.marks.common(here, there, common),
+            Some(_) => meeting.marks.common(there, here, common),
+            None => meet_runs(here, there, meeting, common),
+        }
     }
 
     /// The side whose list is marked and is to be met so; marks one where that pays.
@@ -302,6 +315,16 @@ pub(super) fn codes<'v>(column: &Column<'v>, (start, end): (u64, u64)) -> Result
     })
 }
 
+/// The same of a column whose source is known.
+#[inline]
+pub(super) fn codes_in<'v>(
+    column: &Column<'v>,
+    source: Plain<'v>,
+    (start, end): (u64, u64),
+) -> Result<&'v [u32], Fault> {
+    column.codes(source, OnePlane(0), start..end)
+}
+
 /// Both runs without what lies beyond an end of the other; `None` if then nothing is left.
 #[inline]
 fn cut<'v>(
@@ -382,6 +405,11 @@ mod tests {
         found.iter().map(|vertex| vertex.bits()).collect()
     }
 
+    /// Room for a few more, or for all, in turn.
+    fn all_room(next: usize, found: usize) -> usize {
+        found + if next % 3 == 0 { 1 } else { 1 << 20 }
+    }
+
     const KNOWS: VertexId = VertexId::from_bits(1);
 
     /// A random graph of skewed degrees whose ids are so far apart.
@@ -424,9 +452,22 @@ mod tests {
                     let asked = self.graph.lists(segment, keys, GraphScope::Default, lists);
                     assert_eq!(asked.unwrap(), Progress::Ready);
                 }
+                let (mut lists, mut all) = (Vec::new(), Vec::new());
+                let mut next = 0;
+                while next < left.len() {
+                    let into = (&mut lists, &mut all);
+                    let room = all_room(next, into.1.len());
+                    let met = left.meet_rows(&right, next, (room, ROWS_MAX), meeting, into);
+                    let met = met.unwrap();
+                    assert!(met.next > next, "these lists are plain");
+                    next = met.next;
+                }
                 for (list, (from, to)) in batch.iter().enumerate() {
                     let mut found = Vec::new();
                     assert!(left.meet(list, &right, meeting, &mut found).unwrap());
+                    let together = lists.iter().zip(&all);
+                    let of_list = together.filter(|(number, _)| **number == list as u32);
+                    assert!(of_list.map(|(_, common)| *common).eq(found.iter().copied()));
                     let mut expected: Vec<_> = neighbours(*from).map(|edge| edge.1).collect();
                     expected.retain(|both| self.edges.contains(&(*to, *both)));
                     assert_eq!(found, expected);
