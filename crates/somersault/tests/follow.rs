@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use crate::sticky_disk::StickyDisk;
+
 use oxrdf::QuadRef;
 use somersault::load::{Request as Load, Source, Syntax, Unwatched, load};
 use somersault::output::{Rows, Sink};
@@ -14,9 +16,9 @@ use std::fs;
 use std::io::{self, Cursor};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use store::disk::{AppendFile, Disk, DiskLock, RealDisk, SectorFile, SimDisk, SimFaults};
+use store::disk::{Disk, SimDisk, SimFaults};
 
 /// What a busy machine may take; how long it takes is said by [`Waits`].
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -644,66 +646,6 @@ fn last_changes_are_not_taken_for_those_of_other_graphs() {
     }
 }
 
-/// A disk whose files cannot be mapped for as long as it is stuck.
-#[derive(Default)]
-struct Sticky {
-    is_stuck: Mutex<bool>,
-    freed: Condvar,
-    waiting: AtomicBool,
-}
-
-impl Sticky {
-    fn set(&self, is_stuck: bool) {
-        *self.is_stuck.lock().unwrap() = is_stuck;
-        self.freed.notify_all();
-    }
-}
-
-impl Disk for Sticky {
-    fn create_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.create_dir(path)
-    }
-    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
-        RealDisk.create(path)
-    }
-    fn map(&self, path: &Path) -> io::Result<memory::Region> {
-        // CURRENT is looked at all the time.
-        if path.extension().is_some() {
-            let stuck = self.is_stuck.lock().unwrap();
-            self.waiting.store(*stuck, Ordering::SeqCst);
-            drop(self.freed.wait_while(stuck, |stuck| *stuck).unwrap());
-        }
-        RealDisk.map(path)
-    }
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        RealDisk.read(path)
-    }
-    fn open_sectors(&self, path: &Path) -> io::Result<Box<dyn SectorFile>> {
-        RealDisk.open_sectors(path)
-    }
-    fn sync_file(&self, path: &Path) -> io::Result<()> {
-        RealDisk.sync_file(path)
-    }
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        RealDisk.list(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
-    }
-    fn remove_file(&self, path: &Path) -> io::Result<()> {
-        RealDisk.remove_file(path)
-    }
-    fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.remove_dir(path)
-    }
-    fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        RealDisk.sync_dir(path)
-    }
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn DiskLock>> {
-        RealDisk.lock(path)
-    }
-}
-
 /// Opening a generation may take long, on a slow disk or with many records behind it. Whoever closes the database
 /// does not wait for that.
 #[test]
@@ -712,14 +654,14 @@ fn closing_does_not_wait_for_a_generation_that_is_being_opened() {
     let store = folder.path().join("store");
     let writer = writable(&store);
     insert(&writer, "a");
-    let disk = Arc::new(Sticky::default());
+    let disk = Arc::new(StickyDisk::default());
     let shared: Arc<dyn Disk> = Arc::clone(&disk) as Arc<dyn Disk>;
     let options = Options::default();
     let reader = Database::open_following_on(shared, &store, &options, Box::new(|_| {})).unwrap();
     disk.set(true);
     insert(&writer, "b");
     writer.compact().unwrap();
-    seen("opening", || disk.waiting.load(Ordering::SeqCst));
+    seen("opening", || disk.is_waited_for());
     let begun = Instant::now();
     drop(reader);
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());

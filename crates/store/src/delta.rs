@@ -10,7 +10,8 @@
 //! absent and taken away where it was present. So layers are sets with weights +1 and -1, an edge is
 //! present where the sum over base and layers is 1, and
 //!
-//! - the order of layers does not matter to a reader, so layers merge by adding weights;
+//! - the order of layers does not matter to a reader of edges, so layers merge by adding weights (which keys
+//!   and graphs there are is the newest layer's to say that names one: [`layer`]);
 //! - degrees are sums, and a list without repetition stays one;
 //! - the difference that a commit made is its layer, for whoever follows the graph.
 //!

@@ -10,6 +10,7 @@
 //! for each vertex of a layer. All other numbers are estimates: a subject that a layer gave another edge
 //! of a predicate counts twice.
 
+use crate::delta::layer::KeySet;
 use crate::delta::{Layer, Version, sets_of};
 use crate::error::ViewError;
 use crate::segment::reader::Segment;
@@ -20,6 +21,7 @@ use crate::view::GraphView;
 use rdf::{Direction, PredicateId, VertexId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 /// Statistics of one snapshot, or of a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -208,8 +210,9 @@ impl Version {
             }
         }
         for layer in self.layers() {
-            take_deleted(layer, &mut statistics, &mut predicates, &mut classes)?;
+            take_deleted(layer, &mut predicates, &mut classes)?;
         }
+        take_gone(self.layers(), &mut statistics, &mut predicates);
         predicates.retain(|_, sizes| sizes.edges > 0);
         for sizes in predicates.values_mut() {
             sizes.subjects = sizes.subjects.clamp(1, sizes.edges);
@@ -227,10 +230,9 @@ impl Version {
     }
 }
 
-/// Takes away what a layer deleted. A class stays listed: whether it has members left is not known.
+/// Takes away the edges that a layer deleted. A class stays listed: whether it has members left is not known.
 fn take_deleted(
     layer: &Layer,
-    statistics: &mut SnapshotStatistics,
     predicates: &mut BTreeMap<VertexId, PredicateSizes>,
     classes: &mut BTreeMap<VertexId, u64>,
 ) -> Result<(), ViewError> {
@@ -247,26 +249,54 @@ fn take_deleted(
             }
         }
     }
-    let keys = &layer.keys;
-    for (changes, sign) in [(&keys.gone, -1), (&keys.back, 1)] {
-        for (&(name, direction), vertices) in changes {
-            let change = sign * vertices.len() as i64;
-            let (subjects, objects) = if name.is_unbound() {
-                (&mut statistics.subjects, &mut statistics.objects)
-            } else if let Some(sizes) = predicates.get_mut(&name) {
-                (&mut sizes.subjects, &mut sizes.objects)
-            } else {
-                continue;
-            };
-            match direction {
-                Direction::Out => *subjects = subjects.saturating_add_signed(change),
-                Direction::In => *objects = objects.saturating_add_signed(change),
-            }
+    Ok(())
+}
+
+/// Takes away the keys and named graphs that went, each once however many layers say so. One that came back is in
+/// the index of a later layer, too, and was counted there.
+fn take_gone(
+    layers: &[Arc<Layer>],
+    statistics: &mut SnapshotStatistics,
+    predicates: &mut BTreeMap<VertexId, PredicateSizes>,
+) {
+    let mut gone: BTreeMap<KeySet, Vec<&[VertexId]>> = BTreeMap::new();
+    for layer in layers {
+        for (&set, keys) in &layer.keys.gone {
+            gone.entry(set).or_default().push(keys);
         }
     }
-    let graphs = keys.graphs_back.len() as i64 - keys.graphs_gone.len() as i64;
-    statistics.named_graphs = statistics.named_graphs.saturating_add_signed(graphs);
-    Ok(())
+    for ((name, direction), lists) in gone {
+        let (subjects, objects) = if name.is_unbound() {
+            (&mut statistics.subjects, &mut statistics.objects)
+        } else if let Some(sizes) = predicates.get_mut(&name) {
+            (&mut sizes.subjects, &mut sizes.objects)
+        } else {
+            continue;
+        };
+        let keys = match direction {
+            Direction::Out => subjects,
+            Direction::In => objects,
+        };
+        *keys = keys.saturating_sub(distinct(&lists));
+    }
+    let graphs: Vec<&[VertexId]> = layers
+        .iter()
+        .map(|layer| &layer.keys.graphs_gone[..])
+        .collect();
+    statistics.named_graphs = statistics.named_graphs.saturating_sub(distinct(&graphs));
+}
+
+/// How many vertices are in these lists, each of which has a vertex once.
+fn distinct(lists: &[&[VertexId]]) -> u64 {
+    let filled = || lists.iter().filter(|list| !list.is_empty());
+    if filled().count() < 2 {
+        return filled().map(|list| list.len() as u64).sum();
+    }
+    let mut all = lists.concat();
+    // The stable sort finds the lists, which ascend, and merges them.
+    all.sort();
+    all.dedup();
+    all.len() as u64
 }
 
 impl PredicateSizes {

@@ -18,6 +18,7 @@ mod log;
 mod log_count;
 mod log_crash;
 mod log_follow;
+mod rebase;
 mod texts;
 mod version;
 mod view;

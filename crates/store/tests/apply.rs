@@ -8,7 +8,7 @@ use crate::common::{Numbers, dump};
 
 use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple, vocab};
 use rdf::dictionary::Dictionary;
-use rdf::{Direction, Lexicon, TermBuffer, VertexId};
+use rdf::{Direction, Lexicon, PredicateId, TermBuffer, VertexId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -297,7 +297,7 @@ impl Node {
         out
     }
 
-    /// Keys and named graphs are those of its quads, though sets of keys are found otherwise than lists.
+    /// Predicates, keys, vertices and named graphs are those of its quads, though they are found otherwise than lists.
     fn check_names(&self, quads: &BTreeSet<store::testing::IdQuad>) {
         let version = &self.graph.snapshot;
         let graphs: BTreeSet<VertexId> = quads.iter().map(|quad| quad.3).collect();
@@ -308,14 +308,22 @@ impl Node {
             version.named_graphs().unwrap().into_iter().eq(graphs),
             "named graphs"
         );
+        let predicates: BTreeSet<VertexId> = quads.iter().map(|quad| quad.1).collect();
+        let found = version.predicates().into_iter();
+        let found = found.map(|number| version.predicate_vertex(number));
+        assert!(found.collect::<BTreeSet<_>>() == predicates, "predicates");
         for direction in [Direction::Out, Direction::In] {
             let mut keys: BTreeMap<VertexId, BTreeSet<VertexId>> = BTreeMap::new();
             for quad in quads {
                 let key = [quad.0, quad.2][usize::from(direction == Direction::In)];
                 keys.entry(quad.1).or_default().insert(key);
+                keys.entry(VertexId::UNBOUND).or_default().insert(key);
             }
-            for (predicate, expected) in keys {
-                let predicate = version.predicate_id(predicate).unwrap();
+            for (name, expected) in keys {
+                let predicate = match name {
+                    VertexId::UNBOUND => PredicateId::SIGNATURE,
+                    name => version.predicate_id(name).unwrap(),
+                };
                 let segment = SegmentKey {
                     predicate,
                     direction,
@@ -353,7 +361,9 @@ impl Node {
     /// The same state as another one, which is of the same record.
     fn check_same(&self, other: &Node, case: &str) {
         assert_eq!(self.number(), other.number(), "{case}");
-        assert!(self.ids() == other.ids(), "{case}: other quads");
+        let ids = self.ids();
+        assert!(ids == other.ids(), "{case}: other quads");
+        self.check_names(&ids);
         assert_eq!(
             self.graph.manifest_counts(),
             other.graph.manifest_counts(),

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use store::Prefixes;
 use store::check::{IdLimits, check};
-use store::delta::{Change, Checkpoint, DeltaError, KeyChanges, Layer, Version, merge, write_base};
+use store::delta::{Change, Checkpoint, DeltaError, Layer, Version, merge, write_base};
 use store::directory::{begin, open};
 use store::disk::{SimDisk, SimFaults};
 use store::testing::{IdQuad, snapshot_of, version_of};
@@ -109,32 +109,20 @@ fn lists_of(lists: &BTreeMap<KeySet, Vec<VertexId>>, graphs: &[VertexId]) -> Key
     keys
 }
 
-/// Keys that are gone over some layers.
+/// Keys that are gone over some layers: the newest that names a key decides.
 fn gone_over(layers: &[Arc<Layer>]) -> Keys {
-    let mut sums: BTreeMap<(KeySet, VertexId), i32> = BTreeMap::new();
-    for layer in layers {
-        let KeyChanges {
-            gone,
-            back,
-            graphs_gone,
-            graphs_back,
-        } = layer.keys();
-        for (keys, weight) in [
-            (lists_of(gone, graphs_gone), 1),
-            (lists_of(back, graphs_back), -1),
-        ] {
-            for (set, keys) in keys {
-                for key in keys {
-                    *sums.entry((set, key)).or_default() += weight;
-                }
-            }
-        }
-    }
     let mut gone = Keys::new();
-    for ((set, key), sum) in sums {
-        assert!(sum == 0 || sum == 1, "{set:?} {key:?}: {sum}");
-        if sum == 1 {
-            gone.entry(set).or_default().insert(key);
+    for layer in layers {
+        let added = keys_of(&quads_in(layer.adds()));
+        gone = difference(&gone, &added);
+        let keys = lists_of(&layer.keys().gone, &layer.keys().graphs_gone);
+        assert_eq!(
+            difference(&keys, &added),
+            keys,
+            "no layer has edges of what is gone"
+        );
+        for (set, keys) in keys {
+            gone.entry(set).or_default().extend(keys);
         }
     }
     gone
@@ -176,8 +164,6 @@ struct World {
     base: Arc<Snapshot>,
     layers: Vec<Arc<Layer>>,
     present: BTreeSet<IdQuad>,
-    /// Every key since the base.
-    ever: Keys,
     commits: u64,
     /// Every quad that some commit has changed.
     touched: Vec<IdQuad>,
@@ -198,7 +184,6 @@ impl World {
             kind,
             base: Arc::new(snapshot_of(&quads, knows_types.then_some(TYPE))),
             layers: Vec::new(),
-            ever: keys_of(&present),
             present,
             commits: 0,
             touched: Vec::new(),
@@ -289,12 +274,6 @@ impl World {
             lists_of(&keys.gone, &keys.graphs_gone),
             difference(&before, &after)
         );
-        let new = difference(&after, &before);
-        let back: Keys = difference(&new, &difference(&new, &self.ever));
-        assert_eq!(lists_of(&keys.back, &keys.graphs_back), back);
-        for (set, keys) in after {
-            self.ever.entry(set).or_default().extend(keys);
-        }
         self.layers.push(Arc::new(layer));
     }
 
@@ -338,7 +317,6 @@ impl World {
         }
         self.base = Arc::new(base);
         self.layers.clear();
-        self.ever = keys_of(&self.present);
     }
 }
 

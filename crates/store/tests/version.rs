@@ -137,42 +137,20 @@ impl Keys {
     }
 }
 
-/// What went and has not come back.
-#[derive(Default)]
-struct Gone {
-    keys: BTreeSet<(VertexId, Direction, VertexId)>,
-    graphs: BTreeSet<VertexId>,
-}
-
-impl Gone {
-    fn change(&mut self, before: &Keys, after: &Keys) -> KeyChanges {
-        let mut changes = KeyChanges::default();
-        let none = BTreeSet::new();
-        let names: BTreeSet<_> = before.sets.keys().chain(after.sets.keys()).collect();
-        for &name in names {
-            let before = before.sets.get(&name).unwrap_or(&none);
-            let after = after.sets.get(&name).unwrap_or(&none);
-            for &key in before.difference(after) {
-                self.keys.insert((name.0, name.1, key));
-                changes.gone.entry(name).or_default().push(key);
-            }
-            for &key in after.difference(before) {
-                if self.keys.remove(&(name.0, name.1, key)) {
-                    changes.back.entry(name).or_default().push(key);
-                }
-            }
+/// What went between two moments.
+fn gone_between(before: &Keys, after: &Keys) -> KeyChanges {
+    let mut changes = KeyChanges::default();
+    let none = BTreeSet::new();
+    for (&name, before) in &before.sets {
+        let after = after.sets.get(&name).unwrap_or(&none);
+        let gone: Vec<VertexId> = before.difference(after).copied().collect();
+        if !gone.is_empty() {
+            changes.gone.insert(name, gone);
         }
-        for &graph in before.graphs.difference(&after.graphs) {
-            self.graphs.insert(graph);
-            changes.graphs_gone.push(graph);
-        }
-        for &graph in after.graphs.difference(&before.graphs) {
-            if self.graphs.remove(&graph) {
-                changes.graphs_back.push(graph);
-            }
-        }
-        changes
     }
+    let gone = before.graphs.difference(&after.graphs);
+    changes.graphs_gone.extend(gone);
+    changes
 }
 
 fn check_set(set: &VertexSet<'_>, wanted: &[VertexId], asked: &[VertexId], numbers: &mut Numbers) {
@@ -551,7 +529,8 @@ struct History {
     world: World,
     version: Version,
     quads: BTreeSet<IdQuad>,
-    gone: Gone,
+    /// What a base is being made of meanwhile: the quads of an earlier version, and its last commit.
+    frozen: Option<(BTreeSet<IdQuad>, u64)>,
     /// Numbers that predicates had.
     known: BTreeMap<VertexId, PredicateId>,
     builds: bool,
@@ -567,7 +546,7 @@ impl History {
             world,
             version: Version::new(Arc::new(base), 0, Some(TYPE)),
             quads,
-            gone: Gone::default(),
+            frozen: None,
             known: BTreeMap::new(),
             builds: numbers.below(2) == 0,
         }
@@ -602,7 +581,7 @@ impl History {
             self.quads.remove(quad);
         }
         self.quads.extend(&adds);
-        let keys = self.gone.change(&before, &Keys::of(&self.quads));
+        let keys = gone_between(&before, &Keys::of(&self.quads));
         let commits = number..=number;
         let layer = if self.builds {
             let change = Change {
@@ -617,23 +596,60 @@ impl History {
         self.version = self.version.with_layer(Arc::new(layer), number);
     }
 
+    /// Commits, with what is done beside them.
+    fn go_on(&mut self, commits: u64, numbers: &mut Numbers) {
+        for _ in 0..commits {
+            self.commit(numbers);
+            match numbers.below(8) {
+                0 => self.check(numbers),
+                1 => self.rebase(),
+                2 | 3 => self.merge(numbers),
+                4 | 5 => peek(&self.version, numbers),
+                _ => {}
+            }
+            if self.version.layers().len() > 3 {
+                self.merge(numbers);
+            }
+        }
+    }
+
     fn merge(&mut self, numbers: &mut Numbers) {
         let mut layers = self.version.layers().to_vec();
-        if layers.len() < 2 {
+        let fixed = self.frozen_layers();
+        if layers.len() - fixed < 2 {
             return;
         }
-        let start = numbers.below(layers.len() as u64 - 1) as usize;
+        let start = fixed + numbers.below((layers.len() - fixed) as u64 - 1) as usize;
         let end = start + 2 + numbers.below((layers.len() - start) as u64 - 1) as usize;
         let merged = merge(&layers[start..end], &|| false).unwrap();
         layers.splice(start..end, [Arc::new(merged)]);
         self.version = self.version.with_layers(layers);
     }
 
+    /// Layers that go into the base that is being made.
+    fn frozen_layers(&self) -> usize {
+        let frozen = self.frozen.as_ref().map_or(0, |frozen| frozen.1);
+        let layers = self.version.layers().iter();
+        layers
+            .take_while(|layer| *layer.commits().end() <= frozen)
+            .count()
+    }
+
+    fn freeze(&mut self) {
+        if self.frozen.is_none() {
+            self.frozen = Some((self.quads.clone(), self.version.number()));
+        }
+    }
+
+    /// Goes on over the base of what was frozen, or of all that there is.
     fn rebase(&mut self) {
-        let all: Vec<IdQuad> = self.quads.iter().copied().collect();
+        self.freeze();
+        let fixed = self.frozen_layers();
+        let (quads, _) = self.frozen.take().unwrap();
+        let all: Vec<IdQuad> = quads.iter().copied().collect();
         let base = Arc::new(snapshot_of(&all, Some(TYPE)));
-        self.version = self.version.rebased(base, Vec::new());
-        self.gone = Gone::default();
+        let later = self.version.layers()[fixed..].to_vec();
+        self.version = self.version.rebased(base, later);
         self.known.clear();
     }
 
@@ -729,27 +745,32 @@ fn run(seed: u64, has_hub: bool) {
     let hub: Vec<IdQuad> = hub.filter(|quad| !quads.contains(quad)).collect();
     let mut history = History::new(world, quads, &mut numbers);
     if !hub.is_empty() {
-        let before = Keys::of(&history.quads);
         history.quads.extend(&hub);
-        let keys = history.gone.change(&before, &Keys::of(&history.quads));
-        let layer = Layer::of(&hub, &[], keys, Some(TYPE), 1..=1);
+        let layer = Layer::of(&hub, &[], KeyChanges::default(), Some(TYPE), 1..=1);
         history.version = history.version.with_layer(Arc::new(layer), 1);
     }
     let commits = numbers.below(5);
-    for _ in 0..commits {
-        history.commit(&mut numbers);
-        match numbers.below(8) {
-            0 => history.check(&mut numbers),
-            1 => history.rebase(),
-            2 | 3 => history.merge(&mut numbers),
-            4 | 5 => peek(&history.version, &mut numbers),
-            _ => {}
-        }
-        if history.version.layers().len() > 3 {
-            history.merge(&mut numbers);
-        }
-    }
+    history.go_on(commits, &mut numbers);
     history.check(&mut numbers);
+}
+
+/// A small graph whose bases are made beside many commits, so that keys and graphs go and come back around them.
+fn run_beside_bases(seed: u64) {
+    let mut numbers = Numbers::new(seed);
+    let world = World::small(&mut numbers);
+    let count = [0, 4, 12][numbers.below(3) as usize];
+    let quads = world.quads(&mut numbers, count);
+    let mut history = History::new(world, quads, &mut numbers);
+    for _ in 0..4 {
+        let commits = numbers.below(3);
+        history.go_on(commits, &mut numbers);
+        history.freeze();
+        let commits = numbers.below(4);
+        history.go_on(commits, &mut numbers);
+        history.check(&mut numbers);
+        history.rebase();
+        history.check(&mut numbers);
+    }
 }
 
 proptest! {
@@ -758,6 +779,14 @@ proptest! {
     #[test]
     fn a_version_answers_as_a_snapshot_of_its_quads(seed in any::<u64>()) {
         run(seed, false);
+    }
+}
+
+#[test]
+fn a_version_over_a_base_that_was_made_beside_commits_answers_as_a_snapshot() {
+    for seed in testkit::seeds::chosen(60, 5000) {
+        println!("seed {seed}");
+        run_beside_bases(seed);
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A writer may build a large layer while other commits go on. Its edges are right over the later
 //! version as long as none of those commits changed a quad that the layer changes, too. What depends
-//! on the version besides is which keys come and go ([`KeyChanges`]). That is found again for the
-//! keys of the quads that changed in between, and for no others: whether another key comes or goes
+//! on the version besides is which keys go ([`KeyChanges`]). That is found again for the
+//! keys of the quads that changed in between, and for no others: whether another key goes
 //! depends on rows that are the same in both versions.
 //!
 //! Cost: a few lookups for each quad that changed in between and each predicate of the layer. It does
@@ -70,25 +70,19 @@ impl Layer {
             self.keys_again(&mut changes, direction, &keys)?;
         }
         let graphs = distinct(between.iter().map(|quad| quad.3));
-        let found = &mut changes.found;
-        remove(&mut found.graphs_gone, &graphs);
-        remove(&mut found.graphs_back, &graphs);
+        remove(&mut changes.found.graphs_gone, &graphs);
         for graph in graphs {
             let place = self.graph_sizes.binary_search_by_key(&graph, |size| size.0);
             let grown = place.map_or(0, |place| self.graph_sizes[place].1);
-            if graph == GraphScope::DEFAULT_GRAPH || grown == 0 {
-                continue;
-            }
-            if grown > 0 && changes.graph_was_gone(graph) {
-                add(&mut changes.found.graphs_back, &[graph]);
-            } else if grown < 0 && changes.is_emptied(graph, grown)? {
+            let is_named = graph != GraphScope::DEFAULT_GRAPH;
+            if is_named && grown < 0 && changes.is_emptied(graph, grown)? {
                 add(&mut changes.found.graphs_gone, &[graph]);
             }
         }
         Ok(changes.found)
     }
 
-    /// Finds again which of these keys, ascending, come and go in a direction.
+    /// Finds again which of these keys, ascending, go in a direction.
     fn keys_again(
         &self,
         changes: &mut Changes<'_>,
@@ -96,12 +90,11 @@ impl Layer {
         keys: &[VertexId],
     ) -> Result<(), DeltaError> {
         let of_direction = |set: &KeySet| set.1 == direction;
-        for lists in [&mut changes.found.gone, &mut changes.found.back] {
-            for (_, list) in lists.iter_mut().filter(|(set, _)| of_direction(set)) {
-                remove(list, keys);
-            }
-            lists.retain(|_, list| !list.is_empty());
+        let lists = &mut changes.found.gone;
+        for (_, list) in lists.iter_mut().filter(|(set, _)| of_direction(set)) {
+            remove(list, keys);
         }
+        lists.retain(|_, list| !list.is_empty());
         let (mut more, mut less, mut before) = (Vec::new(), Vec::new(), Vec::new());
         // Keys that the layer has an edge of at all, and those that lost a predicate's last one.
         let (mut added, mut lost) = (Vec::new(), Vec::new());
@@ -111,8 +104,7 @@ impl Layer {
             row_counts(&dels, predicate, direction, keys, &mut less).map_err(|fault| *fault)?;
             row_counts(&changes.sources, predicate, direction, keys, &mut before)
                 .map_err(|fault| *fault)?;
-            let set = (predicate, direction);
-            let (mut gone, mut back) = (Vec::new(), Vec::new());
+            let mut gone = Vec::new();
             for (place, &key) in keys.iter().enumerate() {
                 // Deleted edges count -1 in `less`.
                 let grown = more[place] + less[place];
@@ -121,26 +113,17 @@ impl Layer {
                 }
                 if more[place] > 0 {
                     added.push(key);
-                    if changes.was_gone(set, key) {
-                        back.push(key);
-                    }
                 }
             }
             lost.extend_from_slice(&gone);
-            insert_all(&mut changes.found.gone, set, &gone);
-            insert_all(&mut changes.found.back, set, &back);
+            insert_all(&mut changes.found.gone, (predicate, direction), &gone);
         }
         let added = distinct(added.into_iter());
         let mut lost = distinct(lost.into_iter());
         remove(&mut lost, &added);
         changes.retain_lost(direction, &mut lost)?;
         let all = (VertexId::UNBOUND, direction);
-        let back: Vec<VertexId> = added
-            .into_iter()
-            .filter(|&key| changes.was_gone(all, key))
-            .collect();
         insert_all(&mut changes.found.gone, all, &lost);
-        insert_all(&mut changes.found.back, all, &back);
         Ok(())
     }
 
@@ -172,10 +155,7 @@ fn remove(list: &mut Vec<VertexId>, keys: &[VertexId]) {
 fn add(list: &mut Vec<VertexId>, keys: &[VertexId]) {
     list.extend_from_slice(keys);
     list.sort_unstable();
-    assert!(
-        list.is_sorted_by(|one, next| one < next),
-        "a key comes or goes once"
-    );
+    assert!(list.is_sorted_by(|one, next| one < next), "a key goes once");
 }
 
 fn insert_all(lists: &mut BTreeMap<KeySet, Vec<VertexId>>, set: KeySet, keys: &[VertexId]) {

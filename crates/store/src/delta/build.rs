@@ -1,4 +1,4 @@
-//! A layer from an effect: two small graphs, and which keys come and go.
+//! A layer from an effect: two small graphs, and which keys go.
 //!
 //! A key goes with its last row. How many rows it had is a sum over base and layers, which offsets
 //! answer without reading a row ([`row_counts`]); a vertex goes from a direction with its last
@@ -46,7 +46,7 @@ impl Layer {
             sources: sources(Some(version.base()), version.layers()),
             found: KeyChanges::default(),
         };
-        changes.graphs(&deletes, &inserts, &graph_sizes)?;
+        changes.graphs(&graph_sizes)?;
         let mut scratch = Vec::new();
         for direction in [Direction::Out, Direction::In] {
             if direction == Direction::In {
@@ -179,7 +179,7 @@ pub(super) fn sum_by_key<K: Ord + Copy>(sums: &mut Vec<(K, i64)>) {
     sums.retain(|sum| sum.1 != 0);
 }
 
-/// Finds which keys come and go.
+/// Finds which keys go.
 pub(super) struct Changes<'v> {
     pub(super) version: &'v Version,
     pub(super) sources: Vec<Weighted<'v>>,
@@ -216,10 +216,6 @@ impl Changes<'_> {
             lost.extend_from_slice(&gone);
             insert(&mut self.found.gone, (predicate, direction), gone);
         }
-        for (predicate, range) in runs_of(inserts) {
-            let back = self.back((predicate, direction), &inserts[range]);
-            insert(&mut self.found.back, (predicate, direction), back);
-        }
         self.vertices(direction, lost, inserts)
     }
 
@@ -230,9 +226,6 @@ impl Changes<'_> {
         mut lost: Vec<VertexId>,
         inserts: &[Row],
     ) -> Result<(), DeltaError> {
-        let all = (VertexId::UNBOUND, direction);
-        let back = self.back(all, inserts);
-        insert(&mut self.found.back, all, back);
         lost.sort_unstable();
         lost.dedup();
         if !lost.is_empty() {
@@ -241,7 +234,7 @@ impl Changes<'_> {
             lost.retain(|key| kept.binary_search(&key.bits()).is_err());
             self.retain_lost(direction, &mut lost)?;
         }
-        insert(&mut self.found.gone, all, lost);
+        insert(&mut self.found.gone, (VertexId::UNBOUND, direction), lost);
         Ok(())
     }
 
@@ -252,87 +245,37 @@ impl Changes<'_> {
         lost: &mut Vec<VertexId>,
     ) -> Result<(), ViewError> {
         let (mut predicates, mut ends) = (Vec::new(), Vec::new());
-        for source in self.sources.iter().filter(|source| source.weight > 0) {
+        for (graph, place) in self.version.adding() {
             if lost.is_empty() {
                 return Ok(());
             }
             predicates.clear();
             ends.clear();
-            let graph = source.graph;
             let _ = graph.predicates_of(direction, lost, &mut predicates, &mut ends)?;
             assert_eq!(ends.len(), lost.len(), "an end for each vertex");
-            let (mut place, mut start) = (0, 0);
+            let (mut at, mut start) = (0, 0);
             lost.retain(|&vertex| {
-                let end = ends[place] as usize;
+                let end = ends[at] as usize;
                 let has_one = predicates[start..end].iter().any(|&predicate| {
                     let set = (graph.predicate_vertex(predicate), direction);
-                    !is_in(&self.found.gone, set, vertex) && !self.was_gone(set, vertex)
+                    !is_in(&self.found.gone, set, vertex)
+                        && !self.version.is_gone_since(place, set, vertex)
                 });
-                (place, start) = (place + 1, end);
+                (at, start) = (at + 1, end);
                 !has_one
             });
         }
         Ok(())
     }
 
-    /// Of the keys of rows those that had been gone.
-    fn back(&self, set: KeySet, rows: &[Row]) -> Vec<VertexId> {
-        let mut layers = self.version.layers().iter();
-        if !layers.any(|layer| layer.keys.gone.contains_key(&set)) {
-            return Vec::new();
-        }
-        let mut keys: Vec<VertexId> = rows.iter().map(|row| VertexId::from_bits(row[1])).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.retain(|&key| self.was_gone(set, key));
-        keys
-    }
-
-    pub(super) fn was_gone(&self, set: KeySet, key: VertexId) -> bool {
-        let layers = self.version.layers().iter();
-        let sum: i64 = layers
-            .map(|layer| {
-                i64::from(is_in(&layer.keys.gone, set, key))
-                    - i64::from(is_in(&layer.keys.back, set, key))
-            })
-            .sum();
-        sum > 0
-    }
-
-    /// Named graphs that come and go.
-    fn graphs(
-        &mut self,
-        deletes: &[Row],
-        inserts: &[Row],
-        sizes: &[(VertexId, i64)],
-    ) -> Result<(), DeltaError> {
-        let layers = self.version.layers();
-        if layers
-            .iter()
-            .any(|layer| !layer.keys.graphs_gone.is_empty())
-        {
-            let mut back = super::rows::graphs_of(inserts);
-            back.retain(|&graph| self.graph_was_gone(graph));
-            self.found.graphs_back = back;
-        }
-        if !deletes.is_empty() {
-            for &(graph, grown) in sizes.iter().filter(|size| size.1 < 0) {
-                if self.is_emptied(graph, grown)? {
-                    self.found.graphs_gone.push(graph);
-                }
+    /// Named graphs that go.
+    fn graphs(&mut self, sizes: &[(VertexId, i64)]) -> Result<(), DeltaError> {
+        for &(graph, grown) in sizes.iter().filter(|size| size.1 < 0) {
+            if self.is_emptied(graph, grown)? {
+                self.found.graphs_gone.push(graph);
             }
         }
         Ok(())
-    }
-
-    /// Whether a graph had lost its last quad.
-    pub(super) fn graph_was_gone(&self, graph: VertexId) -> bool {
-        let has = |graphs: &[VertexId]| i64::from(graphs.binary_search(&graph).is_ok());
-        let layers = self.version.layers().iter();
-        let sum: i64 = layers
-            .map(|layer| has(&layer.keys.graphs_gone) - has(&layer.keys.graphs_back))
-            .sum();
-        sum > 0
     }
 
     /// Whether a graph has no quad left after it grew by this (negative) number.

@@ -14,7 +14,6 @@
 //! Cost: about that of writing the segments, per direction; the two may run on two threads.
 
 use super::error::{DeltaError, contradiction};
-use super::layer::Layer;
 use super::merge::{HALT_ROWS, type_of};
 use super::sources::{Weighted, sources};
 use super::stream::{RowStream, merge_rows, spans_of};
@@ -81,7 +80,7 @@ impl<'v> Checkpoint<'v> {
             .filter(|(_, vertex)| !vertex.is_unbound())
             .map(|(number, &vertex)| (vertex, PredicateId(number)))
             .collect();
-        let graphs: Arc<[VertexId]> = graphs_of(version)?.into();
+        let graphs: Arc<[VertexId]> = version.graphs_with_edges()?.into();
         write_tables(files, &predicates, &graphs)?;
         prefixes.write(files)?;
         Ok(Checkpoint {
@@ -331,28 +330,4 @@ fn predicates_of(version: &Version) -> Vec<VertexId> {
         }
     }
     predicates
-}
-
-/// The named graphs that hold a quad, ascending.
-fn graphs_of(version: &Version) -> Result<Vec<VertexId>, DeltaError> {
-    let mut graphs = version.base().named_graphs()?;
-    let mut gone: Vec<(VertexId, i64)> = Vec::new();
-    for layer in version.layers() {
-        let layer: &Layer = layer;
-        if let Some(adds) = layer.adds() {
-            graphs.extend(adds.named_graphs()?);
-        }
-        gone.extend(layer.keys.graphs_gone.iter().map(|&graph| (graph, 1)));
-        gone.extend(layer.keys.graphs_back.iter().map(|&graph| (graph, -1)));
-    }
-    super::build::sum_by_key(&mut gone);
-    graphs.sort_unstable();
-    graphs.dedup();
-    // Below 0 is a graph that was gone when the base was written, and came back in a layer over it.
-    let is_gone = |graph: &VertexId| {
-        let place = gone.binary_search_by_key(graph, |sum| sum.0);
-        place.is_ok_and(|place| gone[place].1 > 0)
-    };
-    graphs.retain(|graph| !is_gone(graph));
-    Ok(graphs)
 }

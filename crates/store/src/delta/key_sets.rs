@@ -26,7 +26,7 @@ use std::sync::Arc;
 const GROUND_KEYS_MIN: u64 = 4096;
 impl Layer {
     /// The index of this name's keys among what was added.
-    fn added_keys(&self, name: KeySet) -> Result<Option<Index<'_>>, Fault> {
+    pub(super) fn added_keys(&self, name: KeySet) -> Result<Option<Index<'_>>, Fault> {
         let Some(adds) = self.adds() else {
             return Ok(None);
         };
@@ -51,23 +51,14 @@ impl Layer {
         if with_added && let Some(index) = self.added_keys(name)? {
             index.decode(0, index.keys(), touched)?;
         }
-        for changes in [&self.keys.gone, &self.keys.back] {
-            touched.extend(changes.get(&name).into_iter().flatten());
-        }
+        touched.extend(self.keys.gone.get(&name).into_iter().flatten());
         Ok(())
     }
 
-    /// Whether some key of this name went or came back.
-    fn has_key_changes(&self, name: KeySet) -> bool {
-        self.keys.gone.contains_key(&name) || self.keys.back.contains_key(&name)
-    }
-
-    /// The sum of gone minus back for one key.
-    pub(super) fn goneness(&self, name: KeySet, key: VertexId) -> i32 {
-        let has = |changes: Option<&Vec<VertexId>>| {
-            changes.is_some_and(|keys| keys.binary_search(&key).is_ok())
-        };
-        i32::from(has(self.keys.gone.get(&name))) - i32::from(has(self.keys.back.get(&name)))
+    /// Whether this key is gone after the layer and was there before it.
+    fn says_gone(&self, name: KeySet, key: VertexId) -> bool {
+        let gone = self.keys.gone.get(&name);
+        gone.is_some_and(|keys| keys.binary_search(&key).is_ok())
     }
 }
 
@@ -80,12 +71,12 @@ impl Version {
         let name = (vertex, segment.direction);
         let base = self.base_keys(segment)?;
         let mut added = Vec::new();
-        let mut has_changes = false;
+        let mut has_gone = false;
         for layer in &self.layers {
-            has_changes |= layer.has_key_changes(name);
+            has_gone |= layer.keys.gone.contains_key(&name);
             added.extend(layer.added_keys(name)?);
         }
-        if !has_changes {
+        if !has_gone {
             match (base, &added[..]) {
                 (None, []) => return Ok(VertexSet::empty()),
                 (Some(index), []) => return Ok(VertexSet::of_index(index)),
@@ -260,8 +251,7 @@ impl Version {
         }))
     }
 
-    /// Of each of these ascending vertices, whether it is a key: some index has it, and it did not
-    /// go more often than it came back.
+    /// Of each of these vertices, whether it is a key: the newest layer that names it decides.
     fn are_keys(
         &self,
         name: KeySet,
@@ -270,35 +260,28 @@ impl Version {
     ) -> Result<Vec<bool>, Fault> {
         let mut are = vec![false; vertices.len()];
         let mut positions = Vec::new();
-        let mut changes: Vec<(&[VertexId], i32)> = Vec::new();
         if let Some(index) = base {
             index.select(vertices, &mut positions)?;
         }
         for layer in &self.layers {
+            if let Some(gone) = layer.keys.gone.get(&name) {
+                let is_there = |vertex: &VertexId| gone.binary_search(vertex).is_err();
+                positions.retain(|&position| is_there(&vertices[position as usize]));
+            }
             if let Some(index) = layer.added_keys(name)? {
                 index.select(vertices, &mut positions)?;
             }
-            changes.extend(layer.keys.gone.get(&name).map(|gone| (&gone[..], 1)));
-            changes.extend(layer.keys.back.get(&name).map(|back| (&back[..], -1)));
         }
         for position in positions {
             are[position as usize] = true;
         }
-        for (vertex, is_key) in vertices.iter().zip(&mut are) {
-            let has = |keys: &[VertexId]| keys.binary_search(vertex).is_ok();
-            let sum: i32 = changes
-                .iter()
-                .map(|(keys, weight)| if has(keys) { *weight } else { 0 })
-                .sum();
-            *is_key &= sum <= 0;
-        }
         Ok(are)
     }
 
-    /// Whether the key went from all graphs, wherever an index has it.
-    pub(super) fn is_gone(&self, name: KeySet, key: VertexId) -> bool {
-        let goneness = self.layers.iter().map(|layer| layer.goneness(name, key));
-        goneness.sum::<i32>() > 0
+    /// Whether a layer from this place on, oldest first, says that a key went which the base has, or an older layer.
+    pub(super) fn is_gone_since(&self, place: usize, name: KeySet, key: VertexId) -> bool {
+        let mut layers = self.layers[place..].iter();
+        layers.any(|layer| layer.says_gone(name, key))
     }
 
     /// The vertex that names key sets of this predicate.

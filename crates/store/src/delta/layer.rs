@@ -1,10 +1,23 @@
 //! One layer: the edges that some commits added and took away, as two small graphs.
 //!
 //! Keys need care. That a vertex is a key of a segment is read from indexes, and an index of the
-//! base cannot forget. So a layer also says which keys lost their last row ([`KeyChanges::gone`])
-//! and which of those got one again ([`KeyChanges::back`]); a key is one where an index has it and
-//! the sum of `gone` minus `back` over the layers is 0. Both lists are empty unless something was
-//! deleted. `gone` may name keys that no index has any more, after a merge: that means nothing.
+//! base cannot forget. So a layer also says which keys lost their last row ([`KeyChanges::gone`]).
+//!
+//! **Whether a key is there**: the newest layer that names it decides. One that adds an edge of it
+//! says that it is there, one of whose `gone` it is says that it is not; where no layer names it, the
+//! base's index tells. In other words, what an index has holds until a later layer says that it is
+//! gone. Named graphs likewise.
+//!
+//! Each of these statements is about the graph as it is after the layer, whatever lies below. So it
+//! stays true when layers below are merged, or go into a new base, and nothing has to be repaired
+//! then. (A list of keys that came back, whose weights are added to those of `gone`, is right only
+//! as long as the layer that they were gone in is among those that are added up: a checkpoint takes
+//! it away.)
+//!
+//! Invariant: no layer has an edge of a key that it says is gone. The table of graphs of what was
+//! added may name graphs without an edge of theirs, after a merge; then `graphs_gone` names such a
+//! graph, or it was there below the layer. `gone` is empty unless something was deleted, and may name
+//! keys that no index has any more, after a merge: that means nothing.
 
 use crate::snapshot::Snapshot;
 use rdf::{Direction, VertexId};
@@ -15,35 +28,27 @@ use std::ops::RangeInclusive;
 /// vertices with an edge in this direction.
 pub type KeySet = (VertexId, Direction);
 
-/// Vertices that stopped or started again to be keys; each list ascending, distinct, not empty.
+/// Vertices that are no keys after a layer, and were before it; each list ascending, distinct, not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyChanges {
     /// Keys that lost their last row over all graphs.
     pub gone: BTreeMap<KeySet, Vec<VertexId>>,
-    /// Keys that had been gone and have a row again.
-    pub back: BTreeMap<KeySet, Vec<VertexId>>,
     /// Named graphs that lost their last quad.
     pub graphs_gone: Vec<VertexId>,
-    /// Named graphs that had been gone and hold a quad again.
-    pub graphs_back: Vec<VertexId>,
 }
 
 impl KeyChanges {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.gone.is_empty()
-            && self.back.is_empty()
-            && self.graphs_gone.is_empty()
-            && self.graphs_back.is_empty()
+        self.gone.is_empty() && self.graphs_gone.is_empty()
     }
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists = self.gone.values().chain(self.back.values());
-        let graphs = [&self.graphs_gone, &self.graphs_back];
+        let lists = self.gone.values().chain([&self.graphs_gone]);
         let held =
             |list: &Vec<VertexId>| size_of_val(&list[..]) + size_of::<(KeySet, Vec<VertexId>)>();
-        lists.chain(graphs).map(held).sum::<usize>() as u64
+        lists.map(held).sum::<usize>() as u64
     }
 }
 
@@ -75,7 +80,7 @@ impl Layer {
         self.dels.as_ref()
     }
 
-    /// The keys that came and went.
+    /// The keys that went.
     pub fn keys(&self) -> &KeyChanges {
         &self.keys
     }

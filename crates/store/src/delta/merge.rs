@@ -29,9 +29,10 @@ use super::version::are_in_order;
 use crate::parts::MemoryParts;
 use crate::segment::writer::{Edge, GraphWriter, SegmentShape};
 use crate::snapshot::Snapshot;
+use crate::source::Fault;
 use crate::view::GraphView;
 use rdf::{Direction, PredicateId, VertexId};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -139,7 +140,7 @@ pub fn merge(layers: &[Arc<Layer>], is_halted: &dyn Fn() -> bool) -> Result<Laye
         sizes.extend_from_slice(&layer.graph_sizes);
     }
     sum_by_key(&mut sizes);
-    let (quads, keys) = ((out[0], out[1]), merge_keys(layers));
+    let (quads, keys) = ((out[0], out[1]), merge_keys(layers)?);
     Ok(Layer::new(graphs, quads, keys, sizes, commits))
 }
 
@@ -174,9 +175,8 @@ impl<'v> Merging<'v> {
         }
     }
 
-    /// The tables of added and of deleted edges. They name every graph that some layer names; a
-    /// graph all of whose edges cancel is gone by the key changes, or another layer or the base
-    /// has it.
+    /// The tables of added and of deleted edges. They name every graph that some layer names; one
+    /// all of whose edges cancel is gone by the key changes, or was there before these layers.
     fn tables(&self) -> Result<[Tables; 2], DeltaError> {
         let [adds, dels] = [1, -1].map(|weight| {
             let mut graphs = Vec::new();
@@ -299,42 +299,56 @@ pub(super) fn type_of(graph: &Snapshot) -> Option<VertexId> {
     vertex.copied().filter(|vertex| !vertex.is_unbound())
 }
 
-/// The sum of key changes.
-fn merge_keys(layers: &[Arc<Layer>]) -> KeyChanges {
-    let mut sums: BTreeMap<KeySet, Vec<(VertexId, i64)>> = BTreeMap::new();
-    let mut graphs: Vec<(VertexId, i64)> = Vec::new();
-    for layer in layers {
-        let keys = &layer.keys;
-        for (lists, weight) in [(&keys.gone, 1), (&keys.back, -1)] {
-            for (&set, list) in lists {
-                let weighted = list.iter().map(|&key| (key, weight));
-                sums.entry(set).or_default().extend(weighted);
-            }
-        }
-        graphs.extend(keys.graphs_gone.iter().map(|&graph| (graph, 1)));
-        graphs.extend(keys.graphs_back.iter().map(|&graph| (graph, -1)));
-    }
+/// The keys and graphs that are gone after these layers: what one says is gone, and no later one adds again.
+fn merge_keys(layers: &[Arc<Layer>]) -> Result<KeyChanges, Fault> {
+    let sets: BTreeSet<KeySet> = layers
+        .iter()
+        .flat_map(|layer| layer.keys.gone.keys().copied())
+        .collect();
     let mut merged = KeyChanges::default();
-    for (set, mut sums) in sums {
-        let [gone, back] = split(&mut sums);
-        for (lists, list) in [(&mut merged.gone, gone), (&mut merged.back, back)] {
-            if !list.is_empty() {
-                lists.insert(set, list);
+    let mut positions = Vec::new();
+    for set in sets {
+        let mut gone: Vec<VertexId> = Vec::new();
+        for layer in layers {
+            if !gone.is_empty()
+                && let Some(index) = layer.added_keys(set)?
+            {
+                positions.clear();
+                index.select(&gone, &mut positions)?;
+                let mut back = positions.iter().copied().peekable();
+                let mut places = 0u32..;
+                gone.retain(|_| {
+                    let place = places.next();
+                    back.next_if(|&back| Some(back) == place).is_none()
+                });
             }
+            add_all(&mut gone, layer.keys.gone.get(&set));
+        }
+        if !gone.is_empty() {
+            merged.gone.insert(set, gone);
         }
     }
-    [merged.graphs_gone, merged.graphs_back] = split(&mut graphs);
-    merged
+    for layer in layers {
+        if let Some(adds) = layer.adds().filter(|_| !merged.graphs_gone.is_empty()) {
+            let named = adds.graphs()?;
+            merged
+                .graphs_gone
+                .retain(|graph| named.code(*graph).is_none());
+        }
+        // Behind those that the table of added edges names, perhaps without an edge of theirs.
+        add_all(&mut merged.graphs_gone, Some(&layer.keys.graphs_gone));
+    }
+    Ok(merged)
 }
 
-/// What sums up to something above 0, and to something below.
-fn split(sums: &mut Vec<(VertexId, i64)>) -> [Vec<VertexId>; 2] {
-    sum_by_key(sums);
-    let of = |sign: i64| {
-        let same = sums.iter().filter(|sum| sum.1.signum() == sign);
-        same.map(|sum| sum.0).collect()
-    };
-    [of(1), of(-1)]
+/// Puts ascending keys into a list, which ascends again, each once.
+fn add_all(list: &mut Vec<VertexId>, keys: Option<&Vec<VertexId>>) {
+    if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
+        list.extend_from_slice(keys);
+        // The stable sort finds both runs and merges them.
+        list.sort();
+        list.dedup();
+    }
 }
 
 #[cfg(test)]

@@ -177,6 +177,14 @@ impl Version {
         &self.layers
     }
 
+    /// The graphs that hold edges of it, oldest first: the base, and what layers added. Each with the place of the
+    /// first layer that is newer.
+    pub(super) fn adding(&self) -> impl Iterator<Item = (&Snapshot, usize)> {
+        let layers = (1..).zip(&self.layers);
+        let added = layers.filter_map(|(place, layer)| Some((layer.adds()?, place)));
+        std::iter::once((&*self.base, 0)).chain(added)
+    }
+
     /// Distinct quads. O(predicates).
     pub fn quads(&self) -> Result<u64, ViewError> {
         let mut quads = 0u64;

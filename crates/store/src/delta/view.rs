@@ -11,7 +11,6 @@
 //! patches kept 2.9, 2.8, 1.0; lists kept whole 1.4 to 1.9, 1.5, 1.0.
 
 use super::kept_lists::KeptList;
-use super::layer::Layer;
 use super::version::Version;
 use crate::error::ViewError;
 use crate::lists::{Filter, Lists, weigh};
@@ -279,26 +278,28 @@ impl Version {
         Ok(())
     }
 
-    fn graphs_with_edges(&self) -> Result<Vec<VertexId>, Fault> {
-        let mut graphs: Vec<VertexId> = self.base.graphs()?.all().collect();
-        let before = graphs.len();
-        for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
-            graphs.extend(adds.graphs()?.all());
+    /// The named graphs that hold a quad, ascending.
+    pub(super) fn graphs_with_edges(&self) -> Result<Vec<VertexId>, Fault> {
+        // The last layer that says it, by graph.
+        let mut gone = HashMap::<VertexId, usize>::new();
+        for (place, layer) in (1..).zip(&self.layers) {
+            let graphs = layer.keys.graphs_gone.iter();
+            gone.extend(graphs.map(|&graph| (graph, place)));
         }
-        if graphs.len() > before {
-            graphs.sort_unstable();
-            graphs.dedup();
-        }
-        let mut goneness = HashMap::<VertexId, i32>::new();
-        for layer in &self.layers {
-            for (changes, weight) in [(&layer.keys.graphs_gone, 1), (&layer.keys.graphs_back, -1)] {
-                for &graph in changes {
-                    *goneness.entry(graph).or_default() += weight;
-                }
+        let mut graphs: Vec<VertexId> = Vec::new();
+        for (adding, place) in self.adding() {
+            let named = adding.graphs()?.all();
+            // A layer's own word counts, too: its table may name graphs whose edges were merged away.
+            let is_there = |graph: &VertexId| gone.get(graph).is_none_or(|&last| last < place);
+            if gone.is_empty() {
+                graphs.extend(named);
+            } else {
+                graphs.extend(named.filter(is_there));
             }
         }
-        if !goneness.is_empty() {
-            graphs.retain(|graph| goneness.get(graph).is_none_or(|&sum| sum <= 0));
+        if !self.layers.is_empty() {
+            graphs.sort_unstable();
+            graphs.dedup();
         }
         Ok(graphs)
     }
@@ -315,62 +316,58 @@ impl Version {
                 .base
                 .append_predicates(direction, vertices, predicates, ends);
         }
-        let has_gone = |layer: &Arc<Layer>| !layer.keys.gone.is_empty();
-        let has_gone = self.layers.iter().any(has_gone);
-        let mut run = PredicatesOf::default();
-        self.base
-            .append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
-        let mut runs = vec![run];
-        for adds in self.layers.iter().filter_map(|layer| layer.adds()) {
-            let mut run = PredicatesOf::default();
-            adds.append_predicates(direction, vertices, &mut run.0, &mut run.1)?;
-            assert_eq!(run.1.len(), vertices.len(), "an end for each vertex");
-            if run.0.is_empty() {
-                continue;
+        let mut layers = self.layers.iter();
+        // Layers from here on say nothing of keys that went.
+        let last_gone = layers.rposition(|layer| !layer.keys.gone.is_empty());
+        let last_gone = last_gone.map_or(0, |place| place + 1);
+        let mut runs = Vec::with_capacity(1 + self.layers.len());
+        for (adding, place) in self.adding() {
+            let (mut numbers, mut ends) = (Vec::new(), Vec::new());
+            adding.append_predicates(direction, vertices, &mut numbers, &mut ends)?;
+            assert_eq!(ends.len(), vertices.len(), "an end for each vertex");
+            if place > 0 {
+                if numbers.is_empty() {
+                    continue;
+                }
+                for predicate in &mut numbers {
+                    let number = self.number_of(adding.predicate_vertex(*predicate));
+                    *predicate = number.expect("a layer's predicates have numbers");
+                }
             }
-            for predicate in &mut run.0 {
-                let number = self.number_of(adds.predicate_vertex(*predicate));
-                *predicate = number.expect("a layer's predicates have numbers");
-            }
-            runs.push(run);
+            runs.push((numbers, ends, place));
         }
-        for (place, &vertex) in vertices.iter().enumerate() {
+        for (at, &vertex) in vertices.iter().enumerate() {
             let begin = predicates.len();
-            for (numbers, ends) in &runs {
-                let start = place.checked_sub(1).map_or(0, |before| ends[before]);
-                predicates.extend_from_slice(&numbers[start as usize..ends[place] as usize]);
+            for (numbers, ends, place) in &runs {
+                let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+                let numbers = &numbers[start as usize..ends[at] as usize];
+                if *place >= last_gone {
+                    predicates.extend_from_slice(numbers);
+                    continue;
+                }
+                let is_there = |predicate: &&PredicateId| {
+                    let name = self.vertex_of(**predicate);
+                    !name.is_some_and(|name| self.is_gone_since(*place, (name, direction), vertex))
+                };
+                predicates.extend(numbers.iter().filter(is_there));
             }
             if runs.len() > 1 {
                 predicates[begin..].sort_unstable();
-            }
-            let mut kept = begin;
-            for at in begin..predicates.len() {
-                let predicate = predicates[at];
-                let is_new = kept == begin || predicates[kept - 1] != predicate;
-                if is_new && !(has_gone && self.is_predicate_gone(predicate, direction, vertex)) {
-                    predicates[kept] = predicate;
-                    kept += 1;
+                let mut kept = begin;
+                for at in begin..predicates.len() {
+                    let predicate = predicates[at];
+                    if kept == begin || predicates[kept - 1] != predicate {
+                        predicates[kept] = predicate;
+                        kept += 1;
+                    }
                 }
+                predicates.truncate(kept);
             }
-            predicates.truncate(kept);
-            ends.push(kept as u32);
+            ends.push(predicates.len() as u32);
         }
         Ok(())
     }
-
-    fn is_predicate_gone(
-        &self,
-        predicate: PredicateId,
-        direction: Direction,
-        vertex: VertexId,
-    ) -> bool {
-        let name = self.vertex_of(predicate);
-        name.is_some_and(|name| self.is_gone((name, direction), vertex))
-    }
 }
-
-/// Predicates of vertices one after the other, and where each vertex's end.
-type PredicatesOf = (Vec<PredicateId>, Vec<u32>);
 
 /// What these weights bring to a set and take away: a vertex is an element where the sum of its
 /// weights, 1 for being one before, is above 0.
