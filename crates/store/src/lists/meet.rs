@@ -407,7 +407,7 @@ mod tests {
 
     /// Room for a few more, or for all, in turn.
     fn all_room(next: usize, found: usize) -> usize {
-        found + if next % 3 == 0 { 1 } else { 1 << 20 }
+        found + if next.is_multiple_of(3) { 1 } else { 1 << 20 }
     }
 
     const KNOWS: VertexId = VertexId::from_bits(1);
