@@ -71,7 +71,7 @@ fn of_step(action: &Action, rows_in: u64, rows_out: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use query::plan::{ConstantId, Scope, Slot};
+    use query::plan::{ConstantId, Scope, Slot, Source};
     use rdf::Direction;
 
     #[test]
@@ -82,6 +82,7 @@ mod tests {
             direction: Direction::In,
             scope: Scope::Default,
             into: Slot(0),
+            source: Source::STORE,
         };
         assert_eq!(of_step(&action, 1, 1000), (4000, 2));
     }
@@ -95,6 +96,7 @@ mod tests {
             object: constant,
             from: Direction::Out,
             scope: Scope::Default,
+            source: Source::STORE,
         };
         assert_eq!(of_step(&action, 448_000, 5), (64_000, 1));
     }

@@ -10,7 +10,8 @@ use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepa
 use oxrdf::{Literal, NamedNode, Term, TermRef};
 use query::expression::{Arithmetic, Comparison, Expression, Function};
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Step, Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Source, Step,
+    Weight,
 };
 use rdf::dictionary::{Dictionary, DictionaryBuilder};
 use rdf::{Direction, Lexicon};
@@ -242,6 +243,7 @@ fn measure_names<V: GraphView, L: Lexicon>(predicate: &NamedNode, view: &V, lexi
                     direction,
                     scope,
                     into: Slot(0),
+                    source: Source::STORE,
                 },
                 &[Slot(0)],
             ),
@@ -252,6 +254,7 @@ fn measure_names<V: GraphView, L: Lexicon>(predicate: &NamedNode, view: &V, lexi
                     direction,
                     scope,
                     into: Slot(1),
+                    source: Source::STORE,
                 },
                 &[Slot(1)],
             ),

@@ -9,7 +9,7 @@ use oxrdf::{NamedNode, Term, TermRef};
 use query::path::Path;
 use query::plan::{
     Action, Aggregate, AggregateFunction, ConstantId, DatasetClause, Estimate, Form, Node, Plan,
-    Scope, Slot, Step, Weight,
+    Scope, Slot, Source, Step, Weight,
 };
 use rdf::{Direction, Lexicon, LexiconError, Tag, TermBuffer, VertexId};
 use std::ops::ControlFlow;
@@ -96,6 +96,7 @@ fn paths(pairs: &[(u32, u32)], vertices: usize, snapshot: &Snapshot, ids: &[Opti
         direction: Direction::Out,
         scope: Scope::Default,
         into: Y,
+        source: Source::STORE,
     };
     let plan = plan_of(vec![step(expand, &[Y])]);
     let (walked, rows, _) = least(|| (rows_of(&plan, ids, snapshot), 0));
@@ -145,6 +146,7 @@ fn groups(snapshot: &Snapshot, ids: &[Option<VertexId>]) {
             direction,
             scope,
             into: X,
+            source: Source::STORE,
         };
         let expand = Action::Expand {
             from: Node::Slot(X),
@@ -152,6 +154,7 @@ fn groups(snapshot: &Snapshot, ids: &[Option<VertexId>]) {
             direction,
             scope,
             into: Y,
+            source: Source::STORE,
         };
         plan_of(vec![step(keys, &[X]), step(expand, &[X, Y]), last])
     };

@@ -59,7 +59,7 @@ impl<'a> Seeds<'a> {
     }
 }
 
-/// Shows `each` the edges of the descriptions of `seeds`, every edge once.
+/// Shows `each` the edges of the descriptions of `seeds`, every edge once. The view is the store's.
 pub fn describe<V: GraphView>(
     prepared: &Prepared<'_>,
     view: &V,

@@ -31,17 +31,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::view::GraphView;
 
-/// Where an execution walks: a graph and the terms of its ids, kept for as long as it is.
+/// Where an execution walks: graphs and the terms of their ids, kept for as long as it is.
 pub trait Ground: Send + Sync + 'static {
-    /// The graph.
+    /// A graph.
     type View: GraphView;
-    /// Its terms.
+    /// Their terms.
     type Lexicon: Lexicon;
 
-    /// The graph; the same one at each call.
-    fn view(&self) -> &Self::View;
+    /// A graph for each source of the plan, see [`Views`](crate::views); the same ones at each call.
+    fn views(&self) -> &[Self::View];
 
-    /// Its terms; the same ones at each call.
+    /// Their terms; the same ones at each call.
     fn lexicon(&self) -> &Self::Lexicon;
 }
 
@@ -53,7 +53,24 @@ where
     type View = V;
     type Lexicon = L;
 
-    fn view(&self) -> &V {
+    fn views(&self) -> &[V] {
+        std::slice::from_ref(&self.0)
+    }
+
+    fn lexicon(&self) -> &L {
+        &self.1
+    }
+}
+
+impl<V, L> Ground for (Arc<[V]>, Arc<L>)
+where
+    V: GraphView + Send + 'static,
+    L: Lexicon + Send + 'static,
+{
+    type View = V;
+    type Lexicon = L;
+
+    fn views(&self) -> &[V] {
         &self.0
     }
 
@@ -64,7 +81,7 @@ where
 
 /// What an execution is made of.
 pub struct Origin<G> {
-    /// The graph and its terms.
+    /// The graphs and their terms.
     pub ground: G,
     /// The plan.
     pub plan: Arc<Plan>,
@@ -102,11 +119,11 @@ impl<G: Ground> Owner for Origin<G> {
     }
 
     fn prepare<'a>(&'a self, environment: &'a Environment<'a>) -> Result<Prepared<'a>, WalkError> {
-        let view = self.ground.view();
+        let views = self.ground.views();
         prepare(
             &self.plan,
             &self.constants,
-            view,
+            views,
             self.limits(),
             environment,
         )
@@ -115,11 +132,11 @@ impl<G: Ground> Owner for Origin<G> {
     fn walk<'p, 'a: 'p>(&'a self, prepared: &'p Prepared<'a>) -> AnyWalk<'p> {
         let steps = self.steps.clone();
         let steps = steps.unwrap_or_else(|| 0..self.plan.steps.len());
-        let (view, lexicon) = (self.ground.view(), self.ground.lexicon());
+        let (views, lexicon) = (self.ground.views(), self.ground.lexicon());
         let limits = self.limits();
         Box::new(Walk::section(
             prepared,
-            view,
+            views,
             lexicon,
             limits,
             self.options,

@@ -33,6 +33,7 @@ mod scene;
 mod scope;
 mod step;
 mod table;
+pub mod views;
 pub mod walk;
 
 pub use ask::{wait, wait_for};
@@ -46,4 +47,5 @@ pub use prepare::{Prepared, Seed, prepare};
 pub use profile::StepProfile;
 pub use run::{Checksum, run_to_end};
 pub use sample::Samples;
+pub use views::Views;
 pub use walk::Walk;

@@ -1,4 +1,4 @@
-//! A plan made ready to run over one view: constants resolved, a policy chosen for each step.
+//! A plan made ready to run over its views: constants resolved, a policy chosen for each step.
 //!
 //! Done once per query and shared by its workers. It costs a few allocations a step and one lookup
 //! for each constant end, so a few microseconds for a light query. Everything that could be tested
@@ -13,7 +13,11 @@
 //! - all vertices of one end, each wanted once, become the set that the store keeps of them;
 //! - the columns that a step passes on are those that `keep` names and that were alive before it.
 //!
-//! Asserts that the plan keeps the contract of [`query::plan`]: plans come from our planner.
+//! Whatever is asked here of a view is asked of that of the pattern's source, and a policy keeps the source: its
+//! segments are numbered there.
+//!
+//! Asserts that the plan keeps the contract of [`query::plan`], and that there is a view for each of its sources: plans
+//! come from our planner, or were looked at when they were decoded.
 
 mod blocks;
 mod meeting;
@@ -34,8 +38,9 @@ use crate::local::LocalTerms;
 use crate::scene::Scene;
 use crate::scope::{Dataset, FixedScope};
 use crate::step::Policy;
+use crate::views::Views;
 use oxrdf::TermRef;
-use query::plan::{Action, Plan, Slot, Step};
+use query::plan::{Action, Plan, Slot, Source, Step};
 use rdf::{Ticket, VertexId};
 use std::cell::Cell;
 use std::ops::Range;
@@ -62,13 +67,14 @@ pub(crate) struct PreparedStep<'a> {
     carried: Range<usize>,
 }
 
-/// Prepares a plan for a view. [`WalkError::Pending`]: something has to be waited for, call it again when the ticket
+/// Prepares a plan for its views: one view, or one for each source. [`WalkError::Pending`]: something has to be waited for, call it again when the ticket
 /// completes; it asks for all that it comes to before it says so. `constants` gives for each constant of the plan the id that the
-/// lexicon has for it, `None` where it has none. Asserts that there is one for each.
-pub fn prepare<'a, V: GraphView>(
+/// lexicon has for it, `None` where it has none. Asserts that there is one for each, and as many views as the plan
+/// [needs](Plan::views).
+pub fn prepare<'a, V: GraphView + 'a>(
     plan: &'a Plan,
     constants: &[Option<VertexId>],
-    view: &'a V,
+    views: impl Into<Views<'a, V>>,
     limits: Limits<'a>,
     environment: &'a Environment<'a>,
 ) -> Result<Prepared<'a>, WalkError> {
@@ -99,7 +105,7 @@ pub fn prepare<'a, V: GraphView>(
         plan,
         ids: &ids,
         dataset: &dataset,
-        view,
+        views: views.into(),
         limits,
         reservation: Reservation::new(limits),
         owned_bytes: 0,
@@ -243,7 +249,7 @@ struct Builder<'b, 'a, V> {
     plan: &'a Plan,
     ids: &'b [VertexId],
     dataset: &'b Dataset,
-    view: &'a V,
+    views: Views<'a, V>,
     limits: Limits<'a>,
     reservation: Reservation<'a>,
     owned_bytes: u64,
@@ -260,6 +266,11 @@ struct Builder<'b, 'a, V> {
 }
 
 impl<'a, V: GraphView> Builder<'_, 'a, V> {
+    #[inline]
+    fn view(&self, source: Source) -> &'a V {
+        self.views.of(source)
+    }
+
     /// What was asked; nothing, where it has to be waited for.
     #[inline]
     fn there<T: Default>(&self, asked: Result<T, WalkError>) -> Result<T, WalkError> {
@@ -273,21 +284,22 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     #[inline]
-    fn keys_of(&self, segment: SegmentKey) -> Result<VertexSet<'a>, WalkError> {
-        self.there(ask::keys(self.view, segment))
+    fn keys_of(&self, source: Source, segment: SegmentKey) -> Result<VertexSet<'a>, WalkError> {
+        self.there(ask::keys(self.view(source), segment))
     }
 
     /// The lists of these keys, put into `lists`; none, where they have to be waited for.
     #[inline]
     fn lists_of(
         &self,
+        source: Source,
         segment: SegmentKey,
         keys: &[VertexId],
         scope: FixedScope,
         lists: &mut Lists<'a>,
     ) -> Result<(), WalkError> {
         let graphs = self.dataset.graphs(scope);
-        if let Progress::Pending(ticket) = self.view.lists(segment, keys, graphs, lists)? {
+        if let Progress::Pending(ticket) = self.view(source).lists(segment, keys, graphs, lists)? {
             self.waits.set(Some(ticket));
             *lists = Lists::new();
         }
@@ -350,6 +362,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             self.limits.check()?;
         }
         self.policies += 1;
+        step.action.for_each_source(&mut |source| {
+            self.view(source);
+        });
         let policy = self.policy_of(step, live)?;
         let compiled = self.compiled_bytes.get();
         if compiled > self.compiled_drawn {
@@ -365,7 +380,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             return Ok(policy);
         }
         match &step.action {
-            Action::Never { snapshot } if self.view.commit_number() == Some(*snapshot) => {
+            Action::Never { snapshot } if self.views.store().commit_number() == Some(*snapshot) => {
                 Ok(Policy::Nothing)
             }
             Action::Never { .. } => Ok(Policy::Pass),

@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::options::{Options, Status};
 use crate::prepare::Prepared;
 use crate::profile::StepProfile;
+use crate::views::Views;
 use crate::walk::Walk;
 use query::plan::Slot;
 use rdf::Lexicon;
@@ -15,15 +16,16 @@ use store::view::GraphView;
 
 /// Walks the whole plan and shows `sink` each chunk, until it breaks. Returns the steps' counters.
 /// Where something has to be waited for the thread waits.
-pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
+pub fn run_to_end<'a, V: GraphView + 'a, L: Lexicon>(
     prepared: &Prepared<'a>,
-    view: &'a V,
+    views: impl Into<Views<'a, V>>,
     lexicon: &'a L,
     limits: Limits<'a>,
     options: Options<'_>,
     mut sink: impl FnMut(&Chunk) -> ControlFlow<()>,
 ) -> Result<Vec<StepProfile>, WalkError> {
-    let mut walk = Walk::new(prepared, view, lexicon, limits, options);
+    let views = views.into();
+    let mut walk = Walk::new(prepared, views, lexicon, limits, options);
     let mut chunk = Chunk::new();
     loop {
         match walk.next(&mut chunk)? {
@@ -34,7 +36,7 @@ pub fn run_to_end<'a, V: GraphView, L: Lexicon>(
             }
             Status::Done => break,
             Status::Yield => {}
-            Status::Pending(ticket) => ask::wait(view, ticket, &limits)?,
+            Status::Pending(ticket) => ask::wait(views.store(), ticket, &limits)?,
             Status::Starved => unreachable!("a whole walk feeds itself"),
         }
     }

@@ -25,12 +25,12 @@ use crate::limits::{Limits, Reservation};
 use crate::scope::{Dataset, ResolvedScope};
 use draw::Draw;
 use query::algebra::Pattern;
-use query::plan::{ConstantId, DatasetClause, Node, Scope, Slot};
+use query::plan::{ConstantId, DatasetClause, Node, Scope, Slot, Source};
 use query::sampling::{Interrupted, SampleId, SampleQuestion, Sampled, Sampler};
 use rdf::{Direction, Tag, VertexId};
 use store::view::GraphView;
 
-/// Samples of one graph, for one query.
+/// Samples of the store, for one query; patterns of other sources have none.
 pub struct Samples<'a, V> {
     view: &'a V,
     dataset: Dataset,
@@ -174,6 +174,7 @@ impl<'a, V: GraphView> Samples<'a, V> {
             predicate: Node::Constant(predicate),
             object,
             graph,
+            source: Source::STORE,
         } = question.pattern
         else {
             return Ok(None);

@@ -57,7 +57,8 @@ use crate::error::WalkError;
 use crate::expression::Constants;
 use crate::limits::Limits;
 use crate::scene::Scene;
-use query::plan::{Action, Slot, Step};
+use crate::views::Views;
+use query::plan::{Action, Slot, Source, Step};
 use rdf::{Lexicon, VertexId};
 use store::view::{GraphView, Ticket};
 
@@ -353,7 +354,7 @@ impl PatternOperand {
 
 /// What operators work with, besides their own state.
 pub(crate) struct Context<'p, 'a, V, L> {
-    pub(crate) view: &'a V,
+    pub(crate) views: Views<'a, V>,
     pub(crate) lexicon: &'a L,
     pub(crate) scene: &'p Scene<'a>,
     pub(crate) limits: Limits<'a>,
@@ -368,6 +369,14 @@ impl<V, L> Clone for Context<'_, '_, V, L> {
 }
 
 impl<V, L> Copy for Context<'_, '_, V, L> {}
+
+impl<'a, V, L> Context<'_, 'a, V, L> {
+    /// The view that a policy's source is: its segments are numbered there.
+    #[inline]
+    pub(crate) fn view(&self, source: Source) -> &'a V {
+        self.views.of(source)
+    }
+}
 
 /// One operator's input and output.
 pub(crate) struct Flow<'f> {

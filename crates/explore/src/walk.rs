@@ -1,6 +1,6 @@
 //! The walk: a resumable state machine over a plan's steps.
 //!
-//! A walk is the [chain](crate::chain) of the plan's top steps with the view and the limits that it
+//! A walk is the [chain](crate::chain) of the plan's top steps with the [views](crate::views) and the limits that it
 //! runs under. Three kinds: of the whole plan; of its first [`Prepared::part_steps`] over a part of the
 //! [seed](Seed), which many workers do at once; of a section, any range of its steps over rows that are
 //! pushed, of which the steps from [`Prepared::cut`] on are the case that those workers need.
@@ -13,11 +13,12 @@ use crate::options::{Options, Status};
 use crate::prepare::{Prepared, Seed, SeedPart};
 use crate::profile::StepProfile;
 use crate::step::{Context, Operator};
+use crate::views::Views;
 use rdf::Lexicon;
 use std::ops::Range;
 use store::view::GraphView;
 
-/// A walk; see the module's documentation. `'p` is the prepared plan's borrow, `'a` that of the view
+/// A walk; see the module's documentation. `'p` is the prepared plan's borrow, `'a` that of the views
 /// and of everything else that outlives the query.
 pub struct Walk<'p, 'a, V, L> {
     context: Context<'p, 'a, V, L>,
@@ -29,13 +30,13 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// A walk of the whole plan.
     pub fn new(
         prepared: &'p Prepared<'a>,
-        view: &'a V,
+        views: impl Into<Views<'a, V>>,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
     ) -> Self {
         let steps = 0..prepared.steps().len();
-        Walk::section(prepared, view, lexicon, limits, options, steps)
+        Walk::section(prepared, views, lexicon, limits, options, steps)
     }
 
     /// A walk of these steps of the plan. One from the first step on starts with the one row without
@@ -44,7 +45,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// over what the one before it gave. Asserts that the plan has the steps.
     pub fn section(
         prepared: &'p Prepared<'a>,
-        view: &'a V,
+        views: impl Into<Views<'a, V>>,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
@@ -54,7 +55,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
             steps.start <= steps.end && steps.end <= prepared.steps().len(),
             "a section is of the plan's steps"
         );
-        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
+        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, steps);
         if walk.start == 0 {
             walk.chain.begin();
         } else {
@@ -69,7 +70,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// seed.
     pub fn over(
         prepared: &'p Prepared<'a>,
-        view: &'a V,
+        views: impl Into<Views<'a, V>>,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
@@ -77,7 +78,7 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
         range: Range<u64>,
     ) -> Self {
         let steps = 0..prepared.part_steps();
-        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
+        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, steps);
         let SeedPart {
             step,
             elements,
@@ -108,27 +109,27 @@ impl<'p, 'a, V: GraphView, L: Lexicon> Walk<'p, 'a, V, L> {
     /// A walk of the steps from [`Prepared::cut`] on, over rows that are pushed.
     pub fn tail(
         prepared: &'p Prepared<'a>,
-        view: &'a V,
+        views: impl Into<Views<'a, V>>,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
     ) -> Self {
         let steps = prepared.cut()..prepared.steps().len();
-        let mut walk = Walk::of_steps(prepared, view, lexicon, limits, options, steps);
+        let mut walk = Walk::of_steps(prepared, views, lexicon, limits, options, steps);
         walk.chain.open();
         walk
     }
 
     fn of_steps(
         prepared: &'p Prepared<'a>,
-        view: &'a V,
+        views: impl Into<Views<'a, V>>,
         lexicon: &'a L,
         limits: Limits<'a>,
         options: Options<'p>,
         steps: Range<usize>,
     ) -> Self {
         let context = Context {
-            view,
+            views: views.into(),
             lexicon,
             scene: prepared.scene(),
             limits,

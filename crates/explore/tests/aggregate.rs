@@ -12,7 +12,7 @@ use oxrdf::{NamedNode, Term};
 use query::expression::{Arithmetic, Expression};
 use query::plan::{
     Action, Aggregate, AggregateFunction, ConstantId, DatasetClause, Estimate, Form, Node, Plan,
-    Scope, Slot, Step, Weight,
+    Scope, Slot, Source, Step, Weight,
 };
 use rdf::{Direction, Lexicon, TermBuffer, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,12 +67,14 @@ impl Table {
             direction,
             scope,
             into,
+            source: Source::STORE,
         };
         let keys = Action::ExpandKeys {
             predicate: key,
             direction,
             scope,
             into: ROW,
+            source: Source::STORE,
         };
         Plan {
             variables: ["row", "key", "value", "result", "other"]

@@ -14,7 +14,7 @@ use oxsdatatypes::DateTime;
 use query::expression::Expression;
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
-    Step, Weight,
+    Source, Step, Weight,
 };
 use rdf::{Direction, Lexicon, LexiconError, Progress, TermBuffer, VertexId, inline};
 use std::collections::HashMap;
@@ -79,6 +79,7 @@ fn keys(into: Slot, keep: &[Slot]) -> Step {
         direction: Direction::Out,
         scope: Scope::Default,
         into,
+        source: Source::STORE,
     };
     step(action, keep)
 }
@@ -90,6 +91,7 @@ fn expand(from: Slot, into: Slot, keep: &[Slot]) -> Step {
         direction: Direction::Out,
         scope: Scope::Default,
         into,
+        source: Source::STORE,
     };
     step(action, keep)
 }
@@ -193,6 +195,7 @@ fn blocks_of_mere_counts_are_walked_once() {
         object: constant(1),
         from: Direction::Out,
         scope: Scope::Default,
+        source: Source::STORE,
     };
     missing.push(step(nowhere, &[ROW]));
     let cases = [

@@ -8,13 +8,14 @@ use explore::{
     Chunk, Limits, MemoryBudget, MemoryExceeded, Options, Status, Stop, StopReason, Walk, WalkError,
 };
 use oxsdatatypes::DateTime;
-use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Step};
+use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Source, Step};
 use rdf::{Direction, VertexId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use store::testing::snapshot_of;
+use support::naive::Naive;
 use support::{DEFAULT, Numbered, Random, constants, iri, plans, quads};
 use testkit::plain_graph::PlainGraph;
 use testkit::waiting::Waiting;
@@ -163,6 +164,7 @@ fn light() -> Plan {
         direction: Direction::Out,
         scope: Scope::Default,
         into: Slot(into),
+        source: Source::STORE,
     };
     let first = Node::Constant(ConstantId(0));
     let actions = [expand(first, 0, 0), expand(Node::Slot(Slot(0)), 1, 1)];
@@ -300,6 +302,45 @@ fn sections_hand_their_rows_on() {
             }
         }
         assert_eq!(bag(&rows), bag(&expected), "case {number}, cut at {cut}");
+    }
+}
+
+/// Executions over several sources: begun all, then gone on with in any order.
+#[test]
+fn what_is_parked_over_several_sources_is_right() {
+    const SOURCES: usize = 3;
+    let mut random = Random::new(21);
+    let mut parked = Vec::new();
+    for number in 0..400 {
+        let graphs: Vec<_> = (0..SOURCES).map(|_| quads(&mut random)).collect();
+        let plan = Arc::new(plans::mixed(&mut random, false, SOURCES as u16));
+        if !is_fixed(&plan) {
+            continue;
+        }
+        let ids = constants(&plan, &Numbered);
+        let naive = Naive {
+            quads: graphs
+                .iter()
+                .map(|it| it.iter().copied().collect())
+                .collect(),
+            plan: &plan,
+            constants: &ids,
+        };
+        let expected = naive.rows(plan.steps.len());
+        let vectors = graphs.iter().map(|quads| PlainGraph::new(quads));
+        let vectors: &'static [PlainGraph] = vectors.collect::<Vec<_>>().leak();
+        let views: Arc<[WaitingWorld]> = Waiting::before_each(vectors, &Numbered).into();
+        let execution = Execution::new(origin((views, Arc::new(Numbered)), &plan, None));
+        parked.push((number, plan, expected, execution, Vec::new()));
+    }
+    assert!(parked.len() > 300, "most plans give rows in any order");
+    while !parked.is_empty() {
+        let at = random.below(parked.len());
+        let (number, plan, expected, execution, rows) = &mut parked[at];
+        if step(execution, plan, rows) {
+            assert_eq!(bag(rows), bag(expected), "case {number}: {plan:#?}");
+            parked.swap_remove(at);
+        }
     }
 }
 

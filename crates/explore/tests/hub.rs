@@ -3,7 +3,7 @@
 use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Status, Walk, prepare};
-use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Step};
+use query::plan::{Action, ConstantId, Estimate, Node, Plan, Scope, Slot, Source, Step};
 use rdf::{Direction, VertexId};
 use std::time::{Duration, Instant};
 use store::testing::snapshot_of;
@@ -23,6 +23,7 @@ fn plan() -> Plan {
             direction,
             scope,
             into: h,
+            source: Source::STORE,
         },
         Action::Expand {
             from: Node::Slot(h),
@@ -30,6 +31,7 @@ fn plan() -> Plan {
             direction,
             scope,
             into: x,
+            source: Source::STORE,
         },
         Action::Check {
             subject: Node::Slot(h),
@@ -37,6 +39,7 @@ fn plan() -> Plan {
             object: Node::Slot(x),
             from: Direction::Out,
             scope: Scope::Bind(k),
+            source: Source::STORE,
         },
     ];
     let keep = [vec![h], vec![h, x], vec![h, x, k]];

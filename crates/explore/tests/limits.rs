@@ -11,7 +11,7 @@ use explore::{
 use query::expression::{Comparison, Expression, Function};
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
-    Step, Weight,
+    Source, Step, Weight,
 };
 use rdf::{Direction, VertexId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,6 +124,7 @@ fn keys(into: Slot, keep: &[Slot]) -> Step {
             direction,
             scope,
             into,
+            source: Source::STORE,
         },
         keep,
     )
@@ -139,6 +140,7 @@ fn expand(from: Slot, direction: Direction, into: Slot, keep: &[Slot]) -> Step {
             direction,
             scope,
             into,
+            source: Source::STORE,
         },
         keep,
     )
@@ -236,6 +238,7 @@ fn holders() -> Vec<(&'static str, Plan)> {
                     direction,
                     scope,
                     into,
+                    source: Source::STORE,
                 },
                 &[X],
             )]),

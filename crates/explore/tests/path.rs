@@ -11,10 +11,12 @@ use explore::{
 use oxrdf::Term;
 use query::path::Path;
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Step, Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Source, Step,
+    Weight,
 };
 use rdf::{Direction, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::GraphView;
 use store::testing::snapshot_of;
@@ -181,7 +183,8 @@ fn closure(one: BTreeSet<Pair>) -> BTreeSet<Pair> {
 /// One random query and what it should give.
 struct Case {
     plan: Plan,
-    quads: Vec<Quad>,
+    /// Those of each source.
+    quads: Vec<Vec<Quad>>,
     ids: Vec<Option<VertexId>>,
 }
 
@@ -211,9 +214,13 @@ fn plan_of(steps: Vec<Step>, dataset: DatasetClause) -> Plan {
 
 impl Case {
     #[allow(clippy::too_many_lines, reason = "one case is one thing")]
-    fn random(seed: u64) -> Case {
+    fn random(seed: u64, sources: usize) -> Case {
         let mut random = Random::new(seed);
-        let quads = quads(&mut random);
+        let quads = (0..sources).map(|_| quads(&mut random)).collect();
+        let source = |random: &mut Random| match sources {
+            1 => Source::STORE,
+            _ => Source(random.below(sources) as u16),
+        };
         let mut dataset = DatasetClause {
             union_default: random.chance(30),
             ..DatasetClause::default()
@@ -232,7 +239,13 @@ impl Case {
             2 => Scope::Named(node(*random.pick(&[3, 4, 5, ABSENT]))),
             _ => {
                 live.push(G);
-                steps.push(step(Action::AllGraphs { into: G }, &live));
+                steps.push(step(
+                    Action::AllGraphs {
+                        into: G,
+                        source: source(&mut random),
+                    },
+                    &live,
+                ));
                 Scope::Named(Node::Slot(G))
             }
         };
@@ -250,6 +263,7 @@ impl Case {
                 direction,
                 scope: Scope::Default,
                 into: slot,
+                source: source(random),
             };
             steps.push(step(action, &live));
             Node::Slot(slot)
@@ -265,6 +279,7 @@ impl Case {
                         path,
                         object,
                         scope,
+                        source: source(&mut random),
                     },
                     &kept(&mut random, &live),
                 ));
@@ -280,6 +295,7 @@ impl Case {
                         direction,
                         scope,
                         into: X,
+                        source: source(&mut random),
                     };
                     steps.push(step(seed, &live));
                     Node::Slot(X)
@@ -292,6 +308,7 @@ impl Case {
                     direction,
                     scope,
                     into: Y,
+                    source: source(&mut random),
                 };
                 steps.push(step(expand, &kept(&mut random, &live)));
             }
@@ -316,22 +333,21 @@ impl Case {
         graphs.iter().map(|graph| self.id(graph.0)).collect()
     }
 
-    /// The triples of a scope; `None` where the dataset does not have the graph.
-    fn triples(&self, scope: Scope, row: &[VertexId]) -> Option<Triples> {
+    /// The triples of a scope of a source; `None` where the dataset does not have the graph.
+    fn triples(&self, (scope, source): (Scope, Source), row: &[VertexId]) -> Option<Triples> {
+        let all = &self.quads[usize::from(source.0)];
         let clause = self.plan.dataset.graphs.as_ref();
         let graphs = match scope {
             Scope::Default => match clause {
                 Some((merge, _)) => self.listed(merge),
-                None if self.plan.dataset.union_default => {
-                    self.quads.iter().map(|quad| quad.3).collect()
-                }
+                None if self.plan.dataset.union_default => all.iter().map(|quad| quad.3).collect(),
                 None => vec![DEFAULT],
             },
             Scope::Named(graph) => {
                 let graph = self.value(graph, row);
                 let has = match clause {
                     Some((_, named)) => self.listed(named).contains(&graph),
-                    None => self.quads.iter().any(|quad| quad.3 == graph),
+                    None => all.iter().any(|quad| quad.3 == graph),
                 };
                 if !has || graph == DEFAULT {
                     return None;
@@ -340,12 +356,13 @@ impl Case {
             }
             Scope::Bind(_) => unreachable!("not of paths"),
         };
-        let quads = self.quads.iter().filter(|quad| graphs.contains(&quad.3));
+        let quads = all.iter().filter(|quad| graphs.contains(&quad.3));
         Some(quads.map(|&(s, p, o, _)| (s, p, o)).collect())
     }
 
     fn pairs(&self, path: &Path, triples: &Triples) -> Vec<Pair> {
-        let quads = self.quads.iter().flat_map(|quad| [quad.0, quad.2]);
+        let quads = self.quads.iter().flatten();
+        let quads = quads.flat_map(|quad| [quad.0, quad.2]);
         let ids: Vec<VertexId> = (0..7).map(|constant| self.id(constant)).collect();
         let terms = quads.chain(ids.iter().copied()).collect();
         let definition = Definition {
@@ -387,10 +404,13 @@ impl Case {
             Direction::In => pairs.into_iter().map(|(s, o)| (o, s)).collect(),
         };
         match &step.action {
-            Action::AllGraphs { into } => {
+            Action::AllGraphs { into, source } => {
                 let graphs: BTreeSet<VertexId> = match &self.plan.dataset.graphs {
                     Some((_, named)) => self.listed(named).into_iter().collect(),
-                    None => self.quads.iter().map(|quad| quad.3).collect(),
+                    None => self.quads[usize::from(source.0)]
+                        .iter()
+                        .map(|quad| quad.3)
+                        .collect(),
                 };
                 let graphs = graphs.into_iter().filter(|&graph| graph != DEFAULT);
                 graphs.map(|graph| with(*into, graph)).collect()
@@ -399,9 +419,12 @@ impl Case {
                 predicate,
                 direction,
                 into,
+                source,
                 ..
             } => {
-                let triples = self.triples(Scope::Default, row).unwrap_or_default();
+                let triples = self
+                    .triples((Scope::Default, *source), row)
+                    .unwrap_or_default();
                 let predicate = self.value(*predicate, row);
                 let own = triples.iter().filter(|triple| triple.1 == predicate);
                 let pairs = own.map(|&(s, _, o)| (s, o)).collect();
@@ -410,9 +433,13 @@ impl Case {
                 keys.into_iter().map(|key| with(*into, key)).collect()
             }
             Action::PathSeed {
-                path, scope, into, ..
+                path,
+                scope,
+                into,
+                source,
+                ..
             } => {
-                let triples = self.triples(*scope, row).unwrap_or_default();
+                let triples = self.triples((*scope, *source), row).unwrap_or_default();
                 let ends: BTreeSet<_> = if path.allows_no_length() {
                     triples
                         .iter()
@@ -422,6 +449,7 @@ impl Case {
                     // More than needed is allowed; what follows decides.
                     self.quads
                         .iter()
+                        .flatten()
                         .flat_map(|quad| [quad.0, quad.2])
                         .collect()
                 };
@@ -433,8 +461,9 @@ impl Case {
                 direction,
                 scope,
                 into,
+                source,
             } => {
-                let Some(triples) = self.triples(*scope, row) else {
+                let Some(triples) = self.triples((*scope, *source), row) else {
                     return Vec::new();
                 };
                 let from = self.value(*from, row);
@@ -447,8 +476,9 @@ impl Case {
                 path,
                 object,
                 scope,
+                source,
             } => {
-                let Some(triples) = self.triples(*scope, row) else {
+                let Some(triples) = self.triples((*scope, *source), row) else {
                     return Vec::new();
                 };
                 let ends = (self.value(*subject, row), self.value(*object, row));
@@ -474,19 +504,19 @@ fn kept(random: &mut Random, live: &[Slot]) -> Vec<Slot> {
 fn rows<V: GraphView>(
     plan: &Plan,
     ids: &[Option<VertexId>],
-    view: &V,
+    views: &[V],
     chunk_rows: usize,
 ) -> BTreeMap<Vec<VertexId>, usize> {
     let environment = Environment::fixed();
-    let prepared = wait_for(view, &Limits::none(), || {
-        prepare(plan, ids, view, Limits::none(), &environment)
+    let prepared = wait_for(&views[0], &Limits::none(), || {
+        prepare(plan, ids, views, Limits::none(), &environment)
     });
     let prepared = prepared.expect("no limit");
     let options = Options {
         chunk_rows,
         ..Options::default()
     };
-    let mut walk = Walk::new(&prepared, view, &Numbered, Limits::none(), options);
+    let mut walk = Walk::new(&prepared, views, &Numbered, Limits::none(), options);
     let mut chunk = Chunk::new();
     let mut bag = BTreeMap::new();
     loop {
@@ -511,20 +541,33 @@ fn rows<V: GraphView>(
 /// Query-local ids of the plan's only absent constant are alike.
 #[test]
 fn every_form_is_what_its_definition_says() {
+    are_right(0..CASES, 1);
+}
+
+#[test]
+fn paths_of_several_sources_are_right() {
+    are_right(CASES..2 * CASES, 2);
+}
+
+fn are_right(seeds: Range<u64>, sources: usize) {
     let mut connected = 0;
-    for seed in 0..CASES {
-        let case = Case::random(seed);
-        let view = snapshot_of(&case.quads, (seed % 2 == 0).then(|| iri(1)));
+    for seed in seeds {
+        let case = Case::random(seed, sources);
+        let graphs = case.quads.iter();
+        let type_of = (seed % 2 == 0).then(|| iri(1));
+        let views: Vec<_> = graphs.clone().map(|it| snapshot_of(it, type_of)).collect();
         let expected = case.expected();
         connected += usize::from(!expected.is_empty());
         for chunk_rows in [1, 2, 7, 1024] {
-            let found = rows(&case.plan, &case.ids, &view, chunk_rows);
+            let found = rows(&case.plan, &case.ids, &views, chunk_rows);
             assert_eq!(found, expected, "seed {seed}: {:#?}", case.plan);
         }
-        let vectors = PlainGraph::new(&case.quads);
-        let found = rows(&case.plan, &case.ids, &Waiting::new(&view, &Numbered), 3);
+        let vectors: Vec<_> = graphs.map(|quads| PlainGraph::new(quads)).collect();
+        let waiting = Waiting::before_each(&views, &Numbered);
+        let found = rows(&case.plan, &case.ids, &waiting, 3);
         assert_eq!(found, expected, "waiting, seed {seed}: {:#?}", case.plan);
-        let found = rows(&case.plan, &case.ids, &Waiting::new(&vectors, &Numbered), 3);
+        let waiting = Waiting::before_each(&vectors, &Numbered);
+        let found = rows(&case.plan, &case.ids, &waiting, 3);
         assert_eq!(found, expected, "vectors, seed {seed}: {:#?}", case.plan);
     }
     assert!(
@@ -624,6 +667,7 @@ fn spareval_agrees() {
             direction,
             scope,
             into: first,
+            source: Source::STORE,
         };
         let expand = Action::PathExpand {
             from: Node::Slot(first),
@@ -631,12 +675,13 @@ fn spareval_agrees() {
             direction,
             scope,
             into: last,
+            source: Source::STORE,
         };
         let steps = vec![step(seed_step, &[first]), step(expand, &[X, Y])];
         let plan = plan_of(steps, DatasetClause::default());
         let ids = constants(&plan, &Numbered);
         let view = snapshot_of(&quads, None);
-        let found: BTreeSet<[String; 2]> = rows(&plan, &ids, &view, 1024)
+        let found: BTreeSet<[String; 2]> = rows(&plan, &ids, std::slice::from_ref(&view), 1024)
             .into_keys()
             .map(|row| [row[0], row[1]].map(|id| Numbered::term(id).to_string()))
             .collect();
@@ -695,6 +740,7 @@ fn count_of_reached(limits: Limits<'_>, quads: &[Quad]) -> Result<u64, WalkError
         direction: Direction::Out,
         scope: Scope::Default,
         into: Y,
+        source: Source::STORE,
     };
     let plan = plan_of(vec![step(expand, &[])], DatasetClause::default());
     let ids = constants(&plan, &Numbered);

@@ -4,7 +4,7 @@ use crate::support;
 
 use explore::{Limits, MemoryBudget, MemoryExceeded, Samples, Stop, StopReason, WalkError};
 use query::algebra::Pattern;
-use query::plan::{ConstantId, DatasetClause, Node, Slot};
+use query::plan::{ConstantId, DatasetClause, Node, Slot, Source};
 use query::sampling::{Interrupted, SampleId, SampleQuestion, Sampled, Sampler};
 use rdf::VertexId;
 use store::GraphView;
@@ -42,6 +42,7 @@ fn question(from: Option<Sampled>, subject: Node, predicate: Node, object: Node)
             predicate,
             object,
             graph: None,
+            source: Source::STORE,
         },
         rows_max: 10_000,
         seed: 5,

@@ -4,7 +4,7 @@
 use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
-use query::plan::{Action, Form, Node, Plan, Slot};
+use query::plan::{Action, Form, Node, Plan, Slot, Source};
 use query::wire::{decode_plan, decode_rows, encode_plan, encode_rows};
 use rdf::{Direction, Lexicon, VertexId};
 use std::collections::{BTreeMap, HashSet};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use store::{GraphView, Snapshot};
 use support::naive::{Naive, Row};
-use support::{Numbered, Random, constants, iri, plans, quads};
+use support::{Numbered, Quad, Random, constants, iri, plans, quads};
 use testkit::plain_graph::PlainGraph;
 use testkit::waiting::Waiting;
 
@@ -129,19 +129,31 @@ fn run_case(seed: u64, tail: bool) {
 }
 
 fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
+    run_plan_over(seed, 1, plan);
+}
+
+/// A plan whose patterns are of any of so many sources, each of random quads.
+fn run_plan_over(seed: u64, sources: usize, plan: impl Fn(&mut Random) -> Plan) {
     let mut random = Random::new(seed);
-    let quads = quads(&mut random);
+    let graphs: Vec<Vec<Quad>> = (0..sources).map(|_| quads(&mut random)).collect();
     let plan = plan(&mut random);
     let ids = constants(&plan, &Numbered);
-    let view = snapshot_of(&quads, random.chance(50).then(|| iri(1)));
+    let views: Vec<Snapshot> = graphs
+        .iter()
+        .map(|quads| snapshot_of(quads, random.chance(50).then(|| iri(1))))
+        .collect();
+    let views = &views[..];
     let naive = Naive {
-        quads: quads.iter().copied().collect(),
+        quads: graphs
+            .iter()
+            .map(|it| it.iter().copied().collect())
+            .collect(),
         plan: &plan,
         constants: &ids,
     };
     let environment = Environment::fixed();
     let prepared =
-        prepare(&plan, &ids, &view, Limits::none(), &environment).expect("nothing fails");
+        prepare(&plan, &ids, views, Limits::none(), &environment).expect("nothing fails");
     let policies: Vec<_> = prepared.policies().collect();
     let what = format!("seed {seed}, {policies:?}, {plan:#?}");
     for (chunk_rows, runs_per_call) in [(1, 1), (2, u32::MAX), (3, 2), (1024, u32::MAX)] {
@@ -150,30 +162,30 @@ fn run_plan_of(seed: u64, plan: impl Fn(&mut Random) -> Plan) {
             runs_per_call,
             clock: None,
         };
-        let mut walk = Walk::new(&prepared, &view, &Numbered, Limits::none(), options);
+        let mut walk = Walk::new(&prepared, views, &Numbered, Limits::none(), options);
         let rows = drain(&mut walk, plan.variables.len());
         assert_right(&plan, &naive, &rows, &what);
         assert_ordered(&plan, &naive, &rows, &what);
     }
-    run_in_parts(&prepared, &view, &naive, &mut random, &what);
-    run_in_sections((&plan, &ids), &view, &naive, &mut random, &what);
-    let vectors = PlainGraph::new(&quads);
+    run_in_parts(&prepared, views, &naive, &mut random, &what);
+    run_in_sections((&plan, &ids), views, &naive, &mut random, &what);
+    let vectors: Vec<PlainGraph> = graphs.iter().map(|quads| PlainGraph::new(quads)).collect();
     run_over(&vectors, &Numbered, &plan, &ids, &naive, &what);
-    let waiting = Waiting::new(&view, &Numbered);
-    run_over(&waiting, &waiting, &plan, &ids, &naive, &what);
-    let waiting = Waiting::new(&vectors, &Numbered);
-    run_over(&waiting, &waiting, &plan, &ids, &naive, &what);
+    let waiting = Waiting::before_each(views, &Numbered);
+    run_over(&waiting, &waiting[0], &plan, &ids, &naive, &what);
+    let waiting = Waiting::before_each(&vectors, &Numbered);
+    run_over(&waiting, &waiting[0], &plan, &ids, &naive, &what);
 }
 
 /// Ranges of the seed, then the tail.
 fn run_in_parts(
     prepared: &Prepared<'_>,
-    view: &Snapshot,
+    views: &[Snapshot],
     naive: &Naive<'_>,
     random: &mut Random,
     what: &str,
 ) {
-    let Some(seed) = prepared.seed(view).expect("nothing fails") else {
+    let Some(seed) = prepared.seed(views).expect("nothing fails") else {
         return;
     };
     let plan = prepared.plan();
@@ -182,14 +194,14 @@ fn run_in_parts(
         chunk_rows: 1 + random.below(5),
         ..Options::default()
     };
-    let mut tail = Walk::tail(prepared, view, &Numbered, Limits::none(), options);
+    let mut tail = Walk::tail(prepared, views, &Numbered, Limits::none(), options);
     let mut rows = drain(&mut tail, width);
     let mut chunk = Chunk::new();
     let mut from = 0;
     while from < seed.len() {
         let to = (from + 1 + random.below(3) as u64).min(seed.len());
         let limits = Limits::none();
-        let mut part = Walk::over(prepared, view, &Numbered, limits, options, &seed, from..to);
+        let mut part = Walk::over(prepared, views, &Numbered, limits, options, &seed, from..to);
         while part.next(&mut chunk).expect("nothing fails") == Status::Rows {
             tail.push(&mut chunk).expect("nothing fails");
             rows.extend(drain(&mut tail, width));
@@ -212,7 +224,7 @@ fn run_in_parts(
 /// as another node would; plan and rows go there as bytes.
 fn run_in_sections(
     (plan, ids): (&Plan, &[Option<VertexId>]),
-    view: &Snapshot,
+    views: &[Snapshot],
     naive: &Naive<'_>,
     random: &mut Random,
     what: &str,
@@ -228,12 +240,12 @@ fn run_in_sections(
         let ends: Vec<usize> = cuts.iter().copied().chain([steps]).collect();
         let copies: Vec<_> = ends.iter().map(|_| copy(plan, ids)).collect();
         let nodes = copies.iter().map(|(plan, ids)| {
-            prepare(plan, ids, view, Limits::none(), &environment).expect("nothing fails")
+            prepare(plan, ids, views, Limits::none(), &environment).expect("nothing fails")
         });
         let nodes: Vec<Prepared<'_>> = nodes.collect();
         let (mut from, mut sent): (usize, Vec<Vec<u8>>) = (0, Vec::new());
         for (node, &to) in nodes.iter().zip(&ends) {
-            let mut walk = Walk::section(node, view, &Numbered, Limits::none(), options, from..to);
+            let mut walk = Walk::section(node, views, &Numbered, Limits::none(), options, from..to);
             let mut given = Vec::new();
             for rows in std::mem::take(&mut sent) {
                 let mut chunk = received(node, &rows);
@@ -301,7 +313,7 @@ fn received(node: &Prepared<'_>, bytes: &[u8]) -> Chunk {
 
 /// Over another view of the same graph.
 fn run_over<V: GraphView, L: Lexicon>(
-    view: &V,
+    views: &[V],
     lexicon: &L,
     plan: &Plan,
     ids: &[Option<VertexId>],
@@ -309,15 +321,15 @@ fn run_over<V: GraphView, L: Lexicon>(
     what: &str,
 ) {
     let environment = Environment::fixed();
-    let prepared = wait_for(view, &Limits::none(), || {
-        prepare(plan, ids, view, Limits::none(), &environment)
+    let prepared = wait_for(&views[0], &Limits::none(), || {
+        prepare(plan, ids, views, Limits::none(), &environment)
     });
     let prepared = prepared.expect("nothing fails");
     let options = Options {
         chunk_rows: 3,
         ..Options::default()
     };
-    let mut walk = Walk::new(&prepared, view, lexicon, Limits::none(), options);
+    let mut walk = Walk::new(&prepared, views, lexicon, Limits::none(), options);
     let rows = drain(&mut walk, plan.variables.len());
     assert_right(plan, naive, &rows, what);
     assert_ordered(plan, naive, &rows, what);
@@ -349,6 +361,35 @@ fn counted_plans_are_right() {
 }
 
 #[test]
+fn plans_over_several_sources_are_right() {
+    for seed in 9 * CASES..11 * CASES {
+        let sources = 2 + (seed % 2) as usize;
+        run_plan_over(seed, sources, |random| {
+            plans::mixed(random, seed % 4 == 0, sources as u16)
+        });
+    }
+}
+
+#[test]
+#[should_panic(expected = "a plan names source 1, and its walk has 1 views")]
+fn a_plan_needs_a_view_for_each_source() {
+    let mut random = Random::new(0);
+    let view = snapshot_of(&quads(&mut random), None);
+    let plan = std::iter::repeat_with(|| plans::mixed(&mut random, false, 2))
+        .find(|plan| {
+            let mut is_first = true;
+            plan.steps[0]
+                .action
+                .for_each_source(&mut |it| is_first &= it.is_store());
+            !is_first
+        })
+        .expect("some plan begins with the second source");
+    let ids = constants(&plan, &Numbered);
+    let environment = Environment::fixed();
+    let _ = prepare(&plan, &ids, &view, Limits::none(), &environment);
+}
+
+#[test]
 fn ask_stops_at_the_first_row() {
     for seed in 0..CASES / 4 {
         let mut random = Random::new(seed ^ 0xa5);
@@ -361,7 +402,7 @@ fn ask_stops_at_the_first_row() {
         let ids = constants(&plan, &Numbered);
         let view = snapshot_of(&quads, None);
         let naive = Naive {
-            quads: quads.iter().copied().collect(),
+            quads: vec![quads.iter().copied().collect()],
             plan: &plan,
             constants: &ids,
         };
@@ -380,7 +421,7 @@ fn ask_stops_at_the_first_row() {
         assert_eq!(rows.len(), expected, "seed {seed}");
         run_in_parts(
             &prepared,
-            &view,
+            std::slice::from_ref(&view),
             &naive,
             &mut random,
             &format!("seed {seed}"),
@@ -414,6 +455,7 @@ fn the_profile_counts_rows_and_time() {
                 direction,
                 scope,
                 into: Slot(0),
+                source: Source::STORE,
             },
             &[0],
         ),
@@ -424,6 +466,7 @@ fn the_profile_counts_rows_and_time() {
                 direction,
                 scope,
                 into: Slot(1),
+                source: Source::STORE,
             },
             &[0, 1],
         ),
@@ -501,6 +544,7 @@ fn two_lists(intersects: bool) -> Plan {
         direction,
         scope,
         into,
+        source: Source::STORE,
     };
     let into = Slot(2);
     let mut actions = vec![keys(Slot(0)), keys(Slot(1))];
@@ -510,6 +554,7 @@ fn two_lists(intersects: bool) -> Plan {
             predicate,
             direction,
             scope,
+            source: Source::STORE,
         };
         let sides = [side(0, first), side(1, second)];
         actions.push(Action::Intersect { sides, into });
@@ -520,6 +565,7 @@ fn two_lists(intersects: bool) -> Plan {
             direction,
             scope,
             into,
+            source: Source::STORE,
         });
         actions.push(Action::Check {
             subject: Node::Slot(Slot(1)),
@@ -527,6 +573,7 @@ fn two_lists(intersects: bool) -> Plan {
             object: Node::Slot(into),
             from: direction,
             scope,
+            source: Source::STORE,
         });
     }
     let keep: [&[u16]; 4] = [&[0], &[0, 1], &[0, 1, 2], &[0, 1, 2]];
@@ -596,6 +643,7 @@ fn parts_that_choose_keep_ties_for_the_first_of_them() {
         direction: Direction::Out,
         scope: query::plan::Scope::Default,
         into: Slot(1),
+        source: Source::STORE,
     };
     let key = query::plan::OrderKey {
         expression: query::expression::Expression::Slot(Slot(1)),

@@ -16,7 +16,7 @@
 //! project, and what `EXISTS` and `MINUS` have for themselves, has other slots. (So `LATERAL` of a
 //! sub-query that projects `?s` and has a `LIMIT` is limited for each `?s`.)
 //!
-//! **Graphs.** `GRAPH` has been written into the patterns. Where a group within `GRAPH ?g` says more
+//! **Graphs.** `GRAPH` has been written into the patterns, and so has the view they are of ([`Source`]). Where a group within `GRAPH ?g` says more
 //! than patterns can, there is an [`Element::Graph`] before it, so that `?g` is bound in every row that
 //! reaches an expression, an `OPTIONAL`, a `MINUS` or an `EXISTS` within it.
 //!
@@ -26,7 +26,7 @@
 
 use crate::expression::Expression;
 use crate::path::Path;
-use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot};
+use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot, Source};
 use oxrdf::Term;
 
 /// One pattern: an edge to be found in a graph.
@@ -40,6 +40,8 @@ pub struct Pattern {
     pub object: Node,
     /// `None`: the default graph; else the named graph.
     pub graph: Option<Node>,
+    /// Of which view.
+    pub source: Source,
 }
 
 impl Pattern {
@@ -123,6 +125,12 @@ impl Query {
         &self.dataset
     }
 
+    /// Calls back for the source of each pattern, each path and each `GRAPH` without either, wherever they stand. A text
+    /// without streams has [`Source::STORE`] everywhere.
+    pub fn for_each_source_mut(&mut self, each: &mut dyn FnMut(&mut Source)) {
+        sources_of(&mut self.body.elements, each);
+    }
+
     /// Replaces the dataset clause, as the protocol's `default-graph-uri` and `named-graph-uri` do.
     /// New graphs are added to [`Query::constants`], so call it before these are resolved.
     pub fn set_dataset(&mut self, default: &[Term], named: &[Term]) {
@@ -137,6 +145,40 @@ impl Query {
             self.constants.push(term.clone());
             self.constants.len() - 1
         }) as u32)
+    }
+}
+
+fn sources_of(elements: &mut [Element], each: &mut dyn FnMut(&mut Source)) {
+    for element in elements {
+        match element {
+            Element::Pattern(pattern) => each(&mut pattern.source),
+            Element::Path(path) => each(&mut path.source),
+            Element::Graph(_, source) => each(source),
+            Element::Join(group)
+            | Element::Minus(group)
+            | Element::Lateral(group)
+            | Element::Exists { group, .. }
+            | Element::Mark { group, .. } => sources_of(&mut group.elements, each),
+            Element::Union(groups) => {
+                for group in groups {
+                    sources_of(&mut group.elements, each);
+                }
+            }
+            Element::Optional { group, condition } => {
+                sources_of(&mut group.elements, each);
+                sources_of(condition, each);
+            }
+            Element::TripleTerm { .. }
+            | Element::Values { .. }
+            | Element::Service(_)
+            | Element::Filter(_)
+            | Element::Bind { .. }
+            | Element::Aggregate { .. }
+            | Element::Order(_)
+            | Element::Project(_)
+            | Element::Distinct
+            | Element::Slice { .. } => {}
+        }
     }
 }
 
@@ -155,8 +197,8 @@ pub enum Element {
     /// Join with the pairs that a path connects.
     Path(PathPattern),
     /// Join with the named graphs of the dataset, or require that a constant is one of them
-    /// (`GRAPH ?g {}`).
-    Graph(Node),
+    /// (`GRAPH ?g {}`). Where no clause names them, they are those of the view.
+    Graph(Node, Source),
     /// Join with the triple terms `term` that have these parts: the table whose rows bind `term` and
     /// the variables among the parts. `term` is bound by another pattern of the same group.
     TripleTerm {
@@ -252,6 +294,8 @@ pub struct PathPattern {
     pub object: Node,
     /// `None`: the default graph; else the named graph, in which the whole path lies.
     pub graph: Option<Node>,
+    /// Of which view.
+    pub source: Source,
 }
 
 /// A group that another endpoint evaluates.

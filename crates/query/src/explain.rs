@@ -17,7 +17,9 @@ mod outline;
 
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::path::Path;
-use crate::plan::{Aggregate, AggregateFunction, ConstantId, Form, Node, Plan, Scope, Slot};
+use crate::plan::{
+    Aggregate, AggregateFunction, ConstantId, Form, Node, Plan, Scope, Slot, Source,
+};
 pub use outline::{Outline, OutlinedStep};
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Term};
@@ -151,11 +153,21 @@ impl Printer<'_> {
         }
     }
 
-    fn scope(&self, scope: Scope) -> String {
-        match scope {
+    /// Where a pattern is matched, as far as that is not the store's default graph.
+    fn place(&self, scope: Scope, source: Source) -> String {
+        let graph = match scope {
             Scope::Default => String::new(),
             Scope::Named(node) => format!(" in graph {}", self.node(node)),
             Scope::Bind(slot) => format!(" in each graph {}", self.slot(slot)),
+        };
+        graph + &self.source(source)
+    }
+
+    /// A source by its number; nothing for the store.
+    fn source(&self, source: Source) -> String {
+        match source {
+            Source::STORE => String::new(),
+            Source(number) => format!(" in source {number}"),
         }
     }
 

@@ -110,7 +110,7 @@ impl Walk<'_> {
                 self.path(&path.path);
                 self.graph(path.graph);
             }
-            Element::Graph(graph) => self.graph(Some(*graph)),
+            Element::Graph(graph, _) => self.graph(Some(*graph)),
             Element::TripleTerm {
                 term,
                 subject,

@@ -11,8 +11,9 @@
 //! constant or an [`Action::ExpandKeys`] of a predicate that stands first: its one input row has
 //! one list, and that list is what workers cut into ranges.
 //!
-//! **A pattern names its source** through its [`Scope`]: the default graph, a named graph, or a
-//! graph variable; windows over streams will be further scopes.
+//! **A pattern names where it looks** twice: its [`Scope`] says which graph, its [`Source`] of which view: the
+//! store's, or that of a window over a stream. Steps of one plan look at different sources, and a row carries
+//! what all of them gave, because a term has one id in all of them.
 //!
 //! Tables are bags: steps neither promise nor need an order, except between [`Action::Order`] and
 //! the end of the plan.
@@ -54,6 +55,23 @@ pub enum Scope {
     Bind(Slot),
 }
 
+/// Which view a pattern is matched in: one of several that a walk looks at, each at a fixed moment. They are the
+/// store, a window over a stream, a union of windows; who runs the plan has them in this order. All have one
+/// dictionary, so what one gives can be looked for in another. Predicates, graphs and statistics are each view's
+/// own: what is known of one proves nothing of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(pub u16);
+
+impl Source {
+    /// The store: the only source of a text without streams, and the first view of every walk.
+    pub const STORE: Source = Source(0);
+
+    /// Whether this is the store.
+    pub fn is_store(self) -> bool {
+        self == Source::STORE
+    }
+}
+
 /// The dataset of a query (SPARQL 1.1 Query section 13.2). The protocol's
 /// `default-graph-uri` and `named-graph-uri` replace it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,6 +95,20 @@ impl Plan {
             })
         }
         all(&self.steps)
+    }
+
+    /// How many views a walk of it needs: one for each source up to the last that a step names, and the store's. Whoever
+    /// has a plan from elsewhere compares this with the views that there are; walks assert it.
+    pub fn views(&self) -> usize {
+        fn last(steps: &[Step]) -> Source {
+            steps.iter().fold(Source::STORE, |mut found, step| {
+                step.action
+                    .for_each_source(&mut |source| found = found.max(source));
+                let blocks = step.action.blocks().iter();
+                blocks.fold(found, |found, block| found.max(last(block)))
+            })
+        }
+        usize::from(last(&self.steps).0) + 1
     }
 }
 

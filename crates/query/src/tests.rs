@@ -20,5 +20,6 @@ mod refusals;
 mod sampling;
 mod shape;
 mod sizes;
+mod sources;
 mod spelling;
 mod wire;

@@ -16,7 +16,7 @@ mod patterns;
 mod tables;
 mod value;
 
-use query::plan::{Action, ConstantId, DatasetClause, Node, Slot, Step};
+use query::plan::{Action, ConstantId, DatasetClause, Node, Slot, Source, Step};
 use rdf::VertexId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,10 +41,10 @@ pub enum Unbound {
 /// The characters of a string; `None` for other terms.
 pub type Strings<'a> = dyn Fn(VertexId) -> Option<String> + 'a;
 
-/// A small graph, and what a plan's constants are in it.
+/// A small graph for each source, and what a plan's constants are in them.
 pub struct World<'a> {
-    /// All quads.
-    pub quads: BTreeSet<Quad>,
+    /// All quads of each source, the store's first.
+    pub quads: Vec<BTreeSet<Quad>>,
     /// The dataset clause of the plan.
     pub dataset: DatasetClause,
     /// The ids of the plan's constants. One that the graph lacks has an id that no quad holds.
@@ -123,11 +123,20 @@ impl World<'_> {
         value
     }
 
-    /// The named graphs of the dataset.
-    pub fn graphs(&self) -> BTreeSet<VertexId> {
+    /// The quads of a source.
+    pub fn quads(&self, source: Source) -> &BTreeSet<Quad> {
+        &self.quads[usize::from(source.0)]
+    }
+
+    /// The named graphs of the dataset; without a clause, of the source.
+    pub fn graphs(&self, source: Source) -> BTreeSet<VertexId> {
         match &self.dataset.graphs {
             Some((_, named)) => named.iter().map(|&graph| self.constant(graph)).collect(),
-            None => self.quads.iter().filter_map(|quad| quad.3).collect(),
+            None => self
+                .quads(source)
+                .iter()
+                .filter_map(|quad| quad.3)
+                .collect(),
         }
     }
 

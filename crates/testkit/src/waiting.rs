@@ -8,7 +8,8 @@
 use oxrdf::{Term, TermRef};
 use rdf::{Direction, Lexicon, LexiconError, PredicateId, Progress, TermBuffer, Ticket, VertexId};
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use store::view::{GraphScope, GraphView, Need, SegmentKey, ViewError};
 use store::{Lists, VertexSet};
@@ -43,8 +44,6 @@ enum Question {
 struct State {
     /// What is here.
     known: HashSet<Question>,
-    /// Tickets given out so far: each completes at once.
-    tickets: u64,
 }
 
 /// See the module's documentation.
@@ -53,6 +52,8 @@ pub struct Waiting<'v, V, L> {
     lexicon: &'v L,
     /// Whether what was asked for comes.
     answers: bool,
+    /// Tickets given out so far: each completes at once.
+    tickets: Arc<AtomicU64>,
     state: Mutex<State>,
 }
 
@@ -63,6 +64,7 @@ impl<'v, V, L> Waiting<'v, V, L> {
             view,
             lexicon,
             answers: true,
+            tickets: Arc::default(),
             state: Mutex::default(),
         }
     }
@@ -75,9 +77,20 @@ impl<'v, V, L> Waiting<'v, V, L> {
         }
     }
 
-    /// Tickets given out so far: how often somebody was let wait.
+    /// Before each of the views of one walk. Their tickets are numbered together, so each waits for those that another
+    /// gave out.
+    pub fn before_each(views: &'v [V], lexicon: &'v L) -> Vec<Self> {
+        let tickets = Arc::default();
+        let before = |view| Waiting {
+            tickets: Arc::clone(&tickets),
+            ..Waiting::new(view, lexicon)
+        };
+        views.iter().map(before).collect()
+    }
+
+    /// Tickets given out so far, those of the same walk's other views with them: how often somebody was let wait.
     pub fn tickets(&self) -> u64 {
-        self.state().tickets
+        self.tickets.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -92,8 +105,8 @@ impl<'v, V, L> Waiting<'v, V, L> {
         if self.answers && state.known.len() == before {
             return Progress::Ready;
         }
-        state.tickets += 1;
-        Progress::Pending(Ticket(state.tickets))
+        let before = self.tickets.fetch_add(1, Ordering::Relaxed);
+        Progress::Pending(Ticket(before + 1))
     }
 
     #[track_caller]

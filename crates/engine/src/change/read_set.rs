@@ -220,7 +220,7 @@ impl Patterns<'_> {
                 self.pattern(&triple.map(|node| self.term(node)), pattern.graph);
             }
             Element::Path(path) => self.pattern(&[None, None, None], path.graph),
-            Element::Graph(node) => self.pattern(&[None, None, None], Some(*node)),
+            Element::Graph(node, _) => self.pattern(&[None, None, None], Some(*node)),
             Element::Join(group)
             | Element::Minus(group)
             | Element::Lateral(group)

@@ -21,8 +21,8 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         };
         let sides = [near, far];
         // Both are asked, so that both answers are on their way at once.
-        let near_is_whole = self.needs_no_filter(near.segment, near.scope)?;
-        let far_is_whole = self.needs_no_filter(far.segment, far.scope)?;
+        let near_is_whole = self.needs_no_filter(near.segment, (near.scope, near.source))?;
+        let far_is_whole = self.needs_no_filter(far.segment, (far.scope, far.source))?;
         Ok(if near_is_whole && far_is_whole {
             Policy::Intersect(IntersectPolicy { sides, into })
         } else {
@@ -33,7 +33,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     /// The lists of a side; `None` where there are none.
     fn side(&self, side: &PlannedSide) -> Option<Side> {
         let predicate = self
-            .view
+            .view(side.source)
             .predicate_id(self.ids[side.predicate.0 as usize])?;
         let scope = match self.dataset.resolve(side.scope, self.ids) {
             ResolvedScope::Fixed(scope) => scope,
@@ -48,6 +48,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             from: side.from,
             segment,
             scope,
+            source: side.source,
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::step::path::{NamedGraphs, PathScope};
 use crate::step::set::SetPolicy;
 use crate::step::{PatternOperand, Policy};
 use query::path::Path;
-use query::plan::{Action, ConstantId, Node, Scope, Step};
+use query::plan::{Action, ConstantId, Node, Scope, Source, Step};
 use rdf::{Direction, PredicateId};
 use store::view::GraphView;
 
@@ -30,38 +30,42 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 path,
                 direction,
                 scope,
+                source,
                 into,
             } => {
-                let Some(scope) = self.path_scope(*scope, path)? else {
+                let Some(scope) = self.path_scope((*scope, *source), path)? else {
                     return Ok(Policy::Nothing);
                 };
-                let automaton = self.automaton(path, *direction)?;
-                self.path_seed(&automaton, scope, step.kept(*into))
+                let automaton = self.automaton(*source, path, *direction)?;
+                self.path_seed(&automaton, (scope, *source), step.kept(*into))
             }
             Action::PathExpand {
                 from,
                 path,
                 direction,
                 scope,
+                source,
                 into,
             } => {
-                let Some(scope) = self.path_scope(*scope, path)? else {
+                let Some(scope) = self.path_scope((*scope, *source), path)? else {
                     return Ok(Policy::Nothing);
                 };
                 let (from, into) = (self.end(*from), step.kept(*into));
                 let (path, direction) = without_inverses(path, *direction);
-                if let Some(labels) = self.negated(path, direction) {
+                if let Some(labels) = self.negated(*source, path, direction) {
                     return Ok(Policy::PathEdges(EdgesPolicy {
                         from,
                         labels,
                         scope,
+                        source: *source,
                         to: PathEnd::New(into),
                     }));
                 }
                 Ok(Policy::PathExpand(ExpandPolicy {
                     from,
-                    automaton: self.automaton(path, direction)?,
+                    automaton: self.automaton(*source, path, direction)?,
                     scope,
+                    source: *source,
                     into,
                 }))
             }
@@ -70,12 +74,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 path,
                 object,
                 scope,
+                source,
             } => {
-                let Some(scope) = self.path_scope(*scope, path)? else {
+                let Some(scope) = self.path_scope((*scope, *source), path)? else {
                     return Ok(Policy::Nothing);
                 };
                 let ends = (self.end(*subject), self.end(*object));
-                self.path_check(ends, path, scope)
+                self.path_check(ends, path, (scope, *source))
             }
             _ => unreachable!("the caller handles the other actions"),
         }
@@ -85,18 +90,19 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &mut self,
         (subject, object): (PatternOperand, PatternOperand),
         path: &Path,
-        scope: PathScope,
+        (scope, source): (PathScope, Source),
     ) -> Result<Policy<'a>, WalkError> {
         let (path, direction) = without_inverses(path, Direction::Out);
-        if let Some(labels) = self.negated(path, direction) {
+        if let Some(labels) = self.negated(source, path, direction) {
             return Ok(Policy::PathEdges(EdgesPolicy {
                 from: subject,
                 labels,
                 scope,
+                source,
                 to: PathEnd::Known(object),
             }));
         }
-        let forward = self.automaton(path, direction)?;
+        let forward = self.automaton(source, path, direction)?;
         let backward = forward.reversed();
         self.own_moves(&backward)?;
         Ok(Policy::PathCheck(CheckPolicy {
@@ -104,19 +110,21 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             object,
             automata: Box::new([forward, backward]),
             scope,
+            source,
         }))
     }
 
     fn path_seed(
         &mut self,
         automaton: &Automaton,
-        scope: PathScope,
+        (scope, source): (PathScope, Source),
         into: Option<query::plan::Slot>,
     ) -> Result<Policy<'a>, WalkError> {
         if automaton.accepts_nothing() {
             return Ok(Policy::PathSeed(SeedPolicy {
                 seeds: PathSeeds::Vertices,
                 scope,
+                source,
                 into,
             }));
         }
@@ -133,8 +141,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let set = match labels.as_slice() {
             [] => return Ok(Policy::Nothing),
             [_] if is_named(&scope) => None,
-            [Label::One(segment)] => Some(self.keys_of(*segment)?),
-            [Label::Other(direction, _)] => Some(self.there(ask::vertices(self.view, *direction))?),
+            [Label::One(segment)] => Some(self.keys_of(source, *segment)?),
+            [Label::Other(direction, _)] => {
+                Some(self.there(ask::vertices(self.view(source), *direction))?)
+            }
             _ => None,
         };
         Ok(match set {
@@ -142,20 +152,25 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             None => Policy::PathSeed(SeedPolicy {
                 seeds: PathSeeds::Edges(labels),
                 scope,
+                source,
                 into,
             }),
         })
     }
 
     /// The graph of a path; `None` where the dataset does not have it.
-    fn path_scope(&self, scope: Scope, path: &Path) -> Result<Option<PathScope>, WalkError> {
+    fn path_scope(
+        &self,
+        (scope, source): (Scope, Source),
+        path: &Path,
+    ) -> Result<Option<PathScope>, WalkError> {
         let named = || -> Result<NamedGraphs, WalkError> {
             Ok(if !path.allows_no_length() {
                 NamedGraphs::Any
             } else if self.dataset.declared().is_some() {
                 NamedGraphs::Declared
             } else {
-                NamedGraphs::Stored(self.there(ask::named_graphs(self.view))?)
+                NamedGraphs::Stored(self.there(ask::named_graphs(self.view(source)))?)
             })
         };
         Ok(match scope {
@@ -174,8 +189,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     /// The automaton of a path followed in this direction.
-    fn automaton(&mut self, path: &Path, direction: Direction) -> Result<Automaton, WalkError> {
-        let resolve = |constant: ConstantId| self.path_predicate(constant);
+    fn automaton(
+        &mut self,
+        source: Source,
+        path: &Path,
+        direction: Direction,
+    ) -> Result<Automaton, WalkError> {
+        let resolve = |constant: ConstantId| self.path_predicate(source, constant);
         let mut meter = Meter::new(self.limits);
         let automaton = Automaton::new(path, &resolve, &mut meter)?;
         let automaton = match direction {
@@ -192,11 +212,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     }
 
     /// The labels of a negated set, followed in this direction.
-    fn negated(&self, path: &Path, direction: Direction) -> Option<Vec<Label>> {
+    fn negated(&self, source: Source, path: &Path, direction: Direction) -> Option<Vec<Label>> {
         let Path::Negated { forward, backward } = path else {
             return None;
         };
-        let resolve = |constant: ConstantId| self.path_predicate(constant);
+        let resolve = |constant: ConstantId| self.path_predicate(source, constant);
         let lists = [(forward, direction), (backward, direction.reversed())];
         let labels = lists.into_iter().filter_map(|(excluded, direction)| {
             let excluded = excluded.as_ref()?;
@@ -205,8 +225,9 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         Some(labels.collect())
     }
 
-    fn path_predicate(&self, constant: ConstantId) -> Option<PredicateId> {
-        self.view.predicate_id(self.ids[constant.0 as usize])
+    fn path_predicate(&self, source: Source, constant: ConstantId) -> Option<PredicateId> {
+        self.view(source)
+            .predicate_id(self.ids[constant.0 as usize])
     }
 
     /// An end of a path: a constant that is stored nowhere is still connected with itself.

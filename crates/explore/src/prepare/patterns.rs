@@ -15,7 +15,7 @@ use crate::step::predicates::PredicatesPolicy;
 use crate::step::set::SetPolicy;
 use crate::step::sizes::SizesPolicy;
 use crate::step::{PatternOperand, Policy};
-use query::plan::{Action, Node, Scope, Slot, Step};
+use query::plan::{Action, Node, Scope, Slot, Source, Step};
 use rdf::{Direction, PredicateId, Tag, VertexId};
 use store::view::{GraphView, SegmentKey};
 use store::{Lists, VertexSet};
@@ -52,43 +52,46 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let targets = targets(step, Some(into), scope);
-                self.expand(from, predicate, direction, scope, targets)
+                self.expand(from, predicate, direction, (scope, source), targets)
             }
             Action::Intersect { ref sides, into } => self.intersection(sides, step.kept(into)),
             Action::ExpandKeys {
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
-            } => self.keys(predicate, direction, scope, step.kept(into)),
+            } => self.keys(predicate, direction, (scope, source), step.kept(into)),
             Action::ExpandPredicates {
                 from,
                 direction,
+                source,
                 into,
             } => Ok(self.place(from).map_or(Policy::Nothing, |from| {
                 let into = step.kept(into);
                 Policy::Predicates(PredicatesPolicy {
                     from,
                     direction,
+                    source,
                     into,
                 })
             })),
             Action::Sizes { .. } => Ok(self.sizes(step)),
             Action::Degree { .. } => Ok(self.degree(step)),
-            Action::AllPredicates { into } => {
-                let predicates = self.view.predicates();
-                let vertices = predicates
-                    .iter()
-                    .map(|&one| self.view.predicate_vertex(one));
+            Action::AllPredicates { source, into } => {
+                let view = self.view(source);
+                let predicates = view.predicates();
+                let vertices = predicates.iter().map(|&one| view.predicate_vertex(one));
                 self.owned_set(vertices.collect(), step.kept(into))
             }
-            Action::AllGraphs { into } => {
+            Action::AllGraphs { source, into } => {
                 let graphs = match self.dataset.declared() {
                     Some(declared) => declared.to_vec(),
-                    None => self.there(ask::named_graphs(self.view))?,
+                    None => self.there(ask::named_graphs(self.view(source)))?,
                 };
                 self.owned_set(graphs, step.kept(into))
             }
@@ -98,6 +101,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 object,
                 from,
                 scope,
+                source,
             } => {
                 let pattern = CheckedPattern {
                     subject,
@@ -105,7 +109,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     object,
                     from,
                 };
-                self.check(pattern, scope, targets(step, None, scope))
+                self.check(pattern, (scope, source), targets(step, None, scope))
             }
             _ => unreachable!("the caller handles the other actions"),
         }
@@ -115,6 +119,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let Action::Sizes {
             predicate,
             scope,
+            source,
             ref sizes,
             keeps_empty,
         } = step.action
@@ -127,6 +132,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         Policy::Sizes(SizesPolicy {
             predicate: predicate.map(|node| self.place(node).unwrap_or(nothing)),
             scope: self.dataset.resolve(scope, self.ids),
+            source,
             sizes: sizes.copied().collect(),
             keeps_empty,
         })
@@ -138,12 +144,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             predicate,
             direction,
             scope,
+            source,
             ref into,
         } = step.action
         else {
             unreachable!("the caller has looked");
         };
-        let predicate = self.predicate(Node::Constant(predicate));
+        let predicate = self.predicate(source, Node::Constant(predicate));
         let scope = self.dataset.resolve(scope, self.ids);
         let (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) = (predicate, scope) else {
             return Policy::Nothing;
@@ -156,6 +163,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 direction,
             },
             scope,
+            source,
             into: into.copied().collect(),
         })
     }
@@ -165,14 +173,14 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         from: Node,
         predicate: Node,
         direction: Direction,
-        scope: Scope,
+        (scope, source): (Scope, Source),
         targets: Targets,
     ) -> Result<Policy<'a>, WalkError> {
         let Some(from) = self.place(from) else {
             return Ok(Policy::Nothing);
         };
         let scope = self.dataset.resolve(scope, self.ids);
-        let predicate = match (self.predicate(predicate), scope) {
+        let predicate = match (self.predicate(source, predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
                 let segment = SegmentKey {
@@ -184,15 +192,16 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                         from,
                         segment,
                         scope,
+                        source,
                         targets,
                     })),
                     PatternOperand::Constant(from) => {
-                        self.expand_constant(from, segment, scope, targets)
+                        self.expand_constant(from, segment, (scope, source), targets)
                     }
                 };
             }
             (Predicate::Known(predicate), _) => {
-                PatternOperand::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view(source).predicate_vertex(predicate))
             }
             (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
         };
@@ -200,6 +209,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             predicate,
             direction,
             scope,
+            source,
         };
         Ok(Policy::Groups(GroupsPolicy { from, by, targets }))
     }
@@ -209,7 +219,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &mut self,
         from: VertexId,
         segment: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
         targets: Targets,
     ) -> Result<Policy<'a>, WalkError> {
         if targets.binds_graph {
@@ -217,12 +227,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 from,
                 segment,
                 scope,
+                source,
                 to: None,
                 targets,
             }));
         }
-        let set = self.neighbours_of(segment, from, scope)?;
-        if !self.needs_no_filter(segment, scope)? {
+        let set = self.neighbours_of(segment, from, (scope, source))?;
+        if !self.needs_no_filter(segment, (scope, source))? {
             self.own(set.len())?;
         }
         Ok(Policy::Set(SetPolicy {
@@ -235,11 +246,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &mut self,
         predicate: Node,
         direction: Direction,
-        scope: Scope,
+        (scope, source): (Scope, Source),
         into: Option<Slot>,
     ) -> Result<Policy<'a>, WalkError> {
         let scope = self.dataset.resolve(scope, self.ids);
-        let predicate = match (self.predicate(predicate), scope) {
+        let predicate = match (self.predicate(source, predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
@@ -247,19 +258,20 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     predicate,
                     direction,
                 };
-                if let Some(set) = self.key_set(segment, scope)? {
+                if let Some(set) = self.key_set(segment, (scope, source))? {
                     return Ok(Policy::Set(SetPolicy { set, into }));
                 }
-                PatternOperand::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view(source).predicate_vertex(predicate))
             }
             (Predicate::Known(predicate), ResolvedScope::PerRow(_)) => {
-                PatternOperand::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view(source).predicate_vertex(predicate))
             }
         };
         Ok(Policy::Keys(KeysPolicy {
             predicate,
             direction,
             scope,
+            source,
             into,
         }))
     }
@@ -268,19 +280,26 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn key_set(
         &mut self,
         segment: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
         Ok(match scope {
             FixedScope::EachNamed | FixedScope::EachOf | FixedScope::Union => {
-                Some(self.keys_of(segment)?)
+                Some(self.keys_of(source, segment)?)
             }
             FixedScope::Named(graph) => {
                 let mut keys = Vec::new();
-                self.there(ask::keys_of_graph(self.view, segment, graph, &mut keys))?;
+                self.there(ask::keys_of_graph(
+                    self.view(source),
+                    segment,
+                    graph,
+                    &mut keys,
+                ))?;
                 self.own(keys.len() as u64)?;
                 Some(VertexSet::from_sorted(keys))
             }
-            FixedScope::Default | FixedScope::Merge => self.unfiltered_keys(segment, scope)?,
+            FixedScope::Default | FixedScope::Merge => {
+                self.unfiltered_keys(segment, (scope, source))?
+            }
         })
     }
 
@@ -289,13 +308,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn unfiltered_keys(
         &self,
         segment: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
-        let keys = self.keys_of(segment)?;
+        let keys = self.keys_of(source, segment)?;
         let mut first = Vec::new();
         keys.decode(0, keys.len().min(1), &mut first)?;
         let mut lists = Lists::new();
-        self.lists_of(segment, &first, scope, &mut lists)?;
+        self.lists_of(source, segment, &first, scope, &mut lists)?;
         Ok(match (lists.is_exact(), lists.total_edges()) {
             (false, _) => None,
             (true, 0) => Some(VertexSet::empty()),
@@ -306,7 +325,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     fn check(
         &mut self,
         pattern: CheckedPattern,
-        scope: Scope,
+        (scope, source): (Scope, Source),
         targets: Targets,
     ) -> Result<Policy<'a>, WalkError> {
         let ends = (self.place(pattern.subject), self.place(pattern.object));
@@ -314,7 +333,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             return Ok(Policy::Nothing);
         };
         let scope = self.dataset.resolve(scope, self.ids);
-        let predicate = match (self.predicate(pattern.predicate), scope) {
+        let predicate = match (self.predicate(source, pattern.predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
                 let both = (subject, object);
@@ -322,13 +341,13 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                     predicate,
                     direction: pattern.from,
                 };
-                if let Some(policy) = self.check_known(both, seen, scope, targets)? {
+                if let Some(policy) = self.check_known(both, seen, (scope, source), targets)? {
                     return Ok(policy);
                 }
-                PatternOperand::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view(source).predicate_vertex(predicate))
             }
             (Predicate::Known(predicate), _) => {
-                PatternOperand::Constant(self.view.predicate_vertex(predicate))
+                PatternOperand::Constant(self.view(source).predicate_vertex(predicate))
             }
             (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
         };
@@ -339,6 +358,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 predicate,
                 direction: Direction::Out,
                 scope,
+                source,
             },
             binds_graph: targets.binds_graph,
             graph: targets.graph,
@@ -350,7 +370,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &mut self,
         (subject, object): (PatternOperand, PatternOperand),
         seen: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
         targets: Targets,
     ) -> Result<Option<Policy<'a>>, WalkError> {
         let [out, in_] =
@@ -358,18 +378,18 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let (keys, targets_place, segment) = match (subject, object) {
             (PatternOperand::Constant(from), PatternOperand::Constant(to)) => {
                 return self
-                    .check_constants(from, to, out, scope, targets)
+                    .check_constants(from, to, out, (scope, source), targets)
                     .map(Some);
             }
             _ if targets.binds_graph => return Ok(None),
             (PatternOperand::Constant(constant), PatternOperand::Slot(slot)) => {
-                if let Some(set) = self.checkable_set(out, constant, scope)? {
+                if let Some(set) = self.checkable_set(out, constant, (scope, source))? {
                     return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (object, subject, in_)
             }
             (PatternOperand::Slot(slot), PatternOperand::Constant(constant)) => {
-                if let Some(set) = self.checkable_set(in_, constant, scope)? {
+                if let Some(set) = self.checkable_set(in_, constant, (scope, source))? {
                     return Ok(Some(Policy::InSet(InSetPolicy { slot, set })));
                 }
                 (subject, object, out)
@@ -382,6 +402,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         Ok(Some(Policy::InLists(InListsPolicy {
             segment,
             scope,
+            source,
             keys,
             targets: targets_place,
         })))
@@ -392,7 +413,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         from: VertexId,
         to: VertexId,
         segment: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
         targets: Targets,
     ) -> Result<Policy<'a>, WalkError> {
         if targets.binds_graph {
@@ -401,11 +422,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 from,
                 segment,
                 scope,
+                source,
                 to,
                 targets,
             }));
         }
-        let set = self.neighbours_of(segment, from, scope)?;
+        let set = self.neighbours_of(segment, from, (scope, source))?;
         Ok(if set.contains(to)? {
             Policy::Pass
         } else {
@@ -418,16 +440,16 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &mut self,
         segment: SegmentKey,
         constant: VertexId,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
     ) -> Result<Option<VertexSet<'a>>, WalkError> {
-        if !self.needs_no_filter(segment, scope)? {
+        if !self.needs_no_filter(segment, (scope, source))? {
             let mut lists = Lists::new();
-            self.lists_of(segment, &[constant], scope, &mut lists)?;
+            self.lists_of(source, segment, &[constant], scope, &mut lists)?;
             if lists.total_edges() > FILTERED_SET_EDGES_MAX {
                 return Ok(None);
             }
         }
-        let set = self.neighbours_of(segment, constant, scope)?;
+        let set = self.neighbours_of(segment, constant, (scope, source))?;
         Ok((set.is_dense() || set.len() <= SMALL_SET).then_some(set))
     }
 
@@ -435,10 +457,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
     pub(super) fn needs_no_filter(
         &self,
         segment: SegmentKey,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
     ) -> Result<bool, WalkError> {
         let mut lists = Lists::new();
-        self.lists_of(segment, &[], scope, &mut lists)?;
+        self.lists_of(source, segment, &[], scope, &mut lists)?;
         Ok(lists.is_exact())
     }
 
@@ -447,10 +469,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         &self,
         segment: SegmentKey,
         vertex: VertexId,
-        scope: FixedScope,
+        (scope, source): (FixedScope, Source),
     ) -> Result<VertexSet<'a>, WalkError> {
         let graphs = self.dataset.graphs(scope);
-        self.there(ask::neighbours(self.view, segment, vertex, graphs))
+        self.there(ask::neighbours(self.view(source), segment, vertex, graphs))
     }
 
     fn owned_set(
@@ -486,12 +508,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         }
     }
 
-    fn predicate(&self, node: Node) -> Predicate {
+    fn predicate(&self, source: Source, node: Node) -> Predicate {
         match self.place(node) {
             None => Predicate::Nothing,
             Some(PatternOperand::Slot(slot)) => Predicate::PerRow(slot),
             Some(PatternOperand::Constant(vertex)) => self
-                .view
+                .view(source)
                 .predicate_id(vertex)
                 .map_or(Predicate::Nothing, Predicate::Known),
         }

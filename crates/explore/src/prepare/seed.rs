@@ -16,6 +16,7 @@ use crate::error::WalkError;
 use crate::step::PatternOperand;
 use crate::step::Policy;
 use crate::step::order::Shared;
+use crate::views::Views;
 use rdf::VertexId;
 use std::ops::Range;
 use store::view::{GraphView, Need, SegmentKey};
@@ -94,7 +95,10 @@ impl<'a> Seed<'a> {
 impl<'a> Prepared<'a> {
     /// What workers may cut into ranges. `None`: the walk starts from no set, so only one can run it.
     /// [`WalkError::Pending`]: to be called again when the ticket completes.
-    pub fn seed<V: GraphView>(&self, view: &V) -> Result<Option<Seed<'a>>, WalkError> {
+    pub fn seed<'v, V: GraphView + 'v>(
+        &self,
+        views: impl Into<Views<'v, V>>,
+    ) -> Result<Option<Seed<'a>>, WalkError> {
         let steps = &self.top.steps[..self.top.cut];
         let is_passed = |policy: &Policy<'_>| matches!(policy, Policy::Pass);
         let Some(step) = steps.iter().position(|step| !is_passed(&step.policy)) else {
@@ -118,6 +122,7 @@ impl<'a> Prepared<'a> {
         if !is_of_each || !keys.lists_segments() || seed.len > PREDICATES_MAX {
             return Ok(Some(seed));
         }
+        let view = views.into().of(keys.source);
         let mut predicates = Vec::new();
         set.set.decode(0, seed.len, &mut predicates)?;
         seed.len = 0;

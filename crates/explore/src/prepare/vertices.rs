@@ -14,7 +14,7 @@ use crate::ask;
 use crate::error::WalkError;
 use crate::scope::ResolvedScope;
 use crate::step::set::SetPolicy;
-use query::plan::{Action, Node, Slot, Step};
+use query::plan::{Action, Node, Slot, Source, Step};
 use rdf::Direction;
 use store::VertexSet;
 use store::view::{GraphScope, GraphView, SegmentKey};
@@ -55,11 +55,15 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             return Ok(None);
         };
         let (
-            &Action::AllPredicates { into: named },
+            &Action::AllPredicates {
+                source: named_by,
+                into: named,
+            },
             &Action::ExpandKeys {
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
             },
         ) = (&all.action, &keys.action)
@@ -73,37 +77,39 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             _ => false,
         };
         let is_such = predicate == Node::Slot(named)
+            && source == named_by
             && before.is_empty()
             && keys.keep[..] == [into]
             && rest.get(filters).is_some_and(drops_same);
         let ResolvedScope::Fixed(scope) = self.dataset.resolve(scope, self.ids) else {
             return Ok(None);
         };
-        if !is_such || !self.holds_all(self.dataset.graphs(scope))? {
+        if !is_such || !self.holds_all(source, self.dataset.graphs(scope))? {
             return Ok(None);
         }
         Ok(Some(Vertices {
-            set: Some(self.there(ask::vertices(self.view, direction))?),
+            set: Some(self.there(ask::vertices(self.view(source), direction))?),
             into,
             distinct: filters + 2,
         }))
     }
 
     /// Whether every edge is of these graphs.
-    fn holds_all(&self, graphs: GraphScope<'_>) -> Result<bool, WalkError> {
-        let predicates = self.view.predicates();
+    fn holds_all(&self, source: Source, graphs: GraphScope<'_>) -> Result<bool, WalkError> {
+        let view = self.view(source);
+        let predicates = view.predicates();
         if predicates.len() > PREDICATES_MAX {
             return Ok(false);
         }
-        self.there(ask::need_edges(self.view, &predicates, graphs))?;
+        self.there(ask::need_edges(view, &predicates, graphs))?;
         for predicate in predicates {
             let segment = SegmentKey {
                 predicate,
                 direction: Direction::Out,
             };
-            match self.there(ask::edges(self.view, segment, graphs))? {
+            match self.there(ask::edges(view, segment, graphs))? {
                 None => return Ok(false),
-                Some(0) if !self.keys_of(segment)?.is_empty() => return Ok(false),
+                Some(0) if !self.keys_of(source, segment)?.is_empty() => return Ok(false),
                 Some(_) => {}
             }
         }

@@ -9,7 +9,7 @@ use super::{Context, Flow, StepOutcome};
 use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::VertexId;
 use store::view::{GraphView, Progress, SegmentKey};
 
@@ -21,6 +21,7 @@ pub(crate) struct DegreePolicy {
     pub(crate) from: Slot,
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
+    pub(crate) source: Source,
     /// The columns that somebody needs.
     pub(crate) into: Vec<Slot>,
 }
@@ -81,7 +82,7 @@ impl<'p, 'a> Degrees<'p, 'a> {
         context.limits.check()?;
         let graphs = context.scene.dataset.graphs(self.policy.scope);
         let segment = self.policy.segment;
-        let (view, limits) = (context.view, context.limits);
+        let (view, limits) = (context.view(self.policy.source), context.limits);
         let asked = self.lists.ask(view, limits, segment, keys, graphs)?;
         let is_long = !self.lists.is_exact() && self.lists.total_edges() > EDGES_MAX;
         if asked == Progress::Ready && is_long && keys.len() > 1 {

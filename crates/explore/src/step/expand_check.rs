@@ -70,7 +70,7 @@ impl<'a> ExpandCheck<'_, 'a> {
         if self.at == At::Start {
             let keys = flow.input.live(near.from);
             let graphs = dataset.graphs(near.scope);
-            let (view, limits) = (context.view, context.limits);
+            let (view, limits) = (context.view(near.source), context.limits);
             let asked = self.near.ask(view, limits, near.segment, keys, graphs)?;
             match asked {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
@@ -90,7 +90,7 @@ impl<'a> ExpandCheck<'_, 'a> {
             is_last
         };
         let graphs = dataset.graphs(far.scope);
-        let (view, limits) = (context.view, context.limits);
+        let (view, limits) = (context.view(far.source), context.limits);
         let asked = self
             .far
             .ask(view, limits, far.segment, &self.keys, graphs)?;

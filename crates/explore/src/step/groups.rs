@@ -9,6 +9,7 @@ use crate::chunk::Chunk;
 use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::{Dataset, FixedScope, ResolvedScope};
+use query::plan::Source;
 use rdf::{Direction, PredicateId, VertexId};
 use store::ListCursor;
 use store::view::{GraphView, Progress, SegmentKey};
@@ -19,6 +20,7 @@ pub(crate) struct GroupBy {
     pub(crate) predicate: PatternOperand,
     pub(crate) direction: Direction,
     pub(crate) scope: ResolvedScope,
+    pub(crate) source: Source,
 }
 
 /// Rows of a chunk that share a segment and a scope.
@@ -162,8 +164,12 @@ impl<'a> GroupsExpansion<'_, 'a> {
     ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.grouped {
-            self.groups
-                .build(context.view, dataset, flow.input, self.policy.by);
+            self.groups.build(
+                context.view(self.policy.by.source),
+                dataset,
+                flow.input,
+                self.policy.by,
+            );
             self.grouped = true;
         }
         let counts = flow.carried.is_empty() && self.policy.targets.is_nothing();
@@ -175,7 +181,7 @@ impl<'a> GroupsExpansion<'_, 'a> {
                 self.keys.clear();
                 self.policy.from.gather(flow.input, rows, &mut self.keys);
                 let graphs = dataset.graphs(scope);
-                let (view, limits) = (context.view, context.limits);
+                let (view, limits) = (context.view(self.policy.by.source), context.limits);
                 match self.lists.ask(view, limits, segment, &self.keys, graphs)? {
                     Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,

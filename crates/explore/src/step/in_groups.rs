@@ -64,8 +64,12 @@ impl<'a> GroupsCheck<'_, 'a> {
     ) -> Result<StepOutcome, WalkError> {
         let dataset = &context.scene.dataset;
         if !self.grouped {
-            self.groups
-                .build(context.view, dataset, flow.input, self.policy.by);
+            self.groups.build(
+                context.view(self.policy.by.source),
+                dataset,
+                flow.input,
+                self.policy.by,
+            );
             self.grouped = true;
         }
         while let Some((segment, scope, rows)) = self.groups.current() {
@@ -78,7 +82,7 @@ impl<'a> GroupsCheck<'_, 'a> {
                     .gather(flow.input, rows, &mut self.targets);
                 assert_eq!(self.keys.len(), self.targets.len(), "a row has both ends");
                 let graphs = dataset.graphs(scope);
-                let (view, limits) = (context.view, context.limits);
+                let (view, limits) = (context.view(self.policy.by.source), context.limits);
                 match self.lists.ask(view, limits, segment, &self.keys, graphs)? {
                     Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                     Progress::Ready => self.asked = true,

@@ -8,7 +8,7 @@ use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::VertexId;
 use store::VertexSet;
 use store::view::{GraphView, Progress, SegmentKey};
@@ -46,6 +46,7 @@ impl<'p, 'a> SetCheck<'p, 'a> {
 pub(crate) struct InListsPolicy {
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
+    pub(crate) source: Source,
     pub(crate) keys: PatternOperand,
     pub(crate) targets: PatternOperand,
 }
@@ -78,7 +79,7 @@ impl<'a> ListsCheck<'_, 'a> {
         let policy = self.policy;
         let keys = policy.keys.cells(flow.input, &mut self.scratch);
         let graphs = context.scene.dataset.graphs(policy.scope);
-        let (view, limits) = (context.view, context.limits);
+        let (view, limits) = (context.view(policy.source), context.limits);
         match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
             Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
             Progress::Ready => {}

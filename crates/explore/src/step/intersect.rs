@@ -23,7 +23,7 @@ use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::{Effort, Limits, Reservation};
 use crate::scope::FixedScope;
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::VertexId;
 use std::ops::Range;
 use store::view::{GraphView, Progress, SegmentKey};
@@ -41,6 +41,7 @@ pub(crate) struct Side {
     pub(crate) from: Slot,
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
+    pub(crate) source: Source,
 }
 
 /// Which lists; neither is filtered by graph.
@@ -101,7 +102,13 @@ impl<'a> Intersection<'_, 'a> {
             let keys = flow.input.live(side.from);
             let graphs = context.scene.dataset.graphs(side.scope);
             let lists = &mut self.lists[self.asked];
-            match lists.ask(context.view, context.limits, side.segment, keys, graphs)? {
+            match lists.ask(
+                context.view(side.source),
+                context.limits,
+                side.segment,
+                keys,
+                graphs,
+            )? {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => {
                     assert_eq!(lists.len(), keys.len(), "a key has its list");
@@ -233,7 +240,7 @@ impl<'a> Intersection<'_, 'a> {
             let vertex = flow.input.live(side.from)[self.row];
             if open.as_ref().is_none_or(|(of, _)| *of != vertex) {
                 let graphs = context.scene.dataset.graphs(side.scope);
-                let set = ask::neighbours(context.view, side.segment, vertex, graphs)?;
+                let set = ask::neighbours(context.view(side.source), side.segment, vertex, graphs)?;
                 *open = Some((vertex, set));
             }
         }

@@ -14,7 +14,7 @@ use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::Reservation;
 use crate::scope::{FixedScope, ResolvedScope};
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::{Direction, VertexId};
 use std::ops::Range;
 use store::VertexSet;
@@ -25,6 +25,7 @@ pub(crate) struct KeysPolicy {
     pub(crate) predicate: PatternOperand,
     pub(crate) direction: Direction,
     pub(crate) scope: ResolvedScope,
+    pub(crate) source: Source,
     pub(crate) into: Option<Slot>,
 }
 
@@ -160,7 +161,10 @@ impl<'a> KeysExpansion<'_, 'a> {
             ResolvedScope::Fixed(scope) => Some(scope),
             ResolvedScope::PerRow(slot) => context.scene.dataset.named(flow.input.live(slot)[row]),
         };
-        let (Some(predicate), Some(scope)) = (context.view.predicate_id(predicate), scope) else {
+        let (Some(predicate), Some(scope)) = (
+            context.view(self.policy.source).predicate_id(predicate),
+            scope,
+        ) else {
             return Ok(None);
         };
         let segment = SegmentKey {
@@ -188,10 +192,10 @@ impl<'a> KeysExpansion<'_, 'a> {
         scope: FixedScope,
     ) -> Result<VertexSet<'a>, WalkError> {
         let FixedScope::Named(graph) = scope else {
-            return ask::keys(context.view, segment);
+            return ask::keys(context.view(self.policy.source), segment);
         };
         let mut keys = Vec::new();
-        ask::keys_of_graph(context.view, segment, graph, &mut keys)?;
+        ask::keys_of_graph(context.view(self.policy.source), segment, graph, &mut keys)?;
         let mut reservation = Reservation::new(context.limits);
         reservation.cover((keys.capacity() * size_of::<VertexId>()) as u64)?;
         self.reservation = Some(reservation);
@@ -208,7 +212,7 @@ impl<'a> KeysExpansion<'_, 'a> {
             return Ok(Progress::Ready);
         }
         let graphs = context.scene.dataset.graphs(open.scope);
-        let (view, limits) = (context.view, context.limits);
+        let (view, limits) = (context.view(self.policy.source), context.limits);
         match self
             .lists
             .ask(view, limits, open.segment, &self.batch, graphs)?

@@ -14,7 +14,7 @@ use crate::chunk::{Chunk, make_room};
 use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::VertexId;
 use store::view::{GraphView, Progress, SegmentKey};
 use store::{ListCursor, Lists};
@@ -28,6 +28,7 @@ pub(crate) struct ListPolicy {
     pub(crate) from: Slot,
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
+    pub(crate) source: Source,
     pub(crate) targets: Targets,
 }
 
@@ -218,7 +219,7 @@ impl<'a> ListExpansion<'_, 'a> {
         if begins {
             let keys = flow.input.live(policy.from);
             let graphs = context.scene.dataset.graphs(policy.scope);
-            let (view, limits) = (context.view, context.limits);
+            let (view, limits) = (context.view(policy.source), context.limits);
             match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Progress::Ready => self.asked = true,

@@ -9,6 +9,7 @@ use crate::chunk::ROWS_MAX;
 use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::scope::FixedScope;
+use query::plan::Source;
 use rdf::VertexId;
 use store::ListCursor;
 use store::view::{GraphView, Progress, SegmentKey};
@@ -18,6 +19,7 @@ pub(crate) struct OneListPolicy {
     pub(crate) from: VertexId,
     pub(crate) segment: SegmentKey,
     pub(crate) scope: FixedScope,
+    pub(crate) source: Source,
     /// Only edges to this vertex.
     pub(crate) to: Option<VertexId>,
     pub(crate) targets: Targets,
@@ -55,7 +57,7 @@ impl<'a> OneListExpansion<'_, 'a> {
         let policy = self.policy;
         if !self.asked {
             let graphs = context.scene.dataset.graphs(policy.scope);
-            let (view, limits, from) = (context.view, context.limits, [policy.from]);
+            let (view, limits, from) = (context.view(policy.source), context.limits, [policy.from]);
             match self
                 .lists
                 .ask(view, limits, policy.segment, &from, graphs)?

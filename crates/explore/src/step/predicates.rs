@@ -4,7 +4,7 @@
 use super::{Context, Flow, PatternOperand, StepOutcome};
 use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::{Direction, PredicateId};
 use store::view::{GraphView, Progress};
 
@@ -12,6 +12,7 @@ use store::view::{GraphView, Progress};
 pub(crate) struct PredicatesPolicy {
     pub(crate) from: PatternOperand,
     pub(crate) direction: Direction,
+    pub(crate) source: Source,
     pub(crate) into: Option<Slot>,
 }
 
@@ -44,7 +45,7 @@ impl<'p> PredicatesExpansion<'p> {
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
         if !self.asked {
-            if let Progress::Pending(ticket) = self.ask(context.view, flow)? {
+            if let Progress::Pending(ticket) = self.ask(context.view(self.policy.source), flow)? {
                 return Ok(StepOutcome::Pending(ticket));
             }
             self.asked = true;
@@ -65,7 +66,9 @@ impl<'p> PredicatesExpansion<'p> {
             let take = flow.room().min(found.len());
             let taken = &found[..take];
             if let Some(slot) = self.policy.into {
-                let vertices = taken.iter().map(|&one| context.view.predicate_vertex(one));
+                let vertices = taken
+                    .iter()
+                    .map(|&one| context.view(self.policy.source).predicate_vertex(one));
                 flow.output.cells_mut(slot).extend(vertices);
             }
             let is_last = take == found.len();

@@ -14,7 +14,7 @@ use crate::drawn_lists::DrawnLists;
 use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
 use crate::scope::{FixedScope, ResolvedScope};
-use query::plan::{Size, Slot};
+use query::plan::{Size, Slot, Source};
 use rdf::{Direction, PredicateId, VertexId, inline};
 use store::view::{GraphView, Progress, SegmentKey, Ticket};
 use store::{Lists, VertexSet};
@@ -33,6 +33,7 @@ pub(crate) struct SizesPolicy {
     /// `None`: of any predicate.
     pub(crate) predicate: Option<PatternOperand>,
     pub(crate) scope: ResolvedScope,
+    pub(crate) source: Source,
     /// The columns that somebody needs.
     pub(crate) sizes: Vec<(Size, Slot)>,
     pub(crate) keeps_empty: bool,
@@ -171,7 +172,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         flow: &Flow<'_>,
     ) -> Result<(), WalkError> {
         self.found.clear();
-        let view = context.view;
+        let view = context.view(self.policy.source);
         let predicates = match self.policy.predicate {
             None => view.predicates(),
             Some(place) => {
@@ -198,7 +199,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         predicates: &[PredicateId],
     ) -> Result<bool, WalkError> {
         let graphs = context.scene.dataset.graphs(scope);
-        ask::need_edges(context.view, predicates, graphs)?;
+        ask::need_edges(context.view(self.policy.source), predicates, graphs)?;
         let mut edges = 0;
         let mut present = 0;
         for (at, &predicate) in predicates.iter().enumerate() {
@@ -206,9 +207,11 @@ impl<'p, 'a> Measuring<'p, 'a> {
                 context.limits.check()?;
             }
             let segment = out(predicate);
-            match ask::edges(context.view, segment, graphs)? {
+            match ask::edges(context.view(self.policy.source), segment, graphs)? {
                 None => return Ok(false),
-                Some(0) if !ask::keys(context.view, segment)?.is_empty() => return Ok(false),
+                Some(0) if !ask::keys(context.view(self.policy.source), segment)?.is_empty() => {
+                    return Ok(false);
+                }
                 Some(some) => {
                     edges += some;
                     present += u64::from(some > 0);
@@ -219,7 +222,8 @@ impl<'p, 'a> Measuring<'p, 'a> {
         self.found.predicates = present;
         for direction in [Direction::Out, Direction::In] {
             if self.policy.wants_end(direction) {
-                self.found.ends[direction as usize] = ask::vertices(context.view, direction)?.len();
+                self.found.ends[direction as usize] =
+                    ask::vertices(context.view(self.policy.source), direction)?.len();
             }
         }
         Ok(true)
@@ -234,7 +238,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
     ) -> Result<(), WalkError> {
         let graphs = context.scene.dataset.graphs(scope);
         let is_one = self.policy.predicate.is_some();
-        match ask::edges(context.view, out(predicate), graphs)? {
+        match ask::edges(context.view(self.policy.source), out(predicate), graphs)? {
             Some(0) => {}
             // Terms of several predicates have to be looked at, because they may be the same.
             Some(edges) if is_one || !self.wants_ends() => {
@@ -245,7 +249,8 @@ impl<'p, 'a> Measuring<'p, 'a> {
                         direction,
                     };
                     if self.policy.wants_end(direction) {
-                        ends[direction as usize] = ask::keys(context.view, segment)?.len();
+                        ends[direction as usize] =
+                            ask::keys(context.view(self.policy.source), segment)?.len();
                     }
                 }
                 self.found.edges += edges;
@@ -254,7 +259,14 @@ impl<'p, 'a> Measuring<'p, 'a> {
                     *all += more;
                 }
             }
-            _ => self.scan = Some(Scan::of(context, out(predicate), scope)?),
+            _ => {
+                self.scan = Some(Scan::of(
+                    context,
+                    self.policy.source,
+                    out(predicate),
+                    scope,
+                )?)
+            }
         }
         Ok(())
     }
@@ -276,7 +288,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         while let Some(keys) = scan.next_keys()? {
             context.limits.check()?;
             let graphs = context.scene.dataset.graphs(scope);
-            let (view, limits) = (context.view, context.limits);
+            let (view, limits) = (context.view(self.policy.source), context.limits);
             let asked = self.lists.ask(view, limits, segment, keys, graphs)?;
             if let Progress::Pending(ticket) = asked {
                 return Ok(Some(ticket));
@@ -314,7 +326,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
                 predicate,
                 direction: Direction::In,
             };
-            self.scan = Some(Scan::of(context, into, scope)?);
+            self.scan = Some(Scan::of(context, self.policy.source, into, scope)?);
         }
         if self.policy.predicate.is_some() {
             self.found.ends[direction as usize] += scan.found_keys;
@@ -423,6 +435,7 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     fn of<V: GraphView, L>(
         context: Context<'_, 'a, V, L>,
+        source: Source,
         segment: SegmentKey,
         scope: FixedScope,
     ) -> Result<Scan<'a>, WalkError> {
@@ -430,11 +443,11 @@ impl<'a> Scan<'a> {
         let keys = match scope {
             FixedScope::Named(graph) => {
                 let mut keys = Vec::new();
-                ask::keys_of_graph(context.view, segment, graph, &mut keys)?;
+                ask::keys_of_graph(context.view(source), segment, graph, &mut keys)?;
                 reservation.cover((keys.capacity() * size_of::<VertexId>()) as u64)?;
                 VertexSet::from_sorted(keys)
             }
-            _ => ask::keys(context.view, segment)?,
+            _ => ask::keys(context.view(source), segment)?,
         };
         Ok(Scan {
             segment,

@@ -5,7 +5,8 @@ use explore::{Chunk, Environment, Limits, Options, Status, Walk, WalkError, prep
 use oxrdf::{Literal, NamedNode, Term};
 use query::expression::Expression;
 use query::plan::{
-    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Step, Weight,
+    Action, ConstantId, DatasetClause, Estimate, Form, Node, Plan, Scope, Slot, Source, Step,
+    Weight,
 };
 use rdf::{Direction, VertexId};
 use store::testing::snapshot_of;
@@ -84,6 +85,7 @@ pub fn kept_rows(
             direction,
             scope,
             into: row_slot,
+            source: Source::STORE,
         },
         &keep,
     );
@@ -97,6 +99,7 @@ pub fn kept_rows(
                 direction,
                 scope,
                 into,
+                source: Source::STORE,
             },
             &keep,
         );

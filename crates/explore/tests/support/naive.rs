@@ -3,7 +3,7 @@
 use super::{DEFAULT, Numbered, Quad};
 use oxrdf::Term;
 use query::expression::{Comparison, Expression};
-use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Side, Size, Slot, Step};
+use query::plan::{Action, ConstantId, Mode, Node, Plan, Scope, Side, Size, Slot, Source, Step};
 use rdf::{Direction, Tag, VertexId, inline};
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ pub type Row = Vec<VertexId>;
 
 /// Evaluates plans over quads.
 pub struct Naive<'a> {
-    pub quads: BTreeSet<Quad>,
+    /// Those of each source.
+    pub quads: Vec<BTreeSet<Quad>>,
     pub plan: &'a Plan,
     pub constants: &'a [Option<VertexId>],
 }
@@ -57,10 +58,14 @@ impl Naive<'_> {
         }
     }
 
-    /// The triples a scope sees, each with the graph it binds.
+    fn quads(&self, source: Source) -> &BTreeSet<Quad> {
+        &self.quads[usize::from(source.0)]
+    }
+
+    /// The triples a scope of a source sees, each with the graph it binds.
     fn triples(
         &self,
-        scope: Scope,
+        (scope, source): (Scope, Source),
         row: &Row,
     ) -> BTreeSet<(VertexId, VertexId, VertexId, VertexId)> {
         let clause = self.plan.dataset.graphs.as_ref();
@@ -69,7 +74,7 @@ impl Naive<'_> {
         };
         let (merge, named) = match clause {
             None if self.plan.dataset.union_default => {
-                (self.quads.iter().map(|quad| quad.3).collect(), None)
+                (self.quads(source).iter().map(|quad| quad.3).collect(), None)
             }
             None => (vec![DEFAULT], None),
             Some((merge, named)) => (ids(merge), Some(ids(named))),
@@ -92,7 +97,7 @@ impl Naive<'_> {
                 DEFAULT
             }
         };
-        let seen = self.quads.iter().filter(|quad| sees(quad.3));
+        let seen = self.quads(source).iter().filter(|quad| sees(quad.3));
         seen.map(|&(s, p, o, g)| (s, p, o, bound(g))).collect()
     }
 
@@ -263,9 +268,10 @@ impl Naive<'_> {
                 scope,
                 sizes,
                 keeps_empty,
+                source,
             } => {
                 let wanted = predicate.map(|node| self.node(node, &row));
-                let mut triples = self.triples(*scope, &row);
+                let mut triples = self.triples((*scope, *source), &row);
                 triples.retain(|triple| wanted.is_none_or(|wanted| triple.1 == wanted));
                 for (size, into) in sizes {
                     let end = |triple: &(VertexId, VertexId, VertexId, VertexId)| match size {
@@ -288,9 +294,10 @@ impl Naive<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let (from, predicate) = (row[usize::from(from.0)], self.constant(*predicate));
-                let triples = self.triples(*scope, &row).into_iter();
+                let triples = self.triples((*scope, *source), &row).into_iter();
                 let of = |triple: &(VertexId, VertexId, VertexId, VertexId)| {
                     ends(*direction, triple.0, triple.2).0 == from && triple.1 == predicate
                 };
@@ -307,7 +314,7 @@ impl Naive<'_> {
     fn intersection(&self, sides: [Side; 2], into: Slot, row: &Row) -> Vec<Row> {
         let [near, far] = sides.map(|side| {
             let (from, predicate) = (row[usize::from(side.from.0)], side.predicate);
-            let triples = self.triples(side.scope, row).into_iter();
+            let triples = self.triples((side.scope, side.source), row).into_iter();
             let of = triples.filter(|&(s, p, o, _)| {
                 ends(side.direction, s, o).0 == from && p == self.constant(predicate)
             });
@@ -325,9 +332,10 @@ impl Naive<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let (from, predicate) = (self.node(from, row), self.node(predicate, row));
-                let triples = self.triples(scope, row).into_iter();
+                let triples = self.triples((scope, source), row).into_iter();
                 let of = triples
                     .filter(|&(s, p, o, _)| ends(direction, s, o).0 == from && p == predicate);
                 of.map(|(s, _, o, g)| with(row, scope, g, Some((into, ends(direction, s, o).1))))
@@ -339,9 +347,10 @@ impl Naive<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let predicate = self.node(predicate, row);
-                let triples = self.triples(scope, row).into_iter();
+                let triples = self.triples((scope, source), row).into_iter();
                 let of = triples.filter(|triple| triple.1 == predicate);
                 bind(row, into, of.map(|(s, _, o, _)| ends(direction, s, o).0))
             }
@@ -349,20 +358,23 @@ impl Naive<'_> {
                 from,
                 direction,
                 into,
+                source,
             } => {
                 let from = self.node(from, row);
                 let of = self
-                    .quads
+                    .quads(source)
                     .iter()
                     .filter(|quad| ends(direction, quad.0, quad.2).0 == from);
                 bind(row, into, of.map(|quad| quad.1))
             }
-            Action::AllPredicates { into } => bind(row, into, self.quads.iter().map(|quad| quad.1)),
-            Action::AllGraphs { into } => {
+            Action::AllPredicates { into, source } => {
+                bind(row, into, self.quads(source).iter().map(|quad| quad.1))
+            }
+            Action::AllGraphs { into, source } => {
                 if let Some((_, named)) = &self.plan.dataset.graphs {
                     return bind(row, into, named.iter().map(|&graph| self.constant(graph)));
                 }
-                let graphs = self.quads.iter().map(|quad| quad.3);
+                let graphs = self.quads(source).iter().map(|quad| quad.3);
                 bind(row, into, graphs.filter(|&graph| graph != DEFAULT))
             }
             Action::Check {
@@ -370,10 +382,11 @@ impl Naive<'_> {
                 predicate,
                 object,
                 scope,
+                source,
                 ..
             } => {
                 let wanted = [subject, predicate, object].map(|node| self.node(node, row));
-                let triples = self.triples(scope, row).into_iter();
+                let triples = self.triples((scope, source), row).into_iter();
                 let found = triples.filter(|&(s, p, o, _)| [s, p, o] == wanted);
                 found
                     .map(|(_, _, _, g)| with(row, scope, g, None))

@@ -4,7 +4,7 @@ use super::{Numbered, Random, absent, absent_string, integer, iri, string};
 use query::expression::{Comparison, Expression};
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Side,
-    Size, Slot, Step, Weight,
+    Size, Slot, Source, Step, Weight,
 };
 use rdf::Direction;
 
@@ -20,24 +20,31 @@ pub struct Builder<'r> {
     counted: usize,
     /// Blocks around the one that is built.
     depth: usize,
+    /// Sources that patterns are of.
+    sources: u16,
 }
 
 /// A random plan of patterns and filters; `tail` adds distinct, order, slice or count.
 pub fn plan(random: &mut Random, tail: bool) -> Plan {
-    build(random, tail, 0, 0)
+    build(random, tail, [0, 0], 1)
 }
 
 /// A random plan with blocks, tables and computed columns.
 pub fn composed(random: &mut Random, tail: bool) -> Plan {
-    build(random, tail, 50, 0)
+    build(random, tail, [50, 0], 1)
 }
 
 /// A random plan with steps that count what there is of a pattern, or of a vertex.
 pub fn counted(random: &mut Random, tail: bool) -> Plan {
-    build(random, tail, 10, 60)
+    build(random, tail, [10, 60], 1)
 }
 
-fn build(random: &mut Random, tail: bool, composed: usize, counted: usize) -> Plan {
+/// A random plan of all these, each pattern of any of so many sources.
+pub fn mixed(random: &mut Random, tail: bool, sources: u16) -> Plan {
+    build(random, tail, [20, 15], sources)
+}
+
+fn build(random: &mut Random, tail: bool, [composed, counted]: [usize; 2], sources: u16) -> Plan {
     let mut constants: Vec<_> = (0..7).map(|n| Numbered::term(iri(n))).collect();
     constants.extend((0..3).map(|n| Numbered::term(integer(n))));
     constants.push(Numbered::term(string(0)));
@@ -72,6 +79,7 @@ fn build(random: &mut Random, tail: bool, composed: usize, counted: usize) -> Pl
         composed,
         counted,
         depth: 0,
+        sources,
     };
     builder.build(tail);
     builder.plan
@@ -145,11 +153,13 @@ impl Builder<'_> {
         }
         self.bound.extend(sizes.iter().map(|(_, into)| *into));
         let keeps_empty = self.random.chance(50);
+        let source = self.source();
         self.actions.push(Action::Sizes {
             predicate,
             scope,
             sizes,
             keeps_empty,
+            source,
         });
     }
 
@@ -159,12 +169,14 @@ impl Builder<'_> {
         let scope = self.fixed_scope();
         let into: Vec<Slot> = (0..=self.random.below(2)).map(|_| self.fresh()).collect();
         self.bound.extend(&into);
+        let source = self.source();
         self.actions.push(Action::Degree {
             from,
             predicate,
             direction,
             scope,
             into,
+            source,
         });
     }
 
@@ -357,6 +369,13 @@ impl Builder<'_> {
         }
     }
 
+    fn source(&mut self) -> Source {
+        match self.sources {
+            1 => Source::STORE,
+            sources => Source(self.random.below(usize::from(sources)) as u16),
+        }
+    }
+
     fn direction(&mut self) -> Direction {
         *self.random.pick(&[Direction::Out, Direction::In])
     }
@@ -389,32 +408,38 @@ impl Builder<'_> {
                 let (predicate, direction) = (self.predicate(), self.direction());
                 let scope = self.scope(false);
                 let into = self.fresh();
+                let source = self.source();
                 self.actions.push(Action::ExpandKeys {
                     predicate,
                     direction,
                     scope,
                     into,
+                    source,
                 });
                 self.bind(scope, Some(into));
             }
             13 => {
                 let (from, direction, into) = (self.term(), self.direction(), self.fresh());
+                let source = self.source();
                 self.actions.push(Action::ExpandPredicates {
                     from,
                     direction,
                     into,
+                    source,
                 });
                 self.bound.push(into);
                 self.expand(from, Node::Slot(into));
             }
             14 => {
                 let into = self.fresh();
-                self.actions.push(Action::AllPredicates { into });
+                let source = self.source();
+                self.actions.push(Action::AllPredicates { into, source });
                 self.bound.push(into);
             }
             15 => {
                 let into = self.fresh();
-                self.actions.push(Action::AllGraphs { into });
+                let source = self.source();
+                self.actions.push(Action::AllGraphs { into, source });
                 self.bound.push(into);
             }
             16 | 17 if !self.bound.is_empty() => match self.random.below(3) {
@@ -432,12 +457,14 @@ impl Builder<'_> {
             _ => {
                 let (subject, predicate, object) = (self.term(), self.predicate(), self.term());
                 let (scope, from) = (self.scope(true), self.direction());
+                let source = self.source();
                 self.actions.push(Action::Check {
                     subject,
                     predicate,
                     object,
                     from,
                     scope,
+                    source,
                 });
                 self.bind(scope, None);
             }
@@ -448,12 +475,14 @@ impl Builder<'_> {
         let direction = self.direction();
         let scope = self.scope(true);
         let into = self.fresh();
+        let source = self.source();
         self.actions.push(Action::Expand {
             from,
             predicate,
             direction,
             scope,
             into,
+            source,
         });
         self.bind(scope, Some(into));
     }
@@ -471,6 +500,7 @@ impl Builder<'_> {
                 0 => Scope::Named(Node::Constant(ConstantId(4 + self.random.below(2) as u32))),
                 _ => Scope::Default,
             },
+            source: self.source(),
         };
         let sides = [side(), side()];
         let into = self.fresh();
@@ -496,12 +526,14 @@ impl Builder<'_> {
         let (subject, object) = ends;
         let (predicate, scope) = (self.constant(3), Scope::Default);
         let from = self.direction();
+        let source = self.source();
         self.actions.push(Action::Check {
             subject,
             predicate,
             object,
             from,
             scope,
+            source,
         });
     }
 

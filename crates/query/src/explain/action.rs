@@ -64,17 +64,21 @@ impl Printer<'_> {
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let arrow = self.arrow(*predicate, *direction);
                 let (from, into) = (self.node(*from), self.slot(*into));
-                format!("{from} {arrow} {into}{}", self.scope(*scope))
+                format!("{from} {arrow} {into}{}", self.place(*scope, *source))
             }
             Action::Intersect { sides, into } => {
                 let side = |side: &Side| {
                     let arrow = self.arrow(Node::Constant(side.predicate), side.direction);
                     let (from, into) = (self.slot(side.from), self.slot(*into));
-                    format!("{from} {arrow} {into}{}", self.scope(side.scope))
+                    format!(
+                        "{from} {arrow} {into}{}",
+                        self.place(side.scope, side.source)
+                    )
                 };
                 let [expanded, checked] = sides.each_ref().map(side);
                 format!("intersect {expanded} and {checked}")
@@ -83,28 +87,44 @@ impl Printer<'_> {
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let arrow = self.arrow(*predicate, *direction);
-                format!("keys {} {arrow}{}", self.slot(*into), self.scope(*scope))
+                format!(
+                    "keys {} {arrow}{}",
+                    self.slot(*into),
+                    self.place(*scope, *source)
+                )
             }
             Action::ExpandPredicates {
                 from,
                 direction,
+                source,
                 into,
             } => {
                 let arrow = self.arrow(Node::Slot(*into), *direction);
-                format!("predicates {} {arrow}", self.node(*from))
+                let (from, source) = (self.node(*from), self.source(*source));
+                format!("predicates {from} {arrow}{source}")
             }
-            Action::AllPredicates { into } => format!("all predicates {}", self.slot(*into)),
+            Action::AllPredicates { source, into } => {
+                format!(
+                    "all predicates {}{}",
+                    self.slot(*into),
+                    self.source(*source)
+                )
+            }
             Action::Never { .. } => "nothing, by the signatures".to_owned(),
-            Action::AllGraphs { into } => format!("all graphs {}", self.slot(*into)),
+            Action::AllGraphs { source, into } => {
+                format!("all graphs {}{}", self.slot(*into), self.source(*source))
+            }
             Action::Check {
                 subject,
                 predicate,
                 object,
                 from,
                 scope,
+                source,
             } => {
                 let arrow = self.arrow(*predicate, *from);
                 let (near, far) = match from {
@@ -112,7 +132,7 @@ impl Printer<'_> {
                     Direction::In => (object, subject),
                 };
                 let (near, far) = (self.node(*near), self.node(*far));
-                format!("check {near} {arrow} {far}{}", self.scope(*scope))
+                format!("check {near} {arrow} {far}{}", self.place(*scope, *source))
             }
             _ => unreachable!("{OTHERS}"),
         }
@@ -125,6 +145,7 @@ impl Printer<'_> {
             Action::Sizes {
                 predicate,
                 scope,
+                source,
                 sizes,
                 ..
             } => {
@@ -139,13 +160,14 @@ impl Printer<'_> {
                     };
                     let _ = write!(text, " {name} {}", self.slot(*into));
                 }
-                text.push_str(&self.scope(*scope));
+                text.push_str(&self.place(*scope, *source));
             }
             Action::Degree {
                 from,
                 predicate,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let arrow = self.arrow(Node::Constant(*predicate), *direction);
@@ -153,7 +175,7 @@ impl Printer<'_> {
                 for into in into {
                     let _ = write!(text, " {}", self.slot(*into));
                 }
-                text.push_str(&self.scope(*scope));
+                text.push_str(&self.place(*scope, *source));
             }
             _ => unreachable!("{OTHERS}"),
         }
@@ -209,13 +231,14 @@ impl Printer<'_> {
                 path,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let arrow = self.path_arrow(path, *direction);
                 format!(
                     "path keys {} {arrow}{}",
                     self.slot(*into),
-                    self.scope(*scope)
+                    self.place(*scope, *source)
                 )
             }
             Action::PathExpand {
@@ -223,23 +246,25 @@ impl Printer<'_> {
                 path,
                 direction,
                 scope,
+                source,
                 into,
             } => {
                 let arrow = self.path_arrow(path, *direction);
                 let (from, into) = (self.node(*from), self.slot(*into));
-                format!("path {from} {arrow} {into}{}", self.scope(*scope))
+                format!("path {from} {arrow} {into}{}", self.place(*scope, *source))
             }
             Action::PathCheck {
                 subject,
                 path,
                 object,
                 scope,
+                source,
             } => {
                 let arrow = self.path_arrow(path, Direction::Out);
                 let (subject, object) = (self.node(*subject), self.node(*object));
                 format!(
                     "path check {subject} {arrow} {object}{}",
-                    self.scope(*scope)
+                    self.place(*scope, *source)
                 )
             }
             _ => unreachable!("{OTHERS}"),

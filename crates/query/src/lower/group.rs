@@ -17,7 +17,7 @@ use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::{Expression, Function};
 use crate::grammar::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
-use crate::plan::{Node, OrderKey, Slot};
+use crate::plan::{Node, OrderKey, Slot, Source};
 use crate::slots::Slots;
 
 /// Elements, and what is known of their rows.
@@ -187,7 +187,7 @@ impl Lowering<'_> {
             && !context.graph_is_given
             && !table.in_graph
         {
-            table.elements.push(Element::Graph(graph));
+            table.elements.push(Element::Graph(graph, Source::STORE));
             table.in_graph = true;
         }
     }
@@ -299,7 +299,7 @@ pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
     let is_free = |element: &Element| match element {
         Element::Pattern(_)
         | Element::Path(_)
-        | Element::Graph(_)
+        | Element::Graph(..)
         | Element::TripleTerm { .. }
         | Element::Values { .. }
         | Element::Join(_)

@@ -7,7 +7,7 @@ use crate::algebra::Element;
 use crate::error::ParseError;
 use crate::expression::Expression;
 use crate::grammar::abstract_query::{Expression as Algebra, GraphPattern, Name, NamePattern};
-use crate::plan::{Node, Slot};
+use crate::plan::{Node, Slot, Source};
 use crate::slots::Slots;
 
 impl Lowering<'_> {
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         };
         if !group.in_graph && !within.graph_is_given {
             let nested = std::mem::take(&mut group);
-            group.elements.push(Element::Graph(graph));
+            group.elements.push(Element::Graph(graph, Source::STORE));
             absorb(&mut group, nested);
         }
         if let Node::Slot(slot) = graph {

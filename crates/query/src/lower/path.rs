@@ -12,7 +12,7 @@ use crate::algebra::{Element, PathPattern};
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::path::Path;
-use crate::plan::{ConstantId, Node};
+use crate::plan::{ConstantId, Node, Source};
 
 impl Lowering<'_> {
     pub(super) fn path(
@@ -163,6 +163,7 @@ fn path_pattern(subject: Node, path: Path, object: Node, context: &Context, tabl
         path,
         object,
         graph: context.graph,
+        source: Source::STORE,
     };
     if !has_edge {
         Lowering::ensure_graph(context, table);

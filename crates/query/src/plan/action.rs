@@ -3,7 +3,7 @@
 //! Whoever walks plans (`explore`), prints them ([`mod@crate::explain`]) or gives them a meaning (the interpreter of
 //! `testkit`) matches on all variants, so a new one is a compile error wherever it has to be thought of.
 
-use super::{Aggregate, OrderKey, Scope, Step};
+use super::{Aggregate, OrderKey, Scope, Source, Step};
 use crate::expression::Expression;
 use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
@@ -24,6 +24,8 @@ pub enum Action {
         direction: Direction,
         /// Where the matching graph is.
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new column: the other end.
         into: Slot,
     },
@@ -40,6 +42,8 @@ pub enum Action {
         direction: Direction,
         /// Where the matching graph is.
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new column.
         into: Slot,
     },
@@ -50,21 +54,28 @@ pub enum Action {
         from: Node,
         /// [`Direction::Out`]: `from` is the subject.
         direction: Direction,
+        /// Of which view.
+        source: Source,
         /// The new column: predicates as vertices.
         into: Slot,
     },
-    /// One row out for each predicate of the store: the start of a pattern with nothing known.
+    /// One row out for each predicate of the source: the start of a pattern with nothing known.
     AllPredicates {
+        /// Of which view.
+        source: Source,
         /// The new column: predicates as vertices.
         into: Slot,
     },
-    /// No row, in this snapshot: statistics prove it. In any other one it lets every row pass.
+    /// No row, in this snapshot of the store: statistics prove it. In any other one it lets every row pass.
     Never {
         /// The snapshot's number.
         snapshot: u64,
     },
-    /// One row out for each named graph of the dataset (`GRAPH ?g {}`).
+    /// One row out for each named graph of the dataset (`GRAPH ?g {}`): those that the source holds, where no clause
+    /// names them.
     AllGraphs {
+        /// Of which view.
+        source: Source,
         /// The new column.
         into: Slot,
     },
@@ -90,6 +101,8 @@ pub enum Action {
         from: Direction,
         /// Where the matching graph is; [`Scope::Bind`] gives one row for each graph.
         scope: Scope,
+        /// Of which view.
+        source: Source,
     },
     /// Keeps rows whose two columns hold the same term (a variable repeated in one pattern, with a
     /// hidden slot for the second occurrence).
@@ -186,6 +199,8 @@ pub enum Action {
         direction: Direction,
         /// Where its edges are; never [`Scope::Bind`].
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new column.
         into: Slot,
     },
@@ -199,6 +214,8 @@ pub enum Action {
         direction: Direction,
         /// Where its edges are; never [`Scope::Bind`].
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new column.
         into: Slot,
     },
@@ -212,6 +229,8 @@ pub enum Action {
         object: Node,
         /// Where its edges are; never [`Scope::Bind`].
         scope: Scope,
+        /// Of which view.
+        source: Source,
     },
     /// Keeps rows where `term` is a triple term, and takes it apart into new columns.
     Unpack {
@@ -244,6 +263,8 @@ pub enum Action {
         predicate: Option<Node>,
         /// [`Scope::Default`], or [`Scope::Named`] with a constant.
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new columns.
         sizes: Vec<(Size, Slot)>,
         /// Whether a row of which there are no matches stays, with zeros.
@@ -259,6 +280,8 @@ pub enum Action {
         direction: Direction,
         /// [`Scope::Default`], or [`Scope::Named`] with a constant.
         scope: Scope,
+        /// Of which view.
+        source: Source,
         /// The new columns, all with the same number.
         into: Vec<Slot>,
     },
@@ -290,6 +313,8 @@ pub struct Side {
     pub direction: Direction,
     /// [`Scope::Default`], or [`Scope::Named`] with a constant.
     pub scope: Scope,
+    /// Of which view; the other side may be of another one.
+    pub source: Source,
 }
 
 /// What [`Action::Sizes`] counts of the matches of a pattern.
@@ -345,6 +370,40 @@ impl Action {
             Action::Nested { branches, .. } => branches,
             Action::Probe { table, .. } => std::slice::from_ref(table),
             _ => &[],
+        }
+    }
+
+    /// Calls back for each source that the action itself looks at; what steps within it do, they say themselves.
+    pub fn for_each_source(&self, each: &mut impl FnMut(Source)) {
+        match self {
+            Action::Expand { source, .. }
+            | Action::ExpandKeys { source, .. }
+            | Action::ExpandPredicates { source, .. }
+            | Action::AllPredicates { source, .. }
+            | Action::AllGraphs { source, .. }
+            | Action::Check { source, .. }
+            | Action::PathSeed { source, .. }
+            | Action::PathExpand { source, .. }
+            | Action::PathCheck { source, .. }
+            | Action::Sizes { source, .. }
+            | Action::Degree { source, .. } => each(*source),
+            Action::Intersect { sides, .. } => sides.iter().for_each(|side| each(side.source)),
+            // A proof is of the store, but any view may be there instead.
+            Action::Never { .. }
+            | Action::Same { .. }
+            | Action::Filter(_)
+            | Action::Distinct { .. }
+            | Action::Order { .. }
+            | Action::Nested { .. }
+            | Action::Probe { .. }
+            | Action::Unify { .. }
+            | Action::Bind { .. }
+            | Action::Values { .. }
+            | Action::Aggregate { .. }
+            | Action::Unpack { .. }
+            | Action::Service { .. }
+            | Action::Slice { .. }
+            | Action::Count { .. } => {}
         }
     }
 
@@ -482,8 +541,8 @@ impl Action {
             Action::ExpandKeys { into, .. }
             | Action::Intersect { into, .. }
             | Action::ExpandPredicates { into, .. }
-            | Action::AllPredicates { into }
-            | Action::AllGraphs { into }
+            | Action::AllPredicates { into, .. }
+            | Action::AllGraphs { into, .. }
             | Action::Count { into, .. }
             | Action::Unify { into, .. }
             | Action::Bind { into, .. }

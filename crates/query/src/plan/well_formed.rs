@@ -324,6 +324,7 @@ impl Names {
                 path,
                 object,
                 scope,
+                ..
             } => self.of_path(action, path, &[*subject, *object], *scope),
             Action::Sizes {
                 predicate, scope, ..

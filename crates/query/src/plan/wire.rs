@@ -13,7 +13,8 @@
 //! its own: the log, file or message that it lies in has both.
 //!
 //! **What decoding promises.** Bytes may come from anybody. The answer is an error with its place, or a plan that
-//! [keeps its contract](Plan::check), so that walking it meets no assertion; bytes that are read encode to the same bytes
+//! [keeps its contract](Plan::check), so that walking it meets no assertion where there are [as many
+//! views](Plan::views) as it needs; bytes that are read encode to the same bytes
 //! again. Recursion is bounded before it is entered, memory by 40 times the bytes. Bytes behind the end are an error.
 //!
 //! **Versions.** One version is read: nodes of a cluster run one release, and of a query that survives a restart the text

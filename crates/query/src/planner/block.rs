@@ -14,7 +14,7 @@ use super::order::refine::Sampling;
 use super::problem::{KnownConstants, Problem, Sized, selectivity};
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
-use crate::plan::{Action, Estimate, Node, Scope, Slot, Step};
+use crate::plan::{Action, Estimate, Node, Scope, Slot, Source, Step};
 use crate::slots::Slots;
 use hashbrown::HashMap;
 use rdf::Direction;
@@ -75,8 +75,8 @@ pub(super) struct Block {
     pub is_unit: bool,
     /// It began as the unit table, so its steps may look at all its rows together.
     pub is_whole: bool,
-    /// Columns whose values are subjects or objects of a graph, until a step writes them anew.
-    vertices: Vec<(Option<Node>, Slot)>,
+    /// Columns whose values are subjects or objects of a source's graph, until a step writes them anew.
+    vertices: Vec<(Source, Option<Node>, Slot)>,
     /// Estimated rows of the table.
     pub rows: f64,
     /// Filters not placed yet.
@@ -134,7 +134,7 @@ impl Block {
             let reads =
                 |node: &Option<Node>| matches!(node, Some(Node::Slot(graph)) if *graph == slot);
             self.vertices
-                .retain(|(graph, vertex)| *vertex != slot && !reads(graph));
+                .retain(|(_, graph, vertex)| *vertex != slot && !reads(graph));
         });
         self.steps.push(Step {
             action,
@@ -147,11 +147,11 @@ impl Block {
         });
     }
 
-    /// Notes that a column's values are subjects or objects of a graph; says whether that is new.
-    pub(super) fn note_vertex(&mut self, graph: Option<Node>, slot: Slot) -> bool {
-        let is_new = !self.vertices.contains(&(graph, slot));
+    /// Notes that a column's values are subjects or objects of a source's graph; says whether that is new.
+    pub(super) fn note_vertex(&mut self, source: Source, graph: Option<Node>, slot: Slot) -> bool {
+        let is_new = !self.vertices.contains(&(source, graph, slot));
         if is_new {
-            self.vertices.push((graph, slot));
+            self.vertices.push((source, graph, slot));
         }
         is_new
     }
@@ -349,7 +349,7 @@ impl Block {
         }
         let ends = [sized.pattern.subject, sized.pattern.object].into_iter();
         for slot in ends.filter_map(slot_of) {
-            self.note_vertex(sized.pattern.graph, slot);
+            self.note_vertex(sized.pattern.source, sized.pattern.graph, slot);
         }
     }
 
@@ -364,7 +364,7 @@ impl Block {
     ) {
         let pattern = &sized.pattern;
         let into = access::binds(sized, step);
-        let scope = self.scope(pattern.graph);
+        let (scope, source) = (self.scope(pattern.graph), pattern.source);
         assert_eq!(
             into.is_none(),
             step == Move::Check,
@@ -376,16 +376,18 @@ impl Block {
             Direction::In => object,
         };
         let action = match (step, into) {
-            (Move::AllPredicates, Some(into)) => Action::AllPredicates { into },
+            (Move::AllPredicates, Some(into)) => Action::AllPredicates { source, into },
             (Move::Predicates(direction), Some(into)) => Action::ExpandPredicates {
                 from: from(direction),
                 direction,
+                source,
                 into,
             },
             (Move::Keys(direction), Some(into)) => Action::ExpandKeys {
                 predicate,
                 direction,
                 scope: apart(planning, scope, into),
+                source,
                 into,
             },
             (Move::Expand(direction), Some(into)) => Action::Expand {
@@ -393,6 +395,7 @@ impl Block {
                 predicate,
                 direction,
                 scope: apart(planning, scope, into),
+                source,
                 into,
             },
             _ => Action::Check {
@@ -401,6 +404,7 @@ impl Block {
                 object,
                 from: looked_from(sized),
                 scope,
+                source,
             },
         };
         let bound_apart = match &action {

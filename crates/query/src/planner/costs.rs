@@ -57,6 +57,11 @@ pub(super) const AGGREGATE: f64 = 60.0;
 pub(super) const SERVICE: f64 = 1e7;
 pub(super) const SERVICE_ROWS: f64 = 100.0;
 
+/// Edges of a pattern of another source than the store, and vertices at either end of them: a guess, as statistics are
+/// the store's. What has arrived within a window is little beside what is stored, so a walk rather begins there.
+pub(super) const SOURCE_EDGES: f64 = 1000.0;
+pub(super) const SOURCE_KEYS: f64 = 250.0;
+
 /// Of the time that a walk is expected to take, what samples may take.
 pub(super) const SAMPLE_SHARE: f64 = 0.015;
 /// Looking a key of a sample up, or reading a row of it: nothing of it is in cache (measured over the

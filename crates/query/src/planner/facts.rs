@@ -85,7 +85,7 @@ impl Facts {
         match element {
             Element::Pattern(_)
             | Element::Path(_)
-            | Element::Graph(_)
+            | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
             | Element::Join(_)
@@ -208,7 +208,7 @@ impl Facts {
         match element {
             Element::Pattern(pattern) => facts.certain.extend(pattern.slots()),
             Element::Path(path) => facts.certain.extend(path_slots(path)),
-            Element::Graph(node) => facts.certain.extend(slot_of(*node)),
+            Element::Graph(node, _) => facts.certain.extend(slot_of(*node)),
             Element::TripleTerm {
                 term,
                 subject,

@@ -309,7 +309,7 @@ fn begin_with_table(elements: &mut [Element]) {
             element,
             Element::Pattern(_)
                 | Element::Path(_)
-                | Element::Graph(_)
+                | Element::Graph(..)
                 | Element::TripleTerm { .. }
                 | Element::Join(_)
                 | Element::Union(_)
@@ -397,7 +397,7 @@ fn piece(element: Element) -> PipelineElement {
     match element {
         Element::Pattern(_)
         | Element::Path(_)
-        | Element::Graph(_)
+        | Element::Graph(..)
         | Element::TripleTerm { .. }
         | Element::Values { .. }
         | Element::Union(_)

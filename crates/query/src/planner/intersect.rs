@@ -95,8 +95,8 @@ impl Meeting {
         flow: Flow,
     ) -> f64 {
         let far = &problem.patterns[far];
-        let keys = far.keys[self.sides[1].direction as usize];
-        let mean = (expanded / flow.rows_in.max(1.0)).min(1.0 / far.factor / keys.max(1.0));
+        let neighbours = far.neighbours(self.sides[1].direction);
+        let mean = (expanded / flow.rows_in.max(1.0)).min(neighbours);
         let lookups = self
             .sides
             .map(|side| access::lookups(Node::Slot(side.from), flow));

@@ -26,7 +26,7 @@ use super::rename::Renaming;
 use crate::algebra::{Element, Group, PathPattern, Service};
 use crate::expression::{Expression, Function};
 use crate::path::Path;
-use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot};
+use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot, Source};
 use crate::slots::Slots;
 use rdf::Direction;
 use std::borrow::Cow;
@@ -49,7 +49,7 @@ impl Planning<'_> {
         };
         // Named graphs are few and say little: they come last, where they are often known.
         let is_graph =
-            |piece: &PipelineElement| matches!(piece, PipelineElement::Join(Element::Graph(_)));
+            |piece: &PipelineElement| matches!(piece, PipelineElement::Join(Element::Graph(..)));
         let (graphs, joins) = if joins.iter().any(is_graph) {
             joins.into_iter().partition(is_graph)
         } else {
@@ -95,8 +95,8 @@ impl Planning<'_> {
             "what is joined is in the order once"
         );
         for piece in graphs {
-            if let PipelineElement::Join(Element::Graph(node)) = piece {
-                self.graph(block, node);
+            if let PipelineElement::Join(Element::Graph(node, source)) = piece {
+                self.graph(block, node, source);
                 block.place_filters();
             }
         }
@@ -232,7 +232,7 @@ impl Planning<'_> {
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
                 ask(block, service);
             }
-            Element::Graph(_) => unreachable!("named graphs come last, without an order"),
+            Element::Graph(..) => unreachable!("named graphs come last, without an order"),
             Element::Union(_) => unreachable!("its branches were joined above"),
             Element::Join(_)
             | Element::Optional { .. }
@@ -262,7 +262,7 @@ impl Planning<'_> {
         if let Some(Node::Slot(graph)) = pattern.graph
             && !block.certain.contains(graph)
         {
-            self.all_graphs(block, graph);
+            self.all_graphs(block, pattern.source, graph);
         }
         let scope = pattern.graph.map_or(Scope::Default, Scope::Named);
         let known =
@@ -272,9 +272,10 @@ impl Planning<'_> {
             path,
             object,
             graph,
+            source,
         } = pattern;
         if let Some(end) = end_to_look_for(block, subject, &path, object) {
-            self.vertex(block, end, graph);
+            self.vertex(block, end, source, graph);
         }
         // A path without length may connect a constant with itself that is no vertex.
         let is_walked =
@@ -283,23 +284,24 @@ impl Planning<'_> {
         let ends: Vec<Slot> = ends.filter_map(slot_of).collect();
         let note_ends = |block: &mut Block| {
             for slot in ends {
-                block.note_vertex(graph, slot);
+                block.note_vertex(source, graph, slot);
             }
         };
         if !known(block, subject) && !known(block, object) {
             let into = slot_of(subject).unwrap_or(Slot(u16::MAX));
-            let seeds = block.rows * self.path_starts(&path);
+            let seeds = block.rows * self.path_starts(source, &path);
             let direction = Direction::Out;
             let seed = Action::PathSeed {
                 path: path.clone(),
                 direction,
                 scope,
+                source,
                 into,
             };
             block.push(seed, seeds, costs::STEP + seeds * costs::ROW);
             block.bind(into);
         }
-        let cost = costs::STEP + block.rows * self.path_reach(&path) * costs::PATH;
+        let cost = costs::STEP + block.rows * self.path_reach(source, &path) * costs::PATH;
         let (from, into, direction) = match (slot_of(subject), slot_of(object)) {
             (_, Some(into)) if !block.certain.contains(into) => (subject, into, Direction::Out),
             (Some(into), _) if !block.certain.contains(into) => (object, into, Direction::In),
@@ -309,6 +311,7 @@ impl Planning<'_> {
                     path,
                     object,
                     scope,
+                    source,
                 };
                 let rows = rows.min(block.rows);
                 block.push(check, rows, cost);
@@ -320,6 +323,7 @@ impl Planning<'_> {
             path,
             direction,
             scope,
+            source,
             into,
         };
         block.push(expand, rows, cost);
@@ -327,10 +331,10 @@ impl Planning<'_> {
         note_ends(block);
     }
 
-    /// Keeps rows where this is a subject or an object of the graph.
-    fn vertex(&mut self, block: &mut Block, from: Node, graph: Option<Node>) {
+    /// Keeps rows where this is a subject or an object of the source's graph.
+    fn vertex(&mut self, block: &mut Block, from: Node, source: Source, graph: Option<Node>) {
         if let Node::Slot(slot) = from
-            && !block.note_vertex(graph, slot)
+            && !block.note_vertex(source, graph, slot)
         {
             return;
         }
@@ -343,6 +347,7 @@ impl Planning<'_> {
             let predicates = Action::ExpandPredicates {
                 from,
                 direction,
+                source,
                 into: predicate,
             };
             way.push(predicates, way.rows, cost);
@@ -351,6 +356,7 @@ impl Planning<'_> {
                 predicate: Node::Slot(predicate),
                 direction,
                 scope,
+                source,
                 into,
             };
             way.push(expand, way.rows, cost);
@@ -361,33 +367,35 @@ impl Planning<'_> {
         block.rows = rows;
     }
 
-    fn all_graphs(&mut self, block: &mut Block, into: Slot) {
+    fn all_graphs(&mut self, block: &mut Block, source: Source, into: Slot) {
         let rows = block.rows * self.index.statistics.named_graphs.max(1) as f64;
-        block.push(Action::AllGraphs { into }, rows, rows * costs::ROW);
+        block.push(Action::AllGraphs { source, into }, rows, rows * costs::ROW);
         block.bind(into);
     }
 
     /// A graph that has to be one of the dataset's.
-    fn graph(&mut self, block: &mut Block, graph: Node) {
+    fn graph(&mut self, block: &mut Block, graph: Node, source: Source) {
         let before = block.rows;
         if let Node::Slot(slot) = graph
             && block.maybe.contains(slot)
         {
             let listed = self.hidden();
-            self.all_graphs(block, listed);
+            self.all_graphs(block, source, listed);
             return block.unify(slot, listed);
         }
         match graph {
-            Node::Slot(slot) if !block.certain.contains(slot) => self.all_graphs(block, slot),
+            Node::Slot(slot) if !block.certain.contains(slot) => {
+                self.all_graphs(block, source, slot);
+            }
             Node::Slot(left) => {
                 let right = self.hidden();
-                self.all_graphs(block, right);
+                self.all_graphs(block, source, right);
                 let cost = block.rows * costs::SAME;
                 block.push(Action::Same { left, right }, before, cost);
             }
             Node::Constant(constant) => {
                 let listed = self.hidden();
-                self.all_graphs(block, listed);
+                self.all_graphs(block, source, listed);
                 let cost = block.rows * costs::FILTER;
                 block.push(Action::Filter(is_constant(listed, constant)), before, cost);
             }

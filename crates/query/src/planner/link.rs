@@ -4,7 +4,7 @@
 //! below both.
 
 use crate::algebra::Pattern;
-use crate::plan::{ConstantId, Node, Scope, Side, Slot};
+use crate::plan::{ConstantId, Node, Scope, Side, Slot, Source};
 use rdf::Direction;
 
 /// A pattern between two columns by a constant predicate, in a graph that is known.
@@ -14,6 +14,7 @@ pub(super) struct Link {
     predicate: ConstantId,
     object: Slot,
     scope: Scope,
+    source: Source,
 }
 
 impl Link {
@@ -34,6 +35,7 @@ impl Link {
             predicate,
             object,
             scope,
+            source: pattern.source,
         })
     }
 
@@ -54,6 +56,7 @@ impl Link {
             predicate: self.predicate,
             direction,
             scope: self.scope,
+            source: self.source,
         };
         (side, other)
     }

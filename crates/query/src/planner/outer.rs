@@ -47,7 +47,7 @@ impl Planning<'_> {
             Element::Bind { expression, into } => self.extend(block, expression, into),
             Element::Pattern(_)
             | Element::Path(_)
-            | Element::Graph(_)
+            | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
             | Element::Join(_)

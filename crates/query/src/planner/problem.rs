@@ -15,18 +15,23 @@
 //! predicate). A variable in predicate position divides by the number of predicates for each
 //! further pattern it stands in.
 //!
+//! A pattern of another source than the store is no part of this product, because statistics are the store's: its stars
+//! would count, and prove empty, what lies elsewhere. It is counted as what is no pattern is, `f` a guess, and
+//! walked as any pattern.
+//!
 //! What is no pattern (a path, a `UNION`, a table) has rows of its own, `f = rows`; and for each place
 //! beyond the first that a variable of it stands in, the rows are divided by the values that the
 //! variable may have: the keys of the pattern that has most of them. The table that arrives is such a
 //! thing, with one row.
 
+use super::costs;
 use super::demand::Demand;
 use super::index::Index;
 use super::link::Link;
 use super::star::Star;
 use crate::algebra::Pattern;
 use crate::expression::Expression;
-use crate::plan::{Node, Slot};
+use crate::plan::{Node, Slot, Source};
 use crate::slots::Slots;
 use crate::statistics::DegreeQuestion;
 use hashbrown::{HashMap, HashSet};
@@ -79,12 +84,24 @@ pub(super) struct Sized {
     pub other: Option<Other>,
     /// Its variables, each once, as numbers of [`Problem::variables`].
     pub variables: SmallVec<[usize; 3]>,
-    /// `f(p)`; zero where nothing matches.
+    /// `f(p)`; zero where nothing matches, which is never said of another source than the store.
     pub factor: f64,
     /// Vertices that have the predicate, as subjects and as objects.
     pub keys: [f64; 2],
     /// What the pattern is between, if it may be a side of an intersection.
     pub link: Option<Link>,
+}
+
+impl Sized {
+    /// Neighbours of a key of a [link](Sized::link), on average.
+    pub(super) fn neighbours(&self, direction: Direction) -> f64 {
+        let edges = if self.pattern.source.is_store() {
+            1.0 / self.factor
+        } else {
+            self.factor
+        };
+        edges / self.keys[direction as usize].max(1.0)
+    }
 }
 
 /// A filter as far as the order needs it.
@@ -113,7 +130,7 @@ pub(super) struct Variable {
     pub star: Star,
     /// The patterns that it is the predicate of.
     predicate_of: Vec<usize>,
-    /// The other items that it stands in.
+    /// The other items that it stands in: what is no pattern, and patterns of other sources than the store.
     other_of: Vec<usize>,
     /// Whether the table has it already.
     pub arrived: bool,
@@ -205,6 +222,7 @@ impl<'i> Problem<'i> {
                 predicate: nowhere,
                 object: nowhere,
                 graph: None,
+                source: Source::STORE,
             },
             variables,
             factor: other.rows,
@@ -254,6 +272,38 @@ impl<'i> Problem<'i> {
         })
     }
 
+    /// Sizes a pattern of another source than the store, of which nothing is known.
+    fn size_apart(
+        &mut self,
+        number: usize,
+        pattern: Pattern,
+        variables: SmallVec<[usize; 3]>,
+        known: &KnownConstants<'_>,
+    ) -> Sized {
+        for &variable in &variables {
+            let variable = &mut self.variables[variable];
+            let is_there = |node| node == Node::Slot(variable.slot);
+            if [pattern.subject, pattern.predicate, pattern.object]
+                .into_iter()
+                .any(is_there)
+            {
+                variable.other_of.push(number);
+            }
+        }
+        Sized {
+            link: if known.keep_checks {
+                None
+            } else {
+                Link::of(&pattern)
+            },
+            other: None,
+            variables,
+            factor: guessed_rows(&pattern),
+            keys: [costs::SOURCE_KEYS; 2],
+            pattern,
+        }
+    }
+
     /// Sizes one pattern and adds what it demands to the stars of its ends.
     fn size(
         &mut self,
@@ -263,6 +313,9 @@ impl<'i> Problem<'i> {
         known: &KnownConstants<'_>,
         numbers: &HashMap<Slot, usize>,
     ) -> Sized {
+        if !pattern.source.is_store() {
+            return self.size_apart(number, pattern, variables, known);
+        }
         let ids = known.ids;
         let asked = questions_of(&pattern, ids);
         let degrees =
@@ -366,7 +419,7 @@ impl<'i> Problem<'i> {
 pub(super) struct Uses {
     /// Patterns that it is the predicate of.
     pub as_predicate: usize,
-    /// Items that are no patterns.
+    /// Items that are no patterns of the store.
     pub in_others: usize,
 }
 
@@ -409,11 +462,21 @@ pub(super) fn resolve(node: Node, ids: &[Option<VertexId>]) -> Resolved {
     }
 }
 
-/// What is asked of a pattern's subject and its object.
+/// Rows of a pattern of another source than the store, whatever its constants are: they may arrive at any time.
+pub(super) fn guessed_rows(pattern: &Pattern) -> f64 {
+    let ends = [pattern.subject, pattern.object];
+    let constants = ends.iter().filter(|end| matches!(end, Node::Constant(_)));
+    costs::SOURCE_EDGES / costs::SOURCE_KEYS.powi(constants.count() as i32)
+}
+
+/// What is asked of a pattern's subject and its object; nothing of another source than the store.
 pub(super) fn questions_of(
     pattern: &Pattern,
     ids: &[Option<VertexId>],
 ) -> [Option<DegreeQuestion>; 2] {
+    if !pattern.source.is_store() {
+        return [None, None];
+    }
     let predicate = resolve(pattern.predicate, ids);
     let out = question_of(pattern.subject, Direction::Out, predicate, ids);
     let into = question_of(pattern.object, Direction::In, predicate, ids);
@@ -463,7 +526,7 @@ pub(super) fn questions<'p>(
             questions.push(asked);
         }
     };
-    for pattern in patterns {
+    for pattern in patterns.filter(|pattern| pattern.source.is_store()) {
         let predicate = resolve(pattern.predicate, ids);
         if let Some(asked) = question_of(pattern.subject, Direction::Out, predicate, ids) {
             ask(asked);

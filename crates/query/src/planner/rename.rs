@@ -53,7 +53,7 @@ impl Renaming {
                 self.node(&mut path.object);
                 path.graph.iter_mut().for_each(|node| self.node(node));
             }
-            Element::Graph(node) => self.node(node),
+            Element::Graph(node, _) => self.node(node),
             Element::TripleTerm {
                 term,
                 subject,
@@ -114,7 +114,7 @@ impl Renaming {
             Element::Distinct | Element::Slice { .. } => {}
             Element::Pattern(_)
             | Element::Path(_)
-            | Element::Graph(_)
+            | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
             | Element::Service(_) => unreachable!("it is renamed by `element`"),

@@ -6,10 +6,10 @@
 use super::block::Planning;
 use super::costs;
 use super::group::{PipelineElement, facts_of};
-use super::problem::{Item, Other, Resolved, questions_of, resolve, selectivity};
+use super::problem::{Item, Other, Resolved, guessed_rows, questions_of, resolve, selectivity};
 use crate::algebra::{Element, Group, PathPattern, Pattern};
 use crate::path::Path;
-use crate::plan::{Node, Slot};
+use crate::plan::{Node, Slot, Source};
 use crate::slots::Slots;
 
 /// How many times the neighbours of a vertex a closure is taken to reach.
@@ -30,7 +30,8 @@ impl Planning<'_> {
                 other.slots = Self::path_item_slots(path);
                 other.rows = self.path_rows(path);
                 other.start_ns = other.rows * costs::PATH;
-                other.row_ns = costs::LOOKUP + self.path_reach(&path.path) * costs::PATH;
+                other.row_ns =
+                    costs::LOOKUP + self.path_reach(path.source, &path.path) * costs::PATH;
             }
             PipelineElement::Join(Element::TripleTerm {
                 term,
@@ -102,7 +103,7 @@ impl Planning<'_> {
         match element {
             Element::Pattern(pattern) => Some(self.pattern_rows(pattern)),
             Element::Path(path) => Some(self.path_rows(path)),
-            Element::Graph(_) => Some(self.index.statistics.named_graphs.max(1) as f64),
+            Element::Graph(..) => Some(self.index.statistics.named_graphs.max(1) as f64),
             Element::Values { rows, .. } => Some(rows.len() as f64),
             Element::Join(group) => Some(self.group_rows(group)),
             Element::Union(groups) => Some(groups.iter().map(|g| self.group_rows(g)).sum()),
@@ -112,6 +113,9 @@ impl Planning<'_> {
     }
 
     fn pattern_rows(&self, pattern: &Pattern) -> f64 {
+        if !pattern.source.is_store() {
+            return guessed_rows(pattern);
+        }
         let asked = questions_of(pattern, self.known.ids);
         let degrees = asked.iter().flatten();
         let degrees = degrees.filter_map(|asked| self.known.degrees.get(asked).copied());
@@ -126,14 +130,19 @@ impl Planning<'_> {
     fn path_rows(&self, path: &PathPattern) -> f64 {
         let is_open = |node: Node| matches!(node, Node::Slot(_));
         match (is_open(path.subject), is_open(path.object)) {
-            (true, true) => self.path_starts(&path.path) * self.path_reach(&path.path),
+            (true, true) => {
+                self.path_starts(path.source, &path.path) * self.path_reach(path.source, &path.path)
+            }
             (false, false) => 1.0,
-            _ => self.path_reach(&path.path),
+            _ => self.path_reach(path.source, &path.path),
         }
     }
 
     /// Vertices from which a path may lead somewhere.
-    pub(super) fn path_starts(&self, path: &Path) -> f64 {
+    pub(super) fn path_starts(&self, source: Source, path: &Path) -> f64 {
+        if !source.is_store() {
+            return costs::SOURCE_KEYS;
+        }
         if path.allows_no_length() {
             return self.index.vertices;
         }
@@ -141,7 +150,10 @@ impl Planning<'_> {
     }
 
     /// Vertices that one start reaches.
-    pub(super) fn path_reach(&self, path: &Path) -> f64 {
+    pub(super) fn path_reach(&self, source: Source, path: &Path) -> f64 {
+        if !source.is_store() {
+            return costs::SOURCE_EDGES / costs::SOURCE_KEYS * CLOSURE;
+        }
         let (edges, starts) = self.path_edges(path);
         let fan = edges / starts.max(1.0);
         (fan * CLOSURE).clamp(1.0, self.index.vertices)

@@ -19,7 +19,7 @@ use super::block::Block;
 use super::costs;
 use super::facts::slots_of;
 use crate::expression::Expression;
-use crate::plan::{Action, Aggregate, AggregateFunction, Node, Scope, Size, Slot, Step};
+use crate::plan::{Action, Aggregate, AggregateFunction, Node, Scope, Size, Slot, Source, Step};
 use crate::slots::Slots;
 use rdf::Direction;
 
@@ -32,6 +32,7 @@ struct Walk {
     predicate: Node,
     object: Slot,
     scope: Scope,
+    source: Source,
     /// Steps before it.
     before: usize,
     /// Estimated rows before it.
@@ -49,6 +50,7 @@ impl Walk {
             predicate,
             direction,
             scope,
+            source,
             into: near,
         } = keys.action
         else {
@@ -62,6 +64,7 @@ impl Walk {
             predicate,
             direction,
             scope,
+            source,
             into: far,
         };
         let is_fixed = matches!(scope, Scope::Default | Scope::Named(Node::Constant(_)));
@@ -77,6 +80,7 @@ impl Walk {
             predicate,
             object,
             scope,
+            source,
             before: before.len(),
             rows_before: before.last().map_or(1.0, |step| step.estimate.rows),
             keys: keys.estimate.rows,
@@ -119,7 +123,10 @@ impl Walk {
     fn is_of_all(&self, steps: &[Step]) -> bool {
         match (self.predicate, &steps[..self.before]) {
             (Node::Constant(_), []) => true,
-            (Node::Slot(slot), [only]) => only.action == Action::AllPredicates { into: slot },
+            (Node::Slot(into), [only]) => {
+                let source = self.source;
+                only.action == Action::AllPredicates { source, into }
+            }
             _ => false,
         }
     }
@@ -139,7 +146,7 @@ fn gives_each_once(steps: &[Step], slot: Slot) -> bool {
         return false;
     };
     let begins = match &first.action {
-        Action::AllPredicates { into }
+        Action::AllPredicates { into, .. }
         | Action::Expand {
             from: Node::Constant(_),
             predicate: Node::Constant(_),
@@ -247,6 +254,7 @@ fn lists_its_end(block: &mut Block, walk: &Walk, end: Slot) {
         predicate: walk.predicate,
         direction,
         scope: walk.scope,
+        source: walk.source,
         into: end,
     };
     block.push(action, rows, costs::STEP + rows * (costs::KEY + costs::ROW));
@@ -267,6 +275,7 @@ pub(super) fn different_only(block: &mut Block, columns: &Slots) {
         predicate,
         direction,
         scope: scope @ (Scope::Default | Scope::Named(_)),
+        source,
         into,
     } = last.action
     else {
@@ -276,6 +285,7 @@ pub(super) fn different_only(block: &mut Block, columns: &Slots) {
         predicate,
         direction,
         scope,
+        source,
         into: from,
     };
     let is_row_of_key = before
@@ -305,6 +315,7 @@ fn of_all(block: &mut Block, walk: &Walk, sizes: Vec<(Size, Slot)>) {
     let action = Action::Sizes {
         predicate,
         scope: walk.scope,
+        source: walk.source,
         sizes,
         keeps_empty: true,
     };
@@ -319,6 +330,7 @@ fn of_each(block: &mut Block, walk: &Walk, predicate: Slot, sizes: Vec<(Size, Sl
     let action = Action::Sizes {
         predicate: Some(walk.predicate),
         scope: walk.scope,
+        source: walk.source,
         sizes,
         keeps_empty: false,
     };
@@ -335,12 +347,13 @@ fn degrees(block: &mut Block, walk: &Walk, key: Slot, into: Vec<Slot>) -> bool {
     if walk.before > 0 {
         return false;
     }
-    let (scope, rows) = (walk.scope, walk.keys);
+    let (scope, source, rows) = (walk.scope, walk.source, walk.keys);
     block.steps.clear();
     let keys = Action::ExpandKeys {
         predicate: walk.predicate,
         direction,
         scope,
+        source,
         into: key,
     };
     let listed = costs::STEP + rows * (costs::KEY + costs::ROW);
@@ -352,6 +365,7 @@ fn degrees(block: &mut Block, walk: &Walk, key: Slot, into: Vec<Slot>) -> bool {
         predicate: constant,
         direction,
         scope,
+        source,
         into,
     };
     let looked = costs::STEP + rows * costs::LOOKUP_SORTED;

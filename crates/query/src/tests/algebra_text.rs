@@ -73,7 +73,7 @@ impl Shown<'_> {
                 self.node(p.object),
                 self.within(p.graph)
             ),
-            Element::Graph(graph) => format!("graph {}", self.node(*graph)),
+            Element::Graph(graph, _) => format!("graph {}", self.node(*graph)),
             Element::TripleTerm {
                 term,
                 subject,

@@ -261,7 +261,7 @@ fn with_does_not_ask_for_the_graph() {
             .body()
             .elements
             .iter()
-            .any(|element| matches!(element, crate::algebra::Element::Graph(_))),
+            .any(|element| matches!(element, crate::algebra::Element::Graph(..))),
         "{:?}",
         made.query.body()
     );

@@ -10,7 +10,7 @@ mod reference;
 use invariants::check_plan;
 use oxrdf::Term;
 use proptest::prelude::*;
-use query::plan::{self, DatasetClause, Form};
+use query::plan::{self, DatasetClause, Form, Source};
 use query::statistics::{PredicateStatistics, Statistics};
 use query::{ParseOptions, PlanOptions, parse};
 use rdf::{Tag, VertexId, inline};
@@ -75,12 +75,17 @@ fn statistics(edges: &[Edge]) -> Statistics {
     }
 }
 
-/// Compares both ways; says what differs.
-fn compare(text: &str, edges: &[Edge]) -> Result<(), String> {
-    let query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
+/// Compares both ways; says what differs. `sources`: which each pattern is of, over and over.
+fn compare(text: &str, edges: &[Vec<Edge>], sources: &[u16]) -> Result<(), String> {
+    let mut query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
+    let mut sources = sources.iter().cycle();
+    query.for_each_source_mut(&mut |source| *source = Source(*sources.next().unwrap_or(&0)));
     let quad = |&(s, p, o, graph): &Edge| (id(s), id(p), id(o), graph.map(id));
     let world = World {
-        quads: edges.iter().map(quad).collect(),
+        quads: edges
+            .iter()
+            .map(|edges| edges.iter().map(quad).collect())
+            .collect(),
         dataset: DatasetClause::default(),
         constants: query.constants().iter().map(value).collect(),
         strings: &|_| None,
@@ -90,7 +95,7 @@ fn compare(text: &str, edges: &[Edge]) -> Result<(), String> {
     let solutions = reference.solve(query.body(), &Row::new());
     let expected = printed(solutions, query.form());
     let ids: Vec<_> = world.constants.iter().copied().map(Some).collect();
-    let statistics = statistics(edges);
+    let statistics = statistics(&edges[0]);
     for keep_order in [false, true] {
         let options = PlanOptions {
             keep_order,
@@ -221,7 +226,21 @@ proptest! {
     #[test]
     fn plans_mean_what_the_algebra_says(text in text(), edges in edges()) {
         if parse(&text, &ParseOptions::default()).is_ok()
-            && let Err(differs) = compare(&text, &edges)
+            && let Err(differs) = compare(&text, &[edges], &[0])
+        {
+            prop_assert!(false, "{differs}");
+        }
+    }
+
+    /// Statistics are the first source's: they say nothing of the others.
+    #[test]
+    fn patterns_of_several_sources_mean_what_the_algebra_says(
+        text in text(),
+        edges in prop::collection::vec(edges(), 3),
+        sources in prop::collection::vec(0..3_u16, 1..6),
+    ) {
+        if parse(&text, &ParseOptions::default()).is_ok()
+            && let Err(differs) = compare(&text, &edges, &sources)
         {
             prop_assert!(false, "{differs}");
         }

@@ -3,7 +3,7 @@
 
 use query::algebra::{Element, Group, Pattern};
 use query::path::Path;
-use query::plan::{ConstantId, Node, Slot};
+use query::plan::{ConstantId, Node, Slot, Source};
 use rdf::{VertexId, inline};
 use std::collections::BTreeSet;
 use testkit::plan::{Row, Triple, World, merge};
@@ -29,10 +29,14 @@ impl Reference<'_> {
     fn pairs(
         &self,
         path: &Path,
-        graph: Option<VertexId>,
+        (graph, source): (Option<VertexId>, Source),
         more: &[VertexId],
     ) -> Vec<(VertexId, VertexId)> {
-        let quads = self.world.quads.iter().filter(|quad| quad.3 == graph);
+        let quads = self
+            .world
+            .quads(source)
+            .iter()
+            .filter(|quad| quad.3 == graph);
         let triples: BTreeSet<Triple> = quads.map(|quad| (quad.0, quad.1, quad.2)).collect();
         self.world.pairs(path, &triples, more)
     }
@@ -54,7 +58,12 @@ impl Reference<'_> {
             Element::Path(path) => grown(&|row| {
                 let graphs: Vec<Option<VertexId>> = match path.graph {
                     None => vec![None],
-                    Some(_) => self.world.graphs().into_iter().map(Some).collect(),
+                    Some(_) => self
+                        .world
+                        .graphs(path.source)
+                        .into_iter()
+                        .map(Some)
+                        .collect(),
                 };
                 let mut rows = Vec::new();
                 for graph in graphs {
@@ -65,7 +74,7 @@ impl Reference<'_> {
                         .filter(|end| matches!(end, Node::Constant(_)))
                         .filter_map(|end| self.world.value(*end, row))
                         .collect();
-                    for (a, b) in self.pairs(&path.path, graph, &named) {
+                    for (a, b) in self.pairs(&path.path, (graph, path.source), &named) {
                         let mut row = row.clone();
                         let fits = self.put(&mut row, path.subject, a)
                             && self.put(&mut row, path.object, b)
@@ -77,8 +86,8 @@ impl Reference<'_> {
                 }
                 rows
             }),
-            Element::Graph(node) => grown(&|row| {
-                let graphs = self.world.graphs().into_iter();
+            Element::Graph(node, source) => grown(&|row| {
+                let graphs = self.world.graphs(*source).into_iter();
                 graphs
                     .filter_map(|graph| {
                         let mut row = row.clone();
@@ -109,7 +118,7 @@ impl Reference<'_> {
 
     fn matches(&self, pattern: &Pattern, row: &Row) -> Vec<Row> {
         let mut rows = Vec::new();
-        for (subject, predicate, object, graph) in &self.world.quads {
+        for (subject, predicate, object, graph) in self.world.quads(pattern.source) {
             let mut row = row.clone();
             let fits = match (pattern.graph, graph) {
                 (None, None) => true,
@@ -237,7 +246,7 @@ fn slots_of(group: &Group) -> BTreeSet<Slot> {
                 let nodes = [Some(path.subject), Some(path.object), path.graph];
                 slots.extend(nodes.into_iter().flatten().filter_map(node));
             }
-            Element::Graph(graph) => slots.extend(node(*graph)),
+            Element::Graph(graph, _) => slots.extend(node(*graph)),
             Element::Values { columns, .. } => slots.extend(columns),
             Element::Join(group) | Element::Lateral(group) | Element::Optional { group, .. } => {
                 slots.extend(slots_of(group));

@@ -3,25 +3,25 @@
 use super::value::number;
 use super::{Quad, Row, Triple, World, with};
 use query::path::Path;
-use query::plan::{Action, Node, Scope, Side, Size, Slot};
+use query::plan::{Action, Node, Scope, Side, Size, Slot, Source};
 use rdf::{Direction, VertexId};
 use std::collections::BTreeSet;
 
 impl World<'_> {
-    /// The triples that a scope sees from a row, each once, with the graph that it binds.
-    fn seen(&self, scope: Scope, row: &Row) -> BTreeSet<Quad> {
+    /// The triples that a scope of a source sees from a row, each once, with the graph that it binds.
+    fn seen(&self, (scope, source): (Scope, Source), row: &Row) -> BTreeSet<Quad> {
         let wanted = match scope {
             Scope::Named(node) => self.known(node, row),
             Scope::Default | Scope::Bind(_) => None,
         };
-        let named = self.graphs();
+        let named = self.graphs(source);
         let sees = |graph: Option<VertexId>| match scope {
             Scope::Default => self.is_in_default(graph),
             Scope::Named(_) => graph.is_some_and(|one| named.contains(&one)) && graph == wanted,
             Scope::Bind(_) => graph.is_some_and(|one| named.contains(&one)),
         };
         let binds = matches!(scope, Scope::Bind(_));
-        let seen = self.quads.iter().filter(|quad| sees(quad.3));
+        let seen = self.quads(source).iter().filter(|quad| sees(quad.3));
         seen.map(|&(s, p, o, graph)| (s, p, o, graph.filter(|_| binds)))
             .collect()
     }
@@ -30,11 +30,11 @@ impl World<'_> {
     fn edges(
         &self,
         (predicate, direction): (Node, Direction),
-        scope: Scope,
+        place: (Scope, Source),
         row: &Row,
     ) -> Vec<(VertexId, VertexId, Option<VertexId>)> {
         let predicate = self.known(predicate, row);
-        let seen = self.seen(scope, row).into_iter();
+        let seen = self.seen(place, row).into_iter();
         let of_predicate = seen.filter(|quad| Some(quad.1) == predicate);
         of_predicate
             .map(|(s, _, o, graph)| {
@@ -53,9 +53,10 @@ impl World<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let from = self.known(*from, row);
-                let edges = self.edges((*predicate, *direction), *scope, row);
+                let edges = self.edges((*predicate, *direction), (*scope, *source), row);
                 let of_from = edges.into_iter().filter(|edge| Some(edge.0) == from);
                 of_from
                     .map(|(_, far, graph)| with(&in_graph(row, *scope, graph), *into, far))
@@ -67,8 +68,9 @@ impl World<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
-                let edges = self.edges((*predicate, *direction), *scope, row);
+                let edges = self.edges((*predicate, *direction), (*scope, *source), row);
                 each(row, *into, edges.into_iter().map(|edge| edge.0))
             }
             Action::Check {
@@ -76,10 +78,11 @@ impl World<'_> {
                 predicate,
                 object,
                 scope,
+                source,
                 ..
             } => {
                 let wanted = [subject, predicate, object].map(|node| self.known(*node, row));
-                let seen = self.seen(*scope, row).into_iter();
+                let seen = self.seen((*scope, *source), row).into_iter();
                 let fits = seen.filter(|&(s, p, o, _)| [s, p, o].map(Some) == wanted);
                 fits.map(|quad| in_graph(row, *scope, quad.3)).collect()
             }
@@ -95,40 +98,45 @@ impl World<'_> {
         let [near, far] = sides.each_ref().map(|side| {
             let from = self.known(Node::Slot(side.from), row);
             let predicate = (Node::Constant(side.predicate), side.direction);
-            let edges = self.edges(predicate, side.scope, row).into_iter();
+            let edges = self
+                .edges(predicate, (side.scope, side.source), row)
+                .into_iter();
             let of_from = edges.filter(|edge| Some(edge.0) == from);
             of_from.map(|edge| edge.1).collect::<BTreeSet<_>>()
         });
         each(row, into, near.intersection(&far).copied())
     }
 
-    /// One row for each predicate or graph, whatever the scope.
+    /// One row for each predicate or graph of a source, whatever the scope.
     fn names(&self, action: &Action, row: &Row) -> Vec<Row> {
         match action {
             Action::ExpandPredicates {
                 from,
                 direction,
                 into,
+                source,
             } => {
                 let from = self.known(*from, row);
-                let quads = self.quads.iter();
+                let quads = self.quads(*source).iter();
                 let of_from =
                     quads.filter(|quad| Some(turned(*direction, quad.0, quad.2).0) == from);
                 each(row, *into, of_from.map(|quad| quad.1))
             }
-            Action::AllPredicates { into } => {
-                each(row, *into, self.quads.iter().map(|quad| quad.1))
+            Action::AllPredicates { into, source } => {
+                each(row, *into, self.quads(*source).iter().map(|quad| quad.1))
             }
-            Action::AllGraphs { into } => each(row, *into, self.graphs().into_iter()),
+            Action::AllGraphs { into, source } => {
+                each(row, *into, self.graphs(*source).into_iter())
+            }
             other => panic!("{other:?} has another place"),
         }
     }
 
     fn path(&self, action: &Action, row: &Row) -> Vec<Row> {
-        let pairs = |path: &Path, scope: Scope, more: &[VertexId]| {
+        let pairs = |path: &Path, (scope, source): (Scope, Source), more: &[VertexId]| {
             assert!(!matches!(scope, Scope::Bind(_)), "paths bind no graph");
             let triples: BTreeSet<Triple> = self
-                .seen(scope, row)
+                .seen((scope, source), row)
                 .into_iter()
                 .map(|(s, p, o, _)| (s, p, o))
                 .collect();
@@ -140,8 +148,9 @@ impl World<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
-                let pairs = pairs(path, *scope, &[]).into_iter();
+                let pairs = pairs(path, (*scope, *source), &[]).into_iter();
                 each(row, *into, pairs.map(|(a, b)| turned(*direction, a, b).0))
             }
             Action::PathExpand {
@@ -150,11 +159,12 @@ impl World<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let Some(from) = self.known(*from, row) else {
                     return Vec::new();
                 };
-                let pairs = pairs(path, *scope, &[from]).into_iter();
+                let pairs = pairs(path, (*scope, *source), &[from]).into_iter();
                 let ends = pairs.map(|(a, b)| turned(*direction, a, b));
                 ends.filter(|end| end.0 == from)
                     .map(|end| with(row, *into, end.1))
@@ -165,12 +175,13 @@ impl World<'_> {
                 path,
                 object,
                 scope,
+                source,
             } => {
                 let ends = self.known(*subject, row).zip(self.known(*object, row));
                 let Some(ends) = ends else {
                     return Vec::new();
                 };
-                let pairs = pairs(path, *scope, &[ends.0, ends.1]).into_iter();
+                let pairs = pairs(path, (*scope, *source), &[ends.0, ends.1]).into_iter();
                 let fits = pairs.filter(|pair| *pair == ends);
                 fits.map(|_| row.clone()).collect()
             }
@@ -187,8 +198,9 @@ impl World<'_> {
                 scope,
                 sizes,
                 keeps_empty,
+                source,
             } => {
-                let mut edges = self.seen(*scope, row);
+                let mut edges = self.seen((*scope, *source), row);
                 if let Some(predicate) = predicate {
                     let predicate = self.known(*predicate, row);
                     edges.retain(|edge| Some(edge.1) == predicate);
@@ -213,9 +225,14 @@ impl World<'_> {
                 direction,
                 scope,
                 into,
+                source,
             } => {
                 let from = self.known(Node::Slot(*from), row);
-                let edges = self.edges((Node::Constant(*predicate), *direction), *scope, row);
+                let edges = self.edges(
+                    (Node::Constant(*predicate), *direction),
+                    (*scope, *source),
+                    row,
+                );
                 let count = edges.iter().filter(|edge| Some(edge.0) == from).count();
                 counted.extend(into.iter().map(|into| (*into, number(count))));
                 (count > 0).then_some(counted)

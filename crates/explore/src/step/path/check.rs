@@ -15,6 +15,7 @@ use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::scope::Dataset;
 use crate::step::{Context, Flow, PatternOperand, StepOutcome};
+use query::plan::Source;
 use rdf::{Direction, VertexId};
 use store::view::{GraphView, Ticket};
 
@@ -25,6 +26,7 @@ pub(crate) struct CheckPolicy {
     /// Forward, and turned around.
     pub(crate) automata: Box<[Automaton; 2]>,
     pub(crate) scope: PathScope,
+    pub(crate) source: Source,
 }
 
 /// The state of one walk.
@@ -79,9 +81,9 @@ impl<'p, 'a> PathCheck<'p, 'a> {
                 self.begin(flow.input)?;
             }
             let pending = if self.is_double {
-                self.meet(context.view, dataset)?
+                self.meet(context.view(self.policy.source), dataset)?
             } else {
-                self.reach(flow.input, context.view, dataset)?
+                self.reach(flow.input, context.view(self.policy.source), dataset)?
             };
             if let Some(ticket) = pending {
                 return Ok(StepOutcome::Pending(ticket));

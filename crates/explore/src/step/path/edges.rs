@@ -9,7 +9,7 @@ use crate::chunk::{Chunk, ROWS_MAX};
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::step::{Context, Flow, PatternOperand, StepOutcome};
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::VertexId;
 use store::view::{GraphView, Progress};
 
@@ -18,6 +18,7 @@ pub(crate) struct EdgesPolicy {
     pub(crate) from: PatternOperand,
     pub(crate) labels: Vec<Label>,
     pub(crate) scope: PathScope,
+    pub(crate) source: Source,
     pub(crate) to: PathEnd,
 }
 
@@ -100,13 +101,18 @@ impl<'a> EdgesExpansion<'_, 'a> {
                 self.gather(flow.input);
                 let label = &policy.labels[self.label];
                 if let Progress::Pending(ticket) =
-                    self.fetch.begin(context.view, label, &self.batch)?
+                    self.fetch
+                        .begin(context.view(self.policy.source), label, &self.batch)?
                 {
                     return Ok(StepOutcome::Pending(ticket));
                 }
                 self.is_fetching = true;
             }
-            match self.step(context.view, dataset.graphs(edges), flow)? {
+            match self.step(
+                context.view(self.policy.source),
+                dataset.graphs(edges),
+                flow,
+            )? {
                 Fetched::Piece => {}
                 Fetched::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Fetched::Done => {

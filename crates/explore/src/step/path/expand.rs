@@ -10,7 +10,7 @@ use crate::chunk::ROWS_MAX;
 use crate::error::WalkError;
 use crate::limits::Limits;
 use crate::step::{Context, Flow, PatternOperand, StepOutcome};
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use store::view::GraphView;
 
 /// From where, by what.
@@ -19,6 +19,7 @@ pub(crate) struct ExpandPolicy {
     /// In the direction that is followed.
     pub(crate) automaton: Automaton,
     pub(crate) scope: PathScope,
+    pub(crate) source: Source,
     /// The new column; `None`: nobody needs it.
     pub(crate) into: Option<Slot>,
 }
@@ -73,7 +74,10 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
             if !self.give(flow)? || flow.is_full() {
                 return Ok(StepOutcome::More);
             }
-            match self.search.advance(context.view, dataset)? {
+            match self
+                .search
+                .advance(context.view(self.policy.source), dataset)?
+            {
                 Advance::On => {}
                 Advance::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),
                 Advance::Done => {

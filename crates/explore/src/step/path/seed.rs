@@ -16,20 +16,21 @@ use crate::error::WalkError;
 use crate::limits::{Limits, Reservation};
 use crate::scope::FixedScope;
 use crate::step::{Context, Flow, StepOutcome};
-use query::plan::Slot;
+use query::plan::{Slot, Source};
 use rdf::{Direction, PredicateId, VertexId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use store::VertexSet;
 use store::view::{GraphView, Need, Progress, SegmentKey, Ticket};
 
-/// Vertices of a source decoded at once.
+/// Vertices of a set decoded at once.
 const DECODED: u64 = 1024;
 
 /// Which vertices.
 pub(crate) struct SeedPolicy {
     pub(crate) seeds: PathSeeds,
     pub(crate) scope: PathScope,
+    pub(crate) source: Source,
     /// The new column; `None`: nobody needs it.
     pub(crate) into: Option<Slot>,
 }
@@ -90,14 +91,14 @@ pub(crate) struct PathSeeding<'p, 'a> {
 
 /// Sets on their way into one.
 struct Merge<'a> {
-    sources: Vec<Source<'a>>,
+    sets: Vec<Merged<'a>>,
     heap: BinaryHeap<Reverse<(VertexId, usize)>>,
     /// The graph in which vertices have to be looked for.
     verify: Edges,
     reservation: Reservation<'a>,
 }
 
-struct Source<'a> {
+struct Merged<'a> {
     set: VertexSet<'a>,
     ordinal: u64,
     decoded: Vec<VertexId>,
@@ -177,12 +178,12 @@ impl<'a> PathSeeding<'_, 'a> {
             return Ok(None);
         };
         let mut merge = Merge {
-            sources: Vec::new(),
+            sets: Vec::new(),
             heap: BinaryHeap::new(),
             verify: None,
             reservation: Reservation::new(context.limits),
         };
-        let view = context.view;
+        let view = context.view(self.policy.source);
         match (scope, &self.policy.seeds) {
             (FixedScope::Named(graph), seeds) => merge.add_graph(view, graph, seeds, context)?,
             (_, PathSeeds::Edges(labels)) => {
@@ -226,7 +227,9 @@ impl<'a> PathSeeding<'_, 'a> {
             }
             let any = Label::Other(direction, Vec::new());
             if !self.is_fetching {
-                let asked = self.fetch.begin(context.view, &any, &self.batch)?;
+                let asked =
+                    self.fetch
+                        .begin(context.view(self.policy.source), &any, &self.batch)?;
                 if let Progress::Pending(ticket) = asked {
                     return Ok(Some(ticket));
                 }
@@ -235,7 +238,10 @@ impl<'a> PathSeeding<'_, 'a> {
             loop {
                 context.limits.check()?;
                 let exists = &mut self.exists;
-                match self.fetch.next_existing(context.view, graphs, exists)? {
+                match self
+                    .fetch
+                    .next_existing(context.view(self.policy.source), graphs, exists)?
+                {
                     Fetched::Piece => {}
                     Fetched::Done => break,
                     Fetched::Pending(ticket) => return Ok(Some(ticket)),
@@ -258,15 +264,15 @@ impl<'a> PathSeeding<'_, 'a> {
 impl<'a> Merge<'a> {
     /// Adds a set.
     fn add(&mut self, set: VertexSet<'a>) -> Result<(), WalkError> {
-        let mut source = Source {
+        let mut merged = Merged {
             set,
             ordinal: 0,
             decoded: Vec::new(),
             at: 0,
         };
-        if let Some(first) = source.next()? {
-            self.heap.push(Reverse((first, self.sources.len())));
-            self.sources.push(source);
+        if let Some(first) = merged.next()? {
+            self.heap.push(Reverse((first, self.sets.len())));
+            self.sets.push(merged);
         }
         Ok(())
     }
@@ -296,20 +302,17 @@ impl<'a> Merge<'a> {
 
     /// Appends at most `count` more vertices, each once, ascending.
     fn next(&mut self, count: usize, batch: &mut Vec<VertexId>) -> Result<(), WalkError> {
-        assert!(
-            self.heap.len() <= self.sources.len(),
-            "a source has one head"
-        );
+        assert!(self.heap.len() <= self.sets.len(), "a set has one head");
         while let Some(mut top) = self.heap.peek_mut() {
-            let Reverse((vertex, source)) = *top;
+            let Reverse((vertex, set)) = *top;
             if batch.last() != Some(&vertex) {
                 if batch.len() == count {
                     return Ok(());
                 }
                 batch.push(vertex);
             }
-            match self.sources[source].next()? {
-                Some(next) => *top = Reverse((next, source)),
+            match self.sets[set].next()? {
+                Some(next) => *top = Reverse((next, set)),
                 None => drop(std::collections::binary_heap::PeekMut::pop(top)),
             }
         }
@@ -317,7 +320,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-impl Source<'_> {
+impl Merged<'_> {
     /// The next vertex.
     fn next(&mut self) -> Result<Option<VertexId>, WalkError> {
         if self.at == self.decoded.len() {

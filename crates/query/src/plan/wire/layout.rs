@@ -19,7 +19,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, DatasetClause, Estimate, Form, Mode, OrderKey, Plan,
-    Scope, Side, Size, Step, TemplateTerm, Weight,
+    Scope, Side, Size, Source, Step, TemplateTerm, Weight,
 };
 use oxrdf::NamedNodeRef;
 use rdf::Direction;
@@ -101,7 +101,7 @@ layout! {
     struct Estimate at least 17 { rows, cost_ns, is_sampled }
     struct Aggregate at least 3 { function, argument, distinct }
     struct OrderKey at least 3 { expression, descending }
-    struct Side at least 4 { from, predicate, direction, scope }
+    struct Side at least 5 { from, predicate, direction, scope, source }
 
     enum Node {
         1 Slot(slot);
@@ -196,13 +196,13 @@ layout! {
         15 Call(function, arguments);
     }
     enum Action {
-        1 Expand { from, predicate, direction, scope, into };
-        2 ExpandKeys { predicate, direction, scope, into };
-        3 ExpandPredicates { from, direction, into };
-        4 AllPredicates { into };
+        1 Expand { from, predicate, direction, scope, source, into };
+        2 ExpandKeys { predicate, direction, scope, source, into };
+        3 ExpandPredicates { from, direction, source, into };
+        4 AllPredicates { source, into };
         5 Never { snapshot };
-        6 AllGraphs { into };
-        7 Check { subject, predicate, object, from, scope };
+        6 AllGraphs { source, into };
+        7 Check { subject, predicate, object, from, scope, source };
         8 Same { left, right };
         9 Filter(expression);
         10 Distinct { columns };
@@ -213,13 +213,13 @@ layout! {
         15 Bind { expression, into };
         16 Values { columns, rows };
         17 Aggregate { keys, aggregates };
-        18 PathSeed { path, direction, scope, into };
-        19 PathExpand { from, path, direction, scope, into };
-        20 PathCheck { subject, path, object, scope };
+        18 PathSeed { path, direction, scope, source, into };
+        19 PathExpand { from, path, direction, scope, source, into };
+        20 PathCheck { subject, path, object, scope, source };
         21 Unpack { term, subject, predicate, object };
         22 Service { endpoint, silent, text, columns };
-        23 Sizes { predicate, scope, sizes, keeps_empty };
-        24 Degree { from, predicate, direction, scope, into };
+        23 Sizes { predicate, scope, source, sizes, keeps_empty };
+        24 Degree { from, predicate, direction, scope, source, into };
         25 Slice { offset, limit };
         26 Count { distinct, into };
         27 Intersect { sides, into };
@@ -241,7 +241,7 @@ macro_rules! indexes {
     )*};
 }
 
-indexes! { Slot ConstantId }
+indexes! { Slot ConstantId Source }
 
 /// Steps hold steps, so they are counted.
 impl Wire for Step {

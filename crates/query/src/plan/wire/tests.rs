@@ -11,7 +11,7 @@ use super::{PLAN_VERSION, decode_plan, decode_rows, encode_plan, encode_rows, te
 use crate::STACK_BYTES_MIN;
 use crate::expression::{Cast, Expression, Function};
 use crate::node::{ConstantId, Node, Slot};
-use crate::plan::{Action, Estimate, Form, PlanFault, Step};
+use crate::plan::{Action, Estimate, Form, PlanFault, Source, Step};
 use golden::{golden_plans, golden_rows, id_of, local_terms, small};
 use oxrdf::{NamedNode, Term, TermRef, Triple};
 use rdf::{Tag, VertexId};
@@ -266,6 +266,7 @@ fn the_deepest_that_is_allowed_fits_a_small_stack() {
             path,
             object: Node::Constant(ConstantId(0)),
             scope: crate::plan::Scope::Default,
+            source: Source::STORE,
         };
         round_trip_on_small_stack(vec![golden::step(action, &[])]);
     }
@@ -348,7 +349,13 @@ fn estimates_are_exact() {
         f64::MIN_POSITIVE / 3.0,
         nan,
     ] {
-        let mut step = golden::step(Action::AllGraphs { into: Slot(0) }, &[0]);
+        let mut step = golden::step(
+            Action::AllGraphs {
+                into: Slot(0),
+                source: Source::STORE,
+            },
+            &[0],
+        );
         step.estimate = Estimate {
             rows,
             cost_ns: rows,

@@ -24,7 +24,7 @@
 //! [`DOUBT`] than one that was.
 //!
 //! **What is not sampled**, and is left to statistics, with corrections from what was: patterns with a
-//! variable predicate or a variable graph, paths, tables; components that begin with rows of a table;
+//! variable predicate or a variable graph, those of another source than the store, paths, tables; components that begin with rows of a table;
 //! components of more patterns than are ordered exhaustively. Filters pass the share that they are guessed to.
 //! Cycles are sampled as all else is: an expansion that meets a check is walked in a sample as the two patterns that it
 //! is of.
@@ -337,6 +337,7 @@ impl<'p> Refinement<'p> {
         let pattern = &sized.pattern;
         let is_fixed = |node: Node| matches!(node, Node::Constant(_));
         sized.other.is_none()
+            && pattern.source.is_store()
             && sized.factor > 0.0
             && is_fixed(pattern.predicate)
             && pattern.graph.is_none_or(is_fixed)

@@ -5,7 +5,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, BLOCKS_MAX, DEPTH_MAX, DatasetClause, Estimate, Form,
-    Mode, OrderKey, Plan, Scope, Side, Size, Step, TemplateTerm, Weight,
+    Mode, OrderKey, Plan, Scope, Side, Size, Source, Step, TemplateTerm, Weight,
 };
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 use rdf::{Direction, Tag, VertexId};
@@ -123,52 +123,63 @@ impl Maker {
     }
 
     fn patterns(&mut self) {
-        let expand = |from, predicate, scope, into| Action::Expand {
+        let expand = |from, predicate, (scope, source), into| Action::Expand {
             from,
             predicate,
             direction: Direction::Out,
             scope,
             into: Slot(into),
+            source: Source(source),
         };
-        self.add(Action::AllPredicates { into: Slot(0) });
+        self.add(Action::AllPredicates {
+            into: Slot(0),
+            source: Source(3),
+        });
         self.add(Action::ExpandKeys {
             predicate: Node::Slot(Slot(0)),
             direction: Direction::In,
             scope: Scope::Default,
             into: Slot(1),
+            source: Source(4),
         });
         self.add(expand(
             Node::Slot(Slot(1)),
             Node::Slot(Slot(0)),
-            Scope::Default,
+            (Scope::Default, 0),
             2,
         ));
-        self.add(expand(P, P, Scope::Bind(Slot(3)), 4));
-        self.add(expand(P, P, Scope::Named(Node::Slot(Slot(3))), 300));
+        self.add(expand(P, P, (Scope::Bind(Slot(3)), 1), 4));
+        self.add(expand(P, P, (Scope::Named(Node::Slot(Slot(3))), 300), 300));
         self.add(Action::ExpandPredicates {
             from: Node::Slot(Slot(2)),
             direction: Direction::In,
             into: Slot(5),
+            source: Source(5),
         });
         self.add(Action::Never { snapshot: u64::MAX });
-        self.add(Action::AllGraphs { into: Slot(6) });
+        self.add(Action::AllGraphs {
+            into: Slot(6),
+            source: Source(6),
+        });
         self.add(Action::Check {
             subject: Node::Slot(Slot(1)),
             predicate: P,
             object: Node::Slot(Slot(2)),
             from: Direction::In,
             scope: Scope::Named(P),
+            source: Source(7),
         });
-        let side = |from, direction, scope| Side {
+        let side = |from, direction, (scope, source)| Side {
             from: Slot(from),
             predicate: ConstantId(0),
             direction,
             scope,
+            source: Source(source),
         };
         self.add(Action::Intersect {
             sides: [
-                side(1, Direction::Out, Scope::Default),
-                side(2, Direction::In, Scope::Named(P)),
+                side(1, Direction::Out, (Scope::Default, 0)),
+                side(2, Direction::In, (Scope::Named(P), 1)),
             ],
             into: Slot(301),
         });
@@ -182,6 +193,7 @@ impl Maker {
             direction: Direction::Out,
             scope: Scope::Default,
             into: vec![Slot(7), Slot(8)],
+            source: Source(9),
         });
         let sizes = [Size::Edges, Size::Subjects, Size::Predicates, Size::Objects];
         self.add(Action::Sizes {
@@ -189,6 +201,7 @@ impl Maker {
             scope: Scope::Named(P),
             sizes: sizes.into_iter().zip([9, 10, 11, 12].map(Slot)).collect(),
             keeps_empty: true,
+            source: Source(10),
         });
     }
 
@@ -211,6 +224,7 @@ impl Maker {
             direction: Direction::Out,
             scope: Scope::Default,
             into: Slot(13),
+            source: Source(11),
         });
         self.add(Action::PathExpand {
             from: Node::Slot(Slot(13)),
@@ -218,12 +232,14 @@ impl Maker {
             direction: Direction::In,
             scope: Scope::Named(P),
             into: Slot(14),
+            source: Source(12),
         });
         self.add(Action::PathCheck {
             subject: P,
             path,
             object: Node::Slot(Slot(14)),
             scope: Scope::Default,
+            source: Source(13),
         });
     }
 
@@ -283,7 +299,13 @@ impl Maker {
             });
         }
         self.add(Action::Probe {
-            table: vec![step(Action::AllGraphs { into: Slot(6) }, &[6])],
+            table: vec![step(
+                Action::AllGraphs {
+                    into: Slot(6),
+                    source: Source::STORE,
+                },
+                &[6],
+            )],
             keys: vec![Slot(6)],
             exports: Vec::new(),
         });
