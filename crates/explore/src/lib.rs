@@ -6,7 +6,8 @@
 //!  Plan + ids of its constants --prepare--> Prepared --Walk--> chunks of ids
 //! ```
 //!
-//! [`prepare::prepare`] resolves a plan against a [`store::view::GraphView`] once;
+//! [`prepare::prepare`] resolves a plan against a [`store::view::GraphView`] once, or against one for each source that
+//! it names ([`views`]);
 //! [`walk::Walk::next`] then gives chunk after chunk. [`walk::Walk::over`] and
 //! [`walk::Walk::tail`] let many workers share one query: each walks parts of the seed up to the
 //! first step that looks at rows together, one walks the rest over their rows.

@@ -67,8 +67,8 @@ pub(crate) struct PreparedStep<'a> {
     carried: Range<usize>,
 }
 
-/// Prepares a plan for its views: one view, or one for each source. [`WalkError::Pending`]: something has to be waited for, call it again when the ticket
-/// completes; it asks for all that it comes to before it says so. `constants` gives for each constant of the plan the id that the
+/// Prepares a plan for its views: one view, or one for each source. [`WalkError::Pending`]: something has to be waited
+/// for, call it again when the ticket completes; it asks for all that it comes to before it says so. `constants` gives for each constant of the plan the id that the
 /// lexicon has for it, `None` where it has none. Asserts that there is one for each, and as many views as the plan
 /// [needs](Plan::views).
 pub fn prepare<'a, V: GraphView + 'a>(
