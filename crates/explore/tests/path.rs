@@ -269,6 +269,8 @@ impl Case {
             Node::Slot(slot)
         };
         let direction = *random.pick(&[Direction::Out, Direction::In]);
+        // A seed is of the path that follows it.
+        let of_path = source(&mut random);
         match random.below(3) {
             0 => {
                 let subject = end(&mut random, X, &mut steps);
@@ -279,7 +281,7 @@ impl Case {
                         path,
                         object,
                         scope,
-                        source: source(&mut random),
+                        source: of_path,
                     },
                     &kept(&mut random, &live),
                 ));
@@ -295,7 +297,7 @@ impl Case {
                         direction,
                         scope,
                         into: X,
-                        source: source(&mut random),
+                        source: of_path,
                     };
                     steps.push(step(seed, &live));
                     Node::Slot(X)
@@ -308,7 +310,7 @@ impl Case {
                     direction,
                     scope,
                     into: Y,
-                    source: source(&mut random),
+                    source: of_path,
                 };
                 steps.push(step(expand, &kept(&mut random, &live)));
             }
