@@ -362,6 +362,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             self.limits.check()?;
         }
         self.policies += 1;
+        // A step that comes to nothing asks no view, and its plan is as wrong.
         step.action.for_each_source(&mut |source| {
             self.view(source);
         });

@@ -160,15 +160,7 @@ impl Printer<'_> {
             Scope::Named(node) => format!(" in graph {}", self.node(node)),
             Scope::Bind(slot) => format!(" in each graph {}", self.slot(slot)),
         };
-        graph + &self.source(source)
-    }
-
-    /// A source by its number; nothing for the store.
-    fn source(&self, source: Source) -> String {
-        match source {
-            Source::STORE => String::new(),
-            Source(number) => format!(" in source {number}"),
-        }
+        graph + &in_source(source)
     }
 
     fn node(&self, node: Node) -> String {
@@ -272,6 +264,14 @@ fn arithmetic(operator: Arithmetic) -> &'static str {
         Arithmetic::Subtract => "-",
         Arithmetic::Multiply => "*",
         Arithmetic::Divide => "/",
+    }
+}
+
+/// A source by its number; nothing for the store.
+fn in_source(source: Source) -> String {
+    match source {
+        Source::STORE => String::new(),
+        Source(number) => format!(" in source {number}"),
     }
 }
 

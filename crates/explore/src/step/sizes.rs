@@ -265,7 +265,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
                     self.policy.source,
                     out(predicate),
                     scope,
-                )?)
+                )?);
             }
         }
         Ok(())

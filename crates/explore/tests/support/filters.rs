@@ -67,7 +67,6 @@ pub fn kept_rows(
         weight: Weight::Light,
     };
     let row_slot = Slot(width as u16);
-    let mut keep = vec![row_slot];
     let mut push = |action, keep: &[Slot]| {
         let mut keep = keep.to_vec();
         keep.sort();
@@ -78,17 +77,18 @@ pub fn kept_rows(
         });
     };
     let column = |at: usize| Node::Constant(ConstantId(first + at as u32));
-    let (direction, scope) = (Direction::Out, Scope::Default);
+    let (direction, scope, source) = (Direction::Out, Scope::Default, Source::STORE);
     push(
         Action::ExpandKeys {
             predicate: column(0),
             direction,
             scope,
             into: row_slot,
-            source: Source::STORE,
+            source,
         },
-        &keep,
+        &[row_slot],
     );
+    let mut keep = vec![row_slot];
     for at in 0..width {
         let (from, into) = (Node::Slot(row_slot), Slot(at as u16));
         keep.push(into);
@@ -99,7 +99,7 @@ pub fn kept_rows(
                 direction,
                 scope,
                 into,
-                source: Source::STORE,
+                source,
             },
             &keep,
         );
@@ -117,12 +117,8 @@ pub fn kept_rows(
     let (mut chunk, mut kept) = (Chunk::new(), Vec::new());
     while walk.next(&mut chunk)? == Status::Rows {
         let found = chunk.column(row_slot).expect("projected").iter();
-        kept.extend(found.map(|id| {
-            subjects
-                .iter()
-                .position(|subject| subject == id)
-                .expect("a row")
-        }));
+        let row = |id| subjects.iter().position(|subject| subject == id);
+        kept.extend(found.map(|id| row(id).expect("a row")));
     }
     kept.sort_unstable();
     Ok(kept)

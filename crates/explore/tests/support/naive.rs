@@ -354,6 +354,28 @@ impl Naive<'_> {
                 let of = triples.filter(|triple| triple.1 == predicate);
                 bind(row, into, of.map(|(s, _, o, _)| ends(direction, s, o).0))
             }
+            Action::Check {
+                subject,
+                predicate,
+                object,
+                scope,
+                source,
+                ..
+            } => {
+                let wanted = [subject, predicate, object].map(|node| self.node(node, row));
+                let triples = self.triples((scope, source), row).into_iter();
+                let found = triples.filter(|&(s, p, o, _)| [s, p, o] == wanted);
+                found
+                    .map(|(_, _, _, g)| with(row, scope, g, None))
+                    .collect()
+            }
+            _ => self.names(action, row),
+        }
+    }
+
+    /// A row for each predicate or graph.
+    fn names(&self, action: &Action, row: &Row) -> Vec<Row> {
+        match *action {
             Action::ExpandPredicates {
                 from,
                 direction,
@@ -376,21 +398,6 @@ impl Naive<'_> {
                 }
                 let graphs = self.quads(source).iter().map(|quad| quad.3);
                 bind(row, into, graphs.filter(|&graph| graph != DEFAULT))
-            }
-            Action::Check {
-                subject,
-                predicate,
-                object,
-                scope,
-                source,
-                ..
-            } => {
-                let wanted = [subject, predicate, object].map(|node| self.node(node, row));
-                let triples = self.triples((scope, source), row).into_iter();
-                let found = triples.filter(|&(s, p, o, _)| [s, p, o] == wanted);
-                found
-                    .map(|(_, _, _, g)| with(row, scope, g, None))
-                    .collect()
             }
             _ => unreachable!("handled before"),
         }

@@ -3,7 +3,7 @@
 //! An action that has no arm in [`Printer::action`] says its name and its columns, those that it makes behind `as`:
 //! a new one is printed before anybody words it. The functions under it each take the variants of one kind.
 
-use super::Printer;
+use super::{Printer, in_source};
 use crate::plan::{Action, Mode, Node, Side, Size, Slot};
 use rdf::Direction;
 use std::fmt::Write;
@@ -18,11 +18,11 @@ impl Printer<'_> {
             Action::Expand { .. }
             | Action::Intersect { .. }
             | Action::ExpandKeys { .. }
-            | Action::ExpandPredicates { .. }
+            | Action::Check { .. } => self.pattern(action),
+            Action::ExpandPredicates { .. }
             | Action::AllPredicates { .. }
             | Action::AllGraphs { .. }
-            | Action::Never { .. }
-            | Action::Check { .. } => self.pattern(action),
+            | Action::Never { .. } => self.names(action),
             Action::Sizes { .. } | Action::Degree { .. } => self.sizes(action),
             Action::Nested { .. } | Action::Probe { .. } => self.block(action),
             Action::PathSeed { .. } | Action::PathExpand { .. } | Action::PathCheck { .. } => {
@@ -97,27 +97,6 @@ impl Printer<'_> {
                     self.place(*scope, *source)
                 )
             }
-            Action::ExpandPredicates {
-                from,
-                direction,
-                source,
-                into,
-            } => {
-                let arrow = self.arrow(Node::Slot(*into), *direction);
-                let (from, source) = (self.node(*from), self.source(*source));
-                format!("predicates {from} {arrow}{source}")
-            }
-            Action::AllPredicates { source, into } => {
-                format!(
-                    "all predicates {}{}",
-                    self.slot(*into),
-                    self.source(*source)
-                )
-            }
-            Action::Never { .. } => "nothing, by the signatures".to_owned(),
-            Action::AllGraphs { source, into } => {
-                format!("all graphs {}{}", self.slot(*into), self.source(*source))
-            }
             Action::Check {
                 subject,
                 predicate,
@@ -133,6 +112,30 @@ impl Printer<'_> {
                 };
                 let (near, far) = (self.node(*near), self.node(*far));
                 format!("check {near} {arrow} {far}{}", self.place(*scope, *source))
+            }
+            _ => unreachable!("{OTHERS}"),
+        }
+    }
+
+    /// Steps that list what there is in a graph, and the one that knows that there is nothing.
+    fn names(&self, action: &Action) -> String {
+        match action {
+            Action::ExpandPredicates {
+                from,
+                direction,
+                source,
+                into,
+            } => {
+                let arrow = self.arrow(Node::Slot(*into), *direction);
+                let (from, source) = (self.node(*from), in_source(*source));
+                format!("predicates {from} {arrow}{source}")
+            }
+            Action::AllPredicates { source, into } => {
+                format!("all predicates {}{}", self.slot(*into), in_source(*source))
+            }
+            Action::Never { .. } => "nothing, by the signatures".to_owned(),
+            Action::AllGraphs { source, into } => {
+                format!("all graphs {}{}", self.slot(*into), in_source(*source))
             }
             _ => unreachable!("{OTHERS}"),
         }

@@ -183,6 +183,9 @@ impl Maker {
             ],
             into: Slot(301),
         });
+    }
+
+    fn numbers(&mut self) {
         self.add(Action::Same {
             left: Slot(1),
             right: Slot(2),
@@ -403,6 +406,7 @@ fn expression() -> Expression {
 pub(super) fn golden_plans() -> Vec<(&'static str, Plan)> {
     let mut maker = Maker::default();
     maker.patterns();
+    maker.numbers();
     maker.paths();
     maker.terms();
     maker.blocks();
