@@ -4,12 +4,18 @@
 //! snapshots and versions answer the same questions. Lists and sets own what they hold, as those of a view will that gets
 //! them by message. Predicates are numbered by their place, and not as a store numbers them.
 //!
+//! Its two directions are edge sets of their own: a quad has an out-edge and an in-edge, and a part of a graph that was
+//! [cut](crate::cut) holds one of them without the other.
+//!
 //! Everything costs a search in all edges of the segment, or all edges of it.
 
 use rdf::{Direction, PredicateId, VertexId};
 use std::collections::{BTreeMap, BTreeSet};
 use store::view::{GraphScope, GraphView, Progress, SegmentKey, ViewError};
 use store::{Lists, OwnedLists, VertexSet};
+
+/// Subject, predicate, object, graph; the default graph is [`GraphScope::DEFAULT_GRAPH`].
+pub type Quad = (VertexId, VertexId, VertexId, VertexId);
 
 /// An edge as its segment has it: key, neighbour, graph.
 type Edge = (VertexId, VertexId, VertexId);
@@ -23,26 +29,33 @@ pub struct PlainGraph {
 }
 
 impl PlainGraph {
-    /// The graph of these quads (subject, predicate, object, graph), in any order and repeatedly; the default graph is
-    /// [`GraphScope::DEFAULT_GRAPH`].
-    pub fn new(quads: &[(VertexId, VertexId, VertexId, VertexId)]) -> PlainGraph {
+    /// The graph of these quads, in any order and repeatedly.
+    pub fn new(quads: &[Quad]) -> PlainGraph {
         let predicates: BTreeSet<VertexId> = quads.iter().map(|quad| quad.1).collect();
+        PlainGraph::of_halves(predicates, quads, quads)
+    }
+
+    /// The graph that has the out-edges of some quads and the in-edges of others, in any order and repeatedly. These
+    /// predicates are numbered, whether it has an edge of them or not. Asserts that no other has one.
+    pub fn of_halves(
+        predicates: BTreeSet<VertexId>,
+        outgoing: &[Quad],
+        incoming: &[Quad],
+    ) -> PlainGraph {
         let mut graph = PlainGraph {
             predicates: predicates.into_iter().collect(),
             segments: BTreeMap::new(),
         };
-        for &(subject, predicate, object, of) in quads {
-            let predicate = graph
-                .predicate_id(predicate)
-                .expect("it was collected above");
-            let ends = [
-                (Direction::Out, (subject, object, of)),
-                (Direction::In, (object, subject, of)),
-            ];
-            for (direction, edge) in ends {
+        for (direction, quads) in [(Direction::Out, outgoing), (Direction::In, incoming)] {
+            for &(subject, predicate, object, of) in quads {
+                let predicate = graph.predicate_id(predicate);
                 let segment = SegmentKey {
-                    predicate,
+                    predicate: predicate.expect("a quad's predicate is numbered"),
                     direction,
+                };
+                let edge = match direction {
+                    Direction::Out => (subject, object, of),
+                    Direction::In => (object, subject, of),
                 };
                 graph.segments.entry(segment).or_default().insert(edge);
             }

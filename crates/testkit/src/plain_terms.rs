@@ -35,11 +35,13 @@ impl PlainTerms {
         id
     }
 
-    /// The ids of a dataset's quads, its terms among those given from then on.
+    /// The ids of a dataset's quads, its terms among those given from then on: the same in each run, whatever order
+    /// hashing gives to the dataset.
     pub fn quads(&mut self, dataset: &Dataset) -> Vec<(VertexId, VertexId, VertexId, VertexId)> {
-        let mut quads = Vec::with_capacity(dataset.len());
-        for quad in dataset {
-            let quad = quad.into_owned();
+        let mut sorted: Vec<_> = dataset.iter().map(oxrdf::QuadRef::into_owned).collect();
+        sorted.sort_by_cached_key(ToString::to_string);
+        let mut quads = Vec::with_capacity(sorted.len());
+        for quad in sorted {
             let graph = match quad.graph_name {
                 GraphName::DefaultGraph => GraphScope::DEFAULT_GRAPH,
                 GraphName::NamedNode(graph) => self.id(&graph.into()),

@@ -16,7 +16,7 @@ use store::{Lists, VertexSet};
 
 /// A scope with its graphs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Scope {
+pub(crate) enum OwnedScope {
     Default,
     Named(VertexId),
     Merge(Vec<VertexId>),
@@ -32,9 +32,9 @@ enum Question {
     Vertices(Direction),
     KeysOfGraph(SegmentKey, VertexId),
     NamedGraphs,
-    Edges(SegmentKey, Scope),
-    Neighbours(SegmentKey, VertexId, Scope),
-    Lists(SegmentKey, Vec<VertexId>, Scope),
+    Edges(SegmentKey, OwnedScope),
+    Neighbours(SegmentKey, VertexId, OwnedScope),
+    Lists(SegmentKey, Vec<VertexId>, OwnedScope),
     PredicatesOf(Direction, Vec<VertexId>),
     Term(VertexId),
     Id(Term),
@@ -116,14 +116,14 @@ impl<'v, V, L> Waiting<'v, V, L> {
     }
 }
 
-fn owned(scope: GraphScope<'_>) -> Scope {
+pub(crate) fn owned(scope: GraphScope<'_>) -> OwnedScope {
     match scope {
-        GraphScope::Default => Scope::Default,
-        GraphScope::Named(graph) => Scope::Named(graph),
-        GraphScope::Merge(graphs) => Scope::Merge(graphs.to_vec()),
-        GraphScope::Union => Scope::Union,
-        GraphScope::EachNamed => Scope::EachNamed,
-        GraphScope::EachOf(graphs) => Scope::EachOf(graphs.to_vec()),
+        GraphScope::Default => OwnedScope::Default,
+        GraphScope::Named(graph) => OwnedScope::Named(graph),
+        GraphScope::Merge(graphs) => OwnedScope::Merge(graphs.to_vec()),
+        GraphScope::Union => OwnedScope::Union,
+        GraphScope::EachNamed => OwnedScope::EachNamed,
+        GraphScope::EachOf(graphs) => OwnedScope::EachOf(graphs.to_vec()),
     }
 }
 
