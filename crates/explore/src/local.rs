@@ -99,7 +99,7 @@ impl<'a> LocalTerms<'a> {
 
     /// Appends the id of each of these terms, new or known, under one lock. Expected O(terms). The caller has found
     /// that neither an inline id nor the dictionary has them, or looks later.
-    pub(crate) fn ids_of<'t>(
+    pub fn ids_of<'t>(
         &self,
         terms: impl Iterator<Item = TermRef<'t>>,
         ids: &mut Vec<VertexId>,

@@ -1,10 +1,17 @@
 //! The W3C's query suites, and random queries, over a graph of plain vectors that lets every question wait.
 //!
+//! And over the same graphs cut into parts, whose rows are dealt out between nodes ([apart]).
+//!
 //! Nothing of a store answers here: neither segments nor a dictionary, and no question that was not asked ahead. What is
 //! walked is planned without statistics. Endpoints are worlds of the same kind, and [graphs] are made of rows here.
 //! Without `../shared/w3c` beside the checkout the suites are skipped, which is reported.
 
+mod apart;
+mod exchange;
+mod figures;
 mod graphs;
+mod home;
+mod ship;
 
 use explore::describe::{Edges, Seeds, describe};
 use explore::environment::EachSolution;

@@ -1,0 +1,255 @@
+//! Where a step of a plan is walked when the graph is in parts, and the sections that a plan is cut into by that.
+//!
+//! [`Homes::home`] is the only place that knows. A step has a home where what it looks at is owned: the owner of a column's
+//! vertex in each row, the owner of one vertex, or every node with its share. What looks at no graph, and what looks at it
+//! by blocks, paths and tables, is walked where the row is; what looks at rows together, where all rows are.
+
+use query::expression::{Expression, Function};
+use query::plan::{Action, AggregateFunction, ConstantId, Node, Plan, Scope, Slot, Step};
+use rdf::{Direction, VertexId};
+use std::ops::Range;
+use testkit::federated::{Purpose, Share};
+
+/// Who owns what a step looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// The owner of this column's vertex, row by row.
+    Column(Slot),
+    /// The owner of this vertex.
+    Vertex(VertexId),
+    /// Every node, each of its own; a row is on all of them, once.
+    All,
+}
+
+/// Where a step is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At its home.
+    Home(Home),
+    /// Where the row is.
+    Here,
+    /// Where all rows are.
+    Together,
+}
+
+/// Steps that are walked in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    pub steps: Range<usize>,
+    pub place: Place,
+    /// What its questions mean.
+    pub share: Share,
+    /// What is fetched is fetched for this.
+    pub purpose: Purpose,
+}
+
+/// Where a step is walked and, where that matters, what its questions mean.
+type Placed = (Place, Option<Share>);
+
+const HERE: Placed = (Place::Here, None);
+
+/// The homes of a plan's steps.
+pub struct Homes<'p> {
+    pub plan: &'p Plan,
+    /// Of its constants.
+    pub ids: &'p [Option<VertexId>],
+    /// `rdf:type`, whose edges lie with the members.
+    pub kind: VertexId,
+}
+
+impl Homes<'_> {
+    fn id(&self, constant: ConstantId) -> Option<VertexId> {
+        self.ids[constant.0 as usize]
+    }
+
+    /// The home of what is known of a term; a constant that is stored nowhere has none, and nothing is looked at.
+    fn of(&self, node: Node) -> Place {
+        match node {
+            Node::Slot(slot) => Place::Home(Home::Column(slot)),
+            Node::Constant(constant) => self
+                .id(constant)
+                .map_or(Place::Here, |id| Place::Home(Home::Vertex(id))),
+        }
+    }
+
+    fn is_kind(&self, node: Node) -> bool {
+        matches!(node, Node::Constant(constant) if self.id(constant) == Some(self.kind))
+    }
+
+    /// Where an action is walked.
+    pub fn home(&self, action: &Action) -> Placed {
+        match action {
+            Action::Expand {
+                from,
+                predicate,
+                direction,
+                ..
+            } => self.expansion(*from, *predicate, *direction),
+            Action::Intersect { sides, .. } => {
+                let of_kind = |side: &query::plan::Side| {
+                    side.direction == Direction::In && self.id(side.predicate) == Some(self.kind)
+                };
+                let near = &sides[usize::from(of_kind(&sides[0]))];
+                let share = sides.iter().any(of_kind).then_some(Share::Whole);
+                (Place::Home(Home::Column(near.from)), share)
+            }
+            Action::ExpandKeys { .. } => (Place::Home(Home::All), Some(Share::Keys)),
+            Action::ExpandPredicates { from, .. } => (self.of(*from), None),
+            Action::Check { .. } => self.check(action),
+            Action::Degree {
+                from,
+                predicate,
+                direction,
+                ..
+            } => {
+                if *direction == Direction::In && self.id(*predicate) == Some(self.kind) {
+                    return (Place::Here, Some(Share::Whole));
+                }
+                (Place::Home(Home::Column(*from)), None)
+            }
+            Action::Distinct { .. }
+            | Action::Order { .. }
+            | Action::Slice { .. }
+            | Action::Count { .. }
+            | Action::Aggregate { .. } => (Place::Together, None),
+            // Made twice, such a table would be two.
+            Action::Probe { table, .. } if table.iter().any(is_a_choice) => {
+                (Place::Together, Some(Share::Whole))
+            }
+            Action::Nested { .. }
+            | Action::Probe { .. }
+            | Action::PathSeed { .. }
+            | Action::PathExpand { .. }
+            | Action::PathCheck { .. }
+            | Action::Sizes { .. } => (Place::Here, Some(Share::Whole)),
+            Action::AllPredicates { .. }
+            | Action::AllGraphs { .. }
+            | Action::Never { .. }
+            | Action::Same { .. }
+            | Action::Filter(_)
+            | Action::Unify { .. }
+            | Action::Bind { .. }
+            | Action::Values { .. }
+            | Action::Unpack { .. }
+            | Action::Service { .. } => HERE,
+        }
+    }
+
+    fn expansion(&self, from: Node, predicate: Node, direction: Direction) -> Placed {
+        match (direction, predicate) {
+            (Direction::In, predicate) if self.is_kind(predicate) => match self.of(from) {
+                Place::Here => HERE,
+                _ => (Place::Home(Home::All), Some(Share::Members)),
+            },
+            // Some rows may ask for members.
+            (Direction::In, Node::Slot(_)) => (self.of(from), Some(Share::Whole)),
+            (Direction::Out, _) | (Direction::In, Node::Constant(_)) => (self.of(from), None),
+        }
+    }
+
+    /// A check is walked where its lists are. With one end known beforehand that is the other one, whose list is looked
+    /// at, or which is looked for in a set that was asked for while the plan was prepared. Where predicate or graph differ
+    /// by row `prepare` looks from the subject, whatever the plan says.
+    fn check(&self, action: &Action) -> Placed {
+        let Action::Check {
+            subject,
+            predicate,
+            object,
+            from,
+            scope,
+        } = *action
+        else {
+            unreachable!("the caller looked")
+        };
+        let differs = matches!(predicate, Node::Slot(_))
+            || matches!(scope, Scope::Bind(_) | Scope::Named(Node::Slot(_)));
+        if self.is_kind(predicate) {
+            return (self.of(subject), Some(Share::Members));
+        }
+        if differs {
+            return (self.of(subject), None);
+        }
+        let seen = match (subject, object) {
+            (Node::Constant(_), Node::Slot(_)) => object,
+            (Node::Slot(_), Node::Slot(_)) if from == Direction::In => object,
+            _ => subject,
+        };
+        (self.of(seen), None)
+    }
+
+    /// The plan's sections, first to last; at least one.
+    pub fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = Vec::new();
+        let mut shares: Vec<Option<Share>> = Vec::new();
+        for (at, step) in self.plan.steps.iter().enumerate() {
+            let (place, share) = self.home(&step.action);
+            let purpose = match step.action {
+                Action::Intersect { .. } => Purpose::Sides,
+                _ => Purpose::Walking,
+            };
+            if let (Some(last), Some(wanted)) = (sections.last_mut(), shares.last_mut()) {
+                let is_same = place == last.place && place != Place::Home(Home::All);
+                let agrees = share.is_none() || wanted.is_none() || share == *wanted;
+                let is_like = purpose == last.purpose || is_of_rows(&step.action);
+                if (is_same || place == Place::Here) && agrees && is_like {
+                    last.steps.end = at + 1;
+                    *wanted = wanted.or(share);
+                    continue;
+                }
+            }
+            sections.push(Section {
+                steps: at..at + 1,
+                place,
+                share: Share::Members,
+                purpose,
+            });
+            shares.push(share);
+        }
+        for (section, share) in sections.iter_mut().zip(shares) {
+            section.share = share.unwrap_or(Share::Members);
+        }
+        if sections.is_empty() {
+            sections.push(Section {
+                steps: 0..0,
+                place: Place::Here,
+                share: Share::Whole,
+                purpose: Purpose::Walking,
+            });
+        }
+        sections
+    }
+}
+
+/// Whether a step asks the graph nothing.
+fn is_of_rows(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Same { .. } | Action::Filter(_) | Action::Unify { .. } | Action::Bind { .. }
+    )
+}
+
+/// Whether a step, or one within it, may give something else each time: it draws, or takes the rows that come first.
+fn is_a_choice(step: &Step) -> bool {
+    use AggregateFunction::{Avg, GroupConcat, Sample, Sum};
+    let chooses = match &step.action {
+        Action::Filter(expression) | Action::Bind { expression, .. } => draws(expression),
+        Action::Aggregate { aggregates, .. } => aggregates.iter().any(|(aggregate, _)| {
+            let is_of_order = matches!(aggregate.function, Avg | GroupConcat(_) | Sample | Sum);
+            is_of_order || aggregate.argument.iter().any(draws)
+        }),
+        Action::Slice { .. } => true,
+        Action::Order { limit, .. } => limit.is_some(),
+        _ => false,
+    };
+    chooses || step.action.blocks().iter().flatten().any(is_a_choice)
+}
+
+fn draws(expression: &Expression) -> bool {
+    use Function::{BNode, Rand, StrUuid, Uuid};
+    let mut found = matches!(
+        expression,
+        Expression::Call(Rand | Uuid | StrUuid | BNode, _)
+    );
+    expression.for_each_operand(&mut |operand| found = found || draws(operand));
+    found
+}
