@@ -10,6 +10,7 @@ mod common;
 mod delta_dictionary;
 mod directory;
 mod faults;
+mod half_quads;
 mod load;
 mod load_crash;
 mod load_input;
