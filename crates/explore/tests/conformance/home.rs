@@ -157,6 +157,7 @@ impl Homes<'_> {
             object,
             from,
             scope,
+            ..
         } = *action
         else {
             unreachable!("the caller looked")

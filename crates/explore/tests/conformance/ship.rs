@@ -25,6 +25,7 @@ fn steps(step: &Step) -> Vec<Step> {
         from: Node::Slot(near.from),
         predicate: Node::Constant(near.predicate),
         direction: near.direction,
+        source: near.source,
         scope: near.scope,
         into: *into,
     };
@@ -54,6 +55,7 @@ fn check(side: &Side, vertex: Slot) -> Action {
         predicate: Node::Constant(side.predicate),
         object,
         from: side.direction,
+        source: side.source,
         scope: side.scope,
     }
 }
