@@ -20,7 +20,7 @@
 //! come from our planner, or were looked at when they were decoded.
 
 mod blocks;
-mod meeting;
+mod intersection;
 mod paths;
 mod patterns;
 mod seed;
@@ -39,7 +39,6 @@ use crate::scene::Scene;
 use crate::scope::{Dataset, FixedScope};
 use crate::step::Policy;
 use crate::views::Views;
-use oxrdf::TermRef;
 use query::plan::{Action, Plan, Slot, Source, Step};
 use rdf::{Ticket, VertexId};
 use std::cell::Cell;
@@ -192,17 +191,6 @@ impl<'a> Prepared<'a> {
     /// The terms of query-local ids in its rows.
     pub fn locals(&self) -> &LocalTerms<'a> {
         &self.scene.locals
-    }
-
-    /// The ids here of terms that are local to another prepared copy of the plan: those of rows that came from there.
-    /// Both see one moment of one dictionary, so neither stores them. Their bytes are drawn on the budget.
-    pub fn adopt<'t>(
-        &self,
-        terms: impl Iterator<Item = TermRef<'t>>,
-    ) -> Result<Vec<VertexId>, WalkError> {
-        let mut ids = Vec::new();
-        self.scene.locals.ids_of(terms, &mut ids)?;
-        Ok(ids)
     }
 
     /// What was chosen for each step, in words, for `--profile`.

@@ -305,7 +305,9 @@ fn send<V: GraphView>(
 fn received(node: &Prepared<'_>, bytes: &[u8]) -> Chunk {
     let mut rows = decode_rows(bytes).expect("what was encoded is read");
     let terms = (0..rows.locals.len()).map(|at| rows.locals.get(at).expect("none is unbound"));
-    let ids = node.adopt(terms).expect("there is memory");
+    let mut ids = Vec::new();
+    let locals = node.locals();
+    locals.ids_of(terms, &mut ids).expect("there is memory");
     rows.replace_locals(&ids);
     let width = node.plan().variables.len();
     Chunk::from_columns(width, rows.count, rows.columns).expect("columns of a chunk")

@@ -5,7 +5,7 @@
 
 use super::exchange::{self, Costs, Setting};
 use super::ship::shipped;
-use super::{Collected, Endpoints, GRAPHS, QUERIES, on_a_thread};
+use super::{Collected, Endpoints, GRAPHS, QUERIES, on_a_thread, suites_hold};
 use oxrdf::vocab::rdf as vocabulary;
 use oxrdf::{Dataset, Term};
 use query::plan::{Action, Form, Plan, Step};
@@ -13,15 +13,13 @@ use query::statistics::{PredicateStatistics, Statistics};
 use query::{ParseOptions, PlanOptions, Planner};
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::sync::Arc;
 use testkit::cut::{Cut, Placement};
 use testkit::plain_graph::{PlainGraph, Quad};
 use testkit::plain_terms::PlainTerms;
 use testkit::random::Random;
 use testkit::random_graph::{Shape, random_dataset};
 use testkit::random_query::{Vocabulary, random_query, random_summary, random_wide_query};
-use testkit::suite::{self, ExpectedResults, Report, Results, SuiteCase, Verdict};
+use testkit::suite::{self, ExpectedResults, Results, Verdict};
 use testkit::{Answer, compare, oracles, seeds};
 
 /// Ids of a kind that lie together: two to the power of it.
@@ -126,59 +124,19 @@ impl Apart {
 
 #[test]
 fn the_suites_hold_over_parts() {
-    let Some(root) = suite::root() else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED: the W3C tests are not there: ../shared/w3c"
-        );
-        return;
-    };
-    on_a_thread(move || {
-        for version in ["sparql10", "sparql11", "sparql12"] {
-            let suites = suite::manifest::of_version(&root, version);
-            let suites = suites.unwrap_or_else(|error| panic!("{error}"));
-            let mut asked = 0;
-            let mut failed = Vec::new();
-            for suite in &suites {
-                let chosen = |case: &SuiteCase| case.kind.is_evaluation();
-                let report = Report::of(suite, &[], chosen, |case| {
-                    check(case).map(|is_asked| asked += u32::from(is_asked))
-                });
-                if let Some(report) = report.filter(|report| !report.failed.is_empty()) {
-                    failed.push(report.text());
-                }
-            }
-            assert!(failed.is_empty(), "{version}:\n{}", failed.join("\n"));
-            assert!(asked > 50, "only {asked} tests of {version} were asked");
+    suites_hold(|case, text, endpoints| {
+        let dataset = suite::data::dataset(case)?;
+        for parts in 1..=3 {
+            let mut apart = Apart::new(&dataset, parts);
+            apart.endpoints = endpoints.clone();
+            let Some((results, ..)) = apart.answer(text, Some(case.base()))? else {
+                return Ok(false);
+            };
+            let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
+            verdict.map_err(|complaint| format!("{parts} parts: {complaint}"))?;
         }
+        Ok(true)
     });
-}
-
-fn check(case: &SuiteCase) -> Result<bool, String> {
-    let text = case.text()?;
-    let is_of_csv = case
-        .result
-        .as_ref()
-        .is_some_and(|result| result.extension() == "csv");
-    if is_of_csv {
-        return Ok(false);
-    }
-    let dataset = suite::data::dataset(case)?;
-    let endpoints = case.services.iter().map(|(name, document)| {
-        let quads = suite::data::quads(document)?;
-        Ok((name.clone(), quads.into_iter().collect()))
-    });
-    let endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
-    for parts in 1..=3 {
-        let mut apart = Apart::new(&dataset, parts);
-        apart.endpoints = endpoints.clone();
-        let Some((results, ..)) = apart.answer(&text, Some(case.base()))? else {
-            return Ok(false);
-        };
-        let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
-        verdict.map_err(|complaint| format!("{parts} parts: {complaint}"))?;
-    }
-    Ok(true)
 }
 
 /// What was met in random queries, so that a test that meets nothing fails.

@@ -259,8 +259,8 @@ fn on_a_thread(work: impl FnOnce() + Send + 'static) {
     }
 }
 
-#[test]
-fn the_suites_hold_over_a_view_that_lets_wait() {
+/// Every evaluation of the suites but those about CSV, which is no question of a walk. `check` says whether it has asked.
+fn suites_hold(check: fn(&SuiteCase, &str, Endpoints) -> Result<bool, String>) {
     let Some(root) = suite::root() else {
         let _ = writeln!(
             std::io::stderr(),
@@ -277,7 +277,7 @@ fn the_suites_hold_over_a_view_that_lets_wait() {
             for suite in &suites {
                 let chosen = |case: &SuiteCase| case.kind.is_evaluation();
                 let report = Report::of(suite, &[], chosen, |case| {
-                    check(case).map(|is_asked| asked += u32::from(is_asked))
+                    checked(case, check).map(|is_asked| asked += u32::from(is_asked))
                 });
                 if let Some(report) = report.filter(|report| !report.failed.is_empty()) {
                     failed.push(report.text());
@@ -289,9 +289,11 @@ fn the_suites_hold_over_a_view_that_lets_wait() {
     });
 }
 
-fn check(case: &SuiteCase) -> Result<bool, String> {
+fn checked(
+    case: &SuiteCase,
+    check: fn(&SuiteCase, &str, Endpoints) -> Result<bool, String>,
+) -> Result<bool, String> {
     let text = case.text()?;
-    // What is about a format is no question of a walk.
     let is_of_csv = case
         .result
         .as_ref()
@@ -299,15 +301,23 @@ fn check(case: &SuiteCase) -> Result<bool, String> {
     if is_of_csv {
         return Ok(false);
     }
-    let mut world = World::new(&suite::data::dataset(case)?);
     let endpoints = case.services.iter().map(|(name, document)| {
         let quads = suite::data::quads(document)?;
         Ok((name.clone(), quads.into_iter().collect()))
     });
-    world.endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
-    let results = world.answer(&text, Some(case.base()))?;
-    let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
-    verdict.map(|()| true)
+    let endpoints = Endpoints(Arc::new(endpoints.collect::<Result<_, String>>()?));
+    check(case, &text, endpoints)
+}
+
+#[test]
+fn the_suites_hold_over_a_view_that_lets_wait() {
+    suites_hold(|case, text, endpoints| {
+        let mut world = World::new(&suite::data::dataset(case)?);
+        world.endpoints = endpoints;
+        let results = world.answer(text, Some(case.base()))?;
+        let verdict: Verdict = suite::compare::check(&ExpectedResults::of(case)?, &results);
+        verdict.map(|()| true)
+    });
 }
 
 #[test]

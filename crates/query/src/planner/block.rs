@@ -8,7 +8,7 @@
 use super::access::{self, Flow, Move};
 use super::costs;
 use super::facts::{slot_of, slots_of};
-use super::intersect::{self, Meeting};
+use super::intersect::{self, Intersection};
 use super::order::component::Ordered;
 use super::order::refine::Sampling;
 use super::problem::{KnownConstants, Problem, Sized, selectivity};
@@ -291,14 +291,18 @@ impl Block {
         self.note_pattern(sized, ordered);
     }
 
-    /// The meeting of two patterns of an order, where the table binds what it needs.
-    fn meeting(&self, problem: &Problem<'_>, [near, far]: [Ordered; 2]) -> Option<Meeting> {
+    /// The intersection of two patterns of an order, where the table binds what it needs.
+    fn intersection(
+        &self,
+        problem: &Problem<'_>,
+        [near, far]: [Ordered; 2],
+    ) -> Option<Intersection> {
         let link = |ordered: Ordered| problem.patterns[ordered.pattern].link;
         let (expanded, checked) = (link(near)?, link(far)?);
         let ends = [expanded.ends(), checked.ends()].concat();
         let is_sure = !ends.iter().any(|slot| self.maybe.contains(*slot));
         let is_bound = |slot| self.certain.contains(slot);
-        is_sure.then(|| intersect::meeting(&expanded, &checked, near.keys, is_bound))?
+        is_sure.then(|| intersect::intersection(&expanded, &checked, near.keys, is_bound))?
     }
 
     /// Writes the expansion of a pattern and the check of the one behind it as one step; false where that cannot be.
@@ -308,12 +312,12 @@ impl Block {
         problem: &Problem<'_>,
         pair: [Ordered; 2],
     ) -> bool {
-        let Some(meeting) = self.meeting(problem, pair) else {
+        let Some(intersection) = self.intersection(problem, pair) else {
             return false;
         };
         self.begin(pair[0]);
         let sized = pair.map(|ordered| &problem.patterns[ordered.pattern]);
-        if let Some(keys) = meeting.keys {
+        if let Some(keys) = intersection.keys {
             let flow = self.flow(pair[0]);
             let predicates = problem.index.predicates();
             let step = Move::Keys(keys);
@@ -323,8 +327,8 @@ impl Block {
             self.place_filters();
         }
         let (expanded, flow) = (self.expected(pair[0]), self.flow(pair[1]));
-        let cost = meeting.step_cost(problem, pair[1].pattern, expanded, flow);
-        let (sides, into) = (meeting.sides, meeting.into);
+        let cost = intersection.step_cost(problem, pair[1].pattern, expanded, flow);
+        let (sides, into) = (intersection.sides, intersection.into);
         self.push(Action::Intersect { sides, into }, flow.rows_out, cost);
         self.bind(into);
         self.leading = self.leading.or(Some(into));

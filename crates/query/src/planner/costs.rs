@@ -17,7 +17,7 @@ pub(super) const LOOKUP: f64 = 20.0;
 pub(super) const CHECK_CONSTANT: f64 = 3.0;
 /// Testing an edge between two columns: a lookup and a search in the list.
 pub(super) const CHECK: f64 = 25.0;
-/// Meeting two lists that were found, and an element more of the shorter one: 82 ns for a pair of lists of a skewed
+/// Intersection two lists that were found, and an element more of the shorter one: 82 ns for a pair of lists of a skewed
 /// graph's triangles, 94 ns for q1 of LUBM-160, whose shorter lists have some 500 elements.
 pub(super) const INTERSECT: f64 = 60.0;
 pub(super) const MEET: f64 = 0.1;

@@ -22,21 +22,21 @@ use rdf::Direction;
 
 /// An expansion by one link that meets another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Meeting {
+pub(super) struct Intersection {
     pub sides: [Side; 2],
     pub into: Slot,
     /// Which end of the expansion's pattern is listed first, where neither was known.
     pub keys: Option<Direction>,
 }
 
-/// The meeting of two patterns, if a walk that has bound these columns expands the first into a new one that the
+/// The intersection of two patterns, if a walk that has bound these columns expands the first into a new one that the
 /// second checks. `keys`: which end is listed where neither is known.
-pub(super) fn meeting(
+pub(super) fn intersection(
     expanded: &Link,
     checked: &Link,
     keys: Direction,
     is_bound: impl Fn(Slot) -> bool,
-) -> Option<Meeting> {
+) -> Option<Intersection> {
     let [subject, object] = expanded.ends();
     let (from, listed) = match [subject, object].map(&is_bound) {
         [true, false] => (subject, None),
@@ -55,14 +55,14 @@ pub(super) fn meeting(
         return None;
     }
     let (far, _) = checked.seen_from(other);
-    Some(Meeting {
+    Some(Intersection {
         sides: [near, far],
         into,
         keys: listed,
     })
 }
 
-impl Meeting {
+impl Intersection {
     /// The cost of the expanded pattern with the check. `expanded`: rows of the expansion, were it made; `flow`: from
     /// the rows before both to those after both.
     pub(super) fn cost(
@@ -143,7 +143,7 @@ fn is_cheaper(
     let [Some(expanded), Some(checked)] = sized.map(|sized| sized.link) else {
         return false;
     };
-    let Some(meeting) = meeting(&expanded, &checked, near.keys, &is_bound) else {
+    let Some(found) = intersection(&expanded, &checked, near.keys, &is_bound) else {
         return false;
     };
     let leading = None;
@@ -152,7 +152,7 @@ fn is_cheaper(
         rows_out,
         leading,
     };
-    let (together, _) = meeting.cost(problem, patterns, near.rows, flow(rows_in, far.rows));
+    let (together, _) = found.cost(problem, patterns, near.rows, flow(rows_in, far.rows));
     let predicates = problem.index.predicates();
     let known = access::known(sized[0], &is_bound);
     let first = flow(rows_in, near.rows);

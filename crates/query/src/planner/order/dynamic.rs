@@ -361,14 +361,14 @@ impl<'p> Subsets<'p> {
         }
         if self.is_cyclic {
             for &at in &extensions {
-                self.for_each_meeting(subset, at, here, each);
+                self.for_each_intersection(subset, at, here, each);
             }
         }
         self.extensions = extensions;
     }
 
     /// Shows the steps that expand a pattern and check another at once.
-    fn for_each_meeting(
+    fn for_each_intersection(
         &mut self,
         subset: usize,
         at: usize,
@@ -379,7 +379,7 @@ impl<'p> Subsets<'p> {
             if met == at || subset & 1 << met != 0 {
                 continue;
             }
-            let Some((cost, leading)) = self.meeting(subset, [at, met], here.leading) else {
+            let Some((cost, leading)) = self.intersection(subset, [at, met], here.leading) else {
                 continue;
             };
             let step = Best {
@@ -393,7 +393,7 @@ impl<'p> Subsets<'p> {
     }
 
     /// What it costs to expand a pattern after a subset and check another at once; `None` where that cannot be.
-    fn meeting(
+    fn intersection(
         &mut self,
         subset: usize,
         [at, met]: [usize; 2],
@@ -406,7 +406,7 @@ impl<'p> Subsets<'p> {
             places.any(|(of, bit)| of == slot && bound & bit != 0)
         };
         let keys = self.members[at].keys;
-        let meeting = intersect::meeting(&expanded, &checked, keys, is_bound)?;
+        let intersection = intersect::intersection(&expanded, &checked, keys, is_bound)?;
         let flow = Flow {
             rows_in: self.rows(subset),
             rows_out: self.rows(subset | 1 << at | 1 << met),
@@ -415,7 +415,7 @@ impl<'p> Subsets<'p> {
         let rows = self.unfiltered(subset);
         let times = self.unfiltered(subset | 1 << at) / if rows > 0.0 { rows } else { 1.0 };
         let patterns = [at, met].map(|at| self.patterns[at]);
-        Some(meeting.cost(self.problem, patterns, flow.rows_in * times, flow))
+        Some(intersection.cost(self.problem, patterns, flow.rows_in * times, flow))
     }
 
     /// The columns of a link, with their bits.
@@ -441,7 +441,7 @@ impl<'p> Subsets<'p> {
             let next = subset | 1 << at;
             let met = order.get(number + 1).filter(|next| next.is_met);
             let met = met.and_then(|_| places[number + 1]);
-            let together = met.and_then(|met| self.meeting(subset, [at, met], leading));
+            let together = met.and_then(|met| self.intersection(subset, [at, met], leading));
             let flow = Flow {
                 rows_in: self.rows(subset),
                 rows_out: self.rows(next),
