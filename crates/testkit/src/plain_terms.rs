@@ -78,7 +78,13 @@ impl Lexicon for PlainTerms {
                     inline::decode(id, terms).map_err(|_| LexiconError::UnknownId(id))?;
                 }
                 Some(Tag::QueryLocal) | None => return Err(LexiconError::UnknownId(id)),
-                Some(_) => terms.push(self.terms[id.payload() as usize].as_ref()),
+                Some(_) => {
+                    // An id from outside may be of no term here, or of one of another kind.
+                    let known = self.terms.get(id.payload() as usize);
+                    let known = known.filter(|term| self.ids[*term] == id);
+                    let term = known.ok_or(LexiconError::UnknownId(id))?;
+                    terms.push(term.as_ref());
+                }
             }
         }
         Ok(())
