@@ -15,6 +15,7 @@
 //! | [`mod@parse`] | text to [`Query`] |
 //! | `lower` | that algebra to [`Query`] |
 //! | [`shape`] | texts that differ only in the terms they ask about: one algebra, one plan |
+//! | [`standing`] | a query over windows of streams, in the form that all dialects come to |
 //! | [`shape::spelling`] | the same by comparing bytes, for texts that come from one template |
 //! | [`mod@update`] | text to [`Update`]: operations, whose patterns are queries |
 //! | [`algebra`] | the query: a pipeline of elements over tables of partial solutions |
@@ -47,6 +48,7 @@ pub mod position;
 pub mod sampling;
 pub mod shape;
 mod slots;
+pub mod standing;
 pub mod statistics;
 pub mod update;
 pub mod xpath_pattern;
