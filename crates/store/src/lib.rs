@@ -5,6 +5,7 @@
 //! - [`view`]: the seam through which a graph is walked, with its handles [`VertexSet`] and
 //!   [`Lists`];
 //! - [`Snapshot`]: the local view, over the parts of one graph;
+//! - [`Slice`], [`Window`]: the graph of a batch of a stream, and a union of them as a view;
 //! - [`GraphWriter`], [`GraphIndexWriter`], [`write_tables`]: what a load writes a graph with;
 //! - [`parts`]: the files that a graph consists of;
 //! - [`format`]: their bytes, drawn in `docs/formats/store-layout.md`;
@@ -26,12 +27,14 @@ mod prefixes;
 pub mod record;
 mod segment;
 mod signature;
+pub mod slice;
 mod snapshot;
 mod source;
 pub mod statistics;
 pub mod testing;
 mod vertex_set;
 pub mod view;
+pub mod window;
 
 pub use error::ViewError;
 pub use graph_index::{GraphIndexWriter, GraphKey};
@@ -39,7 +42,9 @@ pub use lists::{ListCursor, Lists, Meeting, MetRows, OwnedLists};
 pub use prefixes::Prefixes;
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
+pub use slice::{Slice, SliceError};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use statistics::SnapshotStatistics;
 pub use vertex_set::VertexSet;
 pub use view::{GraphScope, GraphView, Progress, SegmentKey, Ticket};
+pub use window::Window;

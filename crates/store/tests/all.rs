@@ -23,3 +23,4 @@ mod rebase;
 mod texts;
 mod version;
 mod view;
+mod window;

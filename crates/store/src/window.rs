@@ -1,0 +1,403 @@
+//! A window over a stream: the union of slices, as a graph that can be walked.
+//!
+//! **A set.** An edge of several slices is there once, whatever it weighs elsewhere: a stream repeats itself, and a window
+//! is what arrived (SPARQL's bags begin above it). Where a scope binds the graph, an edge is there once for each graph.
+//!
+//! **A moment.** A window never changes. The next one shares the slices that are in both.
+//!
+//! Predicates are numbered by their place among those of all slices. For each slice, each predicate and each direction
+//! the window knows the slice's segment, or that it has none, so a slice without the predicate costs a lookup nothing.
+//!
+//! Cost: making one takes a merge of the slices' predicates. A list costs, for each slice that has its predicate, a
+//! binary search in the slice's keys; lists of several slices are sorted, since most have a handful of rows. So windows
+//! of many batches are made of slices that were united before (panes), some ten of them.
+
+mod stream_view;
+
+pub use stream_view::{StreamView, WindowAndStored};
+
+use crate::error::ViewError;
+use crate::lists::{Lists, OwnedLists};
+use crate::slice::{PredicateSizes, Slice, SliceSegment};
+use crate::vertex_set::VertexSet;
+use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
+use rdf::{Direction, PredicateId, VertexId};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A union of slices; see the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    slices: Arc<[Arc<Slice>]>,
+    /// The predicates of all slices, ascending.
+    predicates: Arc<[VertexId]>,
+    /// By predicate and direction, the segments: number of the slice, and place in it. [`Window::runs`] says which are
+    /// whose.
+    places: Arc<[(u32, u32)]>,
+    /// By predicate and direction, where its places begin; one more at the end.
+    starts: Arc<[u32]>,
+}
+
+impl Window {
+    /// The union of these slices.
+    pub fn new(slices: Vec<Arc<Slice>>) -> Window {
+        let mut places = Vec::new();
+        for (number, slice) in (0_u32..).zip(&slices) {
+            for direction in [Direction::Out, Direction::In] {
+                let segments = (0_u32..).zip(slice.segments(direction));
+                places.extend(
+                    segments
+                        .map(|(place, segment)| (segment.predicate(), direction, number, place)),
+                );
+            }
+        }
+        places.sort_unstable();
+        let mut predicates: Vec<VertexId> = places.iter().map(|place| place.0).collect();
+        predicates.dedup();
+        let mut starts = Vec::with_capacity(2 * predicates.len() + 1);
+        for predicate in &predicates {
+            for direction in [Direction::Out, Direction::In] {
+                let first =
+                    places.partition_point(|place| (place.0, place.1) < (*predicate, direction));
+                starts.push(first as u32);
+            }
+        }
+        starts.push(places.len() as u32);
+        Window {
+            slices: slices.into(),
+            predicates: predicates.into(),
+            places: places.iter().map(|place| (place.2, place.3)).collect(),
+            starts: starts.into(),
+        }
+    }
+
+    /// Its slices.
+    pub fn slices(&self) -> &[Arc<Slice>] {
+        &self.slices
+    }
+
+    /// Whether nothing arrived in it.
+    pub fn is_empty(&self) -> bool {
+        self.predicates.is_empty()
+    }
+
+    /// The sizes of each predicate, ascending, summed over slices: at least those of the union, and more where slices
+    /// repeat each other.
+    pub fn sizes(&self) -> Vec<(VertexId, PredicateSizes)> {
+        let mut sizes = vec![PredicateSizes::default(); self.predicates.len()];
+        for slice in self.slices.iter() {
+            for (predicate, more) in slice.sizes() {
+                let place = self.predicates.binary_search(&predicate);
+                let sum = &mut sizes[place.expect("the window has the predicates of its slices")];
+                sum.edges += more.edges;
+                sum.subjects += more.subjects;
+                sum.objects += more.objects;
+            }
+        }
+        self.predicates.iter().copied().zip(sizes).collect()
+    }
+
+    /// The segments of a predicate in a direction, at most one of each slice.
+    fn runs(&self, segment: SegmentKey) -> impl ExactSizeIterator<Item = SliceSegment<'_>> + Clone {
+        let places = match segment.predicate.0.checked_sub(PredicateId::FIRST_FREE.0) {
+            Some(predicate) if (predicate as usize) < self.predicates.len() => {
+                let at = 2 * predicate as usize + segment.direction as usize;
+                self.starts[at] as usize..self.starts[at + 1] as usize
+            }
+            _ => 0..0,
+        };
+        self.places[places].iter().map(move |&(slice, place)| {
+            self.slices[slice as usize].segment(segment.direction, place as usize)
+        })
+    }
+
+    /// [`GraphView::keys`], which a window owns.
+    fn keys_owned(&self, segment: SegmentKey) -> Result<VertexSet<'static>, ViewError> {
+        if segment.predicate == PredicateId::SIGNATURE {
+            return self.vertices_owned(segment.direction);
+        }
+        let runs = self.runs(segment);
+        let is_one = runs.len() < 2;
+        let mut keys = Vec::new();
+        for run in runs {
+            run.append_keys(&mut keys);
+        }
+        Ok(sorted_set(keys, is_one))
+    }
+
+    /// [`GraphView::vertices`].
+    fn vertices_owned(&self, direction: Direction) -> Result<VertexSet<'static>, ViewError> {
+        let mut keys = Vec::new();
+        for slice in self.slices.iter() {
+            for segment in slice.segments(direction) {
+                segment.append_keys(&mut keys);
+            }
+        }
+        Ok(sorted_set(keys, false))
+    }
+
+    /// [`GraphView::neighbours`].
+    fn neighbours_owned(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'static>, ViewError> {
+        assert!(!scope.binds_graph(), "a set has no place for graphs");
+        let mut neighbours = Vec::new();
+        let runs = self.runs(segment).map(|run| (run, run.rows_of(vertex)));
+        let runs = runs.filter(|(_, rows)| !rows.is_empty());
+        append_list(runs, scope, &mut neighbours);
+        Ok(VertexSet::from_sorted(neighbours))
+    }
+
+    fn all_predicates(&self) -> Range<u32> {
+        let first = PredicateId::FIRST_FREE.0;
+        first..first + self.predicates.len() as u32
+    }
+
+    /// Whether all edges of a segment are in the default graph.
+    fn is_plain(&self, segment: SegmentKey) -> bool {
+        self.runs(segment).all(|run| run.is_plain())
+    }
+}
+
+/// Whether edges of a graph are in a scope.
+fn admits(scope: GraphScope<'_>, graph: VertexId) -> bool {
+    let default = GraphScope::DEFAULT_GRAPH;
+    match scope {
+        GraphScope::Default => graph == default,
+        GraphScope::Named(one) => graph == one && graph != default,
+        GraphScope::Merge(graphs) => graphs.binary_search(&graph).is_ok(),
+        GraphScope::Union => true,
+        GraphScope::EachNamed => graph != default,
+        GraphScope::EachOf(graphs) => graph != default && graphs.binary_search(&graph).is_ok(),
+    }
+}
+
+/// What a scope makes of the rows of one segment of a slice.
+fn takes_all(run: SliceSegment<'_>, scope: GraphScope<'_>) -> Option<bool> {
+    if matches!(scope, GraphScope::Union) {
+        return Some(true);
+    }
+    run.is_plain()
+        .then(|| admits(scope, GraphScope::DEFAULT_GRAPH))
+}
+
+/// Appends the rows of a key under a scope that does not bind the graph, each neighbour once, ascending.
+fn append_list<'s>(
+    runs: impl Iterator<Item = (SliceSegment<'s>, Range<u32>)>,
+    scope: GraphScope<'_>,
+    out: &mut Vec<VertexId>,
+) {
+    let begin = out.len();
+    let mut is_sorted = true;
+    for (run, rows) in runs {
+        is_sorted &= out.len() == begin;
+        match takes_all(run, scope) {
+            Some(false) => {}
+            Some(true) => {
+                run.append_neighbours(rows, out);
+                // One neighbour may be there in several graphs.
+                is_sorted &= run.is_plain();
+            }
+            None => {
+                is_sorted = false;
+                for row in rows {
+                    if admits(scope, run.graph(row)) {
+                        run.append_neighbours(row..row + 1, out);
+                    }
+                }
+            }
+        }
+    }
+    if !is_sorted && out.len() > begin + 1 {
+        // The stable sort finds the runs that ascend already, and merges them.
+        out[begin..].sort();
+        dedup_from(out, begin);
+    }
+}
+
+/// Removes repeated neighbours from the end of a column, which ascends from there on.
+fn dedup_from(out: &mut Vec<VertexId>, begin: usize) {
+    let mut kept = begin;
+    for at in begin..out.len() {
+        if kept == begin || out[kept - 1] != out[at] {
+            out[kept] = out[at];
+            kept += 1;
+        }
+    }
+    out.truncate(kept);
+}
+
+/// Appends the rows of a key under a scope that binds the graph, ascending by neighbour and graph.
+fn append_bound<'s>(
+    runs: impl Iterator<Item = (SliceSegment<'s>, Range<u32>)>,
+    scope: GraphScope<'_>,
+    owned: &mut OwnedLists,
+) {
+    let mut pairs: Vec<(VertexId, VertexId)> = Vec::new();
+    let mut neighbours = Vec::new();
+    for (run, rows) in runs {
+        neighbours.clear();
+        run.append_neighbours(rows.clone(), &mut neighbours);
+        let rows = rows.zip(&neighbours);
+        let bound = rows.map(|(row, neighbour)| (*neighbour, run.graph(row)));
+        pairs.extend(bound.filter(|pair| admits(scope, pair.1)));
+    }
+    pairs.sort();
+    pairs.dedup();
+    for (neighbour, graph) in pairs {
+        owned.neighbours.push(neighbour);
+        owned.graphs.push(graph);
+    }
+}
+
+fn sorted_set(mut vertices: Vec<VertexId>, is_sorted: bool) -> VertexSet<'static> {
+    if !is_sorted {
+        vertices.sort();
+        vertices.dedup();
+    }
+    VertexSet::from_sorted(vertices)
+}
+
+impl GraphView for Window {
+    fn predicate_id(&self, vertex: VertexId) -> Option<PredicateId> {
+        let place = self.predicates.binary_search(&vertex).ok()?;
+        Some(PredicateId(PredicateId::FIRST_FREE.0 + place as u32))
+    }
+
+    fn predicate_vertex(&self, predicate: PredicateId) -> VertexId {
+        self.predicates[(predicate.0 - PredicateId::FIRST_FREE.0) as usize]
+    }
+
+    fn predicates(&self) -> Vec<PredicateId> {
+        self.all_predicates().map(PredicateId).collect()
+    }
+
+    fn named_graphs(&self) -> Result<Vec<VertexId>, ViewError> {
+        let mut graphs: Vec<VertexId> = Vec::new();
+        for slice in self.slices.iter() {
+            graphs.extend(slice.graphs());
+        }
+        graphs.sort_unstable();
+        graphs.dedup();
+        Ok(graphs)
+    }
+
+    fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
+        self.keys_owned(segment)
+    }
+
+    fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
+        self.vertices_owned(direction)
+    }
+
+    fn keys_of_graph(
+        &self,
+        segment: SegmentKey,
+        graph: VertexId,
+        keys: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        let mut found = Vec::new();
+        for run in self.runs(segment).filter(|run| !run.is_plain()) {
+            let mut all = Vec::new();
+            run.append_keys(&mut all);
+            let has_one = |ordinal: u32| run.rows(ordinal).any(|row| run.graph(row) == graph);
+            let within = (0_u32..).zip(all).filter(|(ordinal, _)| has_one(*ordinal));
+            found.extend(within.map(|(_, key)| key));
+        }
+        found.sort_unstable();
+        found.dedup();
+        keys.extend(found);
+        Ok(())
+    }
+
+    /// O(1) where no edge is in the scope or none at all is there, else O(edges of the segment).
+    fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
+        if self.runs(segment).len() == 0 {
+            return Ok(Some(0));
+        }
+        let is_one = matches!(
+            scope,
+            GraphScope::Default | GraphScope::Named(_) | GraphScope::Union
+        );
+        if !is_one {
+            return Ok(None);
+        }
+        if self
+            .runs(segment)
+            .all(|run| takes_all(run, scope) == Some(false))
+        {
+            return Ok(Some(0));
+        }
+        if !self.is_plain(segment) {
+            return Ok(None);
+        }
+        let mut runs = self.runs(segment);
+        if let (Some(run), None) = (runs.next(), runs.next()) {
+            return Ok(Some(run.rows_count().into()));
+        }
+        let mut rows = Vec::new();
+        for run in self.runs(segment) {
+            run.append_rows(&mut rows);
+        }
+        rows.sort();
+        rows.dedup();
+        Ok(Some(rows.len() as u64))
+    }
+
+    fn neighbours(
+        &self,
+        segment: SegmentKey,
+        vertex: VertexId,
+        scope: GraphScope<'_>,
+    ) -> Result<VertexSet<'_>, ViewError> {
+        self.neighbours_owned(segment, vertex, scope)
+    }
+
+    fn lists<'v>(
+        &'v self,
+        segment: SegmentKey,
+        keys: &[VertexId],
+        scope: GraphScope<'_>,
+        lists: &mut Lists<'v>,
+    ) -> Result<Progress, ViewError> {
+        let runs: smallvec::SmallVec<[SliceSegment<'_>; 16]> = self.runs(segment).collect();
+        let is_exact = runs.iter().all(|run| run.is_plain());
+        lists.refill_owned(is_exact, |owned| {
+            for &key in keys {
+                let of_key = runs.iter().map(|run| (*run, run.rows_of(key)));
+                let of_key = of_key.filter(|(_, rows)| !rows.is_empty());
+                if scope.binds_graph() {
+                    append_bound(of_key, scope, owned);
+                } else {
+                    append_list(of_key, scope, &mut owned.neighbours);
+                }
+                owned.ends.push(owned.neighbours.len());
+            }
+        });
+        Ok(Progress::Ready)
+    }
+
+    fn predicates_of(
+        &self,
+        direction: Direction,
+        vertices: &[VertexId],
+        predicates: &mut Vec<PredicateId>,
+        ends: &mut Vec<u32>,
+    ) -> Result<Progress, ViewError> {
+        for &vertex in vertices {
+            predicates.extend(self.all_predicates().map(PredicateId).filter(|&predicate| {
+                let segment = SegmentKey {
+                    predicate,
+                    direction,
+                };
+                let mut runs = self.runs(segment);
+                runs.any(|run| !run.rows_of(vertex).is_empty())
+            }));
+            ends.push(predicates.len() as u32);
+        }
+        Ok(Progress::Ready)
+    }
+}
