@@ -30,6 +30,8 @@ pub enum ParseErrorKind {
     Unsupported,
     /// An update where a query is expected, or a query where an update is (400).
     Update,
+    /// A standing query where a query or an update is expected, or one without a window where a standing query is (400).
+    Standing,
     /// A base or a prefix of the [`ParseOptions`](crate::ParseOptions) is no IRI (400).
     Option,
     /// A limit (413 for [`Limit::TextBytes`], else 422).

@@ -11,10 +11,12 @@
 //! |---|---|
 //! | [`lexer`] | text to tokens; and text as pieces, for tools |
 //! | `parser` | tokens to a syntax tree, and all errors of a text at once |
+//! | `span` | spans of time, as standing queries have them |
 //! | `abstract_query` | what a text says: the algebra of the specification |
 //! | `translate` | the tree to that algebra |
 
 pub(crate) mod abstract_query;
 pub mod lexer;
 pub(crate) mod parser;
+pub(crate) mod span;
 pub(crate) mod translate;

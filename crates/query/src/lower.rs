@@ -45,7 +45,7 @@ use crate::error::ParseError;
 use crate::grammar::abstract_query::{self, Constant, Terms};
 use crate::grammar::translate::Translated;
 use crate::options::{Given, ParseOptions};
-use crate::plan::{ConstantId, Node, Slot};
+use crate::plan::{ConstantId, Node, Slot, Source};
 use crate::slots::Slots;
 use names::NameScope;
 use std::rc::Rc;
@@ -67,6 +67,8 @@ struct Lowering<'t> {
     union_default: bool,
     /// See [`Query::idle`].
     idle: Slots,
+    /// What patterns are of that stand in no window.
+    outside: Source,
 }
 
 /// Where a group stands.
@@ -76,6 +78,8 @@ struct Context {
     graph: Option<Node>,
     /// Whether a graph variable is bound in the rows outside that the group sees.
     graph_is_given: bool,
+    /// What its patterns are of.
+    source: Source,
     /// The rows outside that the group sees.
     outer: Rc<Outer>,
 }
@@ -98,8 +102,18 @@ pub(crate) fn lower(
     if !given.is_nothing() {
         given::give(&mut read.said, given, &mut read.terms)?;
     }
+    lower_of(read, options, Source::STORE)
+}
+
+/// Translates a query whose patterns outside of windows are of this source.
+pub(crate) fn lower_of(
+    read: Translated<'_, abstract_query::Query>,
+    options: &ParseOptions,
+    outside: Source,
+) -> Result<Query, ParseError> {
     let query = read.said;
     let mut lowering = Lowering::new(read.terms, options);
+    lowering.outside = outside;
     let dataset = lowering.dataset(query.dataset.as_ref());
     let mut body = Group::default();
     let form = lowering.form(&query, &mut body)?;
@@ -119,10 +133,11 @@ pub(crate) fn lower(
 
 impl Context {
     /// Outside of all groups.
-    fn top() -> Context {
+    fn top(source: Source) -> Context {
         Context {
             graph: None,
             graph_is_given: false,
+            source,
             outer: Rc::default(),
         }
     }
@@ -135,6 +150,7 @@ impl Context {
         Context {
             graph: self.graph,
             graph_is_given: true,
+            source: self.source,
             outer: Rc::new(outer),
         }
     }
@@ -153,6 +169,7 @@ impl<'t> Lowering<'t> {
             terms,
             union_default: options.union_default_graph,
             idle: Slots::default(),
+            outside: Source::STORE,
         }
     }
 

@@ -11,10 +11,20 @@
 //! Engines of the dialects disagree on bounds, first windows and empty ones. Each dialect has the defaults of its
 //! engine, and a pragma (`#@ bounds=lcro report=close,nonempty`) replaces them one by one.
 //!
+//! | module | holds |
+//! |---|---|
+//! | `read` | text to [`StandingQuery`], with the defaults of its dialect |
+//! | `pragma` | comment lines that replace them |
+//!
 //! Sources: Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams" (IJSC 2010); Dell'Aglio et
 //! al., "RSP-QL semantics" (IJSWIS 2014); Le-Phuoc et al., "A native and adaptive approach for unified processing of
 //! linked streams and linked data" (ISWC 2011); Zhang et al., "Sub-millisecond stateful stream querying over
 //! fast-evolving linked data" (SOSP 2017).
+
+mod pragma;
+mod read;
+
+pub use read::{further_errors, parse};
 
 use crate::algebra::Query;
 use crate::plan::{ConstantId, Source};
@@ -205,6 +215,12 @@ pub enum Extent {
         items: u64,
         /// A report after so many; above 0.
         step: u64,
+    },
+    /// What arrived within a span of time that ends now (`RANGE 10s` of CQELS-QL without `SLIDE`): it never closes, and
+    /// its content changes with each item. It holds `(now - range, now]`, whatever its bounds.
+    Sliding {
+        /// Its length (milliseconds); above 0.
+        range_ms: u64,
     },
     /// What arrived at the latest moment at which something did (`NOW`).
     Now,

@@ -22,4 +22,5 @@ mod shape;
 mod sizes;
 mod sources;
 mod spelling;
+mod standing;
 mod wire;

@@ -121,6 +121,7 @@ impl From<ParseError> for QueryError {
             ParseErrorKind::Syntax
             | ParseErrorKind::Undeclared
             | ParseErrorKind::Update
+            | ParseErrorKind::Standing
             | ParseErrorKind::Option => Kind::Syntax,
             ParseErrorKind::Unsupported => Kind::Unsupported,
             ParseErrorKind::Limit {

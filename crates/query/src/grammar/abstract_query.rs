@@ -11,13 +11,15 @@
 //! a text repeats is made once, and comparing, copying and noting names costs nothing.
 
 mod once;
+mod streams;
 mod terms;
 
 pub(crate) use once::Once;
+pub(crate) use streams::{Registered, Streams, Window, WrittenExtent};
 pub(crate) use terms::{Blank, Constant, Name, Terms};
 
 use crate::expression::Function;
-use crate::plan::AggregateFunction;
+use crate::plan::{AggregateFunction, Source};
 
 /// A query. Its modifiers are the outermost links of its pattern.
 #[derive(Debug)]
@@ -128,6 +130,11 @@ pub(crate) enum GraphPattern {
     },
     Graph {
         name: NamePattern,
+        inner: Box<GraphPattern>,
+    },
+    /// In the default graph of a union of windows.
+    Window {
+        source: Source,
         inner: Box<GraphPattern>,
     },
     Extend {

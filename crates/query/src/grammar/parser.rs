@@ -14,6 +14,7 @@
 //! | `triples` | triples, terms, paths |
 //! | `expression` | expressions |
 //! | `update` | operations of an update |
+//! | `standing` | what standing queries add |
 //! | `builtin` | the names of functions, and how many arguments they take |
 //! | `counts` | what a text has of what the limits bound |
 //! | `hint` | what was perhaps meant |
@@ -29,6 +30,7 @@ mod group;
 mod hint;
 mod query;
 mod recover;
+mod standing;
 pub(crate) mod tree;
 mod triples;
 mod update;
@@ -40,6 +42,7 @@ use crate::limits::{Exceeded, Limits};
 use crate::position::Position;
 use counts::Counts;
 pub(crate) use recover::ERRORS_MAX;
+pub(crate) use standing::span_text;
 use std::ops::Range;
 use tree::{Builder, Mark, NodeKind, Tree};
 
@@ -80,6 +83,27 @@ pub(crate) fn query<'t>(tokens: &'t Tokens<'t>, limits: &Limits) -> Result<Tree<
         "query",
         Parser::query_unit,
     )
+}
+
+/// The tree of a standing query.
+pub(crate) fn standing<'t>(
+    tokens: &'t Tokens<'t>,
+    limits: &Limits,
+) -> Result<Tree<'t>, ParseError> {
+    let all = 0..tokens.tokens.len();
+    tree(tokens, all, limits, "query", |parser| {
+        parser.is_standing = true;
+        parser.standing_unit()
+    })
+}
+
+/// All that is wrong with a text that [`standing`] refuses.
+pub(crate) fn errors_of_standing(tokens: &Tokens<'_>, limits: &Limits) -> Vec<ParseError> {
+    let all = 0..tokens.tokens.len();
+    errors(tokens, all, limits, "query", |parser| {
+        parser.is_standing = true;
+        parser.standing_unit()
+    })
 }
 
 /// All that is wrong with a text that [`query`] refuses, the error that it gives first ([`recover`]).
@@ -223,6 +247,8 @@ struct Parser<'t> {
     counts: Counts,
     /// What the text is to be.
     what: &'static str,
+    /// Whether it may have what standing queries add to the grammar.
+    is_standing: bool,
     tree: Builder,
     /// Those met so far, in a second reading.
     faults: Option<Vec<GrammarError>>,
@@ -243,6 +269,7 @@ impl<'t> Parser<'t> {
             depth: 0,
             counts: Counts::new(limits),
             what,
+            is_standing: false,
             tree: Builder::with_capacity(part.len() * 3 / 2 + 8),
             faults: None,
         }
@@ -396,7 +423,7 @@ impl<'t> Parser<'t> {
     #[cold]
     fn unexpected(&self, expected: &str) -> GrammarError {
         let is_word = self.kind() == Some(TokenKind::Word);
-        match hint::keyword(self.slice()).filter(|_| is_word) {
+        match hint::keyword(self.slice(), self.is_standing).filter(|_| is_word) {
             Some(keyword) => {
                 self.refused(&format!("did you mean {keyword}? (expected {expected})"))
             }
@@ -427,6 +454,9 @@ impl<'t> Parser<'t> {
     #[cold]
     fn refused(&self, reason: &str) -> GrammarError {
         if let Some(fault) = self.broken_iri() {
+            return fault;
+        }
+        if let Some(fault) = self.of_standing() {
             return fault;
         }
         if let Some(tag) = self.bare_tag() {
@@ -513,7 +543,7 @@ impl<'t> Parser<'t> {
         let is_language = language.len() <= LETTERS_MAX
             && language.bytes().all(|byte| byte.is_ascii_alphabetic())
             && !hint::is_keyword(language)
-            && hint::keyword(language).is_none();
+            && hint::keyword(language, self.is_standing).is_none();
         let is_of_tag = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
         let rest = self.tokens.text[word.start as usize..].chars();
         let tag: String = rest.take_while(is_of_tag).collect();

@@ -15,6 +15,7 @@
 //! | `scope` | which variables a pattern binds |
 //! | `expression` | expressions |
 //! | `select` | forms, grouping, selection, modifiers |
+//! | `standing` | what standing queries say of streams |
 //! | `update` | operations of an update |
 //! | `data` | the quads of `INSERT DATA` and `DELETE DATA` |
 //!
@@ -29,6 +30,7 @@ mod hole;
 mod prefixes;
 mod scope;
 mod select;
+mod standing;
 mod term;
 mod triples;
 mod update;
@@ -41,7 +43,7 @@ pub(crate) use term::{is_relative, language, number_type, unescape};
 pub(crate) use update::{Declared, Modification, Parts, update};
 
 use crate::error::ParseError;
-use crate::grammar::abstract_query::{Aggregate, Constant, Name, Query, Terms};
+use crate::grammar::abstract_query::{Aggregate, Constant, Name, Query, Streams, Terms};
 use crate::grammar::parser::tree::{Id, NodeKind, Tree};
 use crate::grammar::parser::{GrammarError, Parsed};
 use crate::limits::{Exceeded, Limit, Limits};
@@ -69,6 +71,20 @@ pub(crate) fn query<'t>(
     options: &'t ParseOptions,
 ) -> Result<Translated<'t, Query>, ParseError> {
     translated(tree, options, 0, Translation::unit)
+}
+
+/// The standing query of a tree: what is asked, and what it says of streams.
+pub(crate) fn standing<'t>(
+    tree: &'t Tree<'t>,
+    options: &'t ParseOptions,
+) -> Result<(Translated<'t, Query>, Streams), ParseError> {
+    let mut streams = Streams::default();
+    let parsed = translated(tree, options, 0, |this| {
+        let query = this.standing_unit();
+        streams = std::mem::take(&mut this.streams);
+        query
+    })?;
+    Ok((parsed, streams))
 }
 
 /// The query of a tree with placeholders in holes.
@@ -127,6 +143,8 @@ struct Translation<'t> {
     /// Within `SERVICE`, whose functions are another's.
     is_elsewhere: bool,
     holes: Holes,
+    /// Of a standing query; else empty.
+    streams: Streams,
     made: Made,
     /// See [`Limits::listed_names`].
     listed_max: u64,
@@ -197,6 +215,7 @@ impl<'t> Translation<'t> {
             properties: Vec::new(),
             is_elsewhere: false,
             holes: Holes::default(),
+            streams: Streams::default(),
             made: Made::new(&options.limits),
             listed_max: options.limits.listed_names,
         })

@@ -27,7 +27,9 @@ impl Lowering<'_> {
     /// Fills the body, and says what is made of its rows.
     pub(super) fn form(&mut self, query: &Query, body: &mut Group) -> Result<Form, ParseError> {
         let modifiers = Modifiers::of(&query.pattern);
-        body.elements = self.spine(modifiers.inner, &Context::top())?.elements;
+        body.elements = self
+            .spine(modifiers.inner, &Context::top(self.outside))?
+            .elements;
         match &query.form {
             abstract_query::Form::Select { star } => {
                 let mut columns = Vec::with_capacity(modifiers.projected.len());

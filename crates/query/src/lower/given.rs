@@ -157,6 +157,7 @@ fn settle(pattern: &mut GraphPattern, terms: &[Bound]) {
             settle(right, &terms);
         }
         GraphPattern::Graph { inner, .. }
+        | GraphPattern::Window { inner, .. }
         | GraphPattern::Service { inner, .. }
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
@@ -196,6 +197,7 @@ fn operands_with(pattern: &GraphPattern, name: Name) -> Vec<&GraphPattern> {
         | GraphPattern::Lateral { left, right } => vec![left, right],
         GraphPattern::Project { variables, .. } if !variables.contains(&name) => Vec::new(),
         GraphPattern::Graph { inner, .. }
+        | GraphPattern::Window { inner, .. }
         | GraphPattern::Service { inner, .. }
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }

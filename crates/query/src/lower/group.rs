@@ -17,7 +17,7 @@ use crate::algebra::{Element, Group};
 use crate::error::ParseError;
 use crate::expression::{Expression, Function};
 use crate::grammar::abstract_query::{self, Expression as Algebra, GraphPattern, Name};
-use crate::plan::{Node, OrderKey, Slot, Source};
+use crate::plan::{Node, OrderKey, Slot};
 use crate::slots::Slots;
 
 /// Elements, and what is known of their rows.
@@ -157,6 +157,7 @@ impl Lowering<'_> {
             GraphPattern::Values { variables, rows } => self.values(variables, rows, table),
             GraphPattern::Union { .. } => self.union(pattern, context, table),
             GraphPattern::Graph { name, inner } => self.named_graph(*name, inner, context, table),
+            GraphPattern::Window { source, inner } => self.window(*source, inner, context, table),
             GraphPattern::Service {
                 name,
                 inner,
@@ -187,7 +188,7 @@ impl Lowering<'_> {
             && !context.graph_is_given
             && !table.in_graph
         {
-            table.elements.push(Element::Graph(graph, Source::STORE));
+            table.elements.push(Element::Graph(graph, context.source));
             table.in_graph = true;
         }
     }

@@ -1,4 +1,4 @@
-//! Groups within groups: `OPTIONAL`, `UNION`, `LATERAL`, `GRAPH`.
+//! Groups within groups: `OPTIONAL`, `UNION`, `LATERAL`, `GRAPH`, and those of windows.
 
 use super::expression::View;
 use super::group::{Pipeline, absorb};
@@ -80,8 +80,15 @@ impl Lowering<'_> {
         table: &mut Pipeline,
     ) -> Result<(), ParseError> {
         let graph = self.name(name)?;
+        // Named graphs of what stands outside of all windows are the store's.
+        let source = if context.source == self.outside {
+            Source::STORE
+        } else {
+            context.source
+        };
         let within = Context {
             graph: Some(graph),
+            source,
             graph_is_given: context.graph_is_given && context.graph == Some(graph),
             ..context.clone()
         };
@@ -93,7 +100,7 @@ impl Lowering<'_> {
         };
         if !group.in_graph && !within.graph_is_given {
             let nested = std::mem::take(&mut group);
-            group.elements.push(Element::Graph(graph, Source::STORE));
+            group.elements.push(Element::Graph(graph, source));
             absorb(&mut group, nested);
         }
         if let Node::Slot(slot) = graph {
@@ -107,6 +114,27 @@ impl Lowering<'_> {
             table.maybe.remove(own);
             table.sure.remove(own);
         }
+        Ok(())
+    }
+
+    /// A group in the default graph of windows; the graph around it means nothing inside.
+    pub(super) fn window(
+        &mut self,
+        source: Source,
+        inner: &GraphPattern,
+        context: &Context,
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let within = Context {
+            graph: None,
+            graph_is_given: false,
+            source,
+            ..context.clone()
+        };
+        let mut group = self.group(inner, &within)?;
+        // Of another graph it says nothing.
+        group.in_graph = false;
+        absorb(table, group);
         Ok(())
     }
 
@@ -172,7 +200,9 @@ fn is_join(pattern: &GraphPattern) -> bool {
             GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
                 pending.extend([&**left, &**right]);
             }
-            GraphPattern::Graph { inner, .. } => pending.push(inner),
+            GraphPattern::Graph { inner, .. } | GraphPattern::Window { inner, .. } => {
+                pending.push(inner);
+            }
             _ => return false,
         }
     }

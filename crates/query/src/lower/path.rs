@@ -12,7 +12,7 @@ use crate::algebra::{Element, PathPattern};
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{Constant, Path as Algebra, TermPattern};
 use crate::path::Path;
-use crate::plan::{ConstantId, Node, Source};
+use crate::plan::{ConstantId, Node};
 
 impl Lowering<'_> {
     pub(super) fn path(
@@ -163,7 +163,7 @@ fn path_pattern(subject: Node, path: Path, object: Node, context: &Context, tabl
         path,
         object,
         graph: context.graph,
-        source: Source::STORE,
+        source: context.source,
     };
     if !has_edge {
         Lowering::ensure_graph(context, table);

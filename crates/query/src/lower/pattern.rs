@@ -9,7 +9,7 @@ use super::{Context, Lowering};
 use crate::algebra::{Element, Pattern};
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
-use crate::plan::{Node, Source};
+use crate::plan::Node;
 
 impl Lowering<'_> {
     pub(super) fn triple(
@@ -111,7 +111,7 @@ pub(super) fn edge(
         predicate,
         object,
         graph: context.graph,
-        source: Source::STORE,
+        source: context.source,
     };
     table.join(Element::Pattern(pattern), &[subject, predicate, object]);
     table.in_graph = true;

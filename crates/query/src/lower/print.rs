@@ -225,6 +225,9 @@ impl<'p, 't> Printer<'p, 't> {
                 let name = self.name(*name);
                 content.push(&format!("GRAPH {name} {}", self.group(inner).braced()));
             }
+            GraphPattern::Window { .. } => {
+                unreachable!("a window within SERVICE is refused where it is translated")
+            }
             GraphPattern::Service {
                 name,
                 inner,

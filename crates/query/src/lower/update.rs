@@ -19,7 +19,7 @@ use crate::grammar::abstract_query::{
 };
 use crate::grammar::translate::{Modification, Translated};
 use crate::options::ParseOptions;
-use crate::plan::{Form, Node, Slot, TemplateTerm};
+use crate::plan::{Form, Node, Slot, Source, TemplateTerm};
 use crate::slots::Slots;
 use crate::update::QuadTemplate;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ pub(crate) fn lower_modification(
     let graph = with.map(|graph| Node::Constant(lowering.constant(*graph)));
     let context = Context {
         graph,
-        ..Context::top()
+        ..Context::top(Source::STORE)
     };
     let table = lowering.spine(&modification.pattern, &context)?;
     let mut templates = Templates {

@@ -3,7 +3,7 @@
 use crate::algebra::{Element, Group, Query};
 use crate::expression::Expression;
 use crate::path::Path;
-use crate::plan::{Aggregate, ConstantId, Form, Node, Slot, TemplateTerm};
+use crate::plan::{Aggregate, ConstantId, Form, Node, Slot, Source, TemplateTerm};
 
 /// The body, an arrow, the form.
 pub(super) fn text_of(query: &Query) -> String {
@@ -56,24 +56,31 @@ impl Shown<'_> {
         }
     }
 
-    fn within(&self, graph: Option<Node>) -> String {
-        graph.map_or(String::new(), |graph| format!(" @{}", self.node(graph)))
+    /// The graph, and the source where it is not the store.
+    fn within(&self, graph: Option<Node>, source: Source) -> String {
+        let graph = graph.map_or(String::new(), |graph| format!(" @{}", self.node(graph)));
+        match source {
+            Source::STORE => graph,
+            Source(number) => format!("{graph} in {number}"),
+        }
     }
 
     fn element(&self, element: &Element) -> String {
         match element {
             Element::Pattern(p) => {
                 let nodes = [p.subject, p.predicate, p.object].map(|node| self.node(node));
-                format!("{}{}", nodes.join(" "), self.within(p.graph))
+                format!("{}{}", nodes.join(" "), self.within(p.graph, p.source))
             }
             Element::Path(p) => format!(
                 "{} {} {}{}",
                 self.node(p.subject),
                 self.path(&p.path),
                 self.node(p.object),
-                self.within(p.graph)
+                self.within(p.graph, p.source)
             ),
-            Element::Graph(graph, _) => format!("graph {}", self.node(*graph)),
+            Element::Graph(graph, source) => {
+                format!("graph {}{}", self.node(*graph), self.within(None, *source))
+            }
             Element::TripleTerm {
                 term,
                 subject,

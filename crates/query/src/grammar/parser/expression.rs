@@ -338,7 +338,7 @@ impl Parser<'_> {
     /// A word that is no function.
     #[cold]
     fn unknown_word(&self) -> GrammarError {
-        let meant_exists = |word: &str| hint::keyword(word) == Some("EXISTS");
+        let meant_exists = |word: &str| hint::keyword(word, false) == Some("EXISTS");
         if self.is_word("NOT") {
             let is_word = self
                 .token(1)

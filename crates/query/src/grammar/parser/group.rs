@@ -76,7 +76,11 @@ impl Parser<'_> {
             self.constraint()?;
             NodeKind::Filter
         } else if self.eat_word("GRAPH") {
-            self.variable_or_iri()?;
+            if self.is_standing && !self.is_variable() {
+                self.stream_name("a variable, an IRI or a name")?;
+            } else {
+                self.variable_or_iri()?;
+            }
             self.inner_group()?;
             NodeKind::Graph
         } else if self.eat_word("BIND") {
@@ -99,6 +103,8 @@ impl Parser<'_> {
         } else if self.eat_word("LATERAL") {
             self.inner_group()?;
             NodeKind::Lateral
+        } else if self.is_standing {
+            return self.window();
         } else {
             return Ok(false);
         };

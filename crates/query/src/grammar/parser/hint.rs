@@ -53,18 +53,28 @@ const KEYWORDS: [&str; 46] = [
 /// Those that hardly anybody does, or that nearly everything is near to.
 const SHORT: [&str; 9] = ["ALL", "AS", "BY", "IN", "NOT", "TO", "a", "true", "false"];
 
-/// All keywords, as people write them.
+/// What standing queries have besides.
+const STANDING: [&str; 18] = [
+    "COMPUTED", "DSTREAM", "ELEMENTS", "EVERY", "ISTREAM", "NOW", "ON", "QUERY", "RANGE",
+    "REGISTER", "RSTREAM", "SLIDE", "STEP", "STREAM", "TRIPLES", "TUMBLING", "WINDOW", "ALL",
+];
+
+/// All keywords, as people write them; `NOW` is a function, too, and `ALL` is among the short ones.
 pub(super) fn keywords() -> impl Iterator<Item = &'static str> {
-    KEYWORDS.into_iter().chain(SHORT)
+    let standing = STANDING.into_iter();
+    let standing = standing.filter(|word| !matches!(*word, "NOW" | "ALL"));
+    KEYWORDS.into_iter().chain(SHORT).chain(standing)
 }
 
-/// The keyword that a word was perhaps meant for; none for a keyword.
-pub(super) fn keyword(word: &str) -> Option<&'static str> {
+/// The keyword that a word was perhaps meant for, one of standing queries in such a text alone; none for a keyword.
+pub(super) fn keyword(word: &str, is_standing: bool) -> Option<&'static str> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
     match () {
         () if is("ORDERBY") => Some("ORDER BY"),
         () if is("GROUPBY") => Some("GROUP BY"),
         () if is_keyword(word) => None,
+        () if is_standing && is_of_standing(word) => None,
+        () if is_standing => nearest(word, KEYWORDS.into_iter().chain(STANDING)),
         () => nearest(word, KEYWORDS.into_iter()),
     }
 }
@@ -72,6 +82,13 @@ pub(super) fn keyword(word: &str) -> Option<&'static str> {
 /// Whether a word is a keyword.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// Whether a word is one that standing queries have besides.
+pub(super) fn is_of_standing(word: &str) -> bool {
+    STANDING
         .iter()
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }

@@ -1,7 +1,7 @@
 //! Prologue, query forms, their clauses and modifiers.
 
 use super::builtin::is_function;
-use super::tree::NodeKind;
+use super::tree::{Mark, NodeKind};
 use super::{GrammarError, Parsed, Parser};
 use crate::grammar::lexer::token::{Token, TokenKind};
 use crate::limits::Limits;
@@ -11,6 +11,11 @@ impl Parser<'_> {
     pub(super) fn query_unit(&mut self) -> Parsed {
         let mark = self.mark();
         self.prologue()?;
+        self.one_query(mark)
+    }
+
+    /// The query behind a prologue that began at the mark, up to the end of the text.
+    pub(super) fn one_query(&mut self, mark: Mark) -> Parsed {
         let form = self.slice();
         if self.is_word("SELECT") {
             self.select(true)?;
@@ -106,7 +111,9 @@ impl Parser<'_> {
     pub(super) fn select(&mut self, is_query: bool) -> Parsed {
         let mark = self.mark();
         self.expect_word("SELECT")?;
-        if !is_query {
+        if is_query {
+            self.stream_relation();
+        } else {
             self.list_names(Limits::NAMES_PER_SELECT)?;
         }
         if self.is_word("DISTINCT") {
@@ -153,9 +160,11 @@ impl Parser<'_> {
             let before = self.tokens.tokens[self.at - 1];
             let is_none = before.kind == TokenKind::Word && {
                 let word = self.tokens.slice(before);
-                ["SELECT", "DISTINCT", "REDUCED"]
-                    .iter()
-                    .any(|keyword| keyword.eq_ignore_ascii_case(word))
+                [
+                    "SELECT", "DISTINCT", "REDUCED", "RSTREAM", "ISTREAM", "DSTREAM",
+                ]
+                .iter()
+                .any(|keyword| keyword.eq_ignore_ascii_case(word))
             };
             if is_none {
                 return Err(self.unexpected("`*`, variables or (... AS ?name)"));
@@ -203,6 +212,7 @@ impl Parser<'_> {
     fn construct(&mut self) -> Parsed {
         let mark = self.mark();
         self.expect_word("CONSTRUCT")?;
+        self.stream_relation();
         if self.is("{") {
             self.template()?;
             self.dataset()?;
@@ -259,6 +269,10 @@ impl Parser<'_> {
     /// DatasetClause, any number of it.
     fn dataset(&mut self) -> Parsed {
         while self.is_word("FROM") {
+            if self.is_standing {
+                self.standing_from()?;
+                continue;
+            }
             let mark = self.mark();
             self.bump();
             let kind = if self.eat_word("NAMED") {

@@ -17,13 +17,14 @@ use crate::grammar::lexer::token::TokenKind;
 pub(crate) const ERRORS_MAX: usize = 8;
 
 /// Words that begin an element of a group.
-const ELEMENTS: [&str; 9] = [
-    "BIND", "FILTER", "GRAPH", "LATERAL", "MINUS", "OPTIONAL", "SERVICE", "UNION", "VALUES",
+const ELEMENTS: [&str; 11] = [
+    "BIND", "FILTER", "GRAPH", "LATERAL", "MINUS", "OPTIONAL", "SERVICE", "STREAM", "UNION",
+    "VALUES", "WINDOW",
 ];
 /// Words that begin a clause behind the pattern.
 const MODIFIERS: [&str; 6] = ["GROUP", "HAVING", "LIMIT", "OFFSET", "ORDER", "VALUES"];
 /// Words that a declaration or what follows the prologue begins with.
-const UNITS: [&str; 18] = [
+const UNITS: [&str; 19] = [
     "ADD",
     "ASK",
     "BASE",
@@ -38,6 +39,7 @@ const UNITS: [&str; 18] = [
     "LOAD",
     "MOVE",
     "PREFIX",
+    "REGISTER",
     "SELECT",
     "USING",
     "VERSION",

@@ -124,6 +124,26 @@ pub(crate) enum NodeKind {
     Separator,
     Exists,
     NotExists,
+    /// `REGISTER` and the kind of what it registers; the name, then the span of `COMPUTED EVERY`.
+    Register,
+    /// `ISTREAM` and its like behind a form.
+    Relation,
+    /// A stream and its window.
+    FromStream,
+    /// A stream and its window, with its `WindowName` before or behind them.
+    FromWindow,
+    /// Around the name of a window that is declared.
+    WindowName,
+    /// The brackets of a window, named by their second token: spans or numbers.
+    Extent,
+    /// A span of time.
+    Span,
+    /// A name without brackets or prefix.
+    BareName,
+    /// `WINDOW`: its name and a group.
+    Window,
+    /// `STREAM` in a pattern: a name, a window and a group.
+    StreamWindow,
     InsertData,
     DeleteData,
     DeleteWhere,

@@ -194,7 +194,7 @@ impl Parser<'_> {
                 self.close(mark, NodeKind::BlankList);
                 Ok(())
             }
-            word if self.kind() == Some(TokenKind::Word) && !hint::is_keyword(word) && hint::keyword(word).is_none() => {
+            word if self.kind() == Some(TokenKind::Word) && !hint::is_keyword(word) && hint::keyword(word, self.is_standing).is_none() => {
                 Err(self.refused(&format!(
                     "a word alone is no term: write <{word}>, a prefixed name or \"{word}\" (expected {expected})"
                 )))

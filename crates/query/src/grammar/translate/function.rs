@@ -19,6 +19,9 @@ use crate::xpath_pattern::{self, RefusalKind};
 use oxrdf::vocab::xsd;
 use oxrdf::{NamedNode, Term};
 
+/// The function of the C-SPARQL engine that gives the time at which a triple arrived.
+const TIMESTAMP: &str = "http://larkc.eu/csparql/sparql/jena/ext#timestamp";
+
 /// The namespace of the casts.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
@@ -123,6 +126,9 @@ impl Translation<'_> {
         }
         if self.is_elsewhere {
             return Ok(Expression::CallOther(self.constant(iri), arguments));
+        }
+        if iri.as_str() == TIMESTAMP {
+            return Err(no_timestamp(at, arguments.len()));
         }
         match cast(&iri) {
             Some(cast) if arguments.len() == 1 => {
@@ -264,6 +270,20 @@ pub(crate) fn usable(
         format!("the regular expression {quoted:?} of {name} cannot be used: {refusal}")
     };
     Err((kind, message))
+}
+
+/// That the time of a triple cannot be asked so.
+fn no_timestamp(at: usize, arguments: usize) -> GrammarError {
+    if arguments == 3 {
+        let message = "timestamp(?s, ?p, ?o) is not supported: the time at which a triple arrived is not asked for in \
+                       patterns";
+        return GrammarError::of(ParseErrorKind::Unsupported, at, message.to_owned());
+    }
+    let message = format!(
+        "timestamp takes the three terms of a triple, timestamp(?s, ?p, ?o), not {arguments}: a variable alone has no \
+         time of arrival"
+    );
+    GrammarError::at(at, message)
 }
 
 fn unknown_function(name: &NamedNode) -> String {

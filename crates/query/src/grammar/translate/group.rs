@@ -3,7 +3,7 @@
 use super::Translation;
 use super::scope::{assigned, in_scope, is_in_scope};
 use super::triples::{TripleOrPath, joined, pattern};
-use crate::grammar::abstract_query::{Constant, Expression, GraphPattern};
+use crate::grammar::abstract_query::{Constant, Expression, GraphPattern, NamePattern};
 use crate::grammar::parser::Parsed;
 use crate::grammar::parser::tree::{Id, NodeKind};
 
@@ -72,19 +72,30 @@ impl Translation<'_> {
             },
             NodeKind::Lateral => self.lateral(id, table)?,
             NodeKind::Bind => self.bind(id, table)?,
-            NodeKind::Graph => {
-                let mut parts = self.tree.children(id);
-                let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
-                    return self.fault(id, "expected GRAPH name { ... }");
-                };
-                let name = self.verb(name)?;
-                let inner = Box::new(self.group(group)?);
-                joined(table, GraphPattern::Graph { name, inner })
-            }
+            NodeKind::Graph => joined(table, self.graph(id)?),
+            NodeKind::Window | NodeKind::StreamWindow => joined(table, self.window(id, kind)?),
             NodeKind::Service => joined(table, self.service(id)?),
             NodeKind::Union => joined(table, self.union(id)?),
             NodeKind::Values => joined(table, self.values(id)?),
             _ => joined(table, self.group(id)?),
+        })
+    }
+
+    /// `GRAPH`: in a named graph, or in the windows of the stream that a standing query names so.
+    fn graph(&mut self, id: Id) -> Parsed<GraphPattern> {
+        let mut parts = self.tree.children(id);
+        let (Some(name), Some(group)) = (parts.next(), parts.next()) else {
+            return self.fault(id, "expected GRAPH name { ... }");
+        };
+        let name = match self.kind(name) {
+            NodeKind::BareName => NamePattern::Constant(self.graph_of(name)?),
+            _ => self.verb(name)?,
+        };
+        let source = self.source_of_graph(name);
+        let inner = Box::new(self.group(group)?);
+        Ok(match source {
+            Some(source) => GraphPattern::Window { source, inner },
+            None => GraphPattern::Graph { name, inner },
         })
     }
 

@@ -72,6 +72,7 @@ fn visit(pattern: &GraphPattern, add: &mut impl FnMut(Name)) {
                     .for_each(&mut *add);
             }
             GraphPattern::Minus { left: inner, .. }
+            | GraphPattern::Window { inner, .. }
             | GraphPattern::Filter { inner, .. }
             | GraphPattern::OrderBy { inner, .. }
             | GraphPattern::Distinct { inner }
@@ -129,6 +130,7 @@ pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<Name> {
                 found.extend(kept(inner, variables));
             }
             GraphPattern::Graph { inner, .. }
+            | GraphPattern::Window { inner, .. }
             | GraphPattern::Service { inner, .. }
             | GraphPattern::Filter { inner, .. }
             | GraphPattern::OrderBy { inner, .. }

@@ -47,6 +47,11 @@ impl Translation<'_> {
                 _ => form = child,
             }
         }
+        self.query_of(form)
+    }
+
+    /// The query of a form, with what was declared before it.
+    pub(super) fn query_of(&mut self, form: Id) -> Parsed<Query> {
         let dataset = self.dataset(form)?;
         let star = self.is_star(form);
         let (said, pattern) = match self.kind(form) {
@@ -92,8 +97,8 @@ impl Translation<'_> {
         let mut dataset = Dataset::default();
         for child in self.tree.children(form) {
             match self.kind(child) {
-                NodeKind::From => dataset.default.push(self.name(child.only())?),
-                NodeKind::FromNamed => dataset.named.push(self.name(child.only())?),
+                NodeKind::From => dataset.default.push(self.graph_of(child.only())?),
+                NodeKind::FromNamed => dataset.named.push(self.graph_of(child.only())?),
                 _ => {}
             }
         }
