@@ -17,7 +17,7 @@ use crate::prepare::Prepared;
 use crate::scope::{FixedScope, ResolvedScope};
 use crate::step::aggregate::paged::{Meter, Paged};
 use crate::step::path::visited::Visited;
-use query::plan::Scope;
+use query::plan::{Scope, Source};
 use rdf::{Direction, Tag, VertexId};
 use store::ListCursor;
 use store::view::{GraphView, SegmentKey};
@@ -67,7 +67,11 @@ pub fn describe<V: GraphView>(
     seeds: &mut Seeds<'_>,
     each: &mut dyn FnMut(&Edges) -> Result<(), WalkError>,
 ) -> Result<(), WalkError> {
-    let ResolvedScope::Fixed(scope) = prepared.scene().dataset.resolve(Scope::Default, &[]) else {
+    let ResolvedScope::Fixed(scope) = prepared
+        .scene()
+        .dataset(Source::STORE)
+        .resolve(Scope::Default, &[])
+    else {
         return Ok(());
     };
     let mut search = Search {
@@ -122,7 +126,11 @@ impl<V: GraphView> Search<'_, '_, '_, V> {
                 predicate,
                 direction,
             };
-            let scope = self.prepared.scene().dataset.graphs(self.scope);
+            let scope = self
+                .prepared
+                .scene()
+                .dataset(Source::STORE)
+                .graphs(self.scope);
             wait_for(self.view, &self.limits, || {
                 ask::ready(lists.ask(self.view, self.limits, segment, &[vertex], scope)?)
             })?;

@@ -36,7 +36,7 @@ use crate::expression::Constants;
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scene::Scene;
-use crate::scope::{Dataset, FixedScope};
+use crate::scope::{Dataset, Datasets, FixedScope};
 use crate::step::Policy;
 use crate::views::Views;
 use query::plan::{Action, Plan, Slot, Source, Step};
@@ -98,12 +98,12 @@ pub fn prepare<'a, V: GraphView + 'a>(
         own.next().is_none(),
         "only what is stored nowhere has an id of the query"
     );
-    let dataset = Dataset::new(&plan.dataset, &ids);
+    let datasets = Datasets::new(&plan.dataset, &ids);
     let compiled_bytes = Cell::new(0);
     let mut builder = Builder {
         plan,
         ids: &ids,
-        dataset: &dataset,
+        datasets: &datasets,
         views: views.into(),
         limits,
         reservation: Reservation::new(limits),
@@ -126,7 +126,7 @@ pub fn prepare<'a, V: GraphView + 'a>(
             ids,
             locals,
             environment,
-            dataset,
+            datasets,
             cells,
         },
         top,
@@ -236,7 +236,7 @@ impl<'a> Prepared<'a> {
 struct Builder<'b, 'a, V> {
     plan: &'a Plan,
     ids: &'b [VertexId],
-    dataset: &'b Dataset,
+    datasets: &'b Datasets,
     views: Views<'a, V>,
     limits: Limits<'a>,
     reservation: Reservation<'a>,
@@ -253,7 +253,7 @@ struct Builder<'b, 'a, V> {
     waits: Cell<Option<Ticket>>,
 }
 
-impl<'a, V: GraphView> Builder<'_, 'a, V> {
+impl<'b, 'a, V: GraphView> Builder<'b, 'a, V> {
     #[inline]
     fn view(&self, source: Source) -> &'a V {
         self.views.of(source)
@@ -271,6 +271,12 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         }
     }
 
+    /// The graphs that patterns of a source are matched in.
+    #[inline]
+    fn dataset(&self, source: Source) -> &'b Dataset {
+        self.datasets.of(source)
+    }
+
     #[inline]
     fn keys_of(&self, source: Source, segment: SegmentKey) -> Result<VertexSet<'a>, WalkError> {
         self.there(ask::keys(self.view(source), segment))
@@ -286,7 +292,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         scope: FixedScope,
         lists: &mut Lists<'a>,
     ) -> Result<(), WalkError> {
-        let graphs = self.dataset.graphs(scope);
+        let graphs = self.dataset(source).graphs(scope);
         if let Progress::Pending(ticket) = self.view(source).lists(segment, keys, graphs, lists)? {
             self.waits.set(Some(ticket));
             *lists = Lists::new();

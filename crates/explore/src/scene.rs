@@ -8,8 +8,8 @@
 use crate::environment::Environment;
 use crate::expression::Terms;
 use crate::local::LocalTerms;
-use crate::scope::Dataset;
-use query::plan::{Form, Plan};
+use crate::scope::{Dataset, Datasets};
+use query::plan::{Form, Plan, Source};
 use rdf::{Lexicon, VertexId};
 
 /// See the head of this file.
@@ -23,7 +23,7 @@ pub(crate) struct Scene<'a> {
     /// What the query may know besides its graph.
     pub(crate) environment: &'a Environment<'a>,
     /// The graphs that patterns are matched in.
-    pub(crate) dataset: Dataset,
+    pub(crate) datasets: Datasets,
     /// Columns of all chunks that a walk of the plan may hold at once.
     pub(crate) cells: usize,
 }
@@ -32,6 +32,12 @@ impl Scene<'_> {
     /// Number of slots.
     pub(crate) fn width(&self) -> usize {
         self.plan.variables.len()
+    }
+
+    /// The graphs that patterns of a source are matched in.
+    #[inline]
+    pub(crate) fn dataset(&self, source: Source) -> &Dataset {
+        self.datasets.of(source)
     }
 
     /// Whether one row answers the query.

@@ -9,12 +9,46 @@
 //!
 //! SPARQL 1.1 Query section 13.2. A graph that the store does not hold is empty, so it is left out
 //! of the lists; only `GRAPH ?g {}` still sees it.
+//!
+//! **Other sources.** The clause is of the store alone. A window has no graphs of its own choosing: a stream's items
+//! bring theirs. So the default graph of another source is the merge of all its graphs, and its named graphs are those
+//! that it holds, as of a store without a clause whose default graph is the merge of all.
 
-use query::plan::{ConstantId, DatasetClause, Node, Scope, Slot};
+use query::plan::{ConstantId, DatasetClause, Node, Scope, Slot, Source};
 use rdf::{Tag, VertexId};
 use store::view::GraphScope;
 
-/// The dataset of a query as ids, ascending.
+/// The datasets of a walk: the query's, which is of the store, and that of every other source.
+#[derive(Debug)]
+pub(crate) struct Datasets {
+    store: Dataset,
+    other: Dataset,
+}
+
+impl Datasets {
+    /// Those of a query with this clause, whose constants have these ids.
+    pub(crate) fn new(clause: &DatasetClause, ids: &[VertexId]) -> Datasets {
+        Datasets {
+            store: Dataset::new(clause, ids),
+            other: Dataset {
+                clause: None,
+                union_default: true,
+            },
+        }
+    }
+
+    /// The dataset that patterns of a source are matched in.
+    #[inline]
+    pub(crate) fn of(&self, source: Source) -> &Dataset {
+        if source.is_store() {
+            &self.store
+        } else {
+            &self.other
+        }
+    }
+}
+
+/// The dataset of one source as ids, ascending.
 #[derive(Debug, Default)]
 pub(crate) struct Dataset {
     clause: Option<Graphs>,

@@ -335,14 +335,22 @@ impl Case {
         graphs.iter().map(|graph| self.id(graph.0)).collect()
     }
 
+    /// The dataset clause, which is of the store alone.
+    fn clause(&self, source: Source) -> Option<&(Vec<ConstantId>, Vec<ConstantId>)> {
+        let clause = self.plan.dataset.graphs.as_ref();
+        clause.filter(|_| source.is_store())
+    }
+
     /// The triples of a scope of a source; `None` where the dataset does not have the graph.
     fn triples(&self, (scope, source): (Scope, Source), row: &[VertexId]) -> Option<Triples> {
         let all = &self.quads[usize::from(source.0)];
-        let clause = self.plan.dataset.graphs.as_ref();
+        let clause = self.clause(source);
         let graphs = match scope {
             Scope::Default => match clause {
                 Some((merge, _)) => self.listed(merge),
-                None if self.plan.dataset.union_default => all.iter().map(|quad| quad.3).collect(),
+                None if self.plan.dataset.union_default || !source.is_store() => {
+                    all.iter().map(|quad| quad.3).collect()
+                }
                 None => vec![DEFAULT],
             },
             Scope::Named(graph) => {
@@ -407,7 +415,7 @@ impl Case {
         };
         match &step.action {
             Action::AllGraphs { into, source } => {
-                let graphs: BTreeSet<VertexId> = match &self.plan.dataset.graphs {
+                let graphs: BTreeSet<VertexId> = match self.clause(*source) {
                     Some((_, named)) => self.listed(named).into_iter().collect(),
                     None => self.quads[usize::from(source.0)]
                         .iter()

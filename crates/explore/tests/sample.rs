@@ -132,6 +132,10 @@ fn samples_look_only_at_the_graphs_of_a_pattern() {
         one(&mut all, question(None, x, ABSENT, y)).map(|it| it.found),
         Some(0.0)
     );
+    // The view is the store's: of a window nothing is known.
+    let mut of_window = question(None, HUB, P, x);
+    of_window.pattern.source = Source(1);
+    assert_eq!(one(&mut all, of_window), None);
     // A dataset clause makes the named graph the default one.
     let dataset = DatasetClause {
         graphs: Some((vec![ConstantId(4)], Vec::new())),

@@ -4,7 +4,7 @@
 use crate::support;
 
 use explore::{Chunk, Environment, Limits, Options, Prepared, Status, Walk, prepare, wait_for};
-use query::plan::{Action, Form, Node, Plan, Slot, Source};
+use query::plan::{Action, ConstantId, Estimate, Form, Node, Plan, Scope, Slot, Source, Step};
 use query::wire::{decode_plan, decode_rows, encode_plan, encode_rows};
 use rdf::{Direction, Lexicon, VertexId};
 use std::collections::{BTreeMap, HashSet};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use store::testing::snapshot_of;
 use store::{GraphView, Snapshot};
 use support::naive::{Naive, Row};
-use support::{Numbered, Quad, Random, constants, iri, plans, quads};
+use support::{DEFAULT, Numbered, Quad, Random, constants, iri, plans, quads};
 use testkit::plain_graph::PlainGraph;
 use testkit::waiting::Waiting;
 
@@ -370,6 +370,87 @@ fn plans_over_several_sources_are_right() {
             plans::mixed(random, seed % 4 == 0, sources as u16)
         });
     }
+}
+
+/// The only column of a plan of one step over these views, under a clause of graphs to merge and of named ones.
+fn column(views: &[Snapshot], clause: Option<[&[u32]; 2]>, action: Action) -> Vec<VertexId> {
+    let mut plan = plans::plan(&mut Random::new(0), false);
+    let listed = |graphs: &[u32]| graphs.iter().map(|&graph| ConstantId(graph)).collect();
+    plan.dataset.graphs = clause.map(|[merge, named]| (listed(merge), listed(named)));
+    plan.dataset.union_default = false;
+    let mut keep = Vec::new();
+    action.for_each_write(&mut |slot| keep.push(slot));
+    plan.form = Form::Select(keep.clone());
+    plan.steps = vec![Step {
+        action,
+        keep,
+        estimate: Estimate::default(),
+    }];
+    let ids = constants(&plan, &Numbered);
+    let environment = Environment::fixed();
+    let prepared = prepare(&plan, &ids, views, Limits::none(), &environment);
+    let prepared = prepared.expect("nothing fails");
+    let options = Options::default();
+    let mut walk = Walk::new(&prepared, views, &Numbered, Limits::none(), options);
+    let rows = drain(&mut walk, 1);
+    rows.iter().map(|row| row[0]).collect()
+}
+
+#[test]
+fn a_dataset_clause_is_of_the_store_alone() {
+    let [subject, predicate, stored, streamed] = [1, 0, 4, 5].map(iri);
+    let store = [
+        (subject, predicate, iri(2), DEFAULT),
+        (subject, predicate, iri(3), stored),
+    ];
+    let window = [
+        (subject, predicate, iri(2), DEFAULT),
+        (subject, predicate, iri(2), streamed),
+        (subject, predicate, iri(3), streamed),
+    ];
+    let views = [&store[..], &window[..]].map(|quads| snapshot_of(quads, None));
+    let graphs = |clause, source| {
+        column(
+            &views,
+            clause,
+            Action::AllGraphs {
+                source,
+                into: Slot(0),
+            },
+        )
+    };
+    let objects = |clause, scope, source| {
+        let action = Action::Expand {
+            from: Node::Constant(ConstantId(1)),
+            predicate: Node::Constant(ConstantId(0)),
+            direction: Direction::Out,
+            scope,
+            source,
+            into: Slot(0),
+        };
+        column(&views, clause, action)
+    };
+    let named = |graph| Scope::Named(Node::Constant(ConstantId(graph)));
+    let clauses: [Option<[&[u32]; 2]>; 3] = [None, Some([&[4], &[4, 6]]), Some([&[], &[]])];
+    for clause in clauses {
+        let window = Source(1);
+        let both = [iri(2), iri(3)];
+        assert_eq!(graphs(clause, window), [streamed], "{clause:?}");
+        assert_eq!(objects(clause, Scope::Default, window), both, "{clause:?}");
+        assert_eq!(objects(clause, named(5), window), both, "{clause:?}");
+        assert_eq!(objects(clause, named(4), window), [], "{clause:?}");
+    }
+    // The store's are chosen by it.
+    let of_store = clauses.map(|clause| {
+        let default = objects(clause, Scope::Default, Source::STORE);
+        (graphs(clause, Source::STORE), default)
+    });
+    let expected = [
+        (vec![stored], vec![iri(2)]),
+        (vec![stored, iri(6)], vec![iri(3)]),
+        (vec![], vec![]),
+    ];
+    assert_eq!(of_store, expected);
 }
 
 #[test]

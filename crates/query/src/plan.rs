@@ -42,7 +42,8 @@ use crate::expression::Expression;
 pub use crate::node::{ConstantId, Node, Slot};
 use oxrdf::Term;
 
-/// Which graph a pattern is matched in.
+/// Which graph of its [`Source`] a pattern is matched in. The [`DatasetClause`] is of the store: in any other source the
+/// default graph is the merge of all graphs that it holds, and its named graphs are those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The dataset's default graph: the store's, the merge of the `FROM` graphs, or that of all graphs.
@@ -72,8 +73,8 @@ impl Source {
     }
 }
 
-/// The dataset of a query (SPARQL 1.1 Query section 13.2). The protocol's
-/// `default-graph-uri` and `named-graph-uri` replace it.
+/// The dataset of a query (SPARQL 1.1 Query section 13.2), as far as it is of the store; other sources have the graphs
+/// that they hold. The protocol's `default-graph-uri` and `named-graph-uri` replace it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatasetClause {
     /// `None`: no dataset clause at all, so the store's own default and named graphs.

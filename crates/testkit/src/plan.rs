@@ -45,7 +45,7 @@ pub type Strings<'a> = dyn Fn(VertexId) -> Option<String> + 'a;
 pub struct World<'a> {
     /// All quads of each source, the store's first.
     pub quads: Vec<BTreeSet<Quad>>,
-    /// The dataset clause of the plan.
+    /// The dataset clause of the plan, which is of the store.
     pub dataset: DatasetClause,
     /// The ids of the plan's constants. One that the graph lacks has an id that no quad holds.
     pub constants: Vec<VertexId>,
@@ -128,9 +128,14 @@ impl World<'_> {
         &self.quads[usize::from(source.0)]
     }
 
-    /// The named graphs of the dataset; without a clause, of the source.
+    /// The clause that a source's graphs are chosen by: it is the store's alone.
+    fn clause(&self, source: Source) -> Option<&(Vec<ConstantId>, Vec<ConstantId>)> {
+        self.dataset.graphs.as_ref().filter(|_| source.is_store())
+    }
+
+    /// The named graphs of the dataset; without a clause, and of another source than the store, those of the source.
     pub fn graphs(&self, source: Source) -> BTreeSet<VertexId> {
-        match &self.dataset.graphs {
+        match self.clause(source) {
             Some((_, named)) => named.iter().map(|&graph| self.constant(graph)).collect(),
             None => self
                 .quads(source)
@@ -140,10 +145,10 @@ impl World<'_> {
         }
     }
 
-    /// Whether the quads of a graph are in the default graph of the dataset.
-    fn is_in_default(&self, graph: Option<VertexId>) -> bool {
-        match (&self.dataset.graphs, graph) {
-            (None, _) if self.dataset.union_default => true,
+    /// Whether the quads of a graph are in the default graph of a source: of another one than the store, all are.
+    pub fn is_in_default(&self, source: Source, graph: Option<VertexId>) -> bool {
+        match (self.clause(source), graph) {
+            (None, _) if self.dataset.union_default || !source.is_store() => true,
             (None, graph) => graph.is_none(),
             (Some(_), None) => false,
             (Some((merged, _)), Some(graph)) => {

@@ -35,7 +35,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let predicate = self
             .view(side.source)
             .predicate_id(self.ids[side.predicate.0 as usize])?;
-        let scope = match self.dataset.resolve(side.scope, self.ids) {
+        let scope = match self.dataset(side.source).resolve(side.scope, self.ids) {
             ResolvedScope::Fixed(scope) => scope,
             ResolvedScope::Nothing => return None,
             ResolvedScope::PerRow { .. } => unreachable!("a side's graph is known"),

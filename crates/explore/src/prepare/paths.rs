@@ -167,20 +167,20 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let named = || -> Result<NamedGraphs, WalkError> {
             Ok(if !path.allows_no_length() {
                 NamedGraphs::Any
-            } else if self.dataset.declared().is_some() {
+            } else if self.dataset(source).declared().is_some() {
                 NamedGraphs::Declared
             } else {
                 NamedGraphs::Stored(self.there(ask::named_graphs(self.view(source)))?)
             })
         };
         Ok(match scope {
-            Scope::Default => match self.dataset.resolve(scope, self.ids) {
+            Scope::Default => match self.dataset(source).resolve(scope, self.ids) {
                 ResolvedScope::Fixed(fixed) => Some(PathScope::Fixed(Some(fixed))),
                 ResolvedScope::Nothing | ResolvedScope::PerRow(_) => Some(PathScope::Fixed(None)),
             },
             Scope::Named(Node::Constant(graph)) => {
                 let graph = self.ids[graph.0 as usize];
-                let edges = named()?.edges(self.dataset, graph);
+                let edges = named()?.edges(self.dataset(source), graph);
                 edges.map(PathScope::Fixed)
             }
             Scope::Named(Node::Slot(slot)) => Some(PathScope::PerRow(slot, named()?)),

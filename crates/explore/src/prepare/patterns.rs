@@ -89,7 +89,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 self.owned_set(vertices.collect(), step.kept(into))
             }
             Action::AllGraphs { source, into } => {
-                let graphs = match self.dataset.declared() {
+                let graphs = match self.dataset(source).declared() {
                     Some(declared) => declared.to_vec(),
                     None => self.there(ask::named_graphs(self.view(source)))?,
                 };
@@ -131,7 +131,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let sizes = sizes.iter().filter(|(_, into)| step.keep.contains(into));
         Policy::Sizes(SizesPolicy {
             predicate: predicate.map(|node| self.place(node).unwrap_or(nothing)),
-            scope: self.dataset.resolve(scope, self.ids),
+            scope: self.dataset(source).resolve(scope, self.ids),
             source,
             sizes: sizes.copied().collect(),
             keeps_empty,
@@ -151,7 +151,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             unreachable!("the caller has looked");
         };
         let predicate = self.predicate(source, Node::Constant(predicate));
-        let scope = self.dataset.resolve(scope, self.ids);
+        let scope = self.dataset(source).resolve(scope, self.ids);
         let (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) = (predicate, scope) else {
             return Policy::Nothing;
         };
@@ -179,7 +179,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let Some(from) = self.place(from) else {
             return Ok(Policy::Nothing);
         };
-        let scope = self.dataset.resolve(scope, self.ids);
+        let scope = self.dataset(source).resolve(scope, self.ids);
         let predicate = match (self.predicate(source, predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
@@ -249,7 +249,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         (scope, source): (Scope, Source),
         into: Option<Slot>,
     ) -> Result<Policy<'a>, WalkError> {
-        let scope = self.dataset.resolve(scope, self.ids);
+        let scope = self.dataset(source).resolve(scope, self.ids);
         let predicate = match (self.predicate(source, predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::PerRow(slot), _) => PatternOperand::Slot(slot),
@@ -332,7 +332,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let (Some(subject), Some(object)) = ends else {
             return Ok(Policy::Nothing);
         };
-        let scope = self.dataset.resolve(scope, self.ids);
+        let scope = self.dataset(source).resolve(scope, self.ids);
         let predicate = match (self.predicate(source, pattern.predicate), scope) {
             (Predicate::Nothing, _) | (_, ResolvedScope::Nothing) => return Ok(Policy::Nothing),
             (Predicate::Known(predicate), ResolvedScope::Fixed(scope)) => {
@@ -471,7 +471,7 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         vertex: VertexId,
         (scope, source): (FixedScope, Source),
     ) -> Result<VertexSet<'a>, WalkError> {
-        let graphs = self.dataset.graphs(scope);
+        let graphs = self.dataset(source).graphs(scope);
         self.there(ask::neighbours(self.view(source), segment, vertex, graphs))
     }
 

@@ -81,10 +81,10 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
             && before.is_empty()
             && keys.keep[..] == [into]
             && rest.get(filters).is_some_and(drops_same);
-        let ResolvedScope::Fixed(scope) = self.dataset.resolve(scope, self.ids) else {
+        let ResolvedScope::Fixed(scope) = self.dataset(source).resolve(scope, self.ids) else {
             return Ok(None);
         };
-        if !is_such || !self.holds_all(source, self.dataset.graphs(scope))? {
+        if !is_such || !self.holds_all(source, self.dataset(source).graphs(scope))? {
             return Ok(None);
         }
         Ok(Some(Vertices {

@@ -80,7 +80,10 @@ impl<'p, 'a> Degrees<'p, 'a> {
         keys: &[VertexId],
     ) -> Result<Progress, WalkError> {
         context.limits.check()?;
-        let graphs = context.scene.dataset.graphs(self.policy.scope);
+        let graphs = context
+            .scene
+            .dataset(self.policy.source)
+            .graphs(self.policy.scope);
         let segment = self.policy.segment;
         let (view, limits) = (context.view(self.policy.source), context.limits);
         let asked = self.lists.ask(view, limits, segment, keys, graphs)?;

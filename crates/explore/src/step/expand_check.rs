@@ -66,10 +66,9 @@ impl<'a> ExpandCheck<'_, 'a> {
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
         let [near, far] = self.policy.sides;
-        let dataset = &context.scene.dataset;
         if self.at == At::Start {
             let keys = flow.input.live(near.from);
-            let graphs = dataset.graphs(near.scope);
+            let graphs = context.scene.dataset(near.source).graphs(near.scope);
             let (view, limits) = (context.view(near.source), context.limits);
             let asked = self.near.ask(view, limits, near.segment, keys, graphs)?;
             match asked {
@@ -89,7 +88,7 @@ impl<'a> ExpandCheck<'_, 'a> {
             self.at = At::Piece { is_last };
             is_last
         };
-        let graphs = dataset.graphs(far.scope);
+        let graphs = context.scene.dataset(far.source).graphs(far.scope);
         let (view, limits) = (context.view(far.source), context.limits);
         let asked = self
             .far

@@ -62,7 +62,7 @@ impl<'a> GroupsCheck<'_, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
-        let dataset = &context.scene.dataset;
+        let dataset = context.scene.dataset(self.policy.by.source);
         if !self.grouped {
             self.groups.build(
                 context.view(self.policy.by.source),

@@ -78,7 +78,7 @@ impl<'a> ListsCheck<'_, 'a> {
     ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         let keys = policy.keys.cells(flow.input, &mut self.scratch);
-        let graphs = context.scene.dataset.graphs(policy.scope);
+        let graphs = context.scene.dataset(policy.source).graphs(policy.scope);
         let (view, limits) = (context.view(policy.source), context.limits);
         match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
             Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),

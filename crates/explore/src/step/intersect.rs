@@ -100,7 +100,7 @@ impl<'a> Intersection<'_, 'a> {
     ) -> Result<StepOutcome, WalkError> {
         while let Some(side) = self.policy.sides.get(self.asked) {
             let keys = flow.input.live(side.from);
-            let graphs = context.scene.dataset.graphs(side.scope);
+            let graphs = context.scene.dataset(side.source).graphs(side.scope);
             let lists = &mut self.lists[self.asked];
             match lists.ask(
                 context.view(side.source),
@@ -239,7 +239,7 @@ impl<'a> Intersection<'_, 'a> {
         for (open, side) in self.sets.iter_mut().zip(&self.policy.sides) {
             let vertex = flow.input.live(side.from)[self.row];
             if open.as_ref().is_none_or(|(of, _)| *of != vertex) {
-                let graphs = context.scene.dataset.graphs(side.scope);
+                let graphs = context.scene.dataset(side.source).graphs(side.scope);
                 let set = ask::neighbours(context.view(side.source), side.segment, vertex, graphs)?;
                 *open = Some((vertex, set));
             }

@@ -159,7 +159,10 @@ impl<'a> KeysExpansion<'_, 'a> {
         let scope = match self.policy.scope {
             ResolvedScope::Nothing => None,
             ResolvedScope::Fixed(scope) => Some(scope),
-            ResolvedScope::PerRow(slot) => context.scene.dataset.named(flow.input.live(slot)[row]),
+            ResolvedScope::PerRow(slot) => context
+                .scene
+                .dataset(self.policy.source)
+                .named(flow.input.live(slot)[row]),
         };
         let (Some(predicate), Some(scope)) = (
             context.view(self.policy.source).predicate_id(predicate),
@@ -211,7 +214,7 @@ impl<'a> KeysExpansion<'_, 'a> {
         if !open.verify {
             return Ok(Progress::Ready);
         }
-        let graphs = context.scene.dataset.graphs(open.scope);
+        let graphs = context.scene.dataset(self.policy.source).graphs(open.scope);
         let (view, limits) = (context.view(self.policy.source), context.limits);
         match self
             .lists

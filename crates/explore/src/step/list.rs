@@ -218,7 +218,7 @@ impl<'a> ListExpansion<'_, 'a> {
         let begins = !self.asked;
         if begins {
             let keys = flow.input.live(policy.from);
-            let graphs = context.scene.dataset.graphs(policy.scope);
+            let graphs = context.scene.dataset(policy.source).graphs(policy.scope);
             let (view, limits) = (context.view(policy.source), context.limits);
             match self.lists.ask(view, limits, policy.segment, keys, graphs)? {
                 Progress::Pending(ticket) => return Ok(StepOutcome::Pending(ticket)),

@@ -56,7 +56,7 @@ impl<'a> OneListExpansion<'_, 'a> {
     ) -> Result<StepOutcome, WalkError> {
         let policy = self.policy;
         if !self.asked {
-            let graphs = context.scene.dataset.graphs(policy.scope);
+            let graphs = context.scene.dataset(policy.source).graphs(policy.scope);
             let (view, limits, from) = (context.view(policy.source), context.limits, [policy.from]);
             match self
                 .lists

@@ -198,7 +198,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         scope: FixedScope,
         predicates: &[PredicateId],
     ) -> Result<bool, WalkError> {
-        let graphs = context.scene.dataset.graphs(scope);
+        let graphs = context.scene.dataset(self.policy.source).graphs(scope);
         ask::need_edges(context.view(self.policy.source), predicates, graphs)?;
         let mut edges = 0;
         let mut present = 0;
@@ -236,7 +236,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         scope: FixedScope,
         predicate: PredicateId,
     ) -> Result<(), WalkError> {
-        let graphs = context.scene.dataset.graphs(scope);
+        let graphs = context.scene.dataset(self.policy.source).graphs(scope);
         let is_one = self.policy.predicate.is_some();
         match ask::edges(context.view(self.policy.source), out(predicate), graphs)? {
             Some(0) => {}
@@ -287,7 +287,7 @@ impl<'p, 'a> Measuring<'p, 'a> {
         let is_one = self.policy.predicate.is_some();
         while let Some(keys) = scan.next_keys()? {
             context.limits.check()?;
-            let graphs = context.scene.dataset.graphs(scope);
+            let graphs = context.scene.dataset(self.policy.source).graphs(scope);
             let (view, limits) = (context.view(self.policy.source), context.limits);
             let asked = self.lists.ask(view, limits, segment, keys, graphs)?;
             if let Progress::Pending(ticket) = asked {

@@ -62,18 +62,24 @@ impl Naive<'_> {
         &self.quads[usize::from(source.0)]
     }
 
+    /// The dataset clause, which is of the store alone.
+    fn clause(&self, source: Source) -> Option<&(Vec<ConstantId>, Vec<ConstantId>)> {
+        let clause = self.plan.dataset.graphs.as_ref();
+        clause.filter(|_| source.is_store())
+    }
+
     /// The triples a scope of a source sees, each with the graph it binds.
     fn triples(
         &self,
         (scope, source): (Scope, Source),
         row: &Row,
     ) -> BTreeSet<(VertexId, VertexId, VertexId, VertexId)> {
-        let clause = self.plan.dataset.graphs.as_ref();
+        let clause = self.clause(source);
         let ids = |graphs: &[ConstantId]| -> Vec<VertexId> {
             graphs.iter().map(|&graph| self.constant(graph)).collect()
         };
         let (merge, named) = match clause {
-            None if self.plan.dataset.union_default => {
+            None if self.plan.dataset.union_default || !source.is_store() => {
                 (self.quads(source).iter().map(|quad| quad.3).collect(), None)
             }
             None => (vec![DEFAULT], None),
@@ -393,7 +399,7 @@ impl Naive<'_> {
                 bind(row, into, self.quads(source).iter().map(|quad| quad.1))
             }
             Action::AllGraphs { into, source } => {
-                if let Some((_, named)) = &self.plan.dataset.graphs {
+                if let Some((_, named)) = self.clause(source) {
                     return bind(row, into, named.iter().map(|&graph| self.constant(graph)));
                 }
                 let graphs = self.quads(source).iter().map(|quad| quad.3);

@@ -50,7 +50,8 @@ fn build(random: &mut Random, tail: bool, [composed, counted]: [usize; 2], sourc
     constants.push(Numbered::term(string(0)));
     constants.push(absent());
     constants.push(absent_string());
-    let graphs = random.chance(12).then(|| {
+    // With several sources it is their own graphs that a clause must not choose.
+    let graphs = random.chance(if sources == 1 { 12 } else { 40 }).then(|| {
         let mut some = || {
             (0..random.below(3))
                 .map(|_| ConstantId(3 + random.below(4) as u32))
@@ -381,7 +382,7 @@ impl Builder<'_> {
     }
 
     fn scope(&mut self, may_bind: bool) -> Scope {
-        match self.random.below(18) {
+        match self.random.below(if self.sources == 1 { 18 } else { 10 }) {
             0 => Scope::Named(Node::Constant(ConstantId(4 + self.random.below(2) as u32))),
             1 if !self.bound.is_empty() && self.random.chance(50) => {
                 Scope::Named(Node::Slot(self.bound_slot()))

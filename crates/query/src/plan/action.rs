@@ -71,8 +71,8 @@ pub enum Action {
         /// The snapshot's number.
         snapshot: u64,
     },
-    /// One row out for each named graph of the dataset (`GRAPH ?g {}`): those that the source holds, where no clause
-    /// names them.
+    /// One row out for each named graph of the source (`GRAPH ?g {}`): those that it holds; of the store those of the
+    /// dataset clause, where there is one.
     AllGraphs {
         /// Of which view.
         source: Source,

@@ -6,7 +6,7 @@ use query::path::Path;
 use query::plan::{ConstantId, Node, Slot, Source};
 use rdf::{VertexId, inline};
 use std::collections::BTreeSet;
-use testkit::plan::{Row, Triple, World, merge};
+use testkit::plan::{Quad, Row, Triple, World, merge};
 
 /// Evaluates groups over a small world. Expressions, counts and the pairs of a path are the world's.
 pub struct Reference<'w> {
@@ -32,11 +32,12 @@ impl Reference<'_> {
         (graph, source): (Option<VertexId>, Source),
         more: &[VertexId],
     ) -> Vec<(VertexId, VertexId)> {
-        let quads = self
-            .world
-            .quads(source)
-            .iter()
-            .filter(|quad| quad.3 == graph);
+        let world = self.world;
+        let is_seen = |of: Option<VertexId>| match graph {
+            None => world.is_in_default(source, of),
+            graph => of == graph,
+        };
+        let quads = world.quads(source).iter().filter(|quad| is_seen(quad.3));
         let triples: BTreeSet<Triple> = quads.map(|quad| (quad.0, quad.1, quad.2)).collect();
         self.world.pairs(path, &triples, more)
     }
@@ -116,19 +117,35 @@ impl Reference<'_> {
         }
     }
 
+    /// The triples that a pattern may match: with their graph where it asks for it, else each once.
+    fn seen(&self, pattern: &Pattern) -> BTreeSet<Quad> {
+        let quads = self.world.quads(pattern.source).iter().copied();
+        match pattern.graph {
+            Some(_) => {
+                let named = self.world.graphs(pattern.source);
+                let is_named =
+                    |graph: Option<VertexId>| graph.is_some_and(|it| named.contains(&it));
+                quads.filter(|quad| is_named(quad.3)).collect()
+            }
+            None => quads
+                .filter(|quad| self.world.is_in_default(pattern.source, quad.3))
+                .map(|(subject, predicate, object, _)| (subject, predicate, object, None))
+                .collect(),
+        }
+    }
+
     fn matches(&self, pattern: &Pattern, row: &Row) -> Vec<Row> {
         let mut rows = Vec::new();
-        for (subject, predicate, object, graph) in self.world.quads(pattern.source) {
+        for (subject, predicate, object, graph) in self.seen(pattern) {
             let mut row = row.clone();
             let fits = match (pattern.graph, graph) {
-                (None, None) => true,
-                (Some(node), Some(graph)) => self.put(&mut row, node, *graph),
-                _ => false,
+                (Some(node), Some(graph)) => self.put(&mut row, node, graph),
+                (node, _) => node.is_none(),
             };
             let fits = fits
-                && self.put(&mut row, pattern.subject, *subject)
-                && self.put(&mut row, pattern.predicate, *predicate)
-                && self.put(&mut row, pattern.object, *object);
+                && self.put(&mut row, pattern.subject, subject)
+                && self.put(&mut row, pattern.predicate, predicate)
+                && self.put(&mut row, pattern.object, object);
             rows.extend(fits.then_some(row));
         }
         rows

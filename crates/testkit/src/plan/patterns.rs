@@ -16,7 +16,7 @@ impl World<'_> {
         };
         let named = self.graphs(source);
         let sees = |graph: Option<VertexId>| match scope {
-            Scope::Default => self.is_in_default(graph),
+            Scope::Default => self.is_in_default(source, graph),
             Scope::Named(_) => graph.is_some_and(|one| named.contains(&one)) && graph == wanted,
             Scope::Bind(_) => graph.is_some_and(|one| named.contains(&one)),
         };

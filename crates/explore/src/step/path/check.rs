@@ -72,7 +72,7 @@ impl<'p, 'a> PathCheck<'p, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
-        let dataset = &context.scene.dataset;
+        let dataset = context.scene.dataset(self.policy.source);
         if !self.is_planned {
             self.plan(flow.input, dataset);
         }

@@ -75,7 +75,7 @@ impl<'a> EdgesExpansion<'_, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
-        let dataset = &context.scene.dataset;
+        let dataset = context.scene.dataset(self.policy.source);
         let policy = self.policy;
         if !self.is_planned {
             // One job for each graph: any constant will do for a start.

@@ -56,7 +56,7 @@ impl<'p, 'a> PathExpansion<'p, 'a> {
         context: Context<'_, 'a, V, L>,
         flow: &mut Flow<'_>,
     ) -> Result<StepOutcome, WalkError> {
-        let dataset = &context.scene.dataset;
+        let dataset = context.scene.dataset(self.policy.source);
         if !self.is_planned {
             let (from, scope) = (self.policy.from, &self.policy.scope);
             self.jobs.plan(flow.input, from, scope, dataset);

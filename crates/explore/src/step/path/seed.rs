@@ -171,7 +171,7 @@ impl<'a> PathSeeding<'_, 'a> {
             PathScope::Fixed(edges) => Some(*edges),
             PathScope::PerRow(slot, named) => {
                 let graph = cell(flow.input, *slot, self.row as u32);
-                named.edges(&context.scene.dataset, graph)
+                named.edges(context.scene.dataset(self.policy.source), graph)
             }
         };
         let Some(Some(scope)) = edges else {
@@ -220,7 +220,7 @@ impl<'a> PathSeeding<'_, 'a> {
         let Some(scope) = self.open.as_ref().and_then(|merge| merge.verify) else {
             return Ok(None);
         };
-        let graphs = context.scene.dataset.graphs(scope);
+        let graphs = context.scene.dataset(self.policy.source).graphs(scope);
         for (number, direction) in [Direction::Out, Direction::In].into_iter().enumerate() {
             if number < self.looking {
                 continue;
