@@ -14,6 +14,7 @@
 
 mod action;
 mod outline;
+mod sources;
 
 use crate::expression::{Arithmetic, Comparison, Expression};
 use crate::path::Path;
@@ -42,6 +43,16 @@ pub fn q_error(expected: f64, found: u64) -> f64 {
     (expected / found).max(found / expected)
 }
 
+/// What a plan is printed with: names that it does not hold itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlanNames<'n> {
+    /// Prefixes that shorten IRIs: without colon, each with its IRI.
+    pub prefixes: &'n [(String, String)],
+    /// What sources are called, each as it stands behind `in`: `sources[i]` is source `i + 1`. One that the list does not
+    /// reach is called by its number; see [`StandingQuery::source_names`](crate::standing::StandingQuery::source_names).
+    pub sources: &'n [String],
+}
+
 impl Plan {
     /// The [`q_error`] of each step of a run, in the order of the steps; those within steps are not
     /// counted.
@@ -68,13 +79,19 @@ impl Plan {
         prefixes: &[(String, String)],
         profile: Option<&[StepProfile]>,
     ) -> String {
-        self.outline(prefixes, profile).text(profile.is_some())
+        let sources = &[];
+        self.explain_named(PlanNames { prefixes, sources }, profile)
+    }
+
+    /// As [`Plan::explain_with`], with names for sources too.
+    pub fn explain_named(&self, names: PlanNames<'_>, profile: Option<&[StepProfile]>) -> String {
+        self.outline_named(names, profile).text(profile.is_some())
     }
 }
 
 struct Printer<'p> {
     plan: &'p Plan,
-    prefixes: &'p [(String, String)],
+    names: PlanNames<'p>,
 }
 
 impl Printer<'_> {
@@ -160,7 +177,7 @@ impl Printer<'_> {
             Scope::Named(node) => format!(" in graph {}", self.node(node)),
             Scope::Bind(slot) => format!(" in each graph {}", self.slot(slot)),
         };
-        graph + &in_source(source)
+        graph + &self.in_source(source)
     }
 
     fn node(&self, node: Node) -> String {
@@ -186,25 +203,22 @@ impl Printer<'_> {
         const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
         match self.plan.constants.get(constant.0 as usize) {
             Some(Term::NamedNode(node)) if node.as_str() == RDF_TYPE => "a".to_owned(),
-            Some(Term::NamedNode(node)) => self.iri(node.as_str()),
+            Some(Term::NamedNode(node)) => iri(self.names.prefixes, node.as_str()),
             Some(Term::Literal(literal)) if is_plain_value(literal) => literal.value().to_owned(),
             Some(term) => term.to_string(),
             None => format!("constant {}", constant.0),
         }
     }
 
-    /// An IRI, by the longest prefix that leaves a plain local name.
-    fn iri(&self, iri: &str) -> String {
-        let is_plain = |local: &str| {
-            let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-            local.chars().all(plain) && !local.starts_with('-')
+    /// A source by its name, or by its number where it has none; nothing for the store.
+    fn in_source(&self, source: Source) -> String {
+        let Some(place) = usize::from(source.0).checked_sub(1) else {
+            return String::new();
         };
-        let fitting = self.prefixes.iter().filter_map(|(prefix, start)| {
-            let local = iri.strip_prefix(start.as_str())?;
-            is_plain(local).then(|| (start.len(), format!("{prefix}:{local}")))
-        });
-        let best = fitting.max_by_key(|(length, _)| *length);
-        best.map_or_else(|| format!("<{iri}>"), |(_, short)| short)
+        match self.names.sources.get(place) {
+            Some(name) => format!(" in {name}"),
+            None => format!(" in source {}", source.0),
+        }
     }
 
     fn expression(&self, expression: &Expression) -> String {
@@ -267,12 +281,18 @@ fn arithmetic(operator: Arithmetic) -> &'static str {
     }
 }
 
-/// A source by its number; nothing for the store.
-fn in_source(source: Source) -> String {
-    match source {
-        Source::STORE => String::new(),
-        Source(number) => format!(" in source {number}"),
-    }
+/// An IRI, by the longest prefix that leaves a plain local name.
+fn iri(prefixes: &[(String, String)], iri: &str) -> String {
+    let is_plain = |local: &str| {
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        local.chars().all(plain) && !local.starts_with('-')
+    };
+    let fitting = prefixes.iter().filter_map(|(prefix, start)| {
+        let local = iri.strip_prefix(start.as_str())?;
+        is_plain(local).then(|| (start.len(), format!("{prefix}:{local}")))
+    });
+    let best = fitting.max_by_key(|(length, _)| *length);
+    best.map_or_else(|| format!("<{iri}>"), |(_, short)| short)
 }
 
 /// Whether SPARQL has a form without quotes for the literal.

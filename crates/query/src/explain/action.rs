@@ -3,7 +3,7 @@
 //! An action that has no arm in [`Printer::action`] says its name and its columns, those that it makes behind `as`:
 //! a new one is printed before anybody words it. The functions under it each take the variants of one kind.
 
-use super::{Printer, in_source};
+use super::Printer;
 use crate::plan::{Action, Mode, Node, Side, Size, Slot};
 use rdf::Direction;
 use std::fmt::Write;
@@ -127,15 +127,19 @@ impl Printer<'_> {
                 into,
             } => {
                 let arrow = self.arrow(Node::Slot(*into), *direction);
-                let (from, source) = (self.node(*from), in_source(*source));
+                let (from, source) = (self.node(*from), self.in_source(*source));
                 format!("predicates {from} {arrow}{source}")
             }
             Action::AllPredicates { source, into } => {
-                format!("all predicates {}{}", self.slot(*into), in_source(*source))
+                format!(
+                    "all predicates {}{}",
+                    self.slot(*into),
+                    self.in_source(*source)
+                )
             }
             Action::Never { .. } => "nothing, by the signatures".to_owned(),
             Action::AllGraphs { source, into } => {
-                format!("all graphs {}{}", self.slot(*into), in_source(*source))
+                format!("all graphs {}{}", self.slot(*into), self.in_source(*source))
             }
             _ => unreachable!("{OTHERS}"),
         }

@@ -4,7 +4,7 @@
 //! Names of operators are [`Action::name`](crate::plan::Action::name); they and the fields are what a
 //! reader may rely on, the texts are for people. O(plan).
 
-use super::{Printer, StepProfile, factor, q_error, rows, time};
+use super::{PlanNames, Printer, StepProfile, factor, q_error, rows, time};
 use crate::plan::{Plan, Step, Weight};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -51,10 +51,13 @@ impl Plan {
         prefixes: &[(String, String)],
         profile: Option<&[StepProfile]>,
     ) -> Outline {
-        let printer = Printer {
-            plan: self,
-            prefixes,
-        };
+        let sources = &[];
+        self.outline_named(PlanNames { prefixes, sources }, profile)
+    }
+
+    /// As [`Plan::outline`], with names for sources too.
+    pub fn outline_named(&self, names: PlanNames<'_>, profile: Option<&[StepProfile]>) -> Outline {
+        let printer = Printer { plan: self, names };
         let mut steps: Vec<OutlinedStep> =
             self.steps.iter().map(|it| printer.outlined(it)).collect();
         for (step, found) in steps.iter_mut().zip(profile.unwrap_or_default()) {
