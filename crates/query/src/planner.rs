@@ -5,12 +5,13 @@
 //!  ids of constants+--> group --> stages --> join: problem --> order --> steps --> live --> plan
 //!  degrees --------+      ^                            ^
 //!  statistics --> index --+----------------------------+  (once per snapshot)
+//!  of other sources ------+
 //! ```
 //!
 //! * [`group`] lays nested groups into one pipeline where the algebra allows it, by what [`facts`]
 //!   says of their variables, and cuts the pipeline into stages.
-//! * [`join`] takes the join of one stage: [`problem`] sizes patterns and estimates the rows of any
-//!   choice of them; [`star`] does so at one variable and its [`demand`]s, from characteristic sets; [`rough`] sizes what
+//! * [`join`] takes the join of one stage: [`problem`] sizes patterns, by what is [`known`] of constants and other
+//!   sources, and estimates the rows of any choice of them; [`star`] does so at one variable and its [`demand`]s, from characteristic sets; [`rough`] sizes what
 //!   is no pattern. [`access`] knows the ways to walk one pattern and what each costs; [`costs`] are
 //!   the figures. [`order`] chooses the order of exploration, [`component`](order::component) by component; what would be heavy is
 //!   ordered again by what samples find ([`refine`](order::refine), [`corrections`](order::corrections); the questions are [`crate::sampling`]'s).
@@ -32,6 +33,7 @@ mod group;
 mod index;
 mod intersect;
 mod join;
+mod known;
 mod link;
 mod live;
 mod modifiers;
@@ -48,12 +50,14 @@ use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
 use crate::sampling::{Interrupted, Sampler};
 use crate::slots::Slots;
-use crate::statistics::{DegreeQuestion, Statistics};
+use crate::statistics::{DegreeQuestion, SourceStatistics, Statistics};
 use block::{Block, Planning};
 use index::Index;
+use known::Known;
 use order::refine::Sampling;
-use problem::{KnownConstants, questions};
+use problem::questions;
 use rdf::VertexId;
+use std::sync::Arc;
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +112,22 @@ impl Planner {
         degrees: &[u64],
         options: PlanOptions,
     ) -> Result<Plan, PlanError> {
-        let (plan, _) = self.planned(query, ids, degrees, options, None)?;
+        self.plan_over(query, ids, degrees, &[], options)
+    }
+
+    /// As [`Planner::plan`], for a query whose patterns are of several sources. `sources[i]` is what is known of source
+    /// `i + 1`; of one that is `None`, or that the list does not reach, sizes are guessed. Nothing that the store's
+    /// statistics prove holds for another source, and those of another source prove nothing at all.
+    pub fn plan_over(
+        &self,
+        query: &Query,
+        ids: &[Option<VertexId>],
+        degrees: &[u64],
+        sources: &[Option<Arc<SourceStatistics>>],
+        options: PlanOptions,
+    ) -> Result<Plan, PlanError> {
+        let known = gather(query, ids, degrees, sources, options);
+        let (plan, _) = self.planned(query, known, options.keep_order, None)?;
         Ok(plan)
     }
 
@@ -123,13 +142,27 @@ impl Planner {
         sampler: &mut dyn Sampler,
         sample_from_ns: u64,
     ) -> Result<Plan, PlanError> {
-        let options = PlanOptions::DEFAULT;
-        let (plan, walked_ns) = self.planned(query, ids, degrees, options, None)?;
+        self.plan_over_with_samples(query, ids, degrees, &[], sampler, sample_from_ns)
+    }
+
+    /// As [`Planner::plan_with_samples`], for a query whose patterns are of several sources; see
+    /// [`Planner::plan_over`]. Samples are taken of the store's patterns alone.
+    pub fn plan_over_with_samples(
+        &self,
+        query: &Query,
+        ids: &[Option<VertexId>],
+        degrees: &[u64],
+        sources: &[Option<Arc<SourceStatistics>>],
+        sampler: &mut dyn Sampler,
+        sample_from_ns: u64,
+    ) -> Result<Plan, PlanError> {
+        let known = || gather(query, ids, degrees, sources, PlanOptions::DEFAULT);
+        let (plan, walked_ns) = self.planned(query, known(), false, None)?;
         if walked_ns < sample_from_ns as f64 {
             return Ok(plan);
         }
         let sampling = Sampling::new(sampler, sample_from_ns as f64, walked_ns);
-        let (plan, _) = self.planned(query, ids, degrees, options, Some(sampling))?;
+        let (plan, _) = self.planned(query, known(), false, Some(sampling))?;
         Ok(plan)
     }
 
@@ -137,24 +170,14 @@ impl Planner {
     fn planned<'p>(
         &'p self,
         query: &Query,
-        ids: &'p [Option<VertexId>],
-        degrees: &[u64],
-        options: PlanOptions,
+        known: Known<'p>,
+        keep_order: bool,
         sampling: Option<Sampling<'p>>,
     ) -> Result<(Plan, f64), PlanError> {
-        let asked = query.degree_questions(ids);
-        assert!(degrees.len() <= asked.len(), "an answer has its question");
-        let answers = asked.into_iter().zip(degrees);
         let mut planning = Planning {
             index: &self.index,
-            known: KnownConstants {
-                ids,
-                degrees: answers
-                    .map(|(asked, degree)| (asked, *degree as f64))
-                    .collect(),
-                keep_checks: options.keep_checks,
-            },
-            keep_order: options.keep_order,
+            known,
+            keep_order,
             sampling,
             variables: query.variables.clone(),
             error: None,
@@ -187,6 +210,27 @@ impl Planner {
             valid::assert_valid(&plan);
         }
         Ok((plan, walked_ns))
+    }
+}
+
+/// What is known before a query is planned: `degrees` answer its questions, in order.
+fn gather<'k>(
+    query: &Query,
+    ids: &'k [Option<VertexId>],
+    degrees: &[u64],
+    sources: &'k [Option<Arc<SourceStatistics>>],
+    options: PlanOptions,
+) -> Known<'k> {
+    let asked = query.degree_questions(ids);
+    assert!(degrees.len() <= asked.len(), "an answer has its question");
+    let answers = asked.into_iter().zip(degrees);
+    Known {
+        ids,
+        degrees: answers
+            .map(|(asked, degree)| (asked, *degree as f64))
+            .collect(),
+        sources,
+        keep_checks: options.keep_checks,
     }
 }
 

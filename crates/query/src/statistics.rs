@@ -5,6 +5,8 @@
 //! types that some vertex has, how many vertices have exactly it. They give the fan-out of a
 //! predicate by the type of its source, and prove emptiness: a star that no set covers has no
 //! answer.
+//!
+//! They are the store's. Another source has [`SourceStatistics`]: sizes alone, of which nothing is proven.
 
 use rdf::{Direction, VertexId};
 
@@ -28,6 +30,28 @@ pub struct Statistics {
     /// The snapshot of which the sets are complete, in both directions and with all types: each vertex
     /// has at most what some set has, so a star that no set covers has no answer there.
     pub complete_at: Option<u64>,
+}
+
+/// What is known of one source other than the store, at one moment: for a window, what its slices count.
+///
+/// Nothing in it is a proof. What a window holds changes with every close, while its plan stays, and counts of several
+/// slices are sums, which count what is in two of them twice. So there are no characteristic sets either: a window is
+/// too short-lived for them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceStatistics {
+    /// Quads, about.
+    pub quads: u64,
+    /// Per predicate, ascending by vertex. One that is not listed, or that has no edges, has few.
+    pub predicates: Vec<PredicateStatistics>,
+}
+
+impl SourceStatistics {
+    /// Sizes of a predicate, if it is listed. O(log predicates).
+    pub(crate) fn predicate(&self, vertex: VertexId) -> Option<&PredicateStatistics> {
+        let predicates = &self.predicates;
+        let at = predicates.binary_search_by_key(&vertex, |it| it.vertex);
+        at.ok().map(|at| &predicates[at])
+    }
 }
 
 /// One predicate's sizes.

@@ -12,6 +12,7 @@ mod invariants;
 mod lexer;
 mod library;
 mod lower;
+mod lsbench;
 mod lubm;
 mod mentions;
 mod plans;

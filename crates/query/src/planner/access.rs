@@ -108,10 +108,14 @@ pub(super) struct Flow {
 }
 
 /// Rows after a move, and its cost in nanoseconds.
-pub(super) fn estimate(sized: &Sized, step: Move, flow: Flow, predicates: f64) -> (f64, f64) {
+pub(super) fn estimate(sized: &Sized, step: Move, flow: Flow) -> (f64, f64) {
     /// Predicates of one vertex, where nothing is known of it.
     const PREDICATES_OF_VERTEX: f64 = 8.0;
-    let pattern = &sized.pattern;
+    let Sized {
+        pattern,
+        predicates,
+        ..
+    } = sized;
     let rows = flow.rows_in;
     let per_row_predicate = match pattern.predicate {
         Node::Slot(_) => costs::LOOKUP,
@@ -172,17 +176,11 @@ pub(super) fn lookups(from: Node, flow: Flow) -> f64 {
 }
 
 /// Cost of all moves of a pattern, and the column it leads with if it is the first.
-pub(super) fn cost(
-    sized: &Sized,
-    known: Ends,
-    keys: Direction,
-    flow: Flow,
-    predicates: f64,
-) -> (f64, Option<Slot>) {
+pub(super) fn cost(sized: &Sized, known: Ends, keys: Direction, flow: Flow) -> (f64, Option<Slot>) {
     let mut flow = flow;
     let mut sum = 0.0;
     for step in moves(sized, known, keys) {
-        let (rows, cost) = estimate(sized, step, flow, predicates);
+        let (rows, cost) = estimate(sized, step, flow);
         sum += cost;
         flow.rows_in = rows;
         flow.leading = flow.leading.or(binds(sized, step));

@@ -9,9 +9,10 @@ use super::access::{self, Flow, Move};
 use super::costs;
 use super::facts::{slot_of, slots_of};
 use super::intersect::{self, Intersection};
+use super::known::Known;
 use super::order::component::Ordered;
 use super::order::refine::Sampling;
-use super::problem::{KnownConstants, Problem, Sized, selectivity};
+use super::problem::{Problem, Sized, selectivity};
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
 use crate::plan::{Action, Estimate, Node, Scope, Slot, Source, Step};
@@ -22,7 +23,7 @@ use rdf::Direction;
 /// What all blocks of one plan share.
 pub(super) struct Planning<'p> {
     pub index: &'p Index,
-    pub known: KnownConstants<'p>,
+    pub known: Known<'p>,
     /// Elements in the order of the text, tables of their own wherever they are right.
     pub keep_order: bool,
     /// Who walks samples; `None`: statistics alone decide.
@@ -283,8 +284,7 @@ impl Block {
                 self.place_filters();
             }
             let flow = self.flow(ordered);
-            let predicates = problem.index.predicates();
-            let (rows, cost) = access::estimate(sized, step, flow, predicates);
+            let (rows, cost) = access::estimate(sized, step, flow);
             self.take(planning, sized, step, rows, cost);
             self.leading = self.leading.or(access::binds(sized, step));
         }
@@ -319,9 +319,8 @@ impl Block {
         let sized = pair.map(|ordered| &problem.patterns[ordered.pattern]);
         if let Some(keys) = intersection.keys {
             let flow = self.flow(pair[0]);
-            let predicates = problem.index.predicates();
             let step = Move::Keys(keys);
-            let (rows, cost) = access::estimate(sized[0], step, flow, predicates);
+            let (rows, cost) = access::estimate(sized[0], step, flow);
             self.take(planning, sized[0], step, rows, cost);
             self.leading = self.leading.or(access::binds(sized[0], step));
             self.place_filters();

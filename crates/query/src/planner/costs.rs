@@ -57,8 +57,8 @@ pub(super) const AGGREGATE: f64 = 60.0;
 pub(super) const SERVICE: f64 = 1e7;
 pub(super) const SERVICE_ROWS: f64 = 100.0;
 
-/// Edges of a pattern of another source than the store, and vertices at either end of them: a guess, as statistics are
-/// the store's. What has arrived within a window is little beside what is stored, so a walk rather begins there.
+/// Edges of a pattern of another source than the store, and vertices at either end of them: a guess where nothing is
+/// known of that source. What has arrived within a window is little beside what is stored, so a walk rather begins there.
 pub(super) const SOURCE_EDGES: f64 = 1000.0;
 pub(super) const SOURCE_KEYS: f64 = 250.0;
 

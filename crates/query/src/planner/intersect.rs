@@ -76,8 +76,7 @@ impl Intersection {
         let mut cost = 0.0;
         let near = &problem.patterns[near];
         if let Some(keys) = self.keys {
-            let predicates = problem.index.predicates();
-            let (rows, listing) = access::estimate(near, Move::Keys(keys), flow, predicates);
+            let (rows, listing) = access::estimate(near, Move::Keys(keys), flow);
             cost += listing;
             flow.rows_in = rows;
             flow.leading = flow.leading.or(Some(self.sides[0].from));
@@ -153,11 +152,10 @@ fn is_cheaper(
         leading,
     };
     let (together, _) = found.cost(problem, patterns, near.rows, flow(rows_in, far.rows));
-    let predicates = problem.index.predicates();
     let known = access::known(sized[0], &is_bound);
     let first = flow(rows_in, near.rows);
-    let (expansion, _) = access::cost(sized[0], known, near.keys, first, predicates);
+    let (expansion, _) = access::cost(sized[0], known, near.keys, first);
     let second = flow(near.rows, far.rows);
-    let (check, _) = access::cost(sized[1], [true; 3], far.keys, second, predicates);
+    let (check, _) = access::cost(sized[1], [true; 3], far.keys, second);
     together < expansion + check
 }

@@ -368,7 +368,7 @@ impl Planning<'_> {
     }
 
     fn all_graphs(&mut self, block: &mut Block, source: Source, into: Slot) {
-        let rows = block.rows * self.index.statistics.named_graphs.max(1) as f64;
+        let rows = block.rows * self.graphs(source);
         block.push(Action::AllGraphs { source, into }, rows, rows * costs::ROW);
         block.bind(into);
     }

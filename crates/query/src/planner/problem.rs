@@ -15,18 +15,26 @@
 //! predicate). A variable in predicate position divides by the number of predicates for each
 //! further pattern it stands in.
 //!
-//! A pattern of another source than the store is no part of this product, because statistics are the store's: its stars
-//! would count, and prove empty, what lies elsewhere. It is counted as what is no pattern is, `f` a guess, and
-//! walked as any pattern.
-//!
 //! What is no pattern (a path, a `UNION`, a table) has rows of its own, `f = rows`; and for each place
 //! beyond the first that a variable of it stands in, the rows are divided by the values that the
 //! variable may have: the keys of the pattern that has most of them. The table that arrives is such a
 //! thing, with one row.
+//!
+//! **Other sources.** A pattern of another source than the store has no part in the store's stars, whose sets would
+//! count, and prove empty, what lies elsewhere. It has rows of its own, `f = rows` by its own source's statistics, and is
+//! walked as any pattern. With `D(v,s)` the values that a variable has in source s, the keys of its pattern there that
+//! has most of them, sources join as independent relations, the fewer values among the more:
+//!
+//! ```text
+//!   rows(S) at v  =  PROD 1 / D(v,s(p))  *  MIN D(v,s)      p: patterns of S that v stands in, of any source s
+//! ```
+//!
+//! so within one source each pattern beyond the first divides by `D(v,s)`, and of two sources the larger `D` divides. The
+//! store's share of this product is `W_v(S) / D(v,store)`.
 
-use super::costs;
 use super::demand::Demand;
 use super::index::Index;
+use super::known::{Known, Resolved, resolve};
 use super::link::Link;
 use super::star::Star;
 use crate::algebra::Pattern;
@@ -66,16 +74,6 @@ impl Other {
     }
 }
 
-/// What is known of the constants of a query.
-#[derive(Debug, Default)]
-pub(super) struct KnownConstants<'k> {
-    /// Their ids.
-    pub ids: &'k [Option<VertexId>],
-    pub degrees: HashMap<DegreeQuestion, f64>,
-    /// See [`crate::PlanOptions::keep_checks`].
-    pub keep_checks: bool,
-}
-
 /// A pattern, or something else, with its sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Sized {
@@ -88,6 +86,8 @@ pub(super) struct Sized {
     pub factor: f64,
     /// Vertices that have the predicate, as subjects and as objects.
     pub keys: [f64; 2],
+    /// Predicates of its source.
+    pub predicates: f64,
     /// What the pattern is between, if it may be a side of an intersection.
     pub link: Option<Link>,
 }
@@ -130,12 +130,59 @@ pub(super) struct Variable {
     pub star: Star,
     /// The patterns that it is the predicate of.
     predicate_of: Vec<usize>,
-    /// The other items that it stands in: what is no pattern, and patterns of other sources than the store.
+    /// The items that it stands in that are no patterns.
     other_of: Vec<usize>,
+    /// The patterns of other sources than the store that it stands in.
+    apart_of: Vec<(usize, Source)>,
+    /// The values it may have in each of those sources.
+    domains: Vec<(Source, f64)>,
     /// Whether the table has it already.
     pub arrived: bool,
-    /// The values it may have.
+    /// The values it may have, as far as the store and what is no pattern know.
     domain: f64,
+}
+
+impl Variable {
+    /// What an item contributes as a pattern of another source.
+    fn apart(&self, item: usize) -> Apart {
+        let Ok(at) = self.apart_of.binary_search_by_key(&item, |(of, _)| *of) else {
+            return Apart::default();
+        };
+        let (_, source) = self.apart_of[at];
+        let known = self.domains.iter().find(|(of, _)| *of == source);
+        let domain = known.map_or(1.0, |(_, domain)| domain.max(1.0));
+        Apart {
+            share: domain.recip(),
+            fewest: domain,
+        }
+    }
+
+    /// Places of patterns that it stands in as an end, and patterns of other sources.
+    pub(super) fn places(&self) -> usize {
+        self.star.incident.len() + self.apart_of.len()
+    }
+
+    /// It may have so many values at a place of a pattern of this source.
+    fn note_domain(&mut self, source: Source, keys: f64) {
+        if source.is_store() {
+            self.domain = self.domain.max(keys);
+            return;
+        }
+        match self.domains.iter_mut().find(|(of, _)| *of == source) {
+            Some((_, domain)) => *domain = domain.max(keys),
+            None => self.domains.push((source, keys)),
+        }
+    }
+
+    /// The values it may have, where the patterns of the store do not say it: those of the other sources, or any.
+    fn settle_domain(&mut self, vertices: f64) {
+        if self.domain == 0.0 {
+            let domains = self.domains.iter().map(|(_, domain)| *domain);
+            self.domain = domains.reduce(f64::max).unwrap_or(vertices);
+        } else {
+            self.domain = self.domain.max(1.0);
+        }
+    }
 }
 
 impl<'i> Problem<'i> {
@@ -144,7 +191,7 @@ impl<'i> Problem<'i> {
         items: Vec<Item>,
         filters: impl Iterator<Item = &'f Expression>,
         arrived: &Slots,
-        known: &KnownConstants<'_>,
+        known: &Known<'_>,
         index: &'i Index,
     ) -> Problem<'i> {
         let mut problem = Problem {
@@ -227,6 +274,7 @@ impl<'i> Problem<'i> {
             variables,
             factor: other.rows,
             keys: [0.0, 0.0],
+            predicates: 0.0,
             link: None,
             other: Some(other),
         }
@@ -238,23 +286,18 @@ impl<'i> Problem<'i> {
             let keys = [
                 (pattern.subject, sized.keys[0]),
                 (pattern.object, sized.keys[1]),
-                (pattern.predicate, self.index.predicates()),
+                (pattern.predicate, sized.predicates),
             ];
             for (node, keys) in keys {
                 if let Node::Slot(slot) = node {
                     let variable = numbers[&slot];
-                    let domain = &mut self.variables[variable].domain;
-                    *domain = domain.max(keys);
+                    self.variables[variable].note_domain(pattern.source, keys);
                 }
             }
         }
         let vertices = self.index.vertices;
-        for Variable { domain, .. } in &mut self.variables {
-            *domain = if *domain == 0.0 {
-                vertices
-            } else {
-                domain.max(1.0)
-            };
+        for variable in &mut self.variables {
+            variable.settle_domain(vertices);
         }
     }
 
@@ -265,6 +308,8 @@ impl<'i> Problem<'i> {
                 star: Star::default(),
                 predicate_of: Vec::new(),
                 other_of: Vec::new(),
+                apart_of: Vec::new(),
+                domains: Vec::new(),
                 arrived: false,
                 domain: 0.0,
             });
@@ -272,13 +317,13 @@ impl<'i> Problem<'i> {
         })
     }
 
-    /// Sizes a pattern of another source than the store, of which nothing is known.
+    /// Sizes a pattern of another source than the store, by what is known of that source.
     fn size_apart(
         &mut self,
         number: usize,
         pattern: Pattern,
         variables: SmallVec<[usize; 3]>,
-        known: &KnownConstants<'_>,
+        known: &Known<'_>,
     ) -> Sized {
         for &variable in &variables {
             let variable = &mut self.variables[variable];
@@ -287,9 +332,10 @@ impl<'i> Problem<'i> {
                 .into_iter()
                 .any(is_there)
             {
-                variable.other_of.push(number);
+                variable.apart_of.push((number, pattern.source));
             }
         }
+        let sizes = known.sizes(pattern.source, pattern.predicate);
         Sized {
             link: if known.keep_checks {
                 None
@@ -298,8 +344,9 @@ impl<'i> Problem<'i> {
             },
             other: None,
             variables,
-            factor: guessed_rows(&pattern),
-            keys: [costs::SOURCE_KEYS; 2],
+            factor: known.rows(&pattern),
+            keys: sizes.keys,
+            predicates: sizes.predicates.unwrap_or(self.index.predicates()),
             pattern,
         }
     }
@@ -310,7 +357,7 @@ impl<'i> Problem<'i> {
         number: usize,
         pattern: Pattern,
         variables: SmallVec<[usize; 3]>,
-        known: &KnownConstants<'_>,
+        known: &Known<'_>,
         numbers: &HashMap<Slot, usize>,
     ) -> Sized {
         if !pattern.source.is_store() {
@@ -372,6 +419,7 @@ impl<'i> Problem<'i> {
             variables,
             factor,
             keys,
+            predicates: self.index.predicates(),
         }
     }
 
@@ -407,10 +455,12 @@ impl<'i> Problem<'i> {
         };
         let others = uses.in_others + usize::from(arrived);
         let first = usize::from(!star_is_used && uses.as_predicate == 0);
-        match others.saturating_sub(first) {
+        let rows = match others.saturating_sub(first) {
             0 => of_patterns,
             further => of_patterns * domain.powi(-(further as i32)),
-        }
+        };
+        let is_alone = first == 1 && others == 0;
+        uses.apart.joined((!is_alone).then_some((rows, domain)))
     }
 }
 
@@ -419,8 +469,47 @@ impl<'i> Problem<'i> {
 pub(super) struct Uses {
     /// Patterns that it is the predicate of.
     pub as_predicate: usize,
-    /// Items that are no patterns of the store.
+    /// Items that are no patterns.
     pub in_others: usize,
+    /// The patterns of other sources.
+    apart: Apart,
+}
+
+/// What patterns of other sources than the store, chosen together, contribute at a variable.
+#[derive(Clone, Copy, Debug)]
+struct Apart {
+    /// One through the values that the variable may have, multiplied over the patterns.
+    share: f64,
+    /// The fewest values that it has in one of the sources; infinite where no pattern is chosen.
+    fewest: f64,
+}
+
+impl Default for Apart {
+    /// Of no pattern.
+    fn default() -> Apart {
+        Apart {
+            share: 1.0,
+            fewest: f64::INFINITY,
+        }
+    }
+}
+
+impl Apart {
+    fn plus(self, other: Apart) -> Apart {
+        Apart {
+            share: self.share * other.share,
+            fewest: self.fewest.min(other.fewest),
+        }
+    }
+
+    /// The contribution together with the store's, given as rows and values; `None` where nothing else is chosen.
+    fn joined(self, store: Option<(f64, f64)>) -> f64 {
+        match store {
+            _ if self.fewest == f64::INFINITY => store.map_or(1.0, |(rows, _)| rows),
+            None => self.share * self.fewest,
+            Some((rows, domain)) => rows / domain * self.share * self.fewest.min(domain),
+        }
+    }
 }
 
 impl Uses {
@@ -428,6 +517,7 @@ impl Uses {
         Uses {
             as_predicate: self.as_predicate + other.as_predicate,
             in_others: self.in_others + other.in_others,
+            apart: self.apart.plus(other.apart),
         }
     }
 }
@@ -439,34 +529,9 @@ impl Problem<'_> {
         Uses {
             as_predicate: usize::from(variable.predicate_of.binary_search(&item).is_ok()),
             in_others: usize::from(variable.other_of.binary_search(&item).is_ok()),
+            apart: variable.apart(item),
         }
     }
-}
-
-/// What is known of a node before the walk.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Resolved {
-    Variable,
-    Known(VertexId),
-    /// A term that is stored nowhere.
-    Absent,
-}
-
-pub(super) fn resolve(node: Node, ids: &[Option<VertexId>]) -> Resolved {
-    match node {
-        Node::Slot(_) => Resolved::Variable,
-        Node::Constant(constant) => match ids.get(constant.0 as usize) {
-            Some(Some(vertex)) => Resolved::Known(*vertex),
-            _ => Resolved::Absent,
-        },
-    }
-}
-
-/// Rows of a pattern of another source than the store, whatever its constants are: they may arrive at any time.
-pub(super) fn guessed_rows(pattern: &Pattern) -> f64 {
-    let ends = [pattern.subject, pattern.object];
-    let constants = ends.iter().filter(|end| matches!(end, Node::Constant(_)));
-    costs::SOURCE_EDGES / costs::SOURCE_KEYS.powi(constants.count() as i32)
 }
 
 /// What is asked of a pattern's subject and its object; nothing of another source than the store.

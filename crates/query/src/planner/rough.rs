@@ -6,10 +6,11 @@
 use super::block::Planning;
 use super::costs;
 use super::group::{PipelineElement, facts_of};
-use super::problem::{Item, Other, Resolved, guessed_rows, questions_of, resolve, selectivity};
+use super::known::{Resolved, resolve};
+use super::problem::{Item, Other, questions_of, selectivity};
 use crate::algebra::{Element, Group, PathPattern, Pattern};
 use crate::path::Path;
-use crate::plan::{Node, Slot, Source};
+use crate::plan::{ConstantId, Node, Slot, Source};
 use crate::slots::Slots;
 
 /// How many times the neighbours of a vertex a closure is taken to reach.
@@ -103,7 +104,7 @@ impl Planning<'_> {
         match element {
             Element::Pattern(pattern) => Some(self.pattern_rows(pattern)),
             Element::Path(path) => Some(self.path_rows(path)),
-            Element::Graph(..) => Some(self.index.statistics.named_graphs.max(1) as f64),
+            Element::Graph(_, source) => Some(self.graphs(*source)),
             Element::Values { rows, .. } => Some(rows.len() as f64),
             Element::Join(group) => Some(self.group_rows(group)),
             Element::Union(groups) => Some(groups.iter().map(|g| self.group_rows(g)).sum()),
@@ -114,7 +115,7 @@ impl Planning<'_> {
 
     fn pattern_rows(&self, pattern: &Pattern) -> f64 {
         if !pattern.source.is_store() {
-            return guessed_rows(pattern);
+            return self.known.rows(pattern);
         }
         let asked = questions_of(pattern, self.known.ids);
         let degrees = asked.iter().flatten();
@@ -140,51 +141,77 @@ impl Planning<'_> {
 
     /// Vertices from which a path may lead somewhere.
     pub(super) fn path_starts(&self, source: Source, path: &Path) -> f64 {
-        if !source.is_store() {
-            return costs::SOURCE_KEYS;
-        }
+        let vertices = self.vertices(source);
         if path.allows_no_length() {
-            return self.index.vertices;
+            return vertices;
         }
-        self.path_edges(path).1.clamp(1.0, self.index.vertices)
+        self.path_edges(source, path).1.clamp(1.0, vertices)
     }
 
     /// Vertices that one start reaches.
     pub(super) fn path_reach(&self, source: Source, path: &Path) -> f64 {
-        if !source.is_store() {
-            return costs::SOURCE_EDGES / costs::SOURCE_KEYS * CLOSURE;
-        }
-        let (edges, starts) = self.path_edges(path);
+        let (edges, starts) = self.path_edges(source, path);
         let fan = edges / starts.max(1.0);
-        (fan * CLOSURE).clamp(1.0, self.index.vertices)
+        (fan * CLOSURE).clamp(1.0, self.vertices(source))
+    }
+
+    /// Vertices at either end of any edge of a source.
+    fn vertices(&self, source: Source) -> f64 {
+        if source.is_store() {
+            self.index.vertices
+        } else {
+            self.known.vertices(source)
+        }
+    }
+
+    /// Named graphs of a source. What streams bring lies in few of them.
+    pub(super) fn graphs(&self, source: Source) -> f64 {
+        if source.is_store() {
+            self.index.statistics.named_graphs.max(1) as f64
+        } else {
+            1.0
+        }
+    }
+
+    /// Edges of a predicate in a source, and vertices that have them.
+    fn path_step(&self, source: Source, predicate: ConstantId) -> (f64, f64) {
+        let node = Node::Constant(predicate);
+        if !source.is_store() {
+            let sizes = self.known.sizes(source, node);
+            return (sizes.edges, sizes.keys[0]);
+        }
+        match resolve(node, self.known.ids) {
+            Resolved::Known(vertex) => {
+                let sizes = self.index.predicate(vertex);
+                sizes.map_or((0.0, 0.0), |p| (p.edges as f64, p.subjects as f64))
+            }
+            _ => (0.0, 0.0),
+        }
+    }
+
+    /// All edges of a source.
+    fn edges(&self, source: Source) -> f64 {
+        if source.is_store() {
+            self.index.statistics.quads as f64
+        } else {
+            self.known.edges(source)
+        }
     }
 
     /// Edges that a path may follow, and vertices that have them.
-    fn path_edges(&self, path: &Path) -> (f64, f64) {
+    fn path_edges(&self, source: Source, path: &Path) -> (f64, f64) {
         let sum = |parts: &[Path]| {
-            let parts = parts.iter().map(|part| self.path_edges(part));
+            let parts = parts.iter().map(|part| self.path_edges(source, part));
             parts.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
         };
         match path {
-            Path::Predicate(predicate) => {
-                let node = Node::Constant(*predicate);
-                match resolve(node, self.known.ids) {
-                    Resolved::Known(vertex) => {
-                        let sizes = self.index.predicate(vertex);
-                        sizes.map_or((0.0, 0.0), |p| (p.edges as f64, p.subjects as f64))
-                    }
-                    _ => (0.0, 0.0),
-                }
-            }
+            Path::Predicate(predicate) => self.path_step(source, *predicate),
             Path::Inverse(inner)
             | Path::ZeroOrMore(inner)
             | Path::OneOrMore(inner)
-            | Path::ZeroOrOne(inner) => self.path_edges(inner),
+            | Path::ZeroOrOne(inner) => self.path_edges(source, inner),
             Path::Sequence(parts) | Path::Alternative(parts) => sum(parts),
-            Path::Negated { .. } => {
-                let quads = self.index.statistics.quads as f64;
-                (quads, self.index.vertices)
-            }
+            Path::Negated { .. } => (self.edges(source), self.vertices(source)),
         }
     }
 }

@@ -10,12 +10,13 @@ mod reference;
 use invariants::check_plan;
 use oxrdf::Term;
 use proptest::prelude::*;
-use query::plan::{self, DatasetClause, Form, Source};
-use query::statistics::{PredicateStatistics, Statistics};
-use query::{ParseOptions, PlanOptions, parse};
+use query::plan::{self, Form, Source};
+use query::statistics::{PredicateStatistics, SourceStatistics, Statistics};
+use query::{ParseOptions, PlanOptions, Planner, parse};
 use rdf::{Tag, VertexId, inline};
 use reference::Reference;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use testkit::plan::{Row, Unbound, World};
 
 /// The terms of texts and graphs; those from `GRAPHS` on name graphs.
@@ -75,7 +76,16 @@ fn statistics(edges: &[Edge]) -> Statistics {
     }
 }
 
-/// Compares both ways; says what differs. `sources`: which each pattern is of, over and over.
+/// Sizes of the predicates in a window.
+fn of_window(edges: &[Edge]) -> Arc<SourceStatistics> {
+    let Statistics {
+        quads, predicates, ..
+    } = statistics(edges);
+    Arc::new(SourceStatistics { quads, predicates })
+}
+
+/// Compares both ways, whatever is known of other sources than the store: what they hold, that they were empty, or
+/// nothing. Says what differs. `sources`: which each pattern is of, over and over.
 fn compare(text: &str, edges: &[Vec<Edge>], sources: &[u16]) -> Result<(), String> {
     let mut query = parse(text, &ParseOptions::default()).map_err(|e| format!("{text}: {e}"))?;
     let mut sources = sources.iter().cycle();
@@ -86,7 +96,7 @@ fn compare(text: &str, edges: &[Vec<Edge>], sources: &[u16]) -> Result<(), Strin
             .iter()
             .map(|edges| edges.iter().map(quad).collect())
             .collect(),
-        dataset: DatasetClause::default(),
+        dataset: query.dataset().clone(),
         constants: query.constants().iter().map(value).collect(),
         strings: &|_| None,
         unbound: Unbound::Mistake,
@@ -95,13 +105,23 @@ fn compare(text: &str, edges: &[Vec<Edge>], sources: &[u16]) -> Result<(), Strin
     let solutions = reference.solve(query.body(), &Row::new());
     let expected = printed(solutions, query.form());
     let ids: Vec<_> = world.constants.iter().copied().map(Some).collect();
-    let statistics = statistics(&edges[0]);
-    for keep_order in [false, true] {
+    let planner = Planner::new(statistics(&edges[0]));
+    let counted: Vec<_> = edges[1..]
+        .iter()
+        .map(|edges| Some(of_window(edges)))
+        .collect();
+    let emptied: Vec<_> = edges[1..].iter().map(|_| Some(of_window(&[]))).collect();
+    let known = [&counted[..], &emptied, &[]];
+    for (keep_order, sources) in [false, true]
+        .into_iter()
+        .flat_map(|it| known.map(|of| (it, of)))
+    {
         let options = PlanOptions {
             keep_order,
             ..PlanOptions::DEFAULT
         };
-        let plan = query::plan(&query, &ids, &statistics, &[], options)
+        let plan = planner
+            .plan_over(&query, &ids, &[], sources, options)
             .map_err(|error| error.to_string())?;
         check_plan(&plan);
         let found = printed(world.walk(&plan.steps, vec![Row::new()]), query.form());
@@ -216,8 +236,15 @@ fn text() -> impl Strategy<Value = String> {
         1 => Just("SELECT (COUNT(*) AS ?count)"),
         1 => Just("SELECT (COUNT(?a) AS ?count)"),
     ];
+    let clause = prop_oneof![
+        6 => Just(""),
+        1 => Just("FROM <a:g>"),
+        1 => Just("FROM <a:g> FROM <a:h> FROM NAMED <a:h>"),
+        1 => Just("FROM NAMED <a:g>"),
+    ];
     let body = prop::collection::vec(group(2), 1..6);
-    (head, body).prop_map(|(head, body)| format!("{head} {{ {} }}", body.join(" ")))
+    (head, clause, body)
+        .prop_map(|(head, clause, body)| format!("{head} {clause} {{ {} }}", body.join(" ")))
 }
 
 proptest! {
@@ -232,7 +259,7 @@ proptest! {
         }
     }
 
-    /// Statistics are the first source's: they say nothing of the others.
+    /// What is known of one source says nothing of the others, and a dataset clause is of the first alone.
     #[test]
     fn patterns_of_several_sources_mean_what_the_algebra_says(
         text in text(),

@@ -44,9 +44,7 @@ pub(super) fn keys(problem: &Problem<'_>, pattern: usize) -> Direction {
             .variables
             .iter()
             .find(|&&variable| problem.variables[variable].slot == slot)
-            .map_or(0, |&variable| {
-                problem.variables[variable].star.incident.len()
-            }),
+            .map_or(0, |&variable| problem.variables[variable].places()),
         Node::Constant(_) => 0,
     };
     let (subject, object) = (uses(sized.pattern.subject), uses(sized.pattern.object));

@@ -498,8 +498,7 @@ impl<'p> Subsets<'p> {
             return (access::cost_of_other(other, &is_bound, flow), flow.leading);
         }
         let known = member.ends.map(|bit| bound & bit == bit);
-        let predicates = problem.index.predicates();
-        access::cost(sized, known, member.keys, flow, predicates)
+        access::cost(sized, known, member.keys, flow)
     }
 }
 

@@ -210,12 +210,11 @@ impl<'p> Greedy<'p> {
                 .find(|&&v| problem.variables[v].slot == slot);
             variable.is_some_and(|&v| self.bound[v])
         };
-        let predicates = problem.index.predicates();
         let (cost, leading) = if let Some(other) = &sized.other {
             (access::cost_of_other(other, &is_bound, flow), flow.leading)
         } else {
             let known = access::known(sized, is_bound);
-            access::cost(sized, known, keys, flow, predicates)
+            access::cost(sized, known, keys, flow)
         };
         self.cost += cost;
         self.leading = leading;
