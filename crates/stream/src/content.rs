@@ -1,0 +1,62 @@
+//! What an evaluation is given: its close, and for each window the slices that it is the union of.
+//!
+//! Slices are immutable and shared, so whoever evaluates holds what it was given while the streams go on. Where several
+//! nodes keep a stream, each has the slices of its own share.
+
+use std::sync::Arc;
+
+use crate::reach::Selection;
+use crate::retention::Retained;
+use crate::schedule::{QueryId, StreamId};
+use crate::time::Time;
+use store::slice::Slice;
+
+/// A query that is ready.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The query.
+    pub query: QueryId,
+    /// The instant that it is evaluated at. Instants of one query ascend.
+    pub close: Time,
+    /// The contents of its windows, in the order of its schedule.
+    pub windows: Vec<Content>,
+}
+
+impl Evaluation {
+    /// Whether nothing is in any window.
+    pub fn is_empty(&self) -> bool {
+        self.windows.iter().all(|window| window.items == 0)
+    }
+}
+
+/// What is in a window.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// The stream.
+    pub stream: StreamId,
+    /// Slices of which the window is the union; none of them is empty.
+    pub slices: Vec<Arc<Slice>>,
+    /// How many items it has, repeated ones included.
+    pub items: u64,
+    /// How many edges its slices have together. One that came in several slices counts in each.
+    pub edges: u64,
+    /// The window begins before this moment, and of what came before it something is no longer there
+    /// (`window_incomplete`).
+    pub incomplete_before: Option<Time>,
+}
+
+impl Content {
+    /// What a selection of a stream has.
+    pub(crate) fn of(stream: StreamId, selection: &Selection, retained: &mut Retained) -> Content {
+        let is_incomplete = selection.is_incomplete(retained);
+        let cuts = selection.cuts(retained);
+        let pieces = retained.pieces(cuts.start, cuts.end);
+        Content {
+            stream,
+            slices: pieces.slices,
+            items: pieces.items,
+            edges: pieces.edges,
+            incomplete_before: retained.dropped().filter(|_| is_incomplete),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! All streams and standing queries of a database, as one state machine.
+//!
+//! Messages go in (items, watermarks, ticks, streams and queries that come and go) and effects are asked for: seals to
+//! be logged and absorbed, and queries to be evaluated. Nothing here waits, reads a clock or draws a number, so the same
+//! messages give the same effects, in a test as after a crash.
+//!
+//! A seal becomes visible when whoever took it says that it is kept ([`Streams::sealed`]). So no query sees what a
+//! crash could take back, and commits can be put between seals: [`Streams::poll`] gives all evaluations that are ready
+//! before the next seal, and seals in order of their end.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::content::Evaluation;
+use crate::definition::Definition;
+use crate::error::StreamError;
+use crate::items::Items;
+use crate::readiness::Readiness;
+use crate::schedule::{QueryId, Schedule, StreamId};
+use crate::stream::{Accepted, Seal, Stream};
+use crate::time::{SealPoint, Time};
+use crate::vector::PartId;
+use crate::watermark::SourceId;
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// A query is to be evaluated.
+    Ready(Evaluation),
+    /// A seal is to be logged and what of it is stored to be absorbed; then [`Streams::sealed`] is due.
+    Sealed(Seal),
+}
+
+/// How a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamStatus {
+    /// The least promise of its active sources.
+    pub watermark: Time,
+    /// Up to here it is visible.
+    pub visible: SealPoint,
+    /// The same as a moment: all before it is decided and seen.
+    pub covered: Time,
+    /// Whether it has no active source.
+    pub is_idle: bool,
+    /// What its items and slices hold (bytes).
+    pub held_bytes: u64,
+}
+
+/// See the head of this file.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    readiness: Readiness,
+    names: BTreeMap<String, StreamId>,
+    /// How many streams were ever made.
+    made: u32,
+    /// At how many parts each stream lies, and which of them is here.
+    parts: u16,
+    here: PartId,
+    /// What the edge's clock last said.
+    now: Time,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams::new()
+    }
+}
+
+impl Streams {
+    /// None yet, all of them here.
+    pub fn new() -> Streams {
+        Streams::of_parts(1, PartId(0))
+    }
+
+    /// None yet, each at so many parts (above 0), of which this one is here.
+    pub fn of_parts(parts: u16, here: PartId) -> Streams {
+        Streams {
+            readiness: Readiness::default(),
+            names: BTreeMap::new(),
+            made: 0,
+            parts,
+            here,
+            now: Time(0),
+        }
+    }
+
+    /// Makes a stream that begins at `begin`, with the batch in which that lies. Errors: the definition is none, or its
+    /// name is taken.
+    pub fn create(&mut self, definition: Definition, begin: Time) -> Result<StreamId, StreamError> {
+        definition.validate()?;
+        if self.names.contains_key(&definition.name) {
+            return Err(StreamError::NameTaken(definition.name));
+        }
+        let stream = StreamId(self.made);
+        self.made += 1;
+        self.names.insert(definition.name.clone(), stream);
+        let made = Stream::new(definition, begin, self.now, self.parts);
+        self.readiness.streams.insert(stream, made);
+        Ok(stream)
+    }
+
+    /// Forgets a stream with all that it holds. Errors: there is none, or queries name it.
+    pub fn drop_stream(&mut self, stream: StreamId) -> Result<(), StreamError> {
+        let dropped = self.readiness.stream(stream)?;
+        let name = dropped.definition.name.clone();
+        let queries = dropped.readers.len();
+        if queries > 0 {
+            return Err(StreamError::InUse { name, queries });
+        }
+        self.names.remove(&name);
+        self.readiness.remove_stream(stream);
+        Ok(())
+    }
+
+    /// The stream of this name.
+    pub fn find(&self, name: &str) -> Option<StreamId> {
+        self.names.get(name).copied()
+    }
+
+    /// What a stream is.
+    pub fn definition(&self, stream: StreamId) -> Result<&Definition, StreamError> {
+        Ok(&self.readiness.stream(stream)?.definition)
+    }
+
+    /// How a stream stands.
+    pub fn status(&self, stream: StreamId) -> Result<StreamStatus, StreamError> {
+        let stream = self.readiness.stream(stream)?;
+        Ok(StreamStatus {
+            watermark: stream.watermark(),
+            visible: stream.visible(),
+            covered: stream.covered(),
+            is_idle: stream.is_idle(),
+            held_bytes: stream.bytes(),
+        })
+    }
+
+    /// The vector: how far each stream is visible.
+    pub fn vector(&self) -> Vec<(StreamId, SealPoint)> {
+        self.readiness.vector()
+    }
+
+    /// The sealed items of a span that are still there, by time.
+    pub fn items(&self, stream: StreamId, span: Range<Time>) -> Result<Items, StreamError> {
+        Ok(self.readiness.stream(stream)?.retained.items(span))
+    }
+
+    /// Registers a query: its first evaluation is at its first instant that is not before `at`. Errors: the number is
+    /// taken, the schedule is none, or a stream is not there.
+    pub fn register(
+        &mut self,
+        query: QueryId,
+        schedule: Schedule,
+        at: Time,
+    ) -> Result<(), StreamError> {
+        if self.readiness.has_query(query) {
+            return Err(StreamError::QueryTaken(query));
+        }
+        schedule.validate()?;
+        for window in &schedule.windows {
+            self.readiness.stream(window.stream)?;
+        }
+        self.readiness.register(query, schedule, at);
+        Ok(())
+    }
+
+    /// Forgets a query, evaluations that were due included.
+    pub fn unregister(&mut self, query: QueryId) -> Result<(), StreamError> {
+        self.readiness.unregister(query)
+    }
+
+    /// Evaluates a query no more and keeps nothing for it, until it is resumed.
+    pub fn pause(&mut self, query: QueryId) -> Result<(), StreamError> {
+        self.readiness.rest(query)
+    }
+
+    /// Goes on with a paused query, from its first instant on that is not before `at` and that it has not had. One that is
+    /// not paused goes on as it does.
+    pub fn resume(&mut self, query: QueryId, at: Time) -> Result<(), StreamError> {
+        self.readiness.go_on(query, at)
+    }
+
+    /// No instant of a query before this is still to come. A query that is registered again with this moment goes on
+    /// where it was.
+    pub fn progress(&self, query: QueryId) -> Result<Time, StreamError> {
+        let progress = self.readiness.progress(query);
+        progress.ok_or(StreamError::NoQuery(query))
+    }
+
+    /// Waits for a source of a stream from now on, though it has said nothing yet.
+    pub fn join(&mut self, stream: StreamId, source: SourceId) -> Result<(), StreamError> {
+        let now = self.now;
+        self.readiness.change(stream, |stream| {
+            stream.join(source, now);
+            Ok(())
+        })
+    }
+
+    /// A source of a stream is gone, and waited for no more.
+    pub fn leave(&mut self, stream: StreamId, source: SourceId) -> Result<(), StreamError> {
+        let now = self.now;
+        self.readiness.change(stream, |stream| {
+            stream.leave(source, now);
+            Ok(())
+        })
+    }
+
+    /// Takes items of a source, all or none. An item promises that later ones of its source are not before it, up to
+    /// the stream's lateness. Errors: there is no such stream, or it is full.
+    pub fn push(
+        &mut self,
+        stream: StreamId,
+        source: SourceId,
+        items: &Items,
+    ) -> Result<Accepted, StreamError> {
+        let now = self.now;
+        self.readiness
+            .change(stream, |stream| stream.push(source, items, now))
+    }
+
+    /// A source promises that its later items have at least this time, or says by an old promise that it is there.
+    pub fn watermark(
+        &mut self,
+        stream: StreamId,
+        source: SourceId,
+        promised: Time,
+    ) -> Result<(), StreamError> {
+        let now = self.now;
+        self.readiness.change(stream, |stream| {
+            stream.hear(source, promised, now);
+            Ok(())
+        })
+    }
+
+    /// The edge's clock says this. It does not go back. It is the time of items that have none, and by it sources are idle.
+    pub fn tick(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.readiness.tick(self.now);
+    }
+
+    /// A seal of the log, or of another part, says that all before `until` is decided: an item that comes later is late.
+    pub fn obey(&mut self, stream: StreamId, until: SealPoint) -> Result<(), StreamError> {
+        self.readiness.change(stream, |stream| {
+            stream.obey(until);
+            Ok(())
+        })
+    }
+
+    /// A part has kept all seals of a stream up to `until`. What all parts have is visible.
+    pub fn sealed(
+        &mut self,
+        part: PartId,
+        stream: StreamId,
+        until: SealPoint,
+    ) -> Result<(), StreamError> {
+        if part == self.here {
+            self.readiness.stream(stream)?.check_sealed(until)?;
+        }
+        self.readiness.seal(stream, part, until)
+    }
+
+    /// What is to be done next: an evaluation, the earliest first; or else a seal, the one that ends first.
+    pub fn poll(&mut self) -> Option<Effect> {
+        let ready = self.next_ready().map(Effect::Ready);
+        ready.or_else(|| self.next_seal().map(Effect::Sealed))
+    }
+
+    /// The next evaluation, if one is ready.
+    pub fn next_ready(&mut self) -> Option<Evaluation> {
+        self.readiness.next_ready()
+    }
+
+    /// The next seal, if there is one.
+    pub fn next_seal(&mut self) -> Option<Seal> {
+        self.readiness.next_seal()
+    }
+}

@@ -1,0 +1,244 @@
+//! Watermarks: what the sources of a stream promise, and when one of them is not waited for any more.
+//!
+//! A source's watermark `W` promises that its later items have a time of at least `W` (and the stream's lateness
+//! forgives as much as it says). An item is a promise, too: of its own time. The stream's watermark is the minimum of
+//! its active sources. It never goes back: neither a source that promises less nor one that comes later can take a
+//! promise back that was acted upon.
+//!
+//! A source that was silent for the stream's `idle_ms` is idle, and no minimum counts it until it speaks. When all are
+//! idle, nobody is left to be waited for, and the stream's watermark is the latest of theirs, as in Flink
+//! (`StatusWatermarkValve`). Silence is measured by the edge's clock, which is an argument.
+//!
+//! Cost: O(log sources) a message. A tick costs O(log sources) for each source that it finds silent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::time::Time;
+
+/// Who brings items to a stream. The number is the caller's, of one stream, and says nothing here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub u64);
+
+/// One source.
+#[derive(Clone, Copy, Debug)]
+struct Voice {
+    /// Its watermark.
+    promised: Time,
+    /// When it last spoke, by the edge's clock.
+    heard: Time,
+    is_idle: bool,
+}
+
+/// The sources of one stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Watermarks {
+    idle_ms: Option<u64>,
+    /// When the stream was made, by the edge's clock: from then on it waits for its first source.
+    made: Time,
+    voices: BTreeMap<SourceId, Voice>,
+    /// Active sources by their promises.
+    promises: BTreeSet<(Time, SourceId)>,
+    /// Active sources by when they were heard.
+    silences: BTreeSet<(Time, SourceId)>,
+    watermark: Time,
+    is_idle: bool,
+}
+
+impl Watermarks {
+    /// Of a stream that begins at `begin` and has no source yet.
+    pub(crate) fn new(idle_ms: Option<u64>, begin: Time, now: Time) -> Watermarks {
+        Watermarks {
+            idle_ms,
+            made: now,
+            voices: BTreeMap::new(),
+            promises: BTreeSet::new(),
+            silences: BTreeSet::new(),
+            watermark: begin,
+            is_idle: false,
+        }
+    }
+
+    /// The stream's watermark.
+    pub(crate) fn watermark(&self) -> Time {
+        self.watermark
+    }
+
+    /// Whether no source is active, and none was for long enough.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    /// Whether the stream waits for this source, or does not know it.
+    pub(crate) fn waits_for(&self, source: SourceId) -> bool {
+        let Some(voice) = self.voices.get(&source) else {
+            return true;
+        };
+        voice.is_idle || voice.promised <= self.watermark
+    }
+
+    /// A source is there, before it speaks: from now on it is waited for.
+    pub(crate) fn join(&mut self, source: SourceId, now: Time) {
+        self.hear(source, Time(0), now);
+    }
+
+    /// A source promises this, or said it once and is still there.
+    pub(crate) fn hear(&mut self, source: SourceId, promised: Time, now: Time) {
+        let before = self.voices.get(&source).copied();
+        if let Some(voice) = before {
+            self.silence(source, voice);
+        }
+        let voice = Voice {
+            promised: before.map_or(promised, |voice| voice.promised.max(promised)),
+            heard: now,
+            is_idle: false,
+        };
+        self.voices.insert(source, voice);
+        self.promises.insert((voice.promised, source));
+        self.silences.insert((now, source));
+        self.settle(now);
+    }
+
+    /// A source is gone and promises nothing more.
+    pub(crate) fn leave(&mut self, source: SourceId, now: Time) {
+        if let Some(voice) = self.voices.remove(&source) {
+            self.silence(source, voice);
+            self.settle(now);
+        }
+    }
+
+    /// The edge's clock says this.
+    pub(crate) fn tick(&mut self, now: Time) {
+        let Some(idle_ms) = self.idle_ms else {
+            return;
+        };
+        while let Some(&(heard, source)) = self.silences.first() {
+            if heard.later(idle_ms) > now {
+                break;
+            }
+            if let Some(mut voice) = self.voices.get(&source).copied() {
+                self.silence(source, voice);
+                voice.is_idle = true;
+                self.voices.insert(source, voice);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// All that comes later has at least this time, whoever says so.
+    pub(crate) fn advance(&mut self, watermark: Time) {
+        self.watermark = self.watermark.max(watermark);
+    }
+
+    /// An active source is counted no more.
+    fn silence(&mut self, source: SourceId, voice: Voice) {
+        self.promises.remove(&(voice.promised, source));
+        self.silences.remove(&(voice.heard, source));
+    }
+
+    fn settle(&mut self, now: Time) {
+        let least = self.promises.first().map(|&(promised, _)| promised);
+        let idle_since = |idle_ms| self.made.later(idle_ms) <= now;
+        self.is_idle = least.is_none() && self.idle_ms.is_some_and(idle_since);
+        let latest = || self.voices.values().map(|voice| voice.promised).max();
+        if let Some(watermark) = least.or_else(latest) {
+            self.advance(watermark);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::random::Random;
+    use testkit::seeds;
+
+    const A: SourceId = SourceId(1);
+    const B: SourceId = SourceId(2);
+
+    #[test]
+    fn the_slowest_source_decides_and_nothing_goes_back() {
+        let mut marks = Watermarks::new(None, Time(50), Time(0));
+        marks.hear(A, Time(10), Time(0));
+        assert_eq!(marks.watermark(), Time(50), "the stream began later");
+        marks.hear(A, Time(100), Time(0));
+        assert_eq!(marks.watermark(), Time(100));
+        marks.join(B, Time(0));
+        marks.hear(A, Time(200), Time(0));
+        assert_eq!(
+            marks.watermark(),
+            Time(100),
+            "one joined that has said nothing"
+        );
+        marks.hear(B, Time(150), Time(0));
+        marks.hear(B, Time(120), Time(0));
+        assert_eq!(marks.watermark(), Time(150));
+        assert!(marks.waits_for(B) && !marks.waits_for(A));
+        marks.leave(B, Time(0));
+        assert_eq!(marks.watermark(), Time(200));
+        marks.tick(Time::MAX);
+        assert!(!marks.is_idle(), "no source of it is ever idle");
+    }
+
+    #[test]
+    fn a_silent_source_is_not_waited_for_until_it_speaks() {
+        let mut marks = Watermarks::new(Some(10), Time(0), Time(0));
+        marks.hear(A, Time(100), Time(0));
+        marks.hear(B, Time(40), Time(0));
+        marks.hear(A, Time(200), Time(9));
+        marks.tick(Time(9));
+        assert_eq!(marks.watermark(), Time(40));
+        marks.tick(Time(10));
+        assert_eq!(marks.watermark(), Time(200));
+        marks.hear(B, Time(60), Time(11));
+        marks.hear(A, Time(300), Time(12));
+        assert_eq!(marks.watermark(), Time(200), "it is back, and late");
+        marks.hear(B, Time(250), Time(13));
+        assert_eq!(marks.watermark(), Time(250));
+        marks.tick(Time(30));
+        assert_eq!((marks.watermark(), marks.is_idle()), (Time(300), true));
+        marks.hear(A, Time(0), Time(31));
+        assert!(!marks.is_idle(), "a heartbeat is enough");
+    }
+
+    #[test]
+    fn a_stream_without_a_source_is_idle_after_a_while() {
+        let mut marks = Watermarks::new(Some(10), Time(0), Time(5));
+        marks.tick(Time(14));
+        assert!(!marks.is_idle());
+        marks.tick(Time(15));
+        assert!(marks.is_idle());
+        assert_eq!(marks.watermark(), Time(0));
+    }
+
+    #[test]
+    fn the_watermark_is_the_minimum_that_a_scan_finds() {
+        for seed in seeds::chosen(200, 10_000) {
+            let mut random = Random::new(seed);
+            let mut marks = Watermarks::new(Some(20), Time(0), Time(0));
+            let mut known: BTreeMap<SourceId, (u64, u64)> = BTreeMap::new();
+            let (mut now, mut expected) = (0, 0);
+            for _ in 0..100 {
+                now += random.below(8) as u64;
+                let source = SourceId(random.below(4) as u64);
+                let promised = now + random.below(30) as u64;
+                match random.below(10) {
+                    0 => {
+                        known.remove(&source);
+                        marks.leave(source, Time(now));
+                    }
+                    _ => {
+                        let before = known.get(&source).map_or(0, |voice| voice.0);
+                        known.insert(source, (before.max(promised), now));
+                        marks.hear(source, Time(promised), Time(now));
+                    }
+                }
+                marks.tick(Time(now));
+                let active = known.values().filter(|voice| voice.1 + 20 > now);
+                let least = active.map(|voice| voice.0).min();
+                let latest = known.values().map(|voice| voice.0).max();
+                expected = expected.max(least.or(latest).unwrap_or(0));
+                assert_eq!(marks.watermark(), Time(expected), "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What is kept, for how long, and what happens when there is no room for more.
+
+use query::standing::Bounds;
+use stream::{Definition, QueryId, SourceId, StreamError, Streams, Time};
+
+use crate::common::{CLOSE, at, drain, grained, range, schedule};
+
+const SOURCE: SourceId = SourceId(0);
+
+fn held_bytes(streams: &Streams) -> u64 {
+    let stream = streams.find("s").unwrap();
+    streams.status(stream).unwrap().held_bytes
+}
+
+/// Without a window nothing is kept; with one, as much as it reaches, for ever the same.
+#[test]
+fn what_no_window_reaches_is_forgotten() {
+    let mut streams = Streams::new();
+    let stream = streams.create(grained("s", 10), Time(0)).unwrap();
+    let push = |streams: &mut Streams, batches: std::ops::Range<u64>| {
+        for batch in batches {
+            let times = [batch * 10, batch * 10 + 3];
+            streams.push(stream, SOURCE, &at(&times)).unwrap();
+            drain(streams);
+        }
+        held_bytes(streams)
+    };
+    let open = push(&mut streams, 0..100);
+    assert!(open <= 2 * 48, "only the open batch is held: {open} bytes");
+    let window = range(stream, 500, 20, Bounds::RightClosed);
+    streams
+        .register(QueryId(1), schedule(&[window], CLOSE), Time(1000))
+        .unwrap();
+    let early = push(&mut streams, 100..400);
+    let late = push(&mut streams, 400..2000);
+    assert!(
+        early > 50 * 2 * 48 && late <= early * 5 / 4,
+        "{early} and {late} bytes"
+    );
+    let kept = streams.items(stream, Time(0)..Time::MAX).unwrap();
+    let first = kept.times()[0].0;
+    assert!((19_480..19_520).contains(&first), "kept from {first} ms");
+    streams.unregister(QueryId(1)).unwrap();
+    assert_eq!(held_bytes(&streams), open);
+}
+
+/// A window that is registered later sees what is retained, and says that it is not all.
+#[test]
+fn a_window_says_that_it_is_incomplete() {
+    let mut streams = Streams::new();
+    let kept = Definition {
+        retain_ms: 200,
+        ..grained("s", 10)
+    };
+    let stream = streams.create(kept, Time(0)).unwrap();
+    let times: Vec<u64> = (0..100).map(|item| item * 10 + 5).collect();
+    streams.push(stream, SOURCE, &at(&times)).unwrap();
+    streams.watermark(stream, SOURCE, Time(1000)).unwrap();
+    drain(&mut streams);
+    for (query, range_ms) in [(1, 100), (2, 200), (3, 500)] {
+        let window = range(stream, range_ms, 1000, Bounds::LeftClosed);
+        streams
+            .register(QueryId(query), schedule(&[window], CLOSE), Time(0))
+            .unwrap();
+    }
+    let found: Vec<_> = drain(&mut streams)
+        .iter()
+        .map(|one| (one.windows[0].items, one.windows[0].incomplete_before))
+        .collect();
+    assert_eq!(found, [(10, None), (20, None), (20, Some(Time(800)))]);
+}
+
+/// C-8: what is kept for nobody goes first; then sources are told to wait, and nothing is lost. The source that all
+/// wait for may go on.
+#[test]
+fn a_full_stream_refuses_and_loses_nothing() {
+    let mut streams = Streams::new();
+    let small = Definition {
+        budget_bytes: 10_000,
+        retain_ms: 1_000_000,
+        ..grained("s", 10)
+    };
+    let stream = streams.create(small, Time(0)).unwrap();
+    let (fast, slow) = (SourceId(1), SourceId(2));
+    for batch in 0..1000 {
+        streams.push(stream, fast, &at(&[batch * 10])).unwrap();
+        drain(&mut streams);
+    }
+    assert!(held_bytes(&streams) <= 10_000);
+    let window = range(stream, 100, 10, Bounds::LeftClosed);
+    streams
+        .register(QueryId(1), schedule(&[window], CLOSE), Time(9_990))
+        .unwrap();
+    streams.join(stream, slow).unwrap();
+    let mut taken = 0;
+    let refused = loop {
+        match streams.push(stream, fast, &at(&[10_000 + taken * 10])) {
+            Ok(_) => taken += 1,
+            Err(refused) => break refused,
+        }
+        drain(&mut streams);
+    };
+    assert!(
+        matches!(
+            refused,
+            StreamError::Full {
+                budget_bytes: 10_000,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    streams
+        .push(stream, slow, &at(&[10_000 + taken * 10]))
+        .unwrap();
+    let ready = drain(&mut streams);
+    let last = ready.last().unwrap();
+    assert_eq!(
+        (last.close.0, last.windows[0].items),
+        (10_000 + taken * 10, 10)
+    );
+    streams
+        .push(stream, fast, &at(&[10_000 + taken * 10]))
+        .unwrap();
+}
