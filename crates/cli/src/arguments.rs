@@ -492,6 +492,32 @@ pub struct Stats {
 pub enum Generate {
     /// LUBM, triple for triple the original generator's
     Lubm(GenerateLubm),
+    /// Stored data and five streams like those of LSBench, at the rates of Wukong+S
+    Lsbench(GenerateLsbench),
+}
+
+/// `generate lsbench`
+#[derive(Debug, Args)]
+pub struct GenerateLsbench {
+    /// Number of users
+    #[arg(long, value_name = "N")]
+    pub users: u32,
+    /// Seed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Length of the streams in seconds of application time
+    #[arg(long, value_name = "T")]
+    pub seconds: u32,
+    /// How fast triples arrive, as a factor of the published rates (133,500 a second in all)
+    #[arg(long, value_name = "FACTOR", default_value = "1x")]
+    pub rate: workload::lsbench::Rate,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// A directory (initial.nt, five streams as .nt.ts, constants.json), or - for the streams on standard output,
+    /// ordered by time: `milliseconds TAB subject predicate object <stream> .`
+    #[arg(short, long, value_name = "DIR|-")]
+    pub output: PathBuf,
 }
 
 /// `generate lubm`

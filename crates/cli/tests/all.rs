@@ -12,6 +12,7 @@ mod follow;
 mod kill;
 mod kill_writers;
 mod lenient;
+mod lsbench;
 mod lubm;
 mod prefixes;
 mod shell;

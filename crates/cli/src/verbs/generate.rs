@@ -3,7 +3,7 @@
 //! What is made depends on the parameters alone, not on the number of threads. A reader that closes
 //! its pipe ends the run without a message.
 
-use crate::arguments::{Generate, GenerateLubm, LoadLimits};
+use crate::arguments::{Generate, GenerateLsbench, GenerateLubm, LoadLimits};
 use crate::exit::{Code, Failure, Outcome};
 use crate::progress::Meter;
 use crate::settings;
@@ -12,14 +12,17 @@ use crate::verbs::whole_file::whole_file;
 use somersault::load::{Source, load};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use workload::lsbench::{Lsbench, RecordingError, Span, Written};
 use workload::lubm::{Error, Lubm, Parameters, Progress, Syntax};
 
 /// Runs the verb.
 pub fn run(generate: &Generate, file: Option<&Path>) -> Outcome {
-    let Generate::Lubm(flags) = generate;
-    match &flags.load {
-        Some(store) => run_generated(flags, store, file),
-        None => run_lubm(flags, settings::machine().cores),
+    match generate {
+        Generate::Lubm(flags) => match &flags.load {
+            Some(store) => run_generated(flags, store, file),
+            None => run_lubm(flags, settings::machine().cores),
+        },
+        Generate::Lsbench(flags) => run_lsbench(flags, settings::machine().cores),
     }
 }
 
@@ -94,6 +97,44 @@ fn run_lubm(flags: &GenerateLubm, cores: usize) -> Outcome {
     }
     meter.finish(written.bytes, written.triples, &serde_json::Value::Null);
     Ok(())
+}
+
+fn run_lsbench(flags: &GenerateLsbench, cores: usize) -> Outcome {
+    let lsbench =
+        Lsbench::new(flags.users, flags.seed).map_err(|error| Failure::new(Code::Usage, error))?;
+    let threads = flags.threads.unwrap_or(cores);
+    let span = Span::seconds(flags.seconds, flags.rate);
+    let mut meter = Meter::new("generate", None);
+    let mut show = |written: Written| meter.update(written.bytes, written.lines);
+    let written = if flags.output == Path::new("-") {
+        let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
+        lsbench.write_interleaved(&mut out, span, threads, &mut show)
+    } else {
+        refuse_file(&flags.output)?;
+        lsbench.write_folder(&flags.output, span, threads, &mut show)
+    };
+    let written = written.map_err(recording_failure)?;
+    meter.finish(written.bytes, written.lines, &serde_json::Value::Null);
+    Ok(())
+}
+
+/// Data and streams are several files: a name of one is a mistake.
+fn refuse_file(output: &Path) -> Outcome {
+    if output.exists() && !output.is_dir() {
+        let message = format!(
+            "{}: a file; expected a directory, for the stored data and each stream are files of their own",
+            output.display()
+        );
+        return Err(Failure::new(Code::Usage, message));
+    }
+    Ok(())
+}
+
+fn recording_failure(error: RecordingError) -> Failure {
+    match error {
+        RecordingError::Write(error) => Failure::from(error),
+        other => Failure::new(Code::Failed, other),
+    }
 }
 
 /// A name that says something else than what is written would mislead whoever reads it.
