@@ -36,6 +36,7 @@ pub mod renaming;
 pub mod seeds;
 pub mod shrink;
 pub mod spareval_oracle;
+pub mod standing;
 pub mod suite;
 pub mod waiting;
 

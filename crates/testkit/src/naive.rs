@@ -40,7 +40,7 @@ use choice::Choice;
 use evaluator::Evaluator;
 use notes::Notes;
 use number::Number;
-use oxrdf::{Dataset, Literal, NamedNode, Term, Variable};
+use oxrdf::{Dataset, Literal, NamedNode, Term, Triple, Variable};
 use solution::Solution;
 use spargebra::algebra::QueryDataset;
 use spargebra::{Query, SparqlParser};
@@ -126,6 +126,17 @@ pub fn answer_within(
     query: &str,
     work_max: u64,
 ) -> Result<Expected, NaiveError> {
+    answer_beside(dataset, &[], query, work_max)
+}
+
+/// The same beside graphs that are not of the dataset: `GRAPH <name>` finds them, also where they are empty, while
+/// `GRAPH ?g` and dataset clauses do not see them. Windows of streams are such graphs.
+pub fn answer_beside(
+    dataset: &Dataset,
+    beside: &[(NamedNode, Vec<Triple>)],
+    query: &str,
+    work_max: u64,
+) -> Result<Expected, NaiveError> {
     let has_free_columns = selects_all(query);
     let query = SparqlParser::new()
         .parse_query(query)
@@ -140,7 +151,7 @@ pub fn answer_within(
         .then_some(&resolve as &dyn Fn(&str) -> Option<Term>);
     let notes = Notes::default();
     let clause: Option<&QueryDataset> = query.dataset();
-    let evaluator = Evaluator::new(dataset, clause, &notes, work_max, resolve);
+    let evaluator = Evaluator::new(dataset, clause, beside, &notes, work_max, resolve);
     let mut expected = evaluator.form(&query)?;
     notes.check()?;
     expected.choices = evaluator.choices();

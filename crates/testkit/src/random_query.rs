@@ -32,6 +32,8 @@ use std::fmt::Write as _;
 pub struct Vocabulary {
     quads: Vec<Quad>,
     graphs: Vec<NamedNode>,
+    /// Graphs that are asked about by their own names alone.
+    windows: Vec<NamedNode>,
     iris: Vec<NamedNode>,
     predicates: Vec<NamedNode>,
     literals: Vec<Literal>,
@@ -62,9 +64,22 @@ impl Vocabulary {
         Vocabulary {
             quads,
             graphs: graphs.into_iter().collect(),
+            windows: Vec::new(),
             iris: iris.into_iter().collect(),
             predicates: predicates.into_iter().collect(),
             literals: literals.into_values().collect(),
+        }
+    }
+
+    /// The same with some graphs as windows: no variable stands for one, no dataset clause names one, and most groups
+    /// of a wide query lie in one.
+    pub fn with_windows(self, windows: Vec<NamedNode>) -> Vocabulary {
+        let mut graphs = self.graphs;
+        graphs.retain(|graph| !windows.contains(graph));
+        Vocabulary {
+            graphs,
+            windows,
+            ..self
         }
     }
 }
@@ -87,7 +102,7 @@ pub fn random_query(vocabulary: &Vocabulary, random: &mut Random) -> String {
 
 pub use summary::random_summary;
 pub use update::random_update;
-pub use wide::random_wide_query;
+pub use wide::{QueryParts, random_wide_parts, random_wide_query};
 
 /// A dataset clause, or none.
 struct Clause {
@@ -119,14 +134,7 @@ impl Clause {
         let Some((default, named)) = &self.graphs else {
             return String::new();
         };
-        let mut text = String::new();
-        for graph in default {
-            let _ = write!(text, " FROM {graph}");
-        }
-        for graph in named {
-            let _ = write!(text, " FROM NAMED {graph}");
-        }
-        text
+        dataset_clause(default, named)
     }
 
     fn default_quads<'a>(&self, vocabulary: &'a Vocabulary) -> Vec<&'a Quad> {
@@ -144,6 +152,18 @@ impl Clause {
             Some((_, named)) => named,
         }
     }
+}
+
+/// The text of a dataset clause, a blank before each of its lines.
+pub(crate) fn dataset_clause(from: &[NamedNode], from_named: &[NamedNode]) -> String {
+    let mut text = String::new();
+    for graph in from {
+        let _ = write!(text, " FROM {graph}");
+    }
+    for graph in from_named {
+        let _ = write!(text, " FROM NAMED {graph}");
+    }
+    text
 }
 
 /// The text up to the dataset clause.

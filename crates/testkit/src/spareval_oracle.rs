@@ -41,6 +41,11 @@ pub fn answer_optimized(dataset: &Dataset, query: &str) -> Result<Answer, String
     answer_by(&QueryEvaluator::new(), dataset, query)
 }
 
+/// The same as [`answer_optimized`], however much is read.
+pub(crate) fn answer_unbounded(dataset: &Dataset, query: &str) -> Result<Answer, String> {
+    answer_within(&QueryEvaluator::new(), dataset, query, u64::MAX)
+}
+
 fn answer_by(evaluator: &QueryEvaluator, dataset: &Dataset, query: &str) -> Result<Answer, String> {
     answer_within(evaluator, dataset, query, READ_MAX)
 }

@@ -57,12 +57,24 @@ fn named(dataset: &Dataset, name: GraphName) -> Option<(Rc<Term>, Graph)> {
     Some((Rc::new(term), triples(dataset, &[name])))
 }
 
+/// Graphs that are not of the dataset, each with its name; a triple that is listed twice is there once.
+pub(super) fn beside(graphs: &[(NamedNode, Vec<oxrdf::Triple>)]) -> Named {
+    let named = |(name, triples): &(NamedNode, Vec<oxrdf::Triple>)| {
+        (Rc::new(Term::from(name.clone())), set(triples.clone()))
+    };
+    graphs.iter().map(named).collect()
+}
+
 /// The merge of graphs: each triple once.
 fn triples(dataset: &Dataset, names: &[GraphName]) -> Graph {
     let quads = names
         .iter()
         .flat_map(|name| dataset.quads_for_graph_name(GraphNameRef::from(name)));
-    let mut triples: Vec<oxrdf::Triple> = quads.map(|quad| quad.into_owned().into()).collect();
+    set(quads.map(|quad| quad.into_owned().into()).collect())
+}
+
+/// Each triple once.
+fn set(mut triples: Vec<oxrdf::Triple>) -> Graph {
     triples.sort_by_cached_key(ToString::to_string);
     triples.dedup();
     let shared = |triple: oxrdf::Triple| {

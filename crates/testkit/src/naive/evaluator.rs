@@ -14,7 +14,7 @@ use super::expression::Scope;
 use super::having;
 use super::notes::Notes;
 use super::solution::Solution;
-use oxrdf::{Dataset, Term, Variable};
+use oxrdf::{Dataset, NamedNode, Term, Triple, Variable};
 use spargebra::algebra::{Expression, GraphPattern, QueryDataset};
 use spargebra::term::{GroundTerm, NamedNodePattern};
 use std::cell::{Cell, RefCell};
@@ -37,6 +37,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) notes: &'a Notes,
     default: Graph,
     named: Named,
+    /// Graphs that only their own name finds.
+    beside: Named,
     slots: RefCell<HashMap<String, usize>>,
     choices: RefCell<Vec<Choice>>,
     work_left: Cell<u64>,
@@ -50,6 +52,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn new(
         dataset: &Dataset,
         clause: Option<&QueryDataset>,
+        beside: &[(NamedNode, Vec<Triple>)],
         notes: &'a Notes,
         work_max: u64,
         base: Option<&'a Resolve<'a>>,
@@ -59,6 +62,7 @@ impl<'a> Evaluator<'a> {
             notes,
             default,
             named,
+            beside: dataset::beside(beside),
             slots: RefCell::default(),
             choices: RefCell::default(),
             work_left: Cell::new(work_max),
@@ -383,7 +387,11 @@ impl<'a> Evaluator<'a> {
                 .spareval_differs("it forgets the graph where no triple pattern is in it");
         }
         let mut union = Vec::new();
-        for (iri, graph) in &self.named {
+        let beside = match name {
+            NamedNodePattern::NamedNode(_) => self.beside.as_slice(),
+            NamedNodePattern::Variable(_) => &[],
+        };
+        for (iri, graph) in self.named.iter().chain(beside) {
             let mut here = Context {
                 graph: Rc::clone(graph),
                 ..context.clone()

@@ -190,7 +190,14 @@ impl State {
         resolve: &dyn Fn(&str) -> Option<Term>,
     ) -> Result<(Vec<Quad>, Vec<Quad>), NaiveError> {
         let notes = Notes::default();
-        let evaluator = Evaluator::new(&self.dataset, using, &notes, self.work_max, Some(resolve));
+        let evaluator = Evaluator::new(
+            &self.dataset,
+            using,
+            &[],
+            &notes,
+            self.work_max,
+            Some(resolve),
+        );
         let selected = evaluator.selected(pattern, &evaluator.outside())?;
         notes.check()?;
         if !evaluator.choices().is_empty() {

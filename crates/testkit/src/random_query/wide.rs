@@ -10,7 +10,7 @@
 
 use super::{Clause, Vocabulary, Writer};
 use crate::random::Random;
-use oxrdf::{GraphName, Quad, Term};
+use oxrdf::{GraphName, NamedNode, Quad, Term};
 use spargebra::SparqlParser;
 use std::fmt::Write as _;
 
@@ -19,21 +19,49 @@ const ELEMENTS_MAX: usize = 9;
 /// Depth of groups at most.
 const DEPTH_MAX: usize = 3;
 
+/// A query in the pieces between which dataset clauses and windows are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryParts {
+    /// Up to the dataset clause.
+    pub head: String,
+    /// The graphs of `FROM`.
+    pub from: Vec<NamedNode>,
+    /// The graphs of `FROM NAMED`.
+    pub from_named: Vec<NamedNode>,
+    /// What stands after `WHERE`: a group in braces, then keys, order and slice.
+    pub body: String,
+}
+
+impl QueryParts {
+    /// The whole text.
+    pub fn text(&self) -> String {
+        let clause = super::dataset_clause(&self.from, &self.from_named);
+        let QueryParts { head, body, .. } = self;
+        format!("{head}{clause} WHERE {body}")
+    }
+}
+
 /// A random query over the vocabulary, which has at least one quad.
 pub fn random_wide_query(vocabulary: &Vocabulary, random: &mut Random) -> String {
+    random_wide_parts(vocabulary, random).text()
+}
+
+/// The same in pieces.
+pub fn random_wide_parts(vocabulary: &Vocabulary, random: &mut Random) -> QueryParts {
     loop {
         let clause = Clause::random(vocabulary, random);
         let mut writer = Writer::new(vocabulary, random);
         writer.budget = writer.random.between(2, ELEMENTS_MAX);
-        let text = writer.wide_query(&clause);
-        if SparqlParser::new().parse_query(&text).is_ok() {
-            return text;
+        let parts = writer.wide_query(clause);
+        if SparqlParser::new().parse_query(&parts.text()).is_ok() {
+            return parts;
         }
     }
 }
 
 impl Writer<'_> {
-    fn wide_query(&mut self, clause: &Clause) -> String {
+    fn wide_query(&mut self, whole_clause: Clause) -> QueryParts {
+        let clause = &whole_clause;
         let quads: Vec<&Quad> = clause.default_quads(self.vocabulary);
         let group = self.inside(&quads, clause, 0);
         let mut order_variables = Vec::new();
@@ -63,13 +91,19 @@ impl Writer<'_> {
                 (head.text, String::new())
             }
         };
-        let mut text = format!("{head}{} WHERE {{ {group} }}{tail}", clause.text());
-        text.push_str(&self.modifiers(&order_variables));
+        let mut body = format!("{{ {group} }}{tail}");
+        body.push_str(&self.modifiers(&order_variables));
         if self.random.chance(4) {
-            text.push(' ');
-            text.push_str(&self.table(&quads));
+            body.push(' ');
+            body.push_str(&self.table(&quads));
         }
-        text
+        let (from, from_named) = whole_clause.graphs.unwrap_or_default();
+        QueryParts {
+            head,
+            from,
+            from_named,
+            body,
+        }
     }
 
     fn template(&mut self, quads: &[&Quad]) -> String {
@@ -100,7 +134,10 @@ impl Writer<'_> {
                 break;
             }
             self.budget = self.budget.saturating_sub(1);
-            let part = if index == 0 && self.random.chance(75) {
+            let is_windowed = depth < DEPTH_MAX && !self.vocabulary.windows.is_empty();
+            let part = if is_windowed && self.random.chance(60 - 15 * depth) {
+                self.window(clause, depth + 1)
+            } else if index == 0 && self.random.chance(75) {
                 self.small_block(quads)
             } else {
                 self.element(quads, clause, depth)
@@ -236,6 +273,9 @@ impl Writer<'_> {
     }
 
     fn wide_graph(&mut self, clause: &Clause, depth: usize) -> String {
+        if !self.vocabulary.windows.is_empty() && self.random.chance(75) {
+            return self.window(clause, depth);
+        }
         let graphs = clause.named_graphs(self.vocabulary);
         let graph = match graphs {
             [] => crate::random_graph::iri("unknown"),
@@ -255,6 +295,19 @@ impl Writer<'_> {
         self.note(&variable);
         format!(
             "GRAPH {variable} {{ {} }}",
+            self.inside(&quads, clause, depth)
+        )
+    }
+
+    /// A group within a window, by its name alone.
+    fn window(&mut self, clause: &Clause, depth: usize) -> String {
+        let vocabulary = self.vocabulary;
+        let window = self.random.pick(&vocabulary.windows);
+        let name = GraphName::from(window.clone());
+        let all = vocabulary.quads.iter();
+        let quads: Vec<&Quad> = all.filter(|quad| quad.graph_name == name).collect();
+        format!(
+            "GRAPH {window} {{ {} }}",
             self.inside(&quads, clause, depth)
         )
     }
