@@ -6,14 +6,14 @@
 use super::instants::{Span, before, signed, span};
 use super::{PlainExtent, PlainWindow, ReportPace, StandingCase};
 use oxrdf::{GraphName, Quad, Triple};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 /// What a question sees at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The instant (milliseconds).
     pub close_ms: u64,
-    /// The triples of each window, each once, in the order of their texts.
+    /// The triples of each window, each once.
     pub windows: Vec<Vec<Triple>>,
     /// What the streams added to the stored data by then.
     pub absorbed: Vec<Quad>,
@@ -53,14 +53,12 @@ fn content(case: &StandingCase, window: &PlainWindow, instant: u64) -> Vec<Tripl
             span.map_or_else(Vec::new, |span| before(case, window.stream, span, bounds))
         }
     };
-    let triples = items.iter().flat_map(|item| &item.quads);
-    let set: BTreeMap<String, Triple> = triples
-        .map(|quad| {
-            let triple = Triple::from(quad.clone());
-            (triple.to_string(), triple)
-        })
-        .collect();
-    set.into_values().collect()
+    let quads = items.iter().flat_map(|item| &item.quads);
+    let triples = quads.map(|quad| Triple::from(quad.clone()));
+    let mut seen = HashSet::new();
+    triples
+        .filter(|triple| seen.insert(triple.clone()))
+        .collect()
 }
 
 /// What was absorbed by an instant: of each stream the batches that end by then.

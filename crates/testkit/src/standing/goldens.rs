@@ -10,8 +10,8 @@
 //!
 //! Invariant: a run's case asks what its golden file answers, so any evaluator of cases can be checked; its `texts` are
 //! the same question as published, for evaluators of texts. Rows are compared by the files' hash: N-Triples terms in
-//! the order of `SELECT`, joined by tabs, lines sorted, joined by line feeds, SHA-256. Numbers may be written otherwise
-//! where the file has the rows themselves.
+//! the order of `SELECT`, joined by tabs, lines sorted, joined by line feeds, SHA-256. Numbers are rewritten first as
+//! Oxigraph's store wrote them; where the file has the rows themselves, they may be written otherwise.
 //!
 //! Cost: a run holds its streams' items up to the time that it is loaded for, some hundred bytes each; the iterators
 //! load one run at a time.

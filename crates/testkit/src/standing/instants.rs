@@ -3,9 +3,7 @@
 //! Invariant: instants are a function of the streams, the items and the question; none depends on the order of arrival.
 //! Spans are pairs of signed milliseconds, because a window may open before the epoch.
 
-use super::{
-    Item, PlainExtent, PlainOrigin, PlainStream, PlainWindow, Question, ReportPace, StandingCase,
-};
+use super::{Item, PlainExtent, PlainOrigin, PlainWindow, Question, ReportPace, StandingCase};
 use query::standing::Bounds;
 use std::collections::BTreeSet;
 
@@ -58,17 +56,16 @@ pub fn instants(case: &StandingCase, until_ms: u64) -> Vec<u64> {
 fn of_window(case: &StandingCase, window: &PlainWindow, until_ms: u64) -> Vec<u64> {
     let stream = &case.streams[window.stream];
     match (case.question.pace, window.extent) {
-        (ReportPace::Periodic(period_ms), _) => multiples(period_ms, 0, stream, until_ms),
+        (ReportPace::Periodic(period_ms), _) => multiples(period_ms, 0, stream.begin_ms, until_ms),
         (ReportPace::Change, _) => changes(case, window.stream),
         (
             ReportPace::Close,
             PlainExtent::Time { step_ms, .. } | PlainExtent::Past { step_ms, .. },
         ) => match start_ms(case, window.stream) {
-            Some(start_ms) => {
-                let closes = multiples(step_ms, start_ms, stream, until_ms);
-                let is_after = |close: &u64| !is_first_item(&case.question) || *close > start_ms;
-                closes.into_iter().filter(is_after).collect()
+            Some(start_ms) if is_first_item(&case.question) => {
+                multiples(step_ms, start_ms, start_ms.max(stream.begin_ms), until_ms)
             }
+            Some(start_ms) => multiples(step_ms, start_ms, stream.begin_ms, until_ms),
             None => Vec::new(),
         },
         (ReportPace::Close, PlainExtent::Count { step, .. }) => {
@@ -87,14 +84,12 @@ fn of_window(case: &StandingCase, window: &PlainWindow, until_ms: u64) -> Vec<u6
     }
 }
 
-/// All `k * step + start` after the stream's beginning.
-fn multiples(step_ms: u64, start_ms: u64, stream: &PlainStream, until_ms: u64) -> Vec<u64> {
-    let first = (stream.begin_ms..)
-        .find(|time| *time > stream.begin_ms && is_multiple(*time, step_ms, start_ms));
+/// All `k * step + start` after a time.
+fn multiples(step_ms: u64, start_ms: u64, after_ms: u64, until_ms: u64) -> Vec<u64> {
+    let first = (after_ms + 1..).find(|time| is_multiple(*time, step_ms, start_ms));
     let first = first.expect("there is a multiple within each step");
-    (first..=until_ms)
-        .step_by(usize::try_from(step_ms).expect("a step fits the address space"))
-        .collect()
+    let step = usize::try_from(step_ms).expect("a step fits the address space");
+    (first..=until_ms).step_by(step).collect()
 }
 
 fn is_multiple(time_ms: u64, step_ms: u64, start_ms: u64) -> bool {
