@@ -24,6 +24,8 @@
 //! `BOUND` of it false. A variable that can never be bound where it stands has been replaced by an
 //! error already.
 
+pub mod mentions;
+
 use crate::expression::Expression;
 use crate::path::Path;
 use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot, Source};

@@ -37,7 +37,7 @@ pub mod function;
 pub mod grammar;
 pub mod limits;
 mod lower;
-pub mod mentions;
+
 mod node;
 mod options;
 pub mod parse;
@@ -56,7 +56,7 @@ pub mod xpath_pattern;
 #[cfg(test)]
 mod tests;
 
-pub use algebra::Query;
+pub use algebra::{Query, mentions};
 pub use error::{ParseError, ParseErrorKind};
 pub use grammar::parser::words;
 pub use limits::{Limit, Limits, STACK_BYTES_MIN};

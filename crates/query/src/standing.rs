@@ -217,7 +217,8 @@ pub enum Extent {
         step: u64,
     },
     /// What arrived within a span of time that ends now (`RANGE 10s` of CQELS-QL without `SLIDE`): it never closes, and
-    /// its content changes with each item. It holds `(now - range, now]`, whatever its bounds.
+    /// its content changes with each item. It holds `(now - range, now]`, or by its bounds `[now - range, now)`; now is
+    /// the end of the batch that brought the item.
     Sliding {
         /// Its length (milliseconds); above 0.
         range_ms: u64,
@@ -234,6 +235,8 @@ pub enum Extent {
         to_ms: u64,
         /// From one close to the next (milliseconds); above 0.
         step_ms: u64,
+        /// Where closes are.
+        origin: Origin,
     },
 }
 

@@ -12,7 +12,6 @@ mod invariants;
 mod lexer;
 mod library;
 mod lower;
-mod lsbench;
 mod lubm;
 mod mentions;
 mod plans;

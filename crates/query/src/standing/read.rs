@@ -121,7 +121,6 @@ impl Defaults {
                 bounds: Bounds::RightClosed,
                 when: When::Change,
                 relation: Relation::Insertions,
-                partial_first: true,
                 ..plain
             },
         }
@@ -192,6 +191,7 @@ fn extent(written: WrittenExtent, dialect: Dialect, start: Start) -> Extent {
             from_ms,
             to_ms,
             step_ms,
+            origin: origin(start, step_ms),
         },
     }
 }

@@ -1,6 +1,8 @@
 //! Standing queries: `standing.txt` holds texts, each with what it comes to; `standing_mistakes.txt` what people write by
 //! mistake and what they are told; the benchmark's texts in all dialects; and that a window changes nothing but sources.
 
+mod lsbench;
+
 use super::algebra_text::text_of;
 use super::cases::{cases, check_all};
 use super::lubm::{id, statistics};
@@ -121,6 +123,7 @@ fn window_text(window: &WindowClause) -> String {
             from_ms,
             to_ms,
             step_ms,
+            origin: Origin::Epoch { offset_ms: 0 },
         } => format!("-{from_ms}..-{to_ms}/{step_ms}"),
         other => format!("{other:?}"),
     };

@@ -4,7 +4,7 @@
 //! at 10,000 posts', 86,000 post likes', 10,000 photos' and 7,500 photo likes' triples a second. A larger store has the
 //! same counts times so many, beside the same windows.
 
-use super::invariants::check_plan;
+use super::super::invariants::check_plan;
 use crate::explain::PlanNames;
 use crate::plan::{Action, Plan, Source};
 use crate::planner::Planner;
