@@ -38,7 +38,7 @@ impl<'a> Instants<'a> {
 
     /// The first instant that is not before `from`, of what has come by now. `None` until more comes.
     pub(crate) fn next(&self, from: Time) -> Option<Time> {
-        let from = self.whole_from(from);
+        let from = self.whole_from(from)?;
         if self.on_change() {
             let ends = self.reaches.iter();
             return ends
@@ -57,31 +57,34 @@ impl<'a> Instants<'a> {
 
     /// Up to when the stream of a window must be covered before the query is evaluated at `instant`.
     pub(crate) fn need(&self, window: usize, instant: Time) -> Time {
-        match self.on_change() {
-            true => instant,
-            false => self.reaches[window].needs_at_close(instant),
+        if self.on_change() {
+            instant
+        } else {
+            self.reaches[window].needs_at_close(instant)
         }
     }
 
     /// Up to when a stream must be covered to have nothing open that `instant` might see.
     pub(crate) fn need_of_all(&self, window: usize, instant: Time) -> Time {
-        match self.on_change() {
-            true => instant,
-            false => self.reaches[window].needs_all(instant),
+        if self.on_change() {
+            instant
+        } else {
+            self.reaches[window].needs_all(instant)
         }
     }
 
     /// What the query sees of a window at `instant`.
     pub(crate) fn selection(&self, window: usize, instant: Time) -> Selection {
-        match self.on_change() {
-            true => self.reaches[window].at_change(instant),
-            false => self.reaches[window].at_close(instant),
+        if self.on_change() {
+            self.reaches[window].at_change(instant)
+        } else {
+            self.reaches[window].at_close(instant)
         }
     }
 
     /// What came before this is seen of a window by no instant that is not before `from`.
     pub(crate) fn floor(&self, window: usize, from: Time) -> Time {
-        let from = self.whole_from(from);
+        let from = self.whole_from(from).unwrap_or(from);
         let earliest = match self.period() {
             _ if self.on_change() => from,
             Some(grid) => grid.from(from),
@@ -98,8 +101,10 @@ impl<'a> Instants<'a> {
         if self.on_change() || self.schedule.report.nonempty {
             return false;
         }
+        let has_period = self.schedule.period_ms().is_some();
+        let is_fixed = |reach: &Reach<'_>| reach.grid().is_some() || has_period;
         let mut reaches = self.reaches.iter();
-        self.schedule.period_ms().is_some() || reaches.all(|reach| reach.grid().is_some())
+        reaches.all(|reach| !reach.is_unknown() && is_fixed(reach))
     }
 
     /// All before this is visible of every stream of the query.
@@ -112,13 +117,17 @@ impl<'a> Instants<'a> {
         self.schedule.report.when == When::Change
     }
 
-    /// Not before windows are whole that may not be partial. With `report=change` windows are open, and none is whole.
-    fn whole_from(&self, from: Time) -> Time {
+    /// `from`, or the first instant at which all windows are whole that may not be partial; `None` while that is unknown.
+    /// With `report=change` windows are open, and none is whole.
+    fn whole_from(&self, from: Time) -> Option<Time> {
         if self.on_change() {
-            return from;
+            return Some(from);
         }
-        let whole = self.reaches.iter().map(Reach::whole_from).max();
-        from.max(whole.unwrap_or_default())
+        let mut whole = from;
+        for reach in &self.reaches {
+            whole = whole.max(reach.whole_from()?);
+        }
+        Some(whole)
     }
 
     fn period(&self) -> Option<Grid> {

@@ -137,18 +137,28 @@ impl Reach<'_> {
         let (origin, step_ms) = match self.window.extent {
             Extent::Time {
                 step_ms, origin, ..
+            }
+            | Extent::Past {
+                step_ms, origin, ..
             } => (origin, step_ms),
-            Extent::Past { step_ms, .. } => (Origin::Epoch { offset_ms: 0 }, step_ms),
-            Extent::Count { .. } | Extent::Now | Extent::All => return None,
+            Extent::Count { .. } | Extent::Sliding { .. } | Extent::Now | Extent::All => {
+                return None;
+            }
         };
         let first = match origin {
             Origin::Epoch { offset_ms } => Time(offset_ms),
-            Origin::FirstItem => {
-                let first = self.sight.seen(self.sight.retained.first()?)?;
-                Time(first.0 - first.0 % FIRST_ITEM_UNIT_MS).later(step_ms)
-            }
+            Origin::FirstItem => self.first_close(step_ms)?,
         };
         Some(Grid { first, step_ms })
+    }
+
+    /// The first close of `t0=first`, once an item came: the first that sees it. Those before it were empty, and nobody
+    /// could know of them.
+    fn first_close(&self, step_ms: u64) -> Option<Time> {
+        let item = self.sight.seen(self.sight.retained.first()?)?;
+        let second = Time(item.0 - item.0 % FIRST_ITEM_UNIT_MS);
+        let first = second.later(step_ms);
+        Some(Grid { first, step_ms }.from(self.sees(item)))
     }
 
     /// What is before this moment is seen at an evaluation at `instant`.
@@ -182,26 +192,44 @@ impl Reach<'_> {
                 to_ms: 0,
             },
             Extent::Past { from_ms, to_ms, .. } => Span { from_ms, to_ms },
-            Extent::Count { .. } | Extent::Now | Extent::All => unreachable!("it has no grid"),
+            Extent::Count { .. } | Extent::Sliding { .. } | Extent::Now | Extent::All => {
+                unreachable!("it has no grid")
+            }
         }
     }
 
     /// What a time window has that closes at `close`.
     fn closed(&self, close: Time) -> Range<Time> {
         let span = self.span();
-        let end = |before_ms: u64| match close.0.checked_sub(before_ms) {
-            Some(moment) => self.horizon(Time(moment)),
-            None => Time(0),
-        };
-        end(span.from_ms)..end(span.to_ms)
+        self.before(close, span.from_ms)..self.before(close, span.to_ms)
     }
 
-    /// The first instant before which the window is partial and may not be evaluated.
-    pub(crate) fn whole_from(&self) -> Time {
-        let grid = self.grid().filter(|_| !self.window.partial_first);
-        grid.map_or(Time(0), |grid| {
-            grid.from(self.sight.begin.later(self.span().from_ms))
-        })
+    /// The horizon of a moment so long before an instant.
+    fn before(&self, instant: Time, before_ms: u64) -> Time {
+        match instant.0.checked_sub(before_ms) {
+            Some(moment) => self.horizon(Time(moment)),
+            None => Time(0),
+        }
+    }
+
+    /// Whether its closes depend on an item that has not come yet.
+    pub(crate) fn is_unknown(&self) -> bool {
+        let is_time = matches!(self.window.extent, Extent::Time { .. });
+        is_time && self.grid().is_none()
+    }
+
+    /// Before this instant the window is partial and may not be evaluated; `None` while that is unknown.
+    pub(crate) fn whole_from(&self) -> Option<Time> {
+        if self.window.partial_first {
+            return Some(Time(0));
+        }
+        match self.grid() {
+            Some(grid) => {
+                let whole = self.sight.begin.later(self.span().from_ms);
+                Some(grid.from(whole))
+            }
+            None => (!self.is_unknown()).then_some(Time(0)),
+        }
     }
 
     /// The first close of this window that is not before `instant`, as far as it is known.
@@ -214,7 +242,7 @@ impl Reach<'_> {
                 let next = (before + 1).max(least).div_ceil(step).saturating_mul(step);
                 Some(self.sees(self.sight.time_of(next - 1)?))
             }
-            Extent::Now | Extent::All => {
+            Extent::Sliding { .. } | Extent::Now | Extent::All => {
                 Some(self.sees(self.sight.first_from(self.brought(instant))?))
             }
         }
@@ -238,6 +266,9 @@ impl Reach<'_> {
                 let rank = self.sight.rank(self.horizon(instant));
                 last_items(rank - rank % step, items)
             }
+            Extent::Sliding { range_ms } => {
+                Selection::Span(self.before(instant, range_ms)..self.horizon(instant))
+            }
             Extent::Now | Extent::All => self.latest(self.horizon(instant)),
         }
     }
@@ -253,6 +284,9 @@ impl Reach<'_> {
                 Selection::Span(open.start..open.end.min(end))
             }
             Extent::Count { items, .. } => last_items(self.sight.rank(end), items),
+            Extent::Sliding { range_ms } => {
+                Selection::Span(self.before(end, range_ms).min(end)..end)
+            }
             Extent::Now | Extent::All => self.latest(end),
         }
     }
@@ -288,9 +322,7 @@ impl Reach<'_> {
     /// come by now.
     pub(crate) fn is_seen_at(&self, instant: Time) -> Result<(), Option<Time>> {
         match self.at_close(instant) {
-            Selection::Ordinals(items) if items.is_empty() => {
-                Err(self.close_from(instant.later(1)))
-            }
+            Selection::Ordinals(items) if items.is_empty() => Err(self.filled(instant)),
             Selection::Ordinals(_) => Ok(()),
             Selection::Span(span) => {
                 let first = self.sight.first_from(span.start);
@@ -303,12 +335,27 @@ impl Reach<'_> {
         }
     }
 
+    /// The first instant after `instant` at which a count window has had its first step.
+    fn filled(&self, instant: Time) -> Option<Time> {
+        let Extent::Count { step, .. } = self.window.extent else {
+            return None;
+        };
+        let item = self.sight.time_of(step - 1)?;
+        Some(self.sees(item).max(instant.later(1)))
+    }
+
     /// The first instant after `instant` that sees an item which is not before `time`.
     fn sees_from(&self, time: Time, instant: Time) -> Option<Time> {
         let item = self.sight.first_from(time)?;
         let next = match self.grid() {
             Some(grid) => grid.from(self.sees(item).later(self.span().to_ms)),
-            None if matches!(self.window.extent, Extent::Now | Extent::All) => self.sees(item),
+            None if matches!(
+                self.window.extent,
+                Extent::Sliding { .. } | Extent::Now | Extent::All
+            ) =>
+            {
+                self.sees(item)
+            }
             None => return None,
         };
         Some(next.max(instant.later(1)))
@@ -334,7 +381,7 @@ impl Reach<'_> {
     /// The same where nothing is to be seen at `instant`.
     fn unseen(&self, instant: Time) -> Time {
         match self.window.extent {
-            Extent::Now => self.brought(instant),
+            Extent::Now => self.brought(instant).min(self.sight.covered),
             _ => Time(0),
         }
     }

@@ -28,6 +28,9 @@ use crate::stream::{Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
 
+/// A stream, up to a moment.
+type Mark = (StreamId, Time);
+
 /// What a query waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
@@ -35,8 +38,8 @@ enum Wait {
     Paused,
     /// That something comes.
     Content,
-    /// That a stream is covered up to a moment.
-    Covered(StreamId, Time),
+    /// That a stream is covered up to a moment (`Standing::lagging`).
+    Covered,
     /// To be taken.
     Ready(Time),
 }
@@ -48,6 +51,8 @@ struct Standing {
     /// Its next instant is not before this.
     from: Time,
     wait: Wait,
+    /// Streams that it waits for, each up to a moment: it is looked at when one of them is covered.
+    lagging: Vec<Mark>,
     /// The streams that it listens to.
     listens: BTreeSet<StreamId>,
     /// What it may still see of each of its streams begins here.
@@ -57,11 +62,12 @@ struct Standing {
 /// What a look at a query found.
 struct Found {
     wait: Wait,
+    lagging: Vec<Mark>,
     from: Time,
     listens: BTreeSet<StreamId>,
     floors: BTreeMap<StreamId, Time>,
     /// An idle stream that is to be settled up to a moment.
-    follow: Option<(StreamId, Time)>,
+    follow: Option<Mark>,
 }
 
 /// See the head of this file.
@@ -112,9 +118,10 @@ impl Readiness {
         let changed = changed.ok_or(StreamError::NoStream(stream))?;
         let was_idle = changed.is_idle();
         let answer = change(changed)?;
-        let woken = match changed.is_idle() == was_idle {
-            true => BTreeSet::new(),
-            false => changed.readers.clone(),
+        let woken = if changed.is_idle() == was_idle {
+            BTreeSet::new()
+        } else {
+            changed.readers.clone()
         };
         self.offer(stream);
         self.recheck_all(woken);
@@ -227,6 +234,7 @@ impl Readiness {
         let begin = begins.map(Stream::begin).min().unwrap_or_default();
         let standing = Standing {
             wait: Wait::Content,
+            lagging: Vec::new(),
             from: from.max(begin),
             listens: BTreeSet::new(),
             floors: BTreeMap::new(),
@@ -264,6 +272,7 @@ impl Readiness {
         let standing = standing.ok_or(StreamError::NoQuery(query))?;
         let found = Found {
             wait: Wait::Paused,
+            lagging: Vec::new(),
             from: standing.from,
             listens: BTreeSet::new(),
             floors: BTreeMap::new(),
@@ -341,9 +350,14 @@ impl Readiness {
             None => from.max(instants.covered()),
             Some(_) => from,
         };
-        let (wait, follow) = match next {
-            None => (Wait::Content, None),
-            Some(instant) => self.wait_for(schedule, &instants, instant),
+        let (lagging, follow) = match next {
+            None => (Vec::new(), None),
+            Some(instant) => self.lagging(schedule, &instants, instant),
+        };
+        let wait = match next {
+            None => Wait::Content,
+            Some(instant) if lagging.is_empty() => Wait::Ready(instant),
+            Some(_) => Wait::Covered,
         };
         let mut floors = BTreeMap::new();
         let mut listens = BTreeSet::new();
@@ -354,13 +368,14 @@ impl Readiness {
             let lags = |instant| self.covered(window.stream) < instants.need_of_all(place, instant);
             let listened = match wait {
                 Wait::Content => true,
-                Wait::Covered(..) => !instants.is_fixed() && next.is_some_and(lags),
+                Wait::Covered => !instants.is_fixed() && next.is_some_and(lags),
                 Wait::Paused | Wait::Ready(_) => false,
             };
             listens.extend(listened.then_some(window.stream));
         }
         Found {
             wait,
+            lagging,
             from,
             listens,
             floors,
@@ -368,13 +383,13 @@ impl Readiness {
         }
     }
 
-    /// What an evaluation at `instant` waits for, and which idle stream is to follow.
-    fn wait_for(
+    /// Which streams an evaluation at `instant` waits for, and which idle one is to follow.
+    fn lagging(
         &self,
         schedule: &Schedule,
         instants: &Instants<'_>,
         instant: Time,
-    ) -> (Wait, Option<(StreamId, Time)>) {
+    ) -> (Vec<Mark>, Option<Mark>) {
         let lagging = |is_idle: bool, need: &dyn Fn(usize) -> Time| {
             let windows = schedule.windows.iter().enumerate();
             let mut lagging = windows.filter_map(|(place, window)| {
@@ -385,24 +400,21 @@ impl Readiness {
             lagging.next()
         };
         let need = |place| instants.need(place, instant);
-        if let Some((stream, until)) = lagging(false, &need) {
-            return (Wait::Covered(stream, until), None);
+        if let Some(active) = lagging(false, &need) {
+            return (vec![active], None);
         }
-        let Some((idle, until)) = lagging(true, &need) else {
-            return (Wait::Ready(instant), None);
+        let Some(idle) = lagging(true, &need) else {
+            return (Vec::new(), None);
         };
-        let wait = Wait::Covered(idle, until);
-        if schedule
-            .windows
-            .iter()
-            .all(|window| self.is_idle(window.stream))
-        {
-            return (wait, None);
+        let mut windows = schedule.windows.iter();
+        if windows.all(|window| self.is_idle(window.stream)) {
+            return (vec![idle], None);
         }
+        // The others show how far time has come; or the idle stream is covered meanwhile.
         let need_of_all = |place| instants.need_of_all(place, instant);
         match lagging(false, &need_of_all) {
-            Some((stream, until)) => (Wait::Covered(stream, until), None),
-            None => (wait, Some((idle, until))),
+            Some(active) => (vec![active, idle], None),
+            None => (vec![idle], Some(idle)),
         }
     }
 
@@ -419,15 +431,12 @@ impl Readiness {
         let Some(standing) = self.queries.get_mut(&query) else {
             return;
         };
-        match standing.wait {
-            Wait::Paused | Wait::Content => {}
-            Wait::Ready(instant) => {
-                self.ready.remove(&(instant, query));
-            }
-            Wait::Covered(stream, until) => {
-                if let Some(stream) = self.streams.get_mut(&stream) {
-                    stream.waiting.remove(&(until, query));
-                }
+        if let Wait::Ready(instant) = standing.wait {
+            self.ready.remove(&(instant, query));
+        }
+        for (stream, until) in &standing.lagging {
+            if let Some(stream) = self.streams.get_mut(stream) {
+                stream.waiting.remove(&(*until, query));
             }
         }
         for stream in standing.listens.difference(&found.listens) {
@@ -440,21 +449,19 @@ impl Readiness {
                 stream.listening.insert(query);
             }
         }
-        match found.wait {
-            Wait::Paused | Wait::Content => {}
-            Wait::Ready(instant) => {
-                self.ready.insert((instant, query));
-            }
-            Wait::Covered(stream, until) => {
-                if let Some(stream) = self.streams.get_mut(&stream) {
-                    stream.waiting.insert((until, query));
-                }
+        if let Wait::Ready(instant) = found.wait {
+            self.ready.insert((instant, query));
+        }
+        for (stream, until) in &found.lagging {
+            if let Some(stream) = self.streams.get_mut(stream) {
+                stream.waiting.insert((*until, query));
             }
         }
         if standing.floors != found.floors {
             move_floors(&mut self.streams, query, &standing.floors, &found.floors);
         }
         standing.wait = found.wait;
+        standing.lagging = found.lagging;
         standing.from = found.from;
         standing.listens = found.listens;
         standing.floors = found.floors;

@@ -153,6 +153,7 @@ fn check(place: usize, extent: &Extent) -> Result<(), ScheduleError> {
             from_ms,
             to_ms,
             step_ms,
+            ..
         } => {
             if from_ms <= to_ms {
                 let window = place;
@@ -164,6 +165,7 @@ fn check(place: usize, extent: &Extent) -> Result<(), ScheduleError> {
             }
             [("the beginning", from_ms), ("the step", step_ms)]
         }
+        Extent::Sliding { range_ms } => [("the range", range_ms); 2],
         Extent::Now | Extent::All => return Ok(()),
     };
     match numbers.into_iter().find(|(_, number)| *number == 0) {

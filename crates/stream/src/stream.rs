@@ -265,9 +265,10 @@ impl Stream {
     /// Makes room for so many bytes: first what can be made again goes, then what is kept for nobody in particular.
     fn make_room(&mut self, source: SourceId, more_bytes: u64) -> Result<(), StreamError> {
         let budget_bytes = self.definition.budget_bytes;
-        let reserve_bytes = match self.watermarks.waits_for(source) {
-            true => budget_bytes / RESERVE_SHARE,
-            false => 0,
+        let reserve_bytes = if self.watermarks.waits_for(source) {
+            budget_bytes / RESERVE_SHARE
+        } else {
+            0
         };
         let fits = |stream: &Stream| {
             stream.bytes().saturating_add(more_bytes) <= budget_bytes.saturating_add(reserve_bytes)

@@ -182,7 +182,6 @@ mod tests {
     #[test]
     fn a_silent_source_is_not_waited_for_until_it_speaks() {
         let mut marks = Watermarks::new(Some(10), Time(0), Time(0));
-        marks.hear(A, Time(100), Time(0));
         marks.hear(B, Time(40), Time(0));
         marks.hear(A, Time(200), Time(9));
         marks.tick(Time(9));
@@ -221,16 +220,13 @@ mod tests {
                 now += random.below(8) as u64;
                 let source = SourceId(random.below(4) as u64);
                 let promised = now + random.below(30) as u64;
-                match random.below(10) {
-                    0 => {
-                        known.remove(&source);
-                        marks.leave(source, Time(now));
-                    }
-                    _ => {
-                        let before = known.get(&source).map_or(0, |voice| voice.0);
-                        known.insert(source, (before.max(promised), now));
-                        marks.hear(source, Time(promised), Time(now));
-                    }
+                if random.chance(10) {
+                    known.remove(&source);
+                    marks.leave(source, Time(now));
+                } else {
+                    let before = known.get(&source).map_or(0, |voice| voice.0);
+                    known.insert(source, (before.max(promised), now));
+                    marks.hear(source, Time(promised), Time(now));
                 }
                 marks.tick(Time(now));
                 let active = known.values().filter(|voice| voice.1 + 20 > now);

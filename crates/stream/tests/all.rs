@@ -1,5 +1,7 @@
 //! All tests of the streams, in one program.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 mod boundaries;
 mod common;
 mod example;

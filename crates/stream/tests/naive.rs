@@ -53,8 +53,13 @@ impl Naive<'_> {
                 let first = match origin {
                     Origin::Epoch { offset_ms } => offset_ms as i64,
                     Origin::FirstItem => {
-                        let first = self.stream.items.first().map(|item| item.0);
-                        first.map_or(i64::MAX / 2, |first| first / 1000 * 1000 + step_ms as i64)
+                        let step = step_ms as i64;
+                        let item = self.stream.items.first().map(|item| item.0);
+                        item.map_or(i64::MAX / 2, |item| {
+                            let mut closes = (1..).map(|k| item / 1000 * 1000 + k * step);
+                            let is_seen = |close: &i64| item < self.horizon(*close);
+                            closes.find(is_seen).expect("there are many")
+                        })
                     }
                 };
                 Some((first, step_ms as i64, range_ms as i64, 0))
@@ -63,7 +68,14 @@ impl Naive<'_> {
                 from_ms,
                 to_ms,
                 step_ms,
-            } => Some((0, step_ms as i64, from_ms as i64, to_ms as i64)),
+                origin,
+            } => {
+                let Origin::Epoch { offset_ms } = origin else {
+                    unreachable!("windows of the past have no first item in these tests")
+                };
+                let first = offset_ms as i64;
+                Some((first, step_ms as i64, from_ms as i64, to_ms as i64))
+            }
             _ => None,
         }
     }
@@ -82,7 +94,7 @@ impl Naive<'_> {
                 let least = if self.window.partial_first { 0 } else { items };
                 closed(instant) > closed(instant - 1) && closed(instant) * step >= least
             }
-            Extent::Now | Extent::All => {
+            Extent::Sliding { .. } | Extent::Now | Extent::All => {
                 let seen = |time| self.stream.rank(self.horizon(time));
                 seen(instant) > seen(instant - 1)
             }
@@ -99,9 +111,10 @@ impl Naive<'_> {
     }
 
     fn within(&self, from: i64, to: i64) -> Found {
-        let (from, to) = match self.is_left_closed() {
-            true => (from, to),
-            false => (from + 1, to + 1),
+        let (from, to) = if self.is_left_closed() {
+            (from, to)
+        } else {
+            (from + 1, to + 1)
         };
         let start = self.stream.rank(from);
         start..self.stream.rank(to).max(start)
@@ -122,6 +135,7 @@ impl Naive<'_> {
                 let end = rank - rank % step as usize;
                 end.saturating_sub(items as usize)..end
             }
+            Extent::Sliding { range_ms } => self.within(instant - range_ms as i64, instant),
             Extent::Now | Extent::All => self.latest(self.horizon(instant)),
         }
     }
@@ -153,6 +167,11 @@ impl Naive<'_> {
             Extent::Count { items, .. } => {
                 let rank = self.stream.rank(end);
                 rank.saturating_sub(items as usize)..rank
+            }
+            Extent::Sliding { range_ms } => {
+                let found = self.within(end - range_ms as i64, end);
+                let seen = self.stream.rank(end);
+                found.start.min(seen)..found.end.min(seen)
             }
             Extent::Now | Extent::All => self.latest(end),
         }

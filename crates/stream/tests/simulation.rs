@@ -206,9 +206,10 @@ impl Run {
     fn confirm(&mut self, percent: usize) {
         for part in 0..self.parts {
             let seals = &mut self.unconfirmed[usize::from(part)];
-            let count = match self.random.chance(percent) {
-                true => seals.len(),
-                false => self.random.below(seals.len() + 1),
+            let count = if self.random.chance(percent) {
+                seals.len()
+            } else {
+                self.random.below(seals.len() + 1)
             };
             for (stream, until) in seals.drain(..count) {
                 self.streams.sealed(PartId(part), stream, until).unwrap();
@@ -332,7 +333,7 @@ fn random_quad(random: &mut Random) -> IdQuad {
 fn random_window(random: &mut Random, streams: &[StreamId]) -> ScheduledWindow {
     let number = |random: &mut Random, most: usize| random.between(1, most) as u64;
     let step_ms = *random.pick(&[5, 10, 20, 50, 100, random.clone().between(1, 60) as u64]);
-    let extent = match random.below(10) {
+    let extent = match random.below(11) {
         0..6 => Extent::Time {
             range_ms: *random.pick(&[10, 50, 100, number(&mut random.clone(), 150)]),
             step_ms,
@@ -354,9 +355,15 @@ fn random_window(random: &mut Random, streams: &[StreamId]) -> ScheduledWindow {
                 from_ms: to_ms + number(random, 60),
                 to_ms,
                 step_ms,
+                origin: Origin::Epoch {
+                    offset_ms: random.below(step_ms as usize) as u64,
+                },
             }
         }
         8 => Extent::Now,
+        9 => Extent::Sliding {
+            range_ms: number(random, 60),
+        },
         _ => Extent::All,
     };
     ScheduledWindow {

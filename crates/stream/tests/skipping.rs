@@ -43,13 +43,12 @@ fn a_silent_span_is_stepped_over() {
         (far + 1, 2 * far, 0),
     ];
     assert_eq!(seals, expected);
-    let mut of = |query| {
+    let of = |query| {
         let of_query = ready.iter().filter(|ready| ready.query == QueryId(query));
         of_query.map(|ready| ready.close.0).collect::<Vec<_>>()
     };
-    let whole: Vec<u64> = (10..=10).map(|batch| batch * 100).collect();
     let later = (1..=10).map(|batch| LONG + batch * 100);
-    let expected: Vec<u64> = whole.into_iter().chain(later).collect();
+    let expected: Vec<u64> = [1000].into_iter().chain(later).collect();
     assert_eq!((of(0), of(1)), (expected.clone(), expected));
     assert!(
         start.elapsed().as_secs() < 5,

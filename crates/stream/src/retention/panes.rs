@@ -41,7 +41,7 @@ struct Pane {
 /// The panes of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panes {
-    panes: BTreeMap<Place, Pane>,
+    held: BTreeMap<Place, Pane>,
     /// Up to which batch the stream was asked for.
     newest: u64,
     /// The same, when it was last looked for panes to give up.
@@ -99,9 +99,9 @@ impl Panes {
             1 => return out.extend(present(slice_at(places.start).1)),
             _ => {}
         }
-        if let Some(pane) = self.panes.get_mut(&place) {
+        if let Some(pane) = self.held.get_mut(&place) {
             pane.used = self.newest;
-            return out.push(Arc::clone(&pane.slice));
+            return out.extend(present(&pane.slice));
         }
         let mut parts = Vec::new();
         self.parts(place, places.clone(), slice_at, &mut parts);
@@ -126,7 +126,7 @@ impl Panes {
         if places.len() < 2 {
             return out.extend(places.map(|at| Arc::clone(slice_at(at).1)));
         }
-        if let Some(pane) = self.panes.get(&place) {
+        if let Some(pane) = self.held.get(&place) {
             return out.push(Arc::clone(&pane.slice));
         }
         let mut right = places;
@@ -143,7 +143,7 @@ impl Panes {
             slice: Arc::clone(&slice),
             used: self.newest,
         };
-        self.panes.insert(place, pane);
+        self.held.insert(place, pane);
         present(&slice)
     }
 
@@ -155,7 +155,7 @@ impl Panes {
 
     fn keep(&mut self, is_kept: impl Fn(Place, &Pane) -> bool) {
         let bytes = &mut self.bytes;
-        self.panes.retain(|&place, pane| {
+        self.held.retain(|&place, pane| {
             let keeps = is_kept(place, pane);
             *bytes -= if keeps { 0 } else { pane.slice.bytes() };
             keeps
