@@ -86,7 +86,7 @@ pub use error::LoadError;
 pub use formats::Syntax;
 pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
-pub use source::Source;
+pub use source::{Source, read_decompressed};
 
 use crate::directory::{self, Opened, SNAPSHOT_COUNT};
 use crate::disk::Disk;

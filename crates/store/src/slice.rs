@@ -33,7 +33,7 @@ use crate::delta::rows::{IdQuad, row_of, turn};
 use crate::load::radix;
 use build::Writer;
 use rdf::{Direction, VertexId};
-use segment::Entry;
+use segment::SliceEntry;
 
 /// A small immutable graph; see the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Slice {
     /// The named graphs, ascending. The code of a graph is its place here and 1; that of the default graph is 0.
     graphs: Vec<VertexId>,
     /// By direction, ascending by predicate.
-    segments: [Vec<Entry>; 2],
+    segments: [Vec<SliceEntry>; 2],
     halves: Vec<u16>,
     words: Vec<u32>,
     ids: Vec<u64>,
@@ -126,10 +126,10 @@ impl Slice {
     }
 
     /// The sizes of each predicate, ascending: the predicate, its edges, its subjects and its objects.
-    pub fn sizes(&self) -> Vec<(VertexId, PredicateSizes)> {
-        let mut sizes: Vec<(VertexId, PredicateSizes)> = Vec::new();
+    pub fn sizes(&self) -> Vec<(VertexId, SliceSizes)> {
+        let mut sizes: Vec<(VertexId, SliceSizes)> = Vec::new();
         for segment in self.segments(Direction::Out) {
-            let of_segment = PredicateSizes {
+            let of_segment = SliceSizes {
                 edges: u64::from(segment.rows_count()),
                 subjects: u64::from(segment.keys_count()),
                 objects: 0,
@@ -139,7 +139,7 @@ impl Slice {
         for segment in self.segments(Direction::In) {
             let place = sizes.binary_search_by_key(&segment.predicate(), |known| known.0);
             let place = place.unwrap_or_else(|place| {
-                sizes.insert(place, (segment.predicate(), PredicateSizes::default()));
+                sizes.insert(place, (segment.predicate(), SliceSizes::default()));
                 place
             });
             sizes[place].1.objects = u64::from(segment.keys_count());
@@ -169,7 +169,7 @@ impl Slice {
 
 /// The sizes of one predicate in a slice; see [`Slice::sizes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PredicateSizes {
+pub struct SliceSizes {
     /// Distinct edges over all graphs (count).
     pub edges: u64,
     /// Distinct subjects (count).
@@ -246,7 +246,7 @@ mod tests {
             (iri(1), iri(9), iri(3), default),
             (iri(4), iri(9), iri(3), iri(7)),
         ];
-        let sizes = PredicateSizes {
+        let sizes = SliceSizes {
             edges: 3,
             subjects: 2,
             objects: 2,

@@ -18,7 +18,7 @@ pub use stream_view::{StreamView, WindowAndStored};
 
 use crate::error::ViewError;
 use crate::lists::{Lists, OwnedLists};
-use crate::slice::{PredicateSizes, Slice, SliceSegment};
+use crate::slice::{Slice, SliceSegment, SliceSizes};
 use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Progress, SegmentKey};
 use rdf::{Direction, PredicateId, VertexId};
@@ -83,8 +83,8 @@ impl Window {
 
     /// The sizes of each predicate, ascending, summed over slices: at least those of the union, and more where slices
     /// repeat each other.
-    pub fn sizes(&self) -> Vec<(VertexId, PredicateSizes)> {
-        let mut sizes = vec![PredicateSizes::default(); self.predicates.len()];
+    pub fn sizes(&self) -> Vec<(VertexId, SliceSizes)> {
+        let mut sizes = vec![SliceSizes::default(); self.predicates.len()];
         for slice in self.slices.iter() {
             for (predicate, more) in slice.sizes() {
                 let place = self.predicates.binary_search(&predicate);
@@ -112,7 +112,7 @@ impl Window {
     }
 
     /// [`GraphView::keys`], which a window owns.
-    fn keys_owned(&self, segment: SegmentKey) -> Result<VertexSet<'static>, ViewError> {
+    fn keys_owned(&self, segment: SegmentKey) -> VertexSet<'static> {
         if segment.predicate == PredicateId::SIGNATURE {
             return self.vertices_owned(segment.direction);
         }
@@ -122,18 +122,18 @@ impl Window {
         for run in runs {
             run.append_keys(&mut keys);
         }
-        Ok(sorted_set(keys, is_one))
+        sorted_set(keys, is_one)
     }
 
     /// [`GraphView::vertices`].
-    fn vertices_owned(&self, direction: Direction) -> Result<VertexSet<'static>, ViewError> {
+    fn vertices_owned(&self, direction: Direction) -> VertexSet<'static> {
         let mut keys = Vec::new();
         for slice in self.slices.iter() {
             for segment in slice.segments(direction) {
                 segment.append_keys(&mut keys);
             }
         }
-        Ok(sorted_set(keys, false))
+        sorted_set(keys, false)
     }
 
     /// [`GraphView::neighbours`].
@@ -142,23 +142,18 @@ impl Window {
         segment: SegmentKey,
         vertex: VertexId,
         scope: GraphScope<'_>,
-    ) -> Result<VertexSet<'static>, ViewError> {
+    ) -> VertexSet<'static> {
         assert!(!scope.binds_graph(), "a set has no place for graphs");
         let mut neighbours = Vec::new();
         let runs = self.runs(segment).map(|run| (run, run.rows_of(vertex)));
         let runs = runs.filter(|(_, rows)| !rows.is_empty());
         append_list(runs, scope, &mut neighbours);
-        Ok(VertexSet::from_sorted(neighbours))
+        VertexSet::from_sorted(neighbours)
     }
 
     fn all_predicates(&self) -> Range<u32> {
         let first = PredicateId::FIRST_FREE.0;
         first..first + self.predicates.len() as u32
-    }
-
-    /// Whether all edges of a segment are in the default graph.
-    fn is_plain(&self, segment: SegmentKey) -> bool {
-        self.runs(segment).all(|run| run.is_plain())
     }
 }
 
@@ -286,11 +281,11 @@ impl GraphView for Window {
     }
 
     fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
-        self.keys_owned(segment)
+        Ok(self.keys_owned(segment))
     }
 
     fn vertices(&self, direction: Direction) -> Result<VertexSet<'_>, ViewError> {
-        self.vertices_owned(direction)
+        Ok(self.vertices_owned(direction))
     }
 
     fn keys_of_graph(
@@ -313,38 +308,20 @@ impl GraphView for Window {
         Ok(())
     }
 
-    /// O(1) where no edge is in the scope or none at all is there, else O(edges of the segment).
+    /// How many edges several slices have together is not known without reading them.
     fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
-        if self.runs(segment).len() == 0 {
+        let mut runs = self.runs(segment);
+        if runs.clone().all(|run| takes_all(run, scope) == Some(false)) {
             return Ok(Some(0));
         }
         let is_one = matches!(
             scope,
             GraphScope::Default | GraphScope::Named(_) | GraphScope::Union
         );
-        if !is_one {
-            return Ok(None);
-        }
-        if self
-            .runs(segment)
-            .all(|run| takes_all(run, scope) == Some(false))
-        {
-            return Ok(Some(0));
-        }
-        if !self.is_plain(segment) {
-            return Ok(None);
-        }
-        let mut runs = self.runs(segment);
-        if let (Some(run), None) = (runs.next(), runs.next()) {
-            return Ok(Some(run.rows_count().into()));
-        }
-        let mut rows = Vec::new();
-        for run in self.runs(segment) {
-            run.append_rows(&mut rows);
-        }
-        rows.sort();
-        rows.dedup();
-        Ok(Some(rows.len() as u64))
+        Ok(match (runs.next(), runs.next()) {
+            (Some(run), None) if is_one && run.is_plain() => Some(run.rows_count().into()),
+            _ => None,
+        })
     }
 
     fn neighbours(
@@ -353,7 +330,7 @@ impl GraphView for Window {
         vertex: VertexId,
         scope: GraphScope<'_>,
     ) -> Result<VertexSet<'_>, ViewError> {
-        self.neighbours_owned(segment, vertex, scope)
+        Ok(self.neighbours_owned(segment, vertex, scope))
     }
 
     fn lists<'v>(
@@ -364,7 +341,7 @@ impl GraphView for Window {
         lists: &mut Lists<'v>,
     ) -> Result<Progress, ViewError> {
         let runs: smallvec::SmallVec<[SliceSegment<'_>; 16]> = self.runs(segment).collect();
-        let is_exact = runs.iter().all(|run| run.is_plain());
+        let is_exact = runs.iter().all(SliceSegment::is_plain);
         lists.refill_owned(is_exact, |owned| {
             for &key in keys {
                 let of_key = runs.iter().map(|run| (*run, run.rows_of(key)));

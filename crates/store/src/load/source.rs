@@ -164,6 +164,12 @@ pub(super) fn open<'s>(
     )
 }
 
+/// The bytes of a file, decompressed where its name or its first bytes say that it is compressed.
+pub fn read_decompressed(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    let name = path.to_string_lossy();
+    open(&name, open_path(path)?, Arc::default())
+}
+
 /// Opens a path for [`open`].
 pub(super) fn open_path(path: &Path) -> io::Result<Box<dyn Read + Send + 'static>> {
     let file = File::open(path)?;

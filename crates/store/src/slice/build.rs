@@ -1,7 +1,7 @@
 //! A slice from sorted rows: one pass over the rows of each segment.
 
 use super::Slice;
-use super::segment::Entry;
+use super::segment::SliceEntry;
 use crate::delta::rows::{Row, graphs_of, runs_of};
 use crate::segment::planes::{Encoding, Spans};
 use crate::view::GraphScope;
@@ -51,11 +51,11 @@ impl Writer {
         slice
     }
 
-    fn segment(&mut self, predicate: VertexId, rows: &[Row]) -> Entry {
+    fn segment(&mut self, predicate: VertexId, rows: &[Row]) -> SliceEntry {
         let Slice {
             halves, words, ids, ..
         } = &mut self.slice;
-        let mut entry = Entry::new(predicate, [halves.len(), words.len(), ids.len()]);
+        let mut entry = SliceEntry::new(predicate, [halves.len(), words.len(), ids.len()]);
         entry.set_rows(rows.len());
         let (mut keys, mut chunks) = (0_usize, 0_usize);
         let mut last = None;
@@ -74,7 +74,7 @@ impl Writer {
         entry
     }
 
-    fn keys(&mut self, entry: &Entry, rows: &[Row]) {
+    fn keys(&mut self, entry: &SliceEntry, rows: &[Row]) {
         let Slice {
             halves, words, ids, ..
         } = &mut self.slice;
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    fn offsets(&mut self, entry: &Entry, rows: &[Row]) {
+    fn offsets(&mut self, entry: &SliceEntry, rows: &[Row]) {
         if entry.is_functional() {
             return;
         }
@@ -115,7 +115,7 @@ impl Writer {
         }
     }
 
-    fn neighbours(&mut self, entry: &mut Entry, rows: &[Row]) {
+    fn neighbours(&mut self, entry: &mut SliceEntry, rows: &[Row]) {
         let Slice { words, ids, .. } = &mut self.slice;
         let mut spans = Spans::default();
         for row in rows {
@@ -137,7 +137,7 @@ impl Writer {
         }
     }
 
-    fn graphs(&mut self, entry: &mut Entry, rows: &[Row]) {
+    fn graphs(&mut self, entry: &mut SliceEntry, rows: &[Row]) {
         let default = GraphScope::DEFAULT_GRAPH.bits();
         if rows.iter().all(|row| row[3] == default) {
             return;

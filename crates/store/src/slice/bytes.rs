@@ -12,10 +12,10 @@
 //! Cost: of writing a copy, of reading about that of building.
 
 use super::Slice;
-use super::segment::{Entry, FLAGS, SliceSegment};
+use super::segment::{FLAGS, SliceEntry, SliceSegment};
 use crate::delta::rows::Row;
 use crate::view::GraphScope;
-use rdf::{Direction, VertexId};
+use rdf::{Direction, Tag, VertexId};
 
 /// The first word of encoded slices.
 const VERSION: u32 = 1;
@@ -63,7 +63,7 @@ impl Slice {
         let long = |word: u64| word.to_le_bytes();
         out.extend(self.graphs.iter().flat_map(|graph| long(graph.bits())));
         let entries = outgoing.iter().chain(incoming);
-        out.extend(entries.flat_map(Entry::words).flat_map(long));
+        out.extend(entries.flat_map(SliceEntry::words).flat_map(long));
         out.extend(self.ids.iter().copied().flat_map(long));
         out.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
         out.extend(self.halves.iter().flat_map(|half| half.to_le_bytes()));
@@ -100,7 +100,7 @@ impl Slice {
             if entry.at().map(u64::from) != at {
                 return Err(SliceError::Inconsistent("a segment is elsewhere"));
             }
-            let is_known = entry.flags() & !FLAGS == 0 && entry.plane_bits() < 32;
+            let is_known = entry.flags() & !FLAGS == 0 && entry.has_sound_planes();
             if !is_known || entry.keys() == 0 || entry.rows() < entry.keys() {
                 return Err(SliceError::Inconsistent("a segment is not described"));
             }
@@ -126,9 +126,15 @@ impl Slice {
 /// The slice of rows, which may need more memory than 2^32 elements only if the bytes had.
 fn rebuilt(rows: [&[Row]; 2]) -> Result<Slice, SliceError> {
     let default = GraphScope::DEFAULT_GRAPH.bits();
-    let has_place = |row: &Row| row[3] == default || VertexId::from_bits(row[3]).tag().is_some();
-    if !rows.iter().all(|rows| rows.iter().all(has_place)) {
-        return Err(SliceError::Inconsistent("a graph is no vertex"));
+    let is_vertex = |bits: u64| {
+        let id = VertexId::from_bits(bits);
+        id.tag().is_some() && !id.has_tag(Tag::Unbound) && !id.has_tag(Tag::QueryLocal)
+    };
+    let are_vertices = |row: &Row| {
+        row[..3].iter().all(|bits| is_vertex(*bits)) && (row[3] == default || is_vertex(row[3]))
+    };
+    if !rows.iter().all(|rows| rows.iter().all(are_vertices)) {
+        return Err(SliceError::Inconsistent("a part of a quad is no vertex"));
     }
     Ok(Slice::of_rows(rows))
 }
@@ -165,10 +171,10 @@ fn arrays(bytes: &[u8]) -> Result<Slice, SliceError> {
         .take(graphs)
         .map(VertexId::from_bits)
         .collect();
-    let mut entries = |count: usize| -> Result<Vec<Entry>, SliceError> {
+    let mut entries = |count: usize| -> Result<Vec<SliceEntry>, SliceError> {
         let entries = (0..count).map(|_| {
             let words = std::array::from_fn(|_| longs.next().unwrap_or(0));
-            let entry = Entry::from_words(words);
+            let entry = SliceEntry::from_words(words);
             let is_all = entry.words() == words;
             is_all.then_some(entry).ok_or(SliceError::Inconsistent(
                 "a segment says more than there is to say",

@@ -1,6 +1,6 @@
 //! One segment of a slice: where its columns stand, and how they are read.
 //!
-//! Invariant: an [`Entry`] describes ranges that lie within its slice's arrays, and keys and the neighbours of each key
+//! Invariant: an [`SliceEntry`] describes ranges that lie within its slice's arrays, and keys and the neighbours of each key
 //! ascend. A writer makes it so, and bytes from elsewhere are looked at before there is a slice of them ([`super::bytes`]).
 
 use super::Slice;
@@ -10,7 +10,7 @@ use crate::view::GraphScope;
 use rdf::VertexId;
 use std::ops::Range;
 
-/// Keys are [`Entry::keys`] ids of 8 bytes.
+/// Keys are [`SliceEntry::keys`] ids of 8 bytes.
 const WIDE_KEYS: u8 = 1;
 /// Neighbours are ids of 8 bytes.
 const WIDE_NEIGHBOURS: u8 = 2;
@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 12;
 
 /// What is where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct SliceEntry {
     predicate: VertexId,
     /// The places of its first element in the arrays of 2, 4 and 8 bytes.
     at: [u32; 3],
@@ -38,10 +38,10 @@ pub(super) struct Entry {
     flags: u8,
 }
 
-impl Entry {
+impl SliceEntry {
     /// Asserts that an array has fewer than 2^32 elements, which are 8 GB at least: budgets of streams are far below.
-    pub(super) fn new(predicate: VertexId, at: [usize; 3]) -> Entry {
-        Entry {
+    pub(super) fn new(predicate: VertexId, at: [usize; 3]) -> SliceEntry {
+        SliceEntry {
             predicate,
             at: at.map(|at| u32::try_from(at).expect("a slice has fewer than 2^32 elements")),
             keys: 0,
@@ -80,12 +80,12 @@ impl Entry {
     }
 
     /// An entry from its words, whatever they say.
-    pub(super) fn from_words(words: [u64; 5]) -> Entry {
+    pub(super) fn from_words(words: [u64; 5]) -> SliceEntry {
         let half = |word: u64| [word as u32, (word >> 32) as u32];
         let [first, second] = half(words[1]);
         let [third, keys] = half(words[2]);
         let [rows, counts] = half(words[3]);
-        Entry {
+        SliceEntry {
             predicate: VertexId::from_bits(words[0]),
             at: [first, second, third],
             keys,
@@ -126,8 +126,10 @@ impl Entry {
         self.flags
     }
 
-    pub(super) fn plane_bits(&self) -> u8 {
-        self.plane_bits
+    /// Whether codes of neighbours can be decoded: without bits for planes there is one plane.
+    pub(super) fn has_sound_planes(&self) -> bool {
+        let is_one = self.plane_bits == 0 && self.planes == 1;
+        self.has_wide_neighbours() || is_one || (1..32).contains(&self.plane_bits)
     }
 
     pub(super) fn chunks(&self) -> u16 {
@@ -153,7 +155,7 @@ impl Entry {
 
     /// Whether offsets take two bytes.
     pub(super) fn has_narrow_offsets(&self) -> bool {
-        self.rows <= u32::from(u16::MAX)
+        u16::try_from(self.rows).is_ok()
     }
 
     /// How many elements of 2, 4 and 8 bytes are its own.
@@ -257,7 +259,7 @@ impl<'s, T> Taking<'s, T> {
 
 impl<'s> SliceSegment<'s> {
     #[inline]
-    pub(super) fn new(slice: &'s Slice, entry: &Entry) -> SliceSegment<'s> {
+    pub(super) fn new(slice: &'s Slice, entry: &SliceEntry) -> SliceSegment<'s> {
         let mut halves = Taking::new(&slice.halves, entry.at[0]);
         let mut words = Taking::new(&slice.words, entry.at[1]);
         let mut ids = Taking::new(&slice.ids, entry.at[2]);

@@ -10,8 +10,8 @@
 //! Invariant: a predicate that the store has is numbered as the store numbers it. Others have the window's number above
 //! [`OF_WINDOW`].
 //!
-//! Cost: a question to a union costs what it costs in both, and a copy of what the store answers. Keys and vertices of
-//! all the store are copied too, so a union is meant for patterns with a bound end.
+//! Cost: a question to a union costs what it costs in both, and a copy of what the store answers. For keys and vertices the
+//! lists of all stored keys are looked at, so a union is meant for patterns with a bound end.
 
 use super::Window;
 use crate::error::ViewError;
@@ -20,6 +20,11 @@ use crate::vertex_set::VertexSet;
 use crate::view::{GraphScope, GraphView, Need, Progress, SegmentKey, Ticket};
 use rdf::{Direction, PredicateId, VertexId};
 use std::time::Duration;
+
+/// Keys whose lists are asked for together.
+const KEYS_ASKED: usize = 1024;
+/// How long an answer of the store is waited for before it is asked again.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Numbers of predicates that only the window has begin here.
 const OF_WINDOW: u32 = 1 << 31;
@@ -76,13 +81,11 @@ impl<S: GraphView> WindowAndStored<'_, S> {
         if predicate == PredicateId::SIGNATURE {
             return [Some(segment), Some(segment)];
         }
-        match predicate.0.checked_sub(OF_WINDOW) {
-            Some(number) => [Some(key(PredicateId(number))), None],
-            None => {
-                let vertex = self.stored.predicate_vertex(predicate);
-                [self.window.predicate_id(vertex).map(key), Some(segment)]
-            }
+        if let Some(number) = predicate.0.checked_sub(OF_WINDOW) {
+            return [Some(key(PredicateId(number))), None];
         }
+        let vertex = self.stored.predicate_vertex(predicate);
+        [self.window.predicate_id(vertex).map(key), Some(segment)]
     }
 
     /// The number of one of the window's predicates.
@@ -115,6 +118,52 @@ impl<S: GraphView> WindowAndStored<'_, S> {
             all.dedup();
         }
         Ok(VertexSet::from_sorted(all))
+    }
+
+    /// The store's keys of a segment that have an edge in the share's graphs: whoever asks for keys of a union is promised
+    /// that each of them has a neighbour there. Blocks while a stored list has to be waited for.
+    fn append_stored_keys(
+        &self,
+        segment: SegmentKey,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), ViewError> {
+        if segment.predicate == PredicateId::SIGNATURE {
+            for predicate in self.stored.predicates() {
+                let segment = SegmentKey {
+                    predicate,
+                    ..segment
+                };
+                self.append_stored_keys(segment, out)?;
+            }
+            out.sort();
+            out.dedup();
+            return Ok(());
+        }
+        let Some(scope) = self.stored_scope(GraphScope::Union) else {
+            return Ok(());
+        };
+        let mut keys = Vec::new();
+        if let GraphScope::Named(graph) = scope {
+            return self.stored.keys_of_graph(segment, graph, out);
+        }
+        copied(&self.stored.keys(segment)?, &mut keys)?;
+        let (mut lists, mut degrees) = (Lists::new(), Vec::new());
+        for keys in keys.chunks(KEYS_ASKED) {
+            while let Progress::Pending(ticket) =
+                self.stored.lists(segment, keys, scope, &mut lists)?
+            {
+                self.stored.wait(ticket, PATIENCE);
+            }
+            degrees.clear();
+            lists.degrees(&mut degrees)?;
+            let has_some = keys.iter().zip(&degrees);
+            out.extend(
+                has_some
+                    .filter(|(_, degree)| **degree > 0)
+                    .map(|(key, _)| *key),
+            );
+        }
+        Ok(())
     }
 
     fn append_united(
@@ -264,8 +313,8 @@ impl<S: GraphView> GraphView for WindowAndStored<'_, S> {
     fn keys(&self, segment: SegmentKey) -> Result<VertexSet<'_>, ViewError> {
         self.united(
             segment,
-            |segment| self.window.keys_owned(segment),
-            |segment, out| copied(&self.stored.keys(segment)?, out),
+            |segment| Ok(self.window.keys_owned(segment)),
+            |segment, out| self.append_stored_keys(segment, out),
         )
     }
 
@@ -310,7 +359,7 @@ impl<S: GraphView> GraphView for WindowAndStored<'_, S> {
     ) -> Result<VertexSet<'_>, ViewError> {
         self.united(
             segment,
-            |segment| self.window.neighbours_owned(segment, vertex, scope),
+            |segment| Ok(self.window.neighbours_owned(segment, vertex, scope)),
             |segment, out| match self.stored_scope(scope) {
                 Some(scope) => copied(&self.stored.neighbours(segment, vertex, scope)?, out),
                 None => Ok(()),
