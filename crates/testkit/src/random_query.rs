@@ -73,6 +73,7 @@ impl Vocabulary {
 
     /// The same with some graphs as windows: no variable stands for one, no dataset clause names one, and most groups
     /// of a wide query lie in one.
+    #[must_use]
     pub fn with_windows(self, windows: Vec<NamedNode>) -> Vocabulary {
         let mut graphs = self.graphs;
         graphs.retain(|graph| !windows.contains(graph));

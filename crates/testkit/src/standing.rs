@@ -11,12 +11,12 @@
 //!
 //! What the definitions are:
 //! - *Instants* ([`instants`]): the closes of all windows together; or the ends of the batches that brought something;
-//!   or the multiples of a period. None lies before the registration, none at or before a stream's beginning. Without
+//!   or the multiples of a period. None lies before the registration, none before a stream's beginning. Without
 //!   `partial_first` none is there at which some window's content would open before its stream began.
 //! - *Contents* ([`contents`]): the window at its latest close, as a set of triples. Graph names of quads are not seen.
 //! - *Stored side*: the data at the start and what is absorbed of all batches that end by the instant.
-//! - *Relation*: the difference from the answer at the instant before, whether that was reported or suppressed; so
-//!   `nonempty` and `rows` take reports away and change none.
+//! - *Relation*: the difference from the answer before. Where all windows are empty and `nonempty` is said there is no
+//!   answer, so the next one is compared with the last that was. `rows` takes reports away and changes none.
 //!
 //! Cost: items times windows times instants, and a naive evaluation at each.
 //!
@@ -34,7 +34,7 @@ mod random_standing;
 mod relation;
 mod show;
 
-pub use contents::{Moment, moment};
+pub use contents::{StandingMoment, moment};
 pub use instants::instants;
 pub use oracle::{Wanted, check, expected};
 pub use quick::reports_by_spareval;

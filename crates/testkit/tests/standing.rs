@@ -12,7 +12,7 @@ use testkit::oracles::{self, WIDE_WORK_MAX};
 use testkit::random::Random;
 use testkit::standing::goldens::{self, GoldenRun};
 use testkit::standing::{
-    Moment, Reported, StandingCase, Wanted, expected, instants, moment, random_standing,
+    Reported, StandingCase, StandingMoment, Wanted, expected, instants, moment, random_standing,
     reports_by_spareval, window_iri,
 };
 use testkit::{Answer, compare, seeds};
@@ -72,7 +72,7 @@ fn csrbench() {
         run.as_ref()
             .is_ok_and(|run: &GoldenRun| !run.name.contains("q5"))
     };
-    let every = if seeds::is_long() { 1 } else { 4 };
+    let every = if seeds::is_long() { 1 } else { 8 };
     let light = goldens::csrbench(&folder).filter(is_light).step_by(every);
     let naive = goldens::check(light, &mut naively).unwrap();
     eprintln!("CSRBench: {compared} reports by spareval, {naive} naively");
@@ -219,7 +219,7 @@ fn compared(case: &StandingCase, wanted: &[Wanted]) -> Result<usize, String> {
     Ok(count)
 }
 
-fn with_graphs(case: &StandingCase, moment: &Moment) -> Dataset {
+fn with_graphs(case: &StandingCase, moment: &StandingMoment) -> Dataset {
     let mut dataset = moment.dataset(case);
     for (window, triples) in moment.windows.iter().enumerate() {
         if case.question.is_merged {

@@ -3,14 +3,14 @@
 //! Invariant: a content is a set of triples and says nothing of how often or when one arrived. Each is found by looking
 //! at all items.
 
-use super::instants::{Span, before, signed, span};
+use super::instants::{WindowSpan, before, seen_until, span};
 use super::{PlainExtent, PlainWindow, ReportPace, StandingCase};
 use oxrdf::{GraphName, Quad, Triple};
 use std::collections::HashSet;
 
 /// What a question sees at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct StandingMoment {
     /// The instant (milliseconds).
     pub close_ms: u64,
     /// The triples of each window, each once.
@@ -20,9 +20,9 @@ pub struct Moment {
 }
 
 /// What is seen at an instant.
-pub fn moment(case: &StandingCase, close_ms: u64) -> Moment {
+pub fn moment(case: &StandingCase, close_ms: u64) -> StandingMoment {
     let content = |window: &PlainWindow| content(case, window, close_ms);
-    Moment {
+    StandingMoment {
         close_ms,
         windows: case.question.windows.iter().map(content).collect(),
         absorbed: absorbed(case, close_ms),
@@ -32,7 +32,8 @@ pub fn moment(case: &StandingCase, close_ms: u64) -> Moment {
 /// The triples of a window.
 fn content(case: &StandingCase, window: &PlainWindow, instant: u64) -> Vec<Triple> {
     let bounds = case.question.bounds;
-    let until_now = || before(case, window.stream, Span::until(signed(instant)), bounds);
+    let seen = seen_until(&case.question, instant);
+    let until_now = || before(case, window.stream, WindowSpan::until(seen), bounds);
     let items = match window.extent {
         PlainExtent::All => until_now(),
         PlainExtent::Now => {
@@ -72,7 +73,7 @@ fn absorbed(case: &StandingCase, instant: u64) -> Vec<Quad> {
     quads.collect()
 }
 
-impl Moment {
+impl StandingMoment {
     /// Whether no window holds anything.
     pub fn is_empty(&self) -> bool {
         self.windows.iter().all(Vec::is_empty)

@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 
 /// A span of time: where it opens and where it closes (milliseconds). Which end belongs to it, the bounds say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct WindowSpan {
     pub(super) open_ms: i64,
     pub(super) close_ms: i64,
 }
 
-impl Span {
+impl WindowSpan {
     /// From minus infinity.
-    pub(super) fn until(close_ms: i64) -> Span {
-        Span {
+    pub(super) fn until(close_ms: i64) -> WindowSpan {
+        WindowSpan {
             open_ms: i64::MIN,
             close_ms,
         }
@@ -63,48 +63,72 @@ fn of_window(case: &StandingCase, window: &PlainWindow, until_ms: u64) -> Vec<u6
             PlainExtent::Time { step_ms, .. } | PlainExtent::Past { step_ms, .. },
         ) => match start_ms(case, window.stream) {
             Some(start_ms) if is_first_item(&case.question) => {
-                multiples(step_ms, start_ms, start_ms.max(stream.begin_ms), until_ms)
+                // Before the first item it is not known that there are closes.
+                let first = case.in_order(window.stream);
+                let seen_ms = first.first().map(|item| sees(&case.question, item.time_ms));
+                let from_ms = seen_ms.unwrap_or(until_ms).max(start_ms + 1);
+                multiples(
+                    step_ms,
+                    start_ms,
+                    from_ms.max(stream.begin_ms + 1),
+                    until_ms,
+                )
             }
             Some(start_ms) => multiples(step_ms, start_ms, stream.begin_ms, until_ms),
             None => Vec::new(),
         },
-        (ReportPace::Close, PlainExtent::Count { step, .. }) => {
-            let (bounds, grain) = (case.question.bounds, signed(stream.grain_ms));
-            let closed =
-                |end: i64| before(case, window.stream, Span::until(end), bounds).len() / step;
-            let is_close = |&end: &u64| closed(signed(end)) > closed(signed(end) - grain);
-            changes(case, window.stream)
-                .into_iter()
-                .filter(is_close)
+        (ReportPace::Close, PlainExtent::Count { items, step }) => {
+            let least = if case.question.partial_first {
+                0
+            } else {
+                items
+            };
+            let all = case.in_order(window.stream);
+            let counts = (step..=all.len()).step_by(step);
+            let closing = counts.filter(|&count| count >= least);
+            closing
+                .map(|count| sees(&case.question, all[count - 1].time_ms))
                 .collect()
         }
         (ReportPace::Close, PlainExtent::Sliding { .. } | PlainExtent::Now | PlainExtent::All) => {
-            Vec::new()
+            let all = case.in_order(window.stream);
+            all.iter()
+                .map(|item| sees(&case.question, item.time_ms))
+                .collect()
         }
     }
 }
 
-/// All `k * step + start` after a time.
-fn multiples(step_ms: u64, start_ms: u64, after_ms: u64, until_ms: u64) -> Vec<u64> {
-    let first = (after_ms + 1..).find(|time| is_multiple(*time, step_ms, start_ms));
-    let first = first.expect("there is a multiple within each step");
+/// The first instant that sees an item of a time.
+fn sees(question: &Question, time_ms: u64) -> u64 {
+    match question.bounds {
+        Bounds::LeftClosed => time_ms + 1,
+        Bounds::RightClosed => time_ms,
+    }
+}
+
+/// Up to where a window sees at an instant. Where every change is reported, an instant is the end of a batch, and what
+/// comes at that moment itself is of the next.
+pub(super) fn seen_until(question: &Question, instant: u64) -> i64 {
+    match (question.pace, question.bounds) {
+        (ReportPace::Change, Bounds::RightClosed) => signed(instant) - 1,
+        _ => signed(instant),
+    }
+}
+
+/// All `k * step + start` from a time on.
+fn multiples(step_ms: u64, start_ms: u64, from_ms: u64, until_ms: u64) -> Vec<u64> {
+    let ahead = (signed(start_ms) - signed(from_ms)).rem_euclid(signed(step_ms));
+    let first = from_ms + ahead.unsigned_abs();
     let step = usize::try_from(step_ms).expect("a step fits the address space");
     (first..=until_ms).step_by(step).collect()
 }
 
-fn is_multiple(time_ms: u64, step_ms: u64, start_ms: u64) -> bool {
-    (signed(time_ms) - signed(start_ms)).rem_euclid(signed(step_ms)) == 0
-}
-
-/// The ends of a stream's batches in which something arrived. A batch has the end that the windows have.
+/// The ends of a stream's batches in which something arrived.
 fn changes(case: &StandingCase, stream: usize) -> Vec<u64> {
     let plain = &case.streams[stream];
-    let end = |item: &&Item| match case.question.bounds {
-        Bounds::LeftClosed => plain.batch_end_ms(item.time_ms),
-        Bounds::RightClosed => item.time_ms.div_ceil(plain.grain_ms) * plain.grain_ms,
-    };
     let ends = case.in_order(stream);
-    let ends = ends.iter().map(end);
+    let ends = ends.iter().map(|item| plain.batch_end_ms(item.time_ms));
     ends.filter(|&end| end > plain.begin_ms).collect()
 }
 
@@ -140,8 +164,9 @@ fn is_whole(case: &StandingCase, instant: u64) -> bool {
 
 /// What a window spans at an instant: its latest close's span or, where every change is reported, that of its oldest
 /// open one up to now. Nothing where it has not closed yet. Only windows of time have one.
-pub(super) fn span(case: &StandingCase, window: &PlainWindow, instant: u64) -> Option<Span> {
+pub(super) fn span(case: &StandingCase, window: &PlainWindow, instant: u64) -> Option<WindowSpan> {
     let now = signed(instant);
+    let seen = seen_until(&case.question, instant);
     let stream = &case.streams[window.stream];
     let (from_ms, to_ms, step_ms) = match window.extent {
         PlainExtent::Time { range_ms, step_ms } => (signed(range_ms), 0, signed(step_ms)),
@@ -151,9 +176,9 @@ pub(super) fn span(case: &StandingCase, window: &PlainWindow, instant: u64) -> O
             step_ms,
         } => (signed(from_ms), signed(to_ms), signed(step_ms)),
         PlainExtent::Sliding { range_ms } => {
-            return Some(Span {
+            return Some(WindowSpan {
                 open_ms: now - signed(range_ms),
-                close_ms: now,
+                close_ms: seen,
             });
         }
         PlainExtent::Count { .. } | PlainExtent::Now | PlainExtent::All => return None,
@@ -161,23 +186,29 @@ pub(super) fn span(case: &StandingCase, window: &PlainWindow, instant: u64) -> O
     let start = signed(start_ms(case, window.stream)?);
     if case.question.pace == ReportPace::Change {
         assert!(to_ms == 0, "a window of the past is never open");
-        let close = start - (start - now).div_euclid(step_ms) * step_ms;
-        return Some(Span {
+        // The least close that the batch's last millisecond may belong to.
+        let close = start - (start - seen).div_euclid(step_ms) * step_ms;
+        return Some(WindowSpan {
             open_ms: close - from_ms,
-            close_ms: now,
+            close_ms: seen,
         });
     }
     let close = start + (now - start).div_euclid(step_ms) * step_ms;
     let is_closed =
-        close > signed(stream.begin_ms) && (!is_first_item(&case.question) || close > start);
-    is_closed.then_some(Span {
+        close >= signed(stream.begin_ms) && (!is_first_item(&case.question) || close > start);
+    is_closed.then_some(WindowSpan {
         open_ms: close - from_ms,
         close_ms: close - to_ms,
     })
 }
 
 /// The items of a stream within a span, in order.
-pub(super) fn before(case: &StandingCase, stream: usize, span: Span, bounds: Bounds) -> Vec<&Item> {
+pub(super) fn before(
+    case: &StandingCase,
+    stream: usize,
+    span: WindowSpan,
+    bounds: Bounds,
+) -> Vec<&Item> {
     let mut items = case.in_order(stream);
     items.retain(|item| span.holds(item.time_ms, bounds));
     items

@@ -1,6 +1,6 @@
 //! What has to be reported, instant by instant, and the comparison with what was.
 
-use super::contents::{Moment, moment};
+use super::contents::{StandingMoment, moment};
 use super::instants::instants;
 use super::relation::{Unrelated, determined, related};
 use super::{Question, Reported, StandingCase, window_iri};
@@ -21,7 +21,7 @@ pub struct Wanted {
 }
 
 impl Question {
-    /// The question at one moment, as a query of SPARQL 1.1 over what [`Moment::dataset`] has and the windows beside it.
+    /// The question at one moment, as a query of SPARQL 1.1 over what [`StandingMoment::dataset`] has and the windows beside it.
     pub fn sparql(&self) -> String {
         let clause = if self.is_merged {
             String::new()
@@ -50,6 +50,9 @@ pub fn expected(
     let mut before: Vec<Row> = Vec::new();
     for instant in instants(case, until_ms) {
         let moment = moment(case, instant);
+        if case.question.nonempty && moment.is_empty() {
+            continue;
+        }
         let answer = match answer(case, &moment, work_max) {
             Ok(answer) => answer,
             Err(NaiveError::TooLarge | NaiveError::Undetermined(_)) => return Ok(None),
@@ -58,7 +61,7 @@ pub fn expected(
         let Ok(reported) = reported(case, answer, &mut before) else {
             return Ok(None);
         };
-        if !is_suppressed(&case.question, &moment, &reported) {
+        if !is_suppressed(&case.question, &reported) {
             wanted.push(Wanted {
                 close_ms: instant,
                 expected: reported,
@@ -71,7 +74,7 @@ pub fn expected(
 /// The whole answer at a moment.
 pub(super) fn answer(
     case: &StandingCase,
-    moment: &Moment,
+    moment: &StandingMoment,
     work_max: u64,
 ) -> Result<Expected, NaiveError> {
     let beside = |(window, triples): (usize, &Vec<Triple>)| (window_iri(window), triples.clone());
@@ -111,9 +114,9 @@ fn reported(
     })
 }
 
-fn is_suppressed(question: &Question, moment: &Moment, reported: &Expected) -> bool {
-    let has_no_rows = reported.boolean.is_none() && reported.given() == 0;
-    (question.nonempty && moment.is_empty()) || (question.rows && has_no_rows)
+/// Whether an answer is left out that was compared with the one before all the same.
+fn is_suppressed(question: &Question, reported: &Expected) -> bool {
+    question.rows && reported.boolean.is_none() && reported.given() == 0
 }
 
 /// Checks the reports of an engine, in their order; the error is a complaint for people.

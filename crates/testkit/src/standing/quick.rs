@@ -4,7 +4,7 @@
 //! taken out after it, so the stored data is copied once. Not for questions with `GRAPH ?g`, which would see the
 //! windows, nor for groups that would have to see an empty one.
 
-use super::contents::{Moment, moment};
+use super::contents::{StandingMoment, moment};
 use super::instants::instants;
 use super::relation::related;
 use super::{Question, Reported, StandingCase, window_iri};
@@ -30,13 +30,16 @@ pub fn reports_by_spareval(case: &StandingCase, until_ms: u64) -> Result<Vec<Rep
             .absorbed
             .iter()
             .for_each(|quad| see(question, quad, &mut seen));
+        if question.nonempty && moment.is_empty() {
+            continue;
+        }
         let put = put(question, &moment, &mut seen);
         let answer = spareval_oracle::answer_unbounded(&seen, &query)?;
         for quad in &put {
             seen.remove(quad);
         }
         let answer = part(question, answer, &mut before);
-        if !is_suppressed(question, &moment, &answer) {
+        if !is_suppressed(question, &answer) {
             reports.push(Reported {
                 close_ms: instant,
                 answer,
@@ -65,7 +68,7 @@ fn see(question: &Question, quad: &Quad, seen: &mut Dataset) {
 }
 
 /// Adds the windows; gives the quads that were not there before.
-fn put(question: &Question, moment: &Moment, seen: &mut Dataset) -> Vec<Quad> {
+fn put(question: &Question, moment: &StandingMoment, seen: &mut Dataset) -> Vec<Quad> {
     let mut put = Vec::new();
     for (window, triples) in moment.windows.iter().enumerate() {
         let graph = if question.is_merged {
@@ -95,7 +98,6 @@ fn part(question: &Question, answer: Answer, before: &mut Vec<Row>) -> Answer {
     }
 }
 
-fn is_suppressed(question: &Question, moment: &Moment, answer: &Answer) -> bool {
-    let has_no_rows = matches!(answer, Answer::Rows { rows, .. } if rows.is_empty());
-    (question.nonempty && moment.is_empty()) || (question.rows && has_no_rows)
+fn is_suppressed(question: &Question, answer: &Answer) -> bool {
+    question.rows && matches!(answer, Answer::Rows { rows, .. } if rows.is_empty())
 }
