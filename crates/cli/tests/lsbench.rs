@@ -5,6 +5,7 @@ use crate::common;
 
 use common::{run, text};
 use std::fs;
+use std::path::PathBuf;
 use workload::lsbench::{Dialect, Lsbench, Question, Stream};
 
 #[test]
@@ -26,7 +27,10 @@ fn stored_and_streamed_data_answer_the_one_shot_queries() {
         ));
     }
     let store = folder.path().join("store");
-    common::load(&store, &files.iter().collect::<Vec<_>>());
+    common::load(
+        &store,
+        &files.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+    );
     let points: Vec<_> = Lsbench::new(500, 0)
         .expect("a size")
         .start_points(1)

@@ -14,7 +14,7 @@ use super::photos::{Photos, write_photo};
 use super::positions::write_fix;
 use super::posts::{Post, find_likers, post_lines, write_post};
 use super::society::Society;
-use super::vocabulary::{LIKE, Node, user_node};
+use super::vocabulary::{LIKE, SocialNode, user_node};
 
 /// The items of one stream; what was written last is all that it remembers.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Pace {
     }
 }
 
-fn write_likes(friends: &[u32], count: usize, what: Node, pace: &Pace, lines: &mut Lines) {
+fn write_likes(friends: &[u32], count: usize, what: SocialNode, pace: &Pace, lines: &mut Lines) {
     if count == 0 {
         return;
     }

@@ -6,7 +6,7 @@
 //! Cost: a line is five or six copies of constant text and one or two decimal numbers, some 100 bytes; the time's text
 //! is made once a millisecond.
 
-use super::vocabulary::{Node, Predicate, TYPE, XSD_DATE, XSD_DATE_TIME, XSD_DOUBLE};
+use super::vocabulary::{Predicate, SocialNode, TYPE, XSD_DATE, XSD_DATE_TIME, XSD_DOUBLE};
 
 /// Seconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ impl Lines {
 
     /// A link to another entity.
     #[inline]
-    pub(super) fn link(&mut self, subject: Node, predicate: Predicate, object: Node) {
+    pub(super) fn link(&mut self, subject: SocialNode, predicate: Predicate, object: SocialNode) {
         self.begin(subject, predicate);
         self.push_node(object);
         self.end();
@@ -98,7 +98,7 @@ impl Lines {
 
     /// A triple with a constant object, an IRI without its brackets.
     #[inline]
-    pub(super) fn iri(&mut self, subject: Node, predicate: Predicate, iri: &str) {
+    pub(super) fn iri(&mut self, subject: SocialNode, predicate: Predicate, iri: &str) {
         self.begin(subject, predicate);
         self.out.push(b'<');
         self.out.extend_from_slice(iri.as_bytes());
@@ -108,13 +108,13 @@ impl Lines {
 
     /// The type of an entity.
     #[inline]
-    pub(super) fn class(&mut self, subject: Node, class: &str) {
+    pub(super) fn class(&mut self, subject: SocialNode, class: &str) {
         self.iri(subject, TYPE, class);
     }
 
     /// A plain literal of several pieces.
     #[inline]
-    pub(super) fn text(&mut self, subject: Node, predicate: Predicate, pieces: &[&str]) {
+    pub(super) fn text(&mut self, subject: SocialNode, predicate: Predicate, pieces: &[&str]) {
         self.begin(subject, predicate);
         self.out.push(b'"');
         for piece in pieces {
@@ -127,7 +127,7 @@ impl Lines {
     /// A plain literal that `write` appends.
     pub(super) fn written(
         &mut self,
-        subject: Node,
+        subject: SocialNode,
         predicate: Predicate,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
@@ -139,7 +139,7 @@ impl Lines {
     }
 
     /// A year, as the original writes it: an `xsd:date` of four digits.
-    pub(super) fn year(&mut self, subject: Node, predicate: Predicate, year: u64) {
+    pub(super) fn year(&mut self, subject: SocialNode, predicate: Predicate, year: u64) {
         self.begin(subject, predicate);
         self.out.push(b'"');
         push_decimal(&mut self.out, year);
@@ -148,7 +148,7 @@ impl Lines {
     }
 
     /// The day of a moment, an `xsd:date`.
-    pub(super) fn date(&mut self, subject: Node, predicate: Predicate, at: Seconds) {
+    pub(super) fn date(&mut self, subject: SocialNode, predicate: Predicate, at: Seconds) {
         self.begin(subject, predicate);
         self.out.push(b'"');
         push_day(&mut self.out, at);
@@ -158,7 +158,7 @@ impl Lines {
 
     /// A moment, an `xsd:dateTime` in UTC.
     #[inline]
-    pub(super) fn moment(&mut self, subject: Node, predicate: Predicate, at: Seconds) {
+    pub(super) fn moment(&mut self, subject: SocialNode, predicate: Predicate, at: Seconds) {
         self.begin(subject, predicate);
         self.out.push(b'"');
         push_day(&mut self.out, at);
@@ -177,7 +177,12 @@ impl Lines {
 
     /// A coordinate, an `xsd:double` with six decimals.
     #[inline]
-    pub(super) fn degrees(&mut self, subject: Node, predicate: Predicate, value: MicroDegrees) {
+    pub(super) fn degrees(
+        &mut self,
+        subject: SocialNode,
+        predicate: Predicate,
+        value: MicroDegrees,
+    ) {
         self.begin(subject, predicate);
         self.out.push(b'"');
         if value.0 < 0 {
@@ -195,7 +200,7 @@ impl Lines {
     }
 
     #[inline]
-    fn begin(&mut self, subject: Node, predicate: Predicate) {
+    fn begin(&mut self, subject: SocialNode, predicate: Predicate) {
         if let Some(clock) = &mut self.clock {
             if self.count >= clock.changes_at {
                 clock.advance(self.count, self.out.len());
@@ -208,7 +213,7 @@ impl Lines {
     }
 
     #[inline]
-    fn push_node(&mut self, node: Node) {
+    fn push_node(&mut self, node: SocialNode) {
         self.out.extend_from_slice(node.kind.text().as_bytes());
         push_decimal(&mut self.out, node.id);
         self.out.push(b'>');

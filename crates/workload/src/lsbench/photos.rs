@@ -9,7 +9,7 @@ use super::network::Friends;
 use super::society::{BEGIN, Society, later};
 use super::vocabulary::{
     ADDRESS, AGENT, BROWSER, CONTAINER_OF, CREATED, CREATOR_OF, Entity, LATITUDE, LOCATION,
-    LONGITUDE, Node, TITLE, USER_TAG, class, user_node,
+    LONGITUDE, SocialNode, TITLE, USER_TAG, class, user_node,
 };
 use super::words::{COUNTRIES, TOWNS, point_of};
 
@@ -87,7 +87,7 @@ fn owner(society: &Society, album: u64) -> u32 {
 }
 
 impl Photo {
-    pub(super) fn node(self) -> Node {
+    pub(super) fn node(self) -> SocialNode {
         Entity::Photo.node(self.number)
     }
 

@@ -14,8 +14,8 @@ use super::lines::{Lines, Seconds};
 use super::network::Friends;
 use super::society::{BEGIN, Society, later};
 use super::vocabulary::{
-    ADDRESS, AGENT, BROWSER, CONTAINER_OF, CONTENT, CREATED, CREATOR_OF, Entity, HASHTAG, Node,
-    REPLY_OF, TITLE, class, user_node,
+    ADDRESS, AGENT, BROWSER, CONTAINER_OF, CONTENT, CREATED, CREATOR_OF, Entity, HASHTAG, REPLY_OF,
+    SocialNode, TITLE, class, user_node,
 };
 
 /// Hashtags of a post: mean 2.85, 1 to 9.
@@ -51,7 +51,7 @@ impl Post {
         Self { number, author }
     }
 
-    pub(super) fn node(self) -> Node {
+    pub(super) fn node(self) -> SocialNode {
         Entity::Post.node(self.number)
     }
 
@@ -144,7 +144,7 @@ struct Comment {
     /// The post that it stands on, or that the comment it answers stands on.
     post: u64,
     /// That post, or the comment that stands behind it where there is one.
-    answers: Node,
+    answers: SocialNode,
     has_agent: bool,
 }
 

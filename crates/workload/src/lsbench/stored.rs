@@ -14,9 +14,9 @@ use super::vocabulary::{
     ACCOUNT_OF, ADDED, ADDRESS, APPROVED, BASED_NEAR, BIRTHDAY, BROWSER, CLASS_YEAR, CREATED,
     CREATOR_OF, DECLINED, EMAIL, ENGAGED_WITH, Entity, FIRST_NAME, FRIEND, GENDER,
     GROUP_OF_MEMBERSHIP, HAS_MEMBER, IN_RELATIONSHIP_WITH, INITIATOR, INTEREST, JOINED, KNOWS,
-    LAST_NAME, LATITUDE, LONGITUDE, MARRIED_WITH, MEMBER_OF_MEMBERSHIP, MODERATOR_OF, NAME, Node,
-    ORGANIZATION, PLACES, REAPPROVED, REQUESTED, STATUS, SUBSCRIBER_OF, TAG, WORK_AT, WORK_FROM,
-    class, user_node,
+    LAST_NAME, LATITUDE, LONGITUDE, MARRIED_WITH, MEMBER_OF_MEMBERSHIP, MODERATOR_OF, NAME,
+    ORGANIZATION, PLACES, REAPPROVED, REQUESTED, STATUS, SUBSCRIBER_OF, SocialNode, TAG, WORK_AT,
+    WORK_FROM, class, user_node,
 };
 use super::words::{COUNTRIES, INTERESTS, Vocabulary, point_of};
 
@@ -133,7 +133,7 @@ fn birthday(day: u64) -> Seconds {
     Seconds(day * DAY)
 }
 
-fn write_education(society: &Society, user: u32, person: Node, lines: &mut Lines) {
+fn write_education(society: &Society, user: u32, person: SocialNode, lines: &mut Lines) {
     let id = u64::from(user);
     let quantile = society.seed.quantile(Purpose::Organization, id);
     if quantile < ORGANIZATION_SHARE {

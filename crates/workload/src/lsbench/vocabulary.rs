@@ -40,21 +40,21 @@ impl Entity {
 
     /// The entity of this kind with this number.
     #[inline]
-    pub(super) const fn node(self, id: u64) -> Node {
-        Node { kind: self, id }
+    pub(super) const fn node(self, id: u64) -> SocialNode {
+        SocialNode { kind: self, id }
     }
 }
 
 /// An entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct SocialNode {
     pub(super) kind: Entity,
     pub(super) id: u64,
 }
 
 /// The entity of a user.
 #[inline]
-pub(super) const fn user_node(user: u32) -> Node {
+pub(super) const fn user_node(user: u32) -> SocialNode {
     Entity::User.node(user as u64)
 }
 
