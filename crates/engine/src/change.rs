@@ -34,6 +34,7 @@
 //! - [`maintenance`]: merging and checkpoints beside readers and writers, woken by a [`wakeup`];
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
+mod absorb;
 mod ahead;
 mod charge;
 mod commit;
@@ -59,6 +60,7 @@ mod write_lock;
 mod write_set;
 pub(crate) mod writer;
 
+pub(crate) use absorb::{absorb, with_dictionary};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
 pub use store_write::{

@@ -9,11 +9,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now.
 pub(crate) fn now() -> DateTime {
-    moment(SystemTime::now())
+    at(SystemTime::now())
 }
 
 /// A moment of the system's clock in UTC.
-fn moment(time: SystemTime) -> DateTime {
+pub(crate) fn at(time: SystemTime) -> DateTime {
     // The clock counts in nanoseconds, its seconds in 64 bits: far within a decimal of 128.
     let nanoseconds = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i128::try_from(after.as_nanos()).unwrap_or(i128::MAX),
@@ -49,14 +49,14 @@ mod tests {
                 "10000-01-01T00:00:00Z",
             ),
         ] {
-            assert_eq!(moment(time).to_string(), expected);
+            assert_eq!(at(time).to_string(), expected);
         }
         let ends = [
             UNIX_EPOCH.checked_add(seconds(i64::MAX as u64)),
             UNIX_EPOCH.checked_sub(seconds(i64::MAX as u64)),
         ];
         for end in ends.into_iter().flatten() {
-            let year = moment(end).year();
+            let year = at(end).year();
             assert!(year.abs() > 292_000_000_000, "{year}");
         }
     }

@@ -180,6 +180,16 @@ impl Database {
         Ok(database)
     }
 
+    /// Opens a store directory for changes that nobody keeps: the files stay as they are, and what is changed is seen
+    /// as long as the database lives. Also beside a process that changes the store.
+    pub fn open_unkept(location: &Path, options: &Options) -> Result<Database, OpenError> {
+        directory::refuse_unfinished(&RealDisk, location)?;
+        let graph = open::for_reading(&RealDisk, location)?;
+        let database = Database::new(graph, Changes::InMemory, options);
+        database.inner.background.scrub.begin(database.graph());
+        Ok(database)
+    }
+
     fn new(graph: Graph, changes: Changes, options: &Options) -> Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let pool = Pool::new(options.memory_pool_bytes);
@@ -235,6 +245,11 @@ impl Database {
         Database {
             inner: Arc::new(Inner { shared, background }),
         }
+    }
+
+    /// What its requests share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
     }
 
     /// Who changes the database.

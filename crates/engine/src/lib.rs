@@ -28,6 +28,7 @@ mod prepared;
 mod request;
 pub mod run;
 pub mod running;
+mod standing;
 pub mod stop;
 mod sync;
 #[cfg(test)]
@@ -52,7 +53,13 @@ pub use output::graph::{GraphFormat, GraphWriter};
 pub use output::{AnswerFormat, LastRecord, ResultFormat};
 pub use plan_document::PlanDocument;
 pub use prepared::{AnswerKind, Query, Timings};
+pub use query::standing::StandingQuery;
 pub use request::Request;
 pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
 pub use run::{Finished, Folded};
+pub use standing::{
+    BlankScope, Hub, HubStream, JournalEntry, JournalRead, Live, Pushed, QueryInfo, Recording,
+    Replay, ReplaySpan, ReportKind, ReportRow, StandingReport, StreamInfo, TimedQuads,
+    read_standing, recorded, statements,
+};

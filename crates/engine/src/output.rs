@@ -8,7 +8,7 @@
 //! break the connection.
 
 pub(crate) mod answer;
-mod construct;
+pub(crate) mod construct;
 pub(crate) mod decode;
 mod escape;
 mod format;

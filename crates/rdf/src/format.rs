@@ -68,7 +68,8 @@ impl Format {
         Some(match extension.to_ascii_lowercase().as_str() {
             "nt" | "ntriples" => Format::NTriples,
             "nq" | "nquads" => Format::NQuads,
-            "ttl" | "turtle" => Format::Turtle,
+            // Most files of Notation3 keep to what it shares with Turtle; the parser refuses the others.
+            "ttl" | "turtle" | "n3" => Format::Turtle,
             "trig" => Format::TriG,
             "rdf" | "xml" | "owl" | "rdfxml" => Format::RdfXml,
             "jsonld" | "json" => Format::JsonLd,

@@ -47,7 +47,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/engine/src",
-        "25 files, 24 are allowed",
+        "26 files, 24 are allowed",
         "what each of its folders stands on lies beside them: budgets, errors, the token, what threads share",
     ),
     Exception {
@@ -64,7 +64,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     folder(
         "crates/somersault/tests",
-        "30 files, 24 are allowed",
+        "31 files, 24 are allowed",
         "a subject each, all of them declared in one program",
     ),
     folder(

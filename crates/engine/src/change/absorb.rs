@@ -1,0 +1,57 @@
+//! What streams bring and the store keeps: quads by id, committed as any change is.
+//!
+//! The terms of items were given ids when they arrived, so a commit looks nothing up and reads nothing. Quads that are
+//! stored already have no effect; a commit without one is none.
+//!
+//! Ids are given under the turn. A checkpoint puts another dictionary into the place of the one that there is, with the
+//! turn held, and an id that the old one gives afterwards means another term in the new one.
+
+use super::commit::Job;
+use super::committed::Committed;
+use super::read_set::ReadSet;
+use crate::database::Database;
+use crate::error::QueryError;
+use crate::request::Request;
+use crate::request::context::Context;
+use crate::stop::StopToken;
+use rdf::dictionary::LiveDictionary;
+use std::sync::Arc;
+use std::time::Duration;
+use store::delta::IdQuad;
+
+/// The longest that a commit may have the turn: far more than one grain of any stream takes.
+const TURN: Duration = Duration::from_hours(1);
+
+/// Inserts quads of streams. Returns when that is durable and published.
+pub(crate) fn absorb(database: &Database, quads: &[IdQuad]) -> Result<Committed, QueryError> {
+    let writer = database.writer()?;
+    let request = Request {
+        text: "# absorb streams",
+        ..Request::default()
+    };
+    let context = Context::enter_change(database.shared(), &request);
+    let reads = ReadSet::default;
+    // Under the turn whatever it takes: nobody else makes this commit, and a close waits for it.
+    let job = Job {
+        token: &context.token,
+        budget: &context.budget,
+        slice: TURN,
+        turn_quads: usize::MAX,
+        reads: &reads,
+    };
+    writer.commit(&job, &mut |draft| draft.name(quads.to_vec(), true))
+}
+
+/// Lets `work` give terms ids by the dictionary of the newest version. Errors are the turn's and the work's.
+pub(crate) fn with_dictionary<T>(
+    database: &Database,
+    work: impl FnOnce(&Arc<LiveDictionary>) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
+    let Ok(writer) = database.writer() else {
+        // Nobody makes checkpoints.
+        return work(database.graph().dictionary.live());
+    };
+    let timeout = database.shared().options.update_timeout;
+    let staged = writer.take_turn(&StopToken::starting_now(Some(timeout)))?;
+    work(staged.graph.dictionary.live())
+}

@@ -1,0 +1,40 @@
+//! Standing questions over live data: streams come in, registered queries answer as their windows close.
+//!
+//! The state machine of `stream` decides what a window holds and which query is ready; here is what it needs of a
+//! running database: ids for the terms of items (`items`), commits of what is absorbed (`hub`), plans over several
+//! sources (`planned`) and their answers (`answer`). [`Hub`] drives it all in one loop, without a thread or a clock of its own:
+//! a replay gives it the time of its files (`replay`), a server that of its wall.
+//!
+//! ```text
+//!  items --ids--> Streams --seals--> one commit for all streams' batches of a moment --> sealed
+//!                    |                                                                      |
+//!                    '------ evaluations <----- the graph as that commit left it <----------'
+//!                                 |
+//!                        plan over store and windows --> rows --> differences --> reports
+//! ```
+//!
+//! **What an answer sees.** An evaluation at close `c` comes after the commit of all batches that end by `c`, and before
+//! the next one; so its stored side is the first commit that covers them (Wukong+S, SOSP'17 section 4.3).
+//!
+//! **Repeatable.** `NOW` is the close; what is drawn by chance follows from the query's name and the close.
+
+mod answer;
+mod hub;
+mod info;
+mod items;
+mod live;
+mod planned;
+mod reading;
+mod recorded;
+mod registered;
+mod replay;
+mod report;
+
+pub use hub::Hub;
+pub use info::{HubStream, QueryInfo, StreamInfo};
+pub use items::{BlankScope, TimedQuads};
+pub use live::{JournalEntry, JournalRead, Live, Pushed};
+pub use reading::read_standing;
+pub use recorded::{recorded, statements};
+pub use replay::{Recording, Replay, ReplaySpan};
+pub use report::{ReportKind, ReportRow, StandingReport};

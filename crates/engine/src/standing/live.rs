@@ -1,0 +1,344 @@
+//! Streams and standing queries of a database that is served: the hub with a lock, a clock, and what it reported.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `hub` | whoever pushes, registers or drops; the ticker, some times a second; each with its lock | the same |
+//! | `journals` | whoever has the hub, under their own lock | consumers, with that lock |
+//! | `arrived` | told under the lock of `journals` | consumers that wait |
+//! | `told` | called after each report and each query that is gone, with the query's name | whoever cannot wait on a thread |
+//!
+//! A push returns when what it made possible has been done: its seals are committed and the reports that they complete are
+//! in the journals. So a source feels what it costs, and slows down by itself (back-pressure).
+//!
+//! **A journal** holds the latest reports of a query, within [`JOURNAL_BYTES`]. Reports are numbered from 1 in order of
+//! their closes. A consumer says which it saw last; if those behind it were let go, it is told so.
+//!
+//! What is kept here lives as long as the database does: streams, queries and reports are gone after a restart, the
+//! stored graph is not.
+
+use super::hub::{Hub, no_query};
+use super::info::{HubStream, QueryInfo, StreamInfo};
+use super::items::TimedQuads;
+use super::reading::read_standing;
+use super::report::StandingReport;
+use crate::database::Database;
+use crate::error::{Kind, QueryError};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What the journal of a query may hold (bytes of its reports as JSON).
+const JOURNAL_BYTES: usize = 16 << 20;
+/// How far ahead of the clock an item may be (milliseconds): clocks of sources differ, and days do not.
+const AHEAD_MAX_MS: u64 = 24 * 60 * 60 * 1000;
+/// How often time is told to the streams.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What became of a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// Items that were taken (count).
+    pub taken: usize,
+    /// Items that came too late for any window (count).
+    pub late: usize,
+    /// What is before this is decided (milliseconds since the epoch).
+    pub settled_ms: u64,
+}
+
+/// A report in a journal.
+#[derive(Clone, Debug)]
+pub struct JournalEntry {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The report as one line of JSON.
+    pub line: Arc<str>,
+}
+
+/// What a consumer gets.
+#[derive(Clone, Debug, Default)]
+pub struct JournalRead {
+    /// Reports behind the one that was seen last, ascending.
+    pub entries: Vec<JournalEntry>,
+    /// How many reports before the first of these were let go and are missing (count).
+    pub missed: u64,
+}
+
+#[derive(Default)]
+struct Journal {
+    entries: VecDeque<JournalEntry>,
+    bytes: usize,
+    /// The number of the last report.
+    last: u64,
+}
+
+impl Journal {
+    fn add(&mut self, line: Arc<str>) {
+        self.last += 1;
+        self.bytes += line.len();
+        self.entries.push_back(JournalEntry {
+            number: self.last,
+            line,
+        });
+        while self.bytes > JOURNAL_BYTES && self.entries.len() > 1 {
+            if let Some(gone) = self.entries.pop_front() {
+                self.bytes -= gone.line.len();
+            }
+        }
+    }
+
+    fn after(&self, seen: u64, max: usize) -> JournalRead {
+        let seen = if seen > self.last { 0 } else { seen };
+        let first = self
+            .entries
+            .front()
+            .map_or(self.last + 1, |entry| entry.number);
+        let start = self.entries.partition_point(|entry| entry.number <= seen);
+        JournalRead {
+            entries: self.entries.range(start..).take(max).cloned().collect(),
+            missed: first.saturating_sub(seen.saturating_add(1)),
+        }
+    }
+}
+
+struct LiveInner {
+    database: Database,
+    hub: Mutex<Hub>,
+    journals: Mutex<BTreeMap<String, Journal>>,
+    arrived: Condvar,
+    told: Box<Told>,
+}
+
+/// Is told that a query has a new report, or is gone. It must not block, nor call [`Live`].
+type Told = dyn Fn(&str) + Send + Sync;
+
+/// See the head of this file. Cheap to clone, shared by all threads.
+#[derive(Clone)]
+pub struct Live {
+    inner: Arc<LiveInner>,
+}
+
+impl Live {
+    /// No streams yet. A thread of its own tells the time until the last handle is gone.
+    pub fn new(database: Database) -> Live {
+        Live::telling(database, |_| {})
+    }
+
+    /// The same, for consumers that do not wait on a thread of their own: `told` is called with a query's name when it
+    /// has a new report and when it is gone. It must neither block nor call this.
+    pub fn telling(database: Database, told: impl Fn(&str) + Send + Sync + 'static) -> Live {
+        let inner = Arc::new(LiveInner {
+            hub: Mutex::new(Hub::new(database.clone())),
+            database,
+            journals: Mutex::default(),
+            arrived: Condvar::new(),
+            told: Box::new(told),
+        });
+        let weak = Arc::downgrade(&inner);
+        let ticker = std::thread::Builder::new().name("streams".to_owned());
+        // Without the thread items still bring their own time; only idle and arrival-time streams stand.
+        drop(ticker.spawn(move || tick(&weak)));
+        Live { inner }
+    }
+
+    /// Makes a stream that begins now, or at this moment (milliseconds): items before it are late, and no window is reported
+    /// that opens before it.
+    pub fn create(&self, stream: &HubStream, begin_ms: Option<u64>) -> Result<(), QueryError> {
+        let mut hub = self.hub();
+        hub.create(stream, begin_ms.unwrap_or_else(now_ms))?;
+        hub.tick(now_ms());
+        drop(self.inner.advance(&mut hub));
+        Ok(())
+    }
+
+    /// Forgets a stream.
+    pub fn drop_stream(&self, name: &str) -> Result<(), QueryError> {
+        self.hub().drop_stream(name)
+    }
+
+    /// The streams, by name.
+    pub fn streams(&self) -> Vec<StreamInfo> {
+        self.hub().streams()
+    }
+
+    /// A stream by its name.
+    pub fn stream(&self, name: &str) -> Result<StreamInfo, QueryError> {
+        self.hub().stream_info(name)
+    }
+
+    /// Registers a query by its text; gives its name. `name` is used where the text gives none. Needs
+    /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
+    pub fn register(&self, text: &str, name: &str) -> Result<String, QueryError> {
+        let query = read_standing(&self.inner.database, text)?;
+        let mut hub = self.hub();
+        let at_ms = hub.reached_ms(&query)?;
+        let name = hub.register_text(query, name, Some(text), at_ms)?;
+        // With the lock of the hub, as `unregister`: a journal is there exactly as long as its query.
+        self.inner.journals().entry(name.clone()).or_default();
+        drop(hub);
+        Ok(name)
+    }
+
+    /// Forgets a query and its reports.
+    pub fn unregister(&self, name: &str) -> Result<(), QueryError> {
+        let mut hub = self.hub();
+        hub.unregister(name)?;
+        self.inner.journals().remove(name);
+        drop(hub);
+        // Whoever waits for its reports sees that there is no such query.
+        self.inner.arrived.notify_all();
+        (self.inner.told)(name);
+        Ok(())
+    }
+
+    /// Stops evaluating a query.
+    pub fn pause(&self, name: &str) -> Result<(), QueryError> {
+        self.hub().pause(name)
+    }
+
+    /// Goes on evaluating a query, from the next close on.
+    pub fn resume(&self, name: &str) -> Result<(), QueryError> {
+        self.hub().resume(name)
+    }
+
+    /// The registered queries, by name.
+    pub fn queries(&self) -> Vec<QueryInfo> {
+        self.hub().queries()
+    }
+
+    /// The plan of a query as it was made last; `None` before its first evaluation.
+    pub fn explain(&self, name: &str) -> Result<Option<String>, QueryError> {
+        self.hub().explain(name)
+    }
+
+    /// Takes items of a source, all or none, and does what they make possible. Blank nodes mean the same within an item.
+    /// An item without a time has that of its arrival in streams that say so.
+    pub fn push(
+        &self,
+        stream: &str,
+        source: &str,
+        items: &[TimedQuads],
+    ) -> Result<Pushed, QueryError> {
+        self.feed(stream, source, items, None)
+    }
+
+    /// The same, and then the source promises that its later items have at least the time `watermark_ms`.
+    pub fn feed(
+        &self,
+        stream: &str,
+        source: &str,
+        items: &[TimedQuads],
+        watermark_ms: Option<u64>,
+    ) -> Result<Pushed, QueryError> {
+        let now_ms = now_ms();
+        let times = items.iter().map(|item| item.time_ms).chain(watermark_ms);
+        if let Some(time_ms) = times
+            .max()
+            .filter(|time| *time > now_ms.saturating_add(AHEAD_MAX_MS))
+        {
+            let message = format!("the time {time_ms} ms is more than a day ahead");
+            return Err(QueryError::new(Kind::Syntax, message)
+                .with_hint("times are milliseconds since 1970; all before them would be over"));
+        }
+        let mut hub = self.hub();
+        hub.tick(now_ms);
+        let (mut taken, mut late) = (0, 0);
+        if !items.is_empty() {
+            let accepted = hub.push(stream, source, None, items)?;
+            (taken, late) = (accepted.taken, accepted.late.len());
+        }
+        if let Some(time_ms) = watermark_ms {
+            hub.watermark(stream, source, time_ms)?;
+        }
+        // The items are taken, whatever becomes of what they make possible: a commit that fails is tried again.
+        drop(self.inner.advance(&mut hub));
+        Ok(Pushed {
+            taken,
+            late,
+            settled_ms: hub.stream_info(stream)?.covered_ms,
+        })
+    }
+
+    /// A source promises that its later items have at least this time.
+    pub fn watermark(&self, stream: &str, source: &str, time_ms: u64) -> Result<(), QueryError> {
+        let mut hub = self.hub();
+        hub.tick(now_ms());
+        hub.watermark(stream, source, time_ms)?;
+        self.inner.advance(&mut hub)
+    }
+
+    /// Reports of a query behind the one with number `seen`, at most `max`; waits until there is one, but not longer than
+    /// `patience`. A number that no report has yet is of a query of this name that is gone: all reports are behind it.
+    pub fn reports(
+        &self,
+        name: &str,
+        seen: u64,
+        max: usize,
+        patience: Duration,
+    ) -> Result<JournalRead, QueryError> {
+        let begun = Instant::now();
+        let mut journals = self.inner.journals();
+        loop {
+            let journal = journals.get(name).ok_or_else(|| no_query(name))?;
+            let read = journal.after(seen, max);
+            let left = patience.checked_sub(begun.elapsed());
+            match left {
+                Some(left) if read.entries.is_empty() && !left.is_zero() => {
+                    let waited = self.inner.arrived.wait_timeout(journals, left);
+                    journals = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                _ => return Ok(read),
+            }
+        }
+    }
+
+    fn hub(&self) -> MutexGuard<'_, Hub> {
+        self.inner
+            .hub
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LiveInner {
+    fn journals(&self) -> MutexGuard<'_, BTreeMap<String, Journal>> {
+        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what has become possible, and keeps the reports.
+    fn advance(&self, hub: &mut Hub) -> Result<(), QueryError> {
+        let mut keep = |report: StandingReport| {
+            let line = report.json();
+            let line = line.map_err(|error| QueryError::new(Kind::Internal, error))?;
+            if let Some(journal) = self.journals().get_mut(&report.query) {
+                journal.add(line.into());
+            }
+            self.arrived.notify_all();
+            (self.told)(&report.query);
+            Ok(ControlFlow::Continue(()))
+        };
+        hub.advance(&mut keep).map(|_| ())
+    }
+}
+
+/// Tells the streams the time until nobody is left.
+fn tick(live: &Weak<LiveInner>) {
+    loop {
+        std::thread::sleep(TICK);
+        let Some(live) = live.upgrade() else {
+            return;
+        };
+        let mut hub = live.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        hub.tick(now_ms());
+        // What fails is a query's own, and its next evaluation says so again.
+        drop(live.advance(&mut hub));
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}

@@ -1,0 +1,218 @@
+//! A standing query with its plan: made once, walked thousands of times.
+//!
+//! Constants are looked up when the query is registered, and get ids where they have none: what is stored nowhere today
+//! may arrive in a stream tomorrow, and an id never changes. The plan is made by what the windows hold when the query
+//! first runs, and again when a source has become [`DRIFT`] times as large or as small as it was then.
+
+use super::items::too_large;
+use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
+use crate::request::degrees::degrees;
+use explore::Limits;
+use oxrdf::TermRef;
+use query::PlanOptions;
+use query::explain::PlanNames;
+use query::plan::{Form, Plan, Source};
+use query::standing::{SourceContent, StandingQuery, Stored};
+use query::statistics::{PredicateStatistics, SourceStatistics};
+use rdf::dictionary::LiveDictionary;
+use rdf::{Direction, VertexId};
+use std::sync::Arc;
+use store::delta::Version;
+use store::view::GraphScope;
+use store::window::{StreamView, WindowAndStored};
+use store::{Slice, Window};
+
+/// A source has drifted from its plan when its edges are more than so many times those of then, or fewer by so much.
+const DRIFT: u64 = 8;
+
+/// See the head of this file.
+pub(super) struct Planned {
+    pub(super) query: Arc<StandingQuery>,
+    constants: Vec<VertexId>,
+    /// The stored graphs of each source but the store; `None`: it has none.
+    shares: Vec<Option<Vec<VertexId>>>,
+    plan: Option<Fitted>,
+}
+
+/// A plan, and what it was made for.
+struct Fitted {
+    plan: Arc<Plan>,
+    /// Edges of each source but the store.
+    edges: Vec<u64>,
+}
+
+impl Planned {
+    /// Looks up what the query names. Errors: a form that cannot be registered, or a term that cannot be stored.
+    pub(super) fn new(
+        live: &LiveDictionary,
+        query: Arc<StandingQuery>,
+    ) -> Result<Planned, QueryError> {
+        if matches!(query.query.form(), Form::Describe(_)) {
+            let message = "DESCRIBE cannot be registered: what describes a term has no window";
+            return Err(QueryError::new(Kind::Unsupported, message)
+                .with_hint("ask for the triples with CONSTRUCT"));
+        }
+        let terms: Vec<TermRef<'_>> = query
+            .query
+            .constants()
+            .iter()
+            .map(|it| it.as_ref())
+            .collect();
+        let mut constants = Vec::with_capacity(terms.len());
+        live.intern(&terms, &mut constants).map_err(too_large)?;
+        let share = |content: &SourceContent| match &content.stored {
+            Stored::Nothing => None,
+            Stored::DefaultGraph => Some(vec![GraphScope::DEFAULT_GRAPH]),
+            Stored::Graphs(graphs) => {
+                let ids = graphs.iter().map(|graph| constants[graph.0 as usize]);
+                let mut ids: Vec<VertexId> = ids.collect();
+                ids.sort_unstable();
+                ids.dedup();
+                Some(ids)
+            }
+        };
+        Ok(Planned {
+            shares: query.sources.iter().map(share).collect(),
+            query,
+            constants,
+            plan: None,
+        })
+    }
+
+    /// The plan as it was made last, for people.
+    pub(super) fn explain(&self) -> Option<String> {
+        let fitted = self.plan.as_ref()?;
+        let names = PlanNames {
+            prefixes: self.query.query.prefixes(),
+            sources: &self.query.source_names(),
+        };
+        Some(fitted.plan.explain_named(names, None))
+    }
+
+    /// What each source looks at, the store first. `windows`: the slices of each window of the query.
+    pub(super) fn views<'g>(
+        &self,
+        stored: &'g Version,
+        windows: &[&[Arc<Slice>]],
+    ) -> Vec<StreamView<'g, Version>> {
+        let mut views = vec![StreamView::Stored(stored)];
+        views.extend(
+            self.query
+                .sources
+                .iter()
+                .zip(&self.shares)
+                .map(|(content, share)| {
+                    let slices = content.windows.iter().flat_map(|window| windows[*window]);
+                    let window = Window::new(slices.cloned().collect());
+                    match share {
+                        None => StreamView::Window(window),
+                        Some(graphs) => StreamView::Union(WindowAndStored {
+                            window,
+                            stored,
+                            graphs: graphs.clone(),
+                        }),
+                    }
+                }),
+        );
+        views
+    }
+
+    /// The plan for what the sources hold now, with the ids of its constants.
+    pub(super) fn plan(
+        &mut self,
+        graph: &Graph,
+        views: &[StreamView<'_, Version>],
+        limits: &Limits<'_>,
+    ) -> Result<(Arc<Plan>, Vec<Option<VertexId>>), QueryError> {
+        let edges: Vec<u64> = views.iter().skip(1).map(edges_of).collect();
+        let constants: Vec<Option<VertexId>> = self.constants.iter().copied().map(Some).collect();
+        if let Some(fitted) = &self.plan
+            && fitted.fits(&edges)
+        {
+            return Ok((Arc::clone(&fitted.plan), constants));
+        }
+        let algebra = &self.query.query;
+        let known = degrees(graph, limits, algebra.degree_questions(&constants))?;
+        let options = PlanOptions::DEFAULT;
+        let stored = &graph.planner.statistics().predicates;
+        let sources: Vec<_> = views
+            .iter()
+            .skip(1)
+            .map(|view| sizes_of(view, stored))
+            .collect();
+        let planner = &graph.planner;
+        let plan = planner.plan_over(algebra, &constants, &known, &sources, options);
+        let plan = plan.map_err(|error| QueryError::new(Kind::Shape, error))?;
+        assert!(
+            plan.views() <= views.len(),
+            "a source of the plan is one of the query, {:?}",
+            Source(views.len() as u16)
+        );
+        let plan = Arc::new(plan);
+        self.plan = Some(Fitted {
+            plan: Arc::clone(&plan),
+            edges,
+        });
+        Ok((plan, constants))
+    }
+}
+
+impl Fitted {
+    fn fits(&self, edges: &[u64]) -> bool {
+        // A source that was nearly empty says little of what it will be.
+        let bounds = |count: u64| (count.max(16) / DRIFT, count.max(16).saturating_mul(DRIFT));
+        self.edges.iter().zip(edges).all(|(then, now)| {
+            let (least, most) = bounds(*then);
+            (least..=most).contains(&(*now).max(16))
+        })
+    }
+}
+
+/// The window of a source, if it has one.
+fn window_of<'w>(view: &'w StreamView<'_, Version>) -> Option<&'w Window> {
+    match view {
+        StreamView::Stored(_) => None,
+        StreamView::Window(window) => Some(window),
+        StreamView::Union(union) => Some(&union.window),
+    }
+}
+
+fn edges_of(view: &StreamView<'_, Version>) -> u64 {
+    let slices = window_of(view).map_or(&[][..], Window::slices);
+    let edges = slices.iter().map(|slice| slice.edges(Direction::Out));
+    edges.sum()
+}
+
+/// What the planner is told of a source: the sums over its slices, and those of the store where that is in it.
+fn sizes_of(
+    view: &StreamView<'_, Version>,
+    stored: &[PredicateStatistics],
+) -> Option<Arc<SourceStatistics>> {
+    let sizes = window_of(view)?.sizes().into_iter();
+    let mut predicates: Vec<PredicateStatistics> = sizes
+        .map(|(vertex, sizes)| PredicateStatistics {
+            vertex,
+            subjects: sizes.subjects,
+            objects: sizes.objects,
+            edges: sizes.edges,
+        })
+        .collect();
+    if let StreamView::Union(_) = view {
+        predicates.extend_from_slice(stored);
+        predicates.sort_by_key(|sizes| sizes.vertex);
+        predicates.dedup_by(|next, kept| {
+            let is_same = next.vertex == kept.vertex;
+            if is_same {
+                kept.subjects += next.subjects;
+                kept.objects += next.objects;
+                kept.edges += next.edges;
+            }
+            is_same
+        });
+    }
+    Some(Arc::new(SourceStatistics {
+        quads: predicates.iter().map(|sizes| sizes.edges).sum(),
+        predicates,
+    }))
+}

@@ -1,0 +1,132 @@
+//! A registered query and its evaluation at one close.
+
+use super::answer::Evaluating;
+use super::planned::Planned;
+use super::report::{ReportKind, ReportRow, StandingReport};
+use crate::budget::Budget;
+use crate::database::Database;
+use crate::error::QueryError;
+use crate::moment::Graph;
+use crate::stop::StopToken;
+use explore::Limits;
+use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use store::Slice;
+use stream::{Differences, Evaluation, StreamId, Time};
+
+/// A registered query.
+pub(super) struct Registered {
+    pub(super) name: String,
+    pub(super) planned: Planned,
+    pub(super) differences: Differences<ReportRow>,
+    /// The streams that it reads.
+    pub(super) reads: BTreeSet<StreamId>,
+    /// The stream that it writes.
+    pub(super) writes: Option<StreamId>,
+    pub(super) text: Option<String>,
+    pub(super) is_paused: bool,
+    pub(super) evaluations: u64,
+    pub(super) close: Option<Time>,
+    pub(super) failure: Option<String>,
+}
+
+impl Registered {
+    /// The report of an evaluation that failed.
+    pub(super) fn failed(&self, ready: &Evaluation, error: QueryError) -> StandingReport {
+        StandingReport {
+            query: self.name.clone(),
+            close_ms: ready.close.0,
+            snapshot: 0,
+            kind: ReportKind::Solutions,
+            variables: Vec::new(),
+            rows: Vec::new(),
+            items: ready.windows.iter().map(|it| it.items).sum(),
+            incomplete_before_ms: None,
+            failure: Some(error),
+        }
+    }
+}
+
+/// The triple of a row of a graph.
+pub(super) fn quad_of(row: &ReportRow) -> Option<Quad> {
+    let [Some(subject), Some(predicate), Some(object)] = &row.0[..] else {
+        return None;
+    };
+    let subject: NamedOrBlankNode = match subject {
+        Term::NamedNode(node) => node.clone().into(),
+        Term::BlankNode(node) => node.clone().into(),
+        Term::Literal(_) | Term::Triple(_) => return None,
+    };
+    let Term::NamedNode(predicate) = predicate else {
+        return None;
+    };
+    let graph = GraphName::DefaultGraph;
+    Some(Quad::new(subject, predicate.clone(), object.clone(), graph))
+}
+
+/// The report of a query; `None` where it is to be kept back.
+pub(super) fn evaluated(
+    database: &Database,
+    graph: &Graph,
+    query: &mut Registered,
+    ready: &Evaluation,
+) -> Result<Option<StandingReport>, QueryError> {
+    if query.planned.query.report.nonempty && ready.is_empty() {
+        return Ok(None);
+    }
+    let shared = database.shared();
+    let budget = Arc::new(Budget::new(&shared.pool, shared.options.query_memory_bytes));
+    let token = StopToken::starting_now(Some(shared.options.timeout));
+    let limits = Limits {
+        memory: &*budget,
+        stop: &token,
+    };
+    let windows: Vec<&[Arc<Slice>]> = ready.windows.iter().map(|it| &it.slices[..]).collect();
+    let views = query.planned.views(&graph.snapshot, &windows);
+    let (plan, constants) = query.planned.plan(graph, &views, &limits)?;
+    // Items may have terms that are younger than the graph; ids of one database never change.
+    let newest = database.graph();
+    let live = newest.dictionary.live();
+    let dictionary = live.view(live.counts());
+    let evaluating = Evaluating {
+        plan: &plan,
+        constants: &constants,
+        views: &views,
+        dictionary: &dictionary,
+        budget: &budget,
+        token: &token,
+        close_ms: ready.close.0,
+        seed: seed(&query.name, ready.close),
+    };
+    let rows = evaluating.rows()?;
+    graph.sound()?;
+    let kind = evaluating.kind();
+    let incomplete = ready
+        .windows
+        .iter()
+        .filter_map(|it| it.incomplete_before)
+        .max();
+    Ok(Some(StandingReport {
+        query: query.name.clone(),
+        close_ms: ready.close.0,
+        snapshot: graph.snapshot.number(),
+        kind,
+        variables: evaluating.variables(),
+        rows: match kind {
+            ReportKind::Boolean => rows,
+            ReportKind::Solutions | ReportKind::Graph => query.differences.report(rows),
+        },
+        items: ready.windows.iter().map(|it| it.items).sum(),
+        incomplete_before_ms: incomplete.map(|time| time.0),
+        failure: None,
+    }))
+}
+
+/// A number that follows from a query's name and a close (FNV-1a), the same in each run.
+fn seed(name: &str, close: Time) -> u64 {
+    let bytes = name.bytes().chain(close.0.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

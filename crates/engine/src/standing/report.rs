@@ -1,0 +1,125 @@
+//! What a standing query reports: its rows at one close.
+
+use crate::error::QueryError;
+use crate::output::{ResultFormat, ResultWriter, Rows, Sink};
+use oxrdf::Term;
+use rdf::TermBuffer;
+use std::cmp::Ordering;
+use std::fmt::Write;
+use std::io;
+
+/// A row of a report: a term for each variable, or three for a triple.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportRow(pub Vec<Option<Term>>);
+
+impl ReportRow {
+    fn texts(&self) -> impl Iterator<Item = Option<String>> {
+        self.0
+            .iter()
+            .map(|term| term.as_ref().map(ToString::to_string))
+    }
+}
+
+impl Ord for ReportRow {
+    /// By the terms as N-Triples writes them: equal terms alone are equal.
+    fn cmp(&self, other: &ReportRow) -> Ordering {
+        self.texts().cmp(other.texts())
+    }
+}
+
+impl PartialOrd for ReportRow {
+    fn partial_cmp(&self, other: &ReportRow) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What the rows of a report are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportKind {
+    /// Solutions of a `SELECT`.
+    Solutions,
+    /// Whether an `ASK` is so: one row without columns, or none.
+    Boolean,
+    /// The triples of a `CONSTRUCT`.
+    Graph,
+}
+
+/// One report of a standing query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StandingReport {
+    /// The query's name.
+    pub query: String,
+    /// The moment that it is of (milliseconds since the epoch).
+    pub close_ms: u64,
+    /// The number of the snapshot that its stored side was.
+    pub snapshot: u64,
+    /// What the rows are.
+    pub kind: ReportKind,
+    /// The projected variables, without question mark; of a graph `subject`, `predicate`, `object`.
+    pub variables: Vec<String>,
+    /// The rows.
+    pub rows: Vec<ReportRow>,
+    /// How many items its windows held, repeated ones included.
+    pub items: u64,
+    /// Some window lacks what came before this moment (milliseconds): it was not kept (`window_incomplete`).
+    pub incomplete_before_ms: Option<u64>,
+    /// Why there is no answer, where the evaluation failed; there are no rows then.
+    pub failure: Option<QueryError>,
+}
+
+impl StandingReport {
+    /// SPARQL JSON results in one line, with `close` and `query` beside `head` and `results`; a graph's triples are rows of
+    /// `subject`, `predicate` and `object`. A failed evaluation has `error` in their place.
+    pub fn json(&self) -> io::Result<String> {
+        let name = serde_json::Value::from(self.query.as_str());
+        let mut line = format!("{{\"close\":{},\"query\":{name}", self.close_ms);
+        if let Some(before) = self.incomplete_before_ms {
+            let _ = write!(line, ",\"window_incomplete\":{before}");
+        }
+        if let Some(failure) = &self.failure {
+            let message = serde_json::Value::from(failure.message.as_str());
+            let _ = write!(line, ",\"error\":{message}}}");
+            return Ok(line);
+        }
+        line.push(',');
+        let text = self.results()?;
+        line.push_str(text.trim_end().strip_prefix('{').unwrap_or(&text));
+        Ok(line)
+    }
+
+    /// Whether it is an answer of rows that has none. What an `ASK` answers is no row, and neither is a failure.
+    pub(super) fn has_no_rows(&self) -> bool {
+        self.rows.is_empty() && self.failure.is_none() && self.kind != ReportKind::Boolean
+    }
+
+    fn results(&self) -> io::Result<String> {
+        let mut writer = ResultWriter::new(ResultFormat::Json, Vec::new());
+        if self.kind == ReportKind::Boolean {
+            writer.boolean(!self.rows.is_empty())?;
+        } else {
+            writer.head(&self.variables)?;
+            writer.rows(&self.batch())?;
+            writer.finish()?;
+        }
+        let bytes = writer.into_output().unwrap_or_default();
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+
+    fn batch(&self) -> Rows {
+        let mut rows = Rows {
+            len: self.rows.len(),
+            ..Rows::default()
+        };
+        rows.columns
+            .resize_with(self.variables.len(), TermBuffer::for_output);
+        for row in &self.rows {
+            for (column, term) in rows.columns.iter_mut().zip(&row.0) {
+                match term {
+                    Some(term) => column.push(term.as_ref()),
+                    None => column.push_unbound(),
+                }
+            }
+        }
+        rows
+    }
+}
