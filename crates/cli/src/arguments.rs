@@ -2,6 +2,10 @@
 //!
 //! Nothing is done here. A verb that does not work yet is not listed.
 
+mod replay;
+
+pub use replay::Replay;
+
 use crate::format::AnswerFormat;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -50,6 +54,8 @@ pub enum Verb {
     Restore(Restore),
     /// Write the changes of a store's log into its files
     Compact(Compact),
+    /// Run continuous queries over recorded streams, in the time of their items
+    Replay(Replay),
     /// Make benchmark data
     #[command(subcommand)]
     Generate(Generate),

@@ -16,6 +16,7 @@ pub mod input;
 pub mod load;
 pub mod open;
 pub mod query;
+pub mod replay;
 pub mod send;
 pub mod serve;
 pub mod shell;
@@ -44,6 +45,7 @@ pub fn run(verb: Verb, file: Option<&Path>) -> Outcome {
         Verb::Dump(verb) => dump::run(&verb, file),
         Verb::Check(verb) => check::run(&verb, file),
         Verb::Stats(verb) => stats::run(&verb, file),
+        Verb::Replay(verb) => replay::run(&verb, file),
         Verb::Generate(verb) => generate::run(&verb, file),
         Verb::Bench(verb) => bench::run(&verb, file),
         Verb::Config(verb) => config::run(&verb, file),

@@ -30,4 +30,9 @@ pub use engine::{
     RunningUpdate, ServiceClient, ServiceError, Summary, Timings, Unit, UpdateRequest, WriteMode,
     budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
+pub use engine::{
+    BlankScope, Hub, HubStream, JournalEntry, JournalRead, Live, Pushed, QueryInfo, Recording,
+    Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery, StandingReport, StreamInfo,
+    TimedQuads, read_standing, recorded, statements,
+};
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

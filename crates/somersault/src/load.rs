@@ -16,7 +16,7 @@ use store::load::{LoadOptions, LoadWatch, load_into};
 pub use rdf::Strictness;
 pub use store::load::{
     Advance, LoadError, LoadProgress, LoadReport, OnError, Phase, Rejection, Source, Syntax,
-    Unwatched,
+    Unwatched, read_decompressed,
 };
 
 /// What a load is asked for.

@@ -1,4 +1,6 @@
 //! Terms of RDF and their formats, as far as surfaces name them.
 
-pub use oxrdf::{GraphName, LiteralRef, NamedNode, NamedNodeRef, TermRef, vocab};
+pub use oxrdf::{
+    GraphName, GraphNameRef, LiteralRef, NamedNode, NamedNodeRef, QuadRef, TermRef, vocab,
+};
 pub use rdf::{TermBuffer, format, prefix, strictness};

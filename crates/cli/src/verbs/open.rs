@@ -24,6 +24,11 @@ pub fn followed(location: &Path, config: &Config) -> Result<Database, Failure> {
     Database::open_following(location, &options(config, config)?, told).map_err(failure)
 }
 
+/// A store directory whose changes nobody keeps.
+pub fn unkept(location: &Path, config: &Config) -> Result<Database, Failure> {
+    Database::open_unkept(location, &options(config, config)?).map_err(failure)
+}
+
 /// A store directory for changing; an empty store is made where there is none.
 pub fn writable(location: &Path, config: &Config) -> Result<Database, Failure> {
     let mut is_new = false;
@@ -90,6 +95,19 @@ fn options(config: &Config, limits: &Config) -> Result<Options, Failure> {
 pub fn files(input: Input<'_>, config: &Config, is_writable: bool) -> Result<Database, Failure> {
     let request = input.request(config);
     memory(input.sources()?, &request, config, is_writable)
+}
+
+/// Files loaded in memory to be changed, into the default graph or into this one.
+pub fn files_into(
+    input: Input<'_>,
+    graph: Option<&str>,
+    config: &Config,
+) -> Result<Database, Failure> {
+    let request = Request {
+        graph: graph.map(str::to_owned),
+        ..input.request(config)
+    };
+    memory(input.sources()?, &request, config, true)
 }
 
 /// One university in memory.
