@@ -2,12 +2,16 @@
 
 pub(crate) mod api;
 pub(crate) mod asking;
+pub(crate) mod call;
 pub(crate) mod change;
 pub(crate) mod conditional;
+pub(crate) mod continuous;
 pub(crate) mod description;
 pub(crate) mod exposition;
 pub(crate) mod graph_store;
 pub(crate) mod openapi;
 pub(crate) mod page;
 pub(crate) mod query;
+pub(crate) mod reports;
 pub(crate) mod routes;
+pub(crate) mod streams;

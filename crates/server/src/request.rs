@@ -10,6 +10,7 @@
 //! | `quality` | how much a client wants each of what it lists |
 //! | `condition` | entity tags, and what depends on them |
 //! | `intake`, `feed`, `document` | bodies: read whole, as they come, as documents |
+//! | `items` | bodies: items of a stream |
 
 pub(crate) mod access;
 pub(crate) mod condition;
@@ -17,6 +18,7 @@ pub(crate) mod document;
 pub(crate) mod feed;
 pub(crate) mod host;
 pub(crate) mod intake;
+pub(crate) mod items;
 pub(crate) mod known;
 pub(crate) mod negotiate;
 pub(crate) mod parameters;

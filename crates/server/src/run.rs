@@ -8,6 +8,7 @@
 //! | `give_back` | the thread that gives freed memory back to the system |
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
+//! | `live` | streams and registered queries, and waiting for reports without a thread |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
 //! | `sizes` | how much of an answer is held and passed on at once |
 //! | `sync` | what is shared by threads, as models of their protocols have it |
@@ -25,6 +26,7 @@ pub(crate) mod give_back;
 pub(crate) mod job;
 pub(crate) mod kept;
 pub(crate) mod light;
+pub(crate) mod live;
 pub(crate) mod pipe;
 pub(crate) mod pipe_sink;
 pub(crate) mod sizes;

@@ -20,6 +20,7 @@ use crate::run::account::BodyAccounts;
 use crate::run::admission::{Admission, Bounds};
 use crate::run::gate::Gate;
 use crate::run::job::Engine;
+use crate::run::live::LiveDoor;
 use crate::run::spool::{Folders, Spool};
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
@@ -45,6 +46,8 @@ pub(crate) struct ServerState {
     pub spool: Arc<Spool>,
     /// What has been counted.
     pub metrics: Arc<Metrics>,
+    /// Streams, registered queries, and who waits for reports.
+    pub live: LiveDoor,
     /// Held while the store is compacted on request.
     pub compacting: tokio::sync::Mutex<()>,
     /// Whether a client asks again at once.
@@ -90,6 +93,7 @@ impl ServerState {
             uploads,
             spool,
             metrics: Arc::new(Metrics::new()),
+            live: LiveDoor::new(),
             compacting: tokio::sync::Mutex::default(),
             prompt: Prompt::new(),
             last_request: AtomicU64::new(0),
@@ -137,6 +141,7 @@ impl ServerState {
     /// From now on the server is not ready for more.
     pub fn begin_to_end(&self) {
         self.ending.store(true, Ordering::Relaxed);
+        self.live.end();
     }
 
     /// Whether the server does what it was started for, with a remark, or why not.

@@ -304,10 +304,7 @@ async fn admit(
 ) -> Result<(Arc<dyn Engine>, Arc<ChangePermit>), Problem> {
     let engine = Arc::clone(server.engine()?);
     if !engine.is_writable() {
-        return Err(
-            Problem::forbidden("the database was opened for reading only")
-                .with_hint("start the server with --allow-update, or with a token that may write"),
-        );
+        return Err(Problem::only_read());
     }
     if let (Some(limit), Some(headers)) = (server.options().body_bytes_max, sent)
         && intake::announced_bytes(headers).is_some_and(|announced| announced > limit)

@@ -37,6 +37,9 @@ fn to_text(server: &ServerState) -> String {
     write_queries(&mut page, &server.metrics);
     write_server(&mut page, &server.metrics);
     write_gates(&mut page, server);
+    let help = "Consumers that wait for reports of registered queries, or are being sent some.";
+    let listening = server.live.listening();
+    page.single("report_consumers", "gauge", help, listening);
     if let Ok(engine) = server.engine() {
         write_engine(&mut page, engine.as_ref());
         write_changes(&mut page, engine.as_ref());

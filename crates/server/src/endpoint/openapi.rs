@@ -7,6 +7,10 @@
 //!
 //! Cost: some thirty kilobytes of text (2026-11-23), made for each request.
 
+use crate::endpoint::continuous;
+use crate::endpoint::reports;
+use crate::endpoint::streams;
+use crate::request::items;
 use crate::request::known;
 use crate::request::protocol::{FORM, QUERY, UPDATE};
 use crate::response::format::offered;
@@ -44,6 +48,7 @@ pub(crate) fn document() -> Value {
         "tags": [
             { "name": "SPARQL", "description": "Queries and updates" },
             { "name": "Graphs", "description": "The Graph Store Protocol" },
+            { "name": "Streams", "description": "Streams, registered queries and their reports" },
             { "name": "Operation", "description": "Probes, counters, and what runs" },
         ],
         "paths": paths(),
@@ -124,7 +129,120 @@ fn paths() -> Value {
     let what = "Writes all changes into the files of the store";
     let compact = operation("Operation", what, done("It is done"));
     add("/api/v1/compact", json!({ "post": compact }));
+    add_streams(&mut add);
+    add_continuous(&mut add);
     Value::Object(paths)
+}
+
+/// Where streams are.
+fn add_streams(add: &mut impl FnMut(&str, Value)) {
+    const TAG: &str = "Streams";
+    const JSON: &str = "application/json";
+    let stream = || in_path("name", "The IRI of the stream, percent-encoded");
+    let list = responses("200", "The streams", JSON, &schema("Streams"));
+    let made = responses("201", "It was made", JSON, &schema("Stream"));
+    let mut create = operation(TAG, "Makes a stream", made);
+    let content = json!({ JSON: { "schema": schema("StreamDefinition") } });
+    create["requestBody"] = json!({ "required": true, "content": content });
+    add(
+        "/api/v1/streams",
+        json!({ "get": operation(TAG, "Lists the streams", list), "post": create }),
+    );
+    let one = responses("200", "The stream as it stands", JSON, &schema("Stream"));
+    add(
+        "/api/v1/streams/{name}",
+        json!({
+            "parameters": [stream()],
+            "get": operation(TAG, "A stream", one),
+            "delete": operation(TAG, "Forgets a stream that no query names", done("It is gone")),
+        }),
+    );
+    let what = "What was taken; lines that are not well formed are rejected alone";
+    let mut push = operation(
+        TAG,
+        "Takes items, or a heartbeat",
+        responses("200", what, JSON, &schema("Pushed")),
+    );
+    push["parameters"] = own_parameters(&streams::ITEM_PARAMETERS);
+    push["responses"]["429"] = json!({ "$ref": "#/components/responses/Problem" });
+    push["requestBody"] = json!({ "required": false, "content": contents(&items::offered()) });
+    add(
+        "/api/v1/streams/{name}/items",
+        json!({ "parameters": [stream()], "post": push }),
+    );
+}
+
+/// Where registered queries and their reports are.
+fn add_continuous(add: &mut impl FnMut(&str, Value)) {
+    const TAG: &str = "Streams";
+    const JSON: &str = "application/json";
+    let query = || in_path("name", "The name of the query, percent-encoded");
+    let list = responses("200", "The queries", JSON, &schema("ContinuousQueries"));
+    let name = json!({ "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } });
+    let registered = responses("201", "It was registered under this name", JSON, &name);
+    let mut register = operation(TAG, "Registers a query", registered);
+    register["parameters"] = own_parameters(&["name"]);
+    register["requestBody"] = body(&continuous::TEXTS);
+    add(
+        "/api/v1/continuous",
+        json!({ "get": operation(TAG, "Lists the registered queries", list), "post": register }),
+    );
+    let one = responses(
+        "200",
+        "The query, with its plan",
+        JSON,
+        &schema("ContinuousQuery"),
+    );
+    add(
+        "/api/v1/continuous/{name}",
+        json!({
+            "parameters": [query()],
+            "get": operation(TAG, "A registered query", one),
+            "delete": operation(TAG, "Forgets a query and its reports", done("It is gone")),
+        }),
+    );
+    let verbs = [
+        ("pause", "Evaluates a query no more, until it is resumed"),
+        ("resume", "Evaluates a query again, from the next close on"),
+    ];
+    for (verb, what) in verbs {
+        let post = operation(TAG, what, done("It is so"));
+        add(
+            &format!("/api/v1/continuous/{{name}}/{verb}"),
+            json!({ "parameters": [query()], "post": post }),
+        );
+    }
+    let mut answers = responses(
+        "200",
+        "Reports behind the one that was seen last",
+        JSON,
+        &schema("Reports"),
+    );
+    for (media_type, content) in [(reports::LINES, "string"), (reports::EVENTS, "string")] {
+        answers["200"]["content"][media_type] = json!({ "schema": { "type": content } });
+    }
+    let mut get = operation(
+        TAG,
+        "Reports of a query, now, soon, or as they come",
+        answers,
+    );
+    get["parameters"] = own_parameters(&reports::PARAMETERS);
+    add(
+        "/api/v1/continuous/{name}/reports",
+        json!({ "parameters": [query()], "get": get }),
+    );
+}
+
+/// Parameters of an address of our own.
+fn own_parameters(names: &[&str]) -> Value {
+    let parameter = |name: &&str| {
+        let schema = match *name {
+            "time" | "watermark" | "after" | "limit" => json!({ "type": "integer", "minimum": 0 }),
+            _ => json!({ "type": "string" }),
+        };
+        json!({ "name": name, "in": "query", "schema": schema })
+    };
+    names.iter().map(parameter).collect()
 }
 
 /// An address of the SPARQL protocol that answers queries.
@@ -293,6 +411,68 @@ fn schema(name: &str) -> Value {
 }
 
 fn schemas() -> Value {
+    let mut all = protocol_schemas();
+    if let (Some(all), Value::Object(streams)) = (all.as_object_mut(), stream_schemas()) {
+        all.extend(streams);
+    }
+    all
+}
+
+fn stream_schemas() -> Value {
+    let string = json!({ "type": "string" });
+    let nothing_or = |kind: &str| json!({ "type": [kind, "null"] });
+    let (count, flag) = (
+        json!({ "type": "integer", "minimum": 0 }),
+        json!({ "type": "boolean" }),
+    );
+    let strings = json!({ "type": "array", "items": string });
+    let absorb = json!({ "oneOf": [{ "enum": ["all", "none"] }, strings] });
+    let object = |required: &[&str], properties: &Value| {
+        let kind = "object";
+        json!({ "type": kind, "required": required, "properties": properties })
+    };
+    let list_of = |member: &str, name: &str| {
+        let items = json!({ "type": "array", "items": schema(name) });
+        object(&[member], &json!({ member: items }))
+    };
+    let rejection = object(
+        &["line", "column", "message"],
+        &json!({
+            "line": count, "column": count, "message": string,
+        }),
+    );
+    let report = object(
+        &["number", "report"],
+        &json!({ "number": count, "report": { "type": "object" } }),
+    );
+    json!({
+        "StreamDefinition": object(&["name"], &json!({
+            "name": string, "grain": string, "lateness": string, "idle": string, "absorb": absorb,
+            "into": string, "arrival_time": flag, "budget": string, "begin": count,
+        })),
+        "Stream": object(&["name", "grain", "lateness", "idle", "absorb", "arrival_time", "watermark", "settled"], &json!({
+            "name": string, "grain": string, "lateness": string, "idle": string, "absorb": absorb,
+            "into": nothing_or("string"), "arrival_time": flag, "budget_bytes": count, "held_bytes": count,
+            "watermark": count, "settled": count, "is_idle": flag, "queries": strings,
+        })),
+        "Streams": list_of("streams", "Stream"),
+        "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({
+            "taken": count, "late": count, "rejected": count, "settled": count,
+            "rejections": { "type": "array", "items": rejection },
+        })),
+        "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
+            "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
+            "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"),
+            "plan": nothing_or("string"),
+        })),
+        "ContinuousQueries": list_of("queries", "ContinuousQuery"),
+        "Reports": object(&["last", "missed", "reports"], &json!({
+            "last": count, "missed": count, "reports": { "type": "array", "items": report },
+        })),
+    })
+}
+
+fn protocol_schemas() -> Value {
     let object = |required: &[&str], properties: Value| {
         let kind = "object";
         json!({ "type": kind, "required": required, "properties": properties })

@@ -12,11 +12,14 @@
 //! answer a 405 without a problem document.
 
 use crate::endpoint::api;
+use crate::endpoint::continuous;
 use crate::endpoint::exposition::exposition;
 use crate::endpoint::graph_store;
 use crate::endpoint::openapi;
 use crate::endpoint::page;
 use crate::endpoint::query;
+use crate::endpoint::reports;
+use crate::endpoint::streams;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
 use crate::response::coding::Preferred;
@@ -63,6 +66,14 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/queries/{id}", any(api::one)),
         ("/api/v1/statistics", any(api::statistics)),
         ("/api/v1/compact", any(api::compact)),
+        ("/api/v1/streams", any(streams::all)),
+        ("/api/v1/streams/{name}", any(streams::one)),
+        ("/api/v1/streams/{name}/items", any(streams::items)),
+        ("/api/v1/continuous", any(continuous::all)),
+        ("/api/v1/continuous/{name}", any(continuous::one)),
+        ("/api/v1/continuous/{name}/pause", any(continuous::pause)),
+        ("/api/v1/continuous/{name}/resume", any(continuous::resume)),
+        ("/api/v1/continuous/{name}/reports", any(reports::reports)),
     ]
 }
 

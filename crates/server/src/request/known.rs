@@ -105,6 +105,22 @@ pub(crate) fn check(parameters: &Parameters, language: Language) -> Result<(), P
     }
 }
 
+/// Refuses parameters that an address of our own does not have.
+pub(crate) fn only(parameters: &Parameters, own: &[&'static str]) -> Result<(), Problem> {
+    let Some(name) = parameters.names().find(|name| !own.contains(name)) else {
+        return Ok(());
+    };
+    let meant = match nearest(name, own.iter().copied()) {
+        Some(near) => format!("is `{near}` meant?"),
+        None if own.is_empty() => "this address has none".to_owned(),
+        None => format!("there are {}", own.join(", ")),
+    };
+    let name = quoted(name);
+    Err(Problem::bad_request(format!(
+        "nobody knows the parameter {name}; {meant}"
+    )))
+}
+
 fn refusal(name: &str, own: &[&'static str]) -> Problem {
     if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
         return Problem::bad_request(format!("`{name}`: {why}"));

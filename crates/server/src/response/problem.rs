@@ -91,6 +91,12 @@ impl Problem {
         )
     }
 
+    /// 403: nothing can be changed here.
+    pub fn only_read() -> Problem {
+        Problem::forbidden("the database was opened for reading only")
+            .with_hint("start the server with --allow-update, or with a token that may write")
+    }
+
     /// 404: nothing lives there.
     pub fn not_found(detail: impl Into<String>) -> Problem {
         Problem::new(
@@ -200,6 +206,23 @@ impl Problem {
             "name it in server.hosts of the configuration, or by --allow-host, if it is meant to be one; \
              localhost and loopback addresses are known",
         )
+    }
+
+    /// 429: what is sent has no room for now.
+    pub fn full(error: &QueryError) -> Problem {
+        let title = "There is no room for now";
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let mut problem = Problem::new(status, "full", title, error.message.clone());
+        problem.0.limit = error.limit;
+        problem.0.used = error.used;
+        problem.0.unit = error.unit.map(Unit::as_str);
+        problem.retry_after("1")
+    }
+
+    /// With the place of what is wrong.
+    pub fn at(mut self, position: Option<Position>) -> Problem {
+        self.0.position = position;
+        self
     }
 
     /// 503: too many queries wait already, or this one waited too long for its turn.

@@ -4,7 +4,7 @@
 
 use crate::request::{Change, ChangeRequest, Explain, Given};
 use crate::request::{QueryRequest, Read};
-use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started};
+use crate::run::job::{ChangeJob, Changed, Contents, Done, Engine, Job, Started, Told};
 use somersault::budget::Pool;
 use somersault::dump;
 use somersault::output::{Rows, Sink};
@@ -12,7 +12,7 @@ use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
     AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, FollowFigures, GraphRead,
-    GraphTarget, Health, Kind, PlanFigures, Query, QueryError, Request, RunningGraphChange,
+    GraphTarget, Health, Kind, Live, PlanFigures, Query, QueryError, Request, RunningGraphChange,
     RunningUpdate, UpdateRequest, WriteMode,
 };
 use std::io;
@@ -188,6 +188,10 @@ impl Engine for Database {
 
     fn change_figures(&self) -> Option<ChangeFigures> {
         Database::change_figures(self)
+    }
+
+    fn live(&self, told: Told) -> Option<Live> {
+        Database::is_writable(self).then(|| Live::telling(self.clone(), told))
     }
 
     fn compact(&self) -> Result<(), QueryError> {

@@ -11,11 +11,14 @@ use somersault::output::Sink;
 use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
-    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, Kind, PlanFigures,
-    QueryError,
+    AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, Kind, Live,
+    PlanFigures, QueryError,
 };
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Is told the name of a query that has a new report, or is gone.
+pub(crate) type Told = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A database, as the edge sees it.
 pub(crate) trait Engine: Send + Sync + 'static {
@@ -64,6 +67,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn last_change(&self, target: &GraphTarget) -> Result<Option<u64>, QueryError>;
     /// What changes have cost and hold; `None` where there cannot be any.
     fn change_figures(&self) -> Option<ChangeFigures>;
+    /// Streams and registered queries; `None` where nothing can be changed. `told` is for [`Live::telling`].
+    fn live(&self, _told: Told) -> Option<Live> {
+        None
+    }
     /// Writes all changes into the store's files.
     fn compact(&self) -> Result<(), QueryError>;
 }

@@ -41,7 +41,8 @@ fn what_is_described_is_done() {
     for (path, item) in paths(&document) {
         let address = path
             .replace("{graph}", "people/all")
-            .replace("{id}", "q00000001");
+            .replace("{id}", "q00000001")
+            .replace("{name}", "http%3A%2F%2Fe%2Fstream");
         let options = served.send(&format!("OPTIONS {address}"), &[], b"");
         let allowed: BTreeSet<String> = options
             .field("allow")

@@ -1,0 +1,297 @@
+//! `/api/v1/streams`: making streams, looking at them, pushing items, dropping them.
+//!
+//! | address | method | does |
+//! |---|---|---|
+//! | `/api/v1/streams` | `GET` | lists them |
+//! | | `POST` | makes one: 201 with its address; 409 where there is one of that name |
+//! | `/api/v1/streams/{IRI}` | `GET` | one, as it stands |
+//! | | `DELETE` | forgets it: 204; 409 while a query names it |
+//! | `/api/v1/streams/{IRI}/items` | `POST` | takes items, see [`crate::request::items`] |
+//!
+//! A push is answered when its seals are committed and the reports that it completes are made, so a source is slowed
+//! down by what it costs. Where the budget of a stream is full, nothing of a push is taken and the answer is 429.
+
+use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
+use crate::request::items::{Delivery, ItemsForm, ReadItems, Rejection};
+use crate::response::done;
+use crate::response::problem::Problem;
+use crate::state::{RequestId, ServerState};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use hyper::{Method, Request, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use somersault::terms::NamedNode;
+use somersault::units::{parse_duration, parse_size};
+use somersault::{HubStream, Kind, Live, Pushed, QueryError, StreamInfo};
+use std::sync::Arc;
+use std::time::Duration;
+
+const FOLDER: &str = "/api/v1/streams";
+const ALL: Address = Address {
+    methods: "GET, HEAD, POST, OPTIONS",
+    parameters: &[],
+};
+const ONE: Address = Address {
+    methods: "GET, HEAD, DELETE, OPTIONS",
+    parameters: &[],
+};
+const ITEMS: Address = Address {
+    methods: "POST, OPTIONS",
+    parameters: &ITEM_PARAMETERS,
+};
+/// What is said of pushed items in the address.
+pub(crate) const ITEM_PARAMETERS: [&str; 3] = ["source", "time", "watermark"];
+/// A source that is silent for so long is not waited for, unless its stream says something else.
+const IDLE: Duration = Duration::from_secs(5);
+/// What `idle` is where sources are waited for without end.
+const NEVER: &str = "never";
+
+/// `/api/v1/streams`.
+pub(crate) async fn all(
+    State(server): State<Arc<ServerState>>,
+    Extension(RequestId(id)): Extension<RequestId>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let call = match Call::open(&server, &id, request, &ALL).await {
+        Ok(call) => call,
+        Err(answer) => return answer,
+    };
+    let answer = match call.method {
+        Method::POST => create(call).await,
+        _ => list(&server).await,
+    };
+    answered(&server, &id, answer)
+}
+
+/// `/api/v1/streams/{IRI}`.
+pub(crate) async fn one(
+    State(server): State<Arc<ServerState>>,
+    Extension(RequestId(id)): Extension<RequestId>,
+    named: Named,
+    request: Request<Body>,
+) -> Response<Body> {
+    let call = match Call::open(&server, &id, request, &ONE).await {
+        Ok(call) => call,
+        Err(answer) => return answer,
+    };
+    let answer = match name(named) {
+        Ok(name) if call.method == Method::DELETE => forget(&server, name).await,
+        Ok(name) => show(&server, name).await,
+        Err(problem) => Err(problem),
+    };
+    answered(&server, &id, answer)
+}
+
+/// `/api/v1/streams/{IRI}/items`.
+pub(crate) async fn items(
+    State(server): State<Arc<ServerState>>,
+    Extension(RequestId(id)): Extension<RequestId>,
+    named: Named,
+    request: Request<Body>,
+) -> Response<Body> {
+    let call = match Call::open(&server, &id, request, &ITEMS).await {
+        Ok(call) => call,
+        Err(answer) => return answer,
+    };
+    let answer = match name(named) {
+        Ok(name) => push(call, name).await,
+        Err(problem) => Err(problem),
+    };
+    answered(&server, &id, answer)
+}
+
+async fn list(server: &ServerState) -> Result<Response<Body>, Problem> {
+    // Nobody could have made one.
+    if !server.engine()?.is_writable() {
+        return Ok(json_text(&json!({ "streams": [] })));
+    }
+    let streams = with(server, |live| Ok(live.streams())).await?;
+    let streams: Vec<Value> = streams.iter().map(described).collect();
+    Ok(json_text(&json!({ "streams": streams })))
+}
+
+async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
+    if !server.engine()?.is_writable() {
+        return Err(Problem::not_found(format!("there is no stream <{name}>")));
+    }
+    let stream = with(server, move |live| live.stream(&name).map_err(failed)).await?;
+    Ok(json_text(&described(&stream)))
+}
+
+async fn forget(server: &ServerState, name: String) -> Result<Response<Body>, Problem> {
+    let forget = move |live: &Live| live.drop_stream(&name).map_err(failed);
+    with(server, forget).await.map(|()| done())
+}
+
+async fn create(mut call: Call) -> Result<Response<Body>, Problem> {
+    call.of_type(&["application/json"])?;
+    let text = call.text().await?;
+    let definition: Definition = serde_json::from_str(&text).map_err(|error| {
+        Problem::bad_request(format!("the body defines no stream: {error}")).with_hint(
+            r#"{"name": "http://example.org/stream", "grain": "100ms"}; also lateness, idle, absorb, into, arrival_time, budget, begin"#,
+        )
+    })?;
+    let begin_ms = definition.begin;
+    let settings = definition.settings()?;
+    let create = move |live: &Live| {
+        live.create(&settings, begin_ms).map_err(failed)?;
+        live.stream(&settings.name).map_err(failed)
+    };
+    let stream = with(&call.server, create).await?;
+    Ok(made(FOLDER, &stream.settings.name, &described(&stream)))
+}
+
+/// A stream as a client defines it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    name: String,
+    grain: Option<String>,
+    lateness: Option<String>,
+    idle: Option<String>,
+    absorb: Option<AbsorbedNames>,
+    into: Option<String>,
+    arrival_time: Option<bool>,
+    budget: Option<String>,
+    /// Milliseconds.
+    begin: Option<u64>,
+}
+
+/// The predicates that are stored.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AbsorbedNames {
+    Word(String),
+    Predicates(Vec<String>),
+}
+
+impl Definition {
+    fn settings(self) -> Result<HubStream, Problem> {
+        let refuse = |member: &str, why: &dyn std::fmt::Display| {
+            Problem::bad_request(format!("`{member}` of the stream: {why}"))
+        };
+        let mut settings = HubStream::new(&self.name);
+        for (member, iri) in [("name", Some(&self.name)), ("into", self.into.as_ref())] {
+            let checked = iri.map(NamedNode::new).transpose();
+            checked.map_err(|error| refuse(member, &error))?;
+        }
+        let milliseconds = |member: &str, text: &str| {
+            let duration = parse_duration(text).map_err(|error| refuse(member, &error))?;
+            let whole = u64::try_from(duration.as_millis()).ok();
+            let whole = whole.filter(|whole| Duration::from_millis(*whole) == duration);
+            whole.ok_or_else(|| refuse(member, &"it must be whole milliseconds"))
+        };
+        if let Some(grain) = &self.grain {
+            settings.grain_ms = milliseconds("grain", grain)?;
+        }
+        if let Some(lateness) = &self.lateness {
+            settings.lateness_ms = milliseconds("lateness", lateness)?;
+        }
+        settings.idle_ms = match self.idle.as_deref() {
+            None => Some(IDLE.as_millis() as u64),
+            Some(NEVER) => None,
+            Some(idle) => Some(milliseconds("idle", idle)?),
+        };
+        settings.absorb = match self.absorb {
+            None => None,
+            Some(AbsorbedNames::Word(word)) if word == "all" => None,
+            Some(AbsorbedNames::Word(word)) if word == "none" => Some(Vec::new()),
+            Some(AbsorbedNames::Word(word)) => {
+                let why = format!("`{word}` is neither `all` nor `none`, nor a list of IRIs");
+                return Err(refuse("absorb", &why));
+            }
+            Some(AbsorbedNames::Predicates(predicates)) => Some(predicates),
+        };
+        settings.into = self.into;
+        settings.arrival_time = self.arrival_time.unwrap_or(false);
+        if let Some(budget) = &self.budget {
+            settings.budget_bytes = parse_size(budget).map_err(|error| refuse("budget", &error))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// A stream, for a client.
+fn described(stream: &StreamInfo) -> Value {
+    let settings = &stream.settings;
+    let span = |milliseconds: u64| format!("{milliseconds}ms");
+    let absorb = match &settings.absorb {
+        None => json!("all"),
+        Some(predicates) if predicates.is_empty() => json!("none"),
+        Some(predicates) => json!(predicates),
+    };
+    json!({
+        "name": settings.name,
+        "grain": span(settings.grain_ms),
+        "lateness": span(settings.lateness_ms),
+        "idle": settings.idle_ms.map_or_else(|| NEVER.to_owned(), span),
+        "absorb": absorb,
+        "into": settings.into,
+        "arrival_time": settings.arrival_time,
+        "budget_bytes": settings.budget_bytes,
+        "held_bytes": stream.held_bytes,
+        "watermark": stream.watermark_ms,
+        "settled": stream.covered_ms,
+        "is_idle": stream.is_idle,
+        "queries": stream.queries,
+    })
+}
+
+async fn push(mut call: Call, stream: String) -> Result<Response<Body>, Problem> {
+    let delivery = Delivery {
+        source: call
+            .parameters
+            .single("source")?
+            .unwrap_or("default")
+            .to_owned(),
+        time_ms: call.number("time")?,
+        watermark_ms: call.number("watermark")?,
+    };
+    let media_type = call.media_type();
+    let body = call.body().await?;
+    let form = if body.bytes.is_empty() {
+        None
+    } else {
+        Some(ItemsForm::of(&media_type)?)
+    };
+    let push = move |live: &Live| {
+        let info = live.stream(&stream).map_err(failed)?;
+        let read = delivery.read(form, &body, info.settings.arrival_time)?;
+        let pushed = live.feed(&stream, &delivery.source, &read.items, read.watermark_ms);
+        let pushed = pushed.map_err(|error| match error.kind {
+            Kind::Memory => Problem::full(&error),
+            _ => failed(error),
+        })?;
+        Ok(account(&pushed, &read))
+    };
+    let account = with(&call.server, push).await?;
+    Ok(json_text(&account))
+}
+
+/// What became of a push.
+fn account(pushed: &Pushed, read: &ReadItems) -> Value {
+    let mut account = json!({
+        "taken": pushed.taken,
+        "late": pushed.late,
+        "rejected": read.rejected,
+        "settled": pushed.settled_ms,
+    });
+    if read.rejected > 0 {
+        let line = |rejection: &Rejection| {
+            json!({
+                "line": rejection.position.line,
+                "column": rejection.position.column,
+                "message": rejection.message,
+            })
+        };
+        account["rejections"] = read.rejections.iter().map(line).collect();
+    }
+    account
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn failed(error: QueryError) -> Problem {
+    Problem::of_change(&error)
+}
