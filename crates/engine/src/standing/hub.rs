@@ -211,9 +211,14 @@ impl Hub {
     pub fn pause(&mut self, name: &str) -> Result<(), QueryError> {
         let id = self.query(name)?;
         self.streams.pause(id).map_err(refused)?;
-        self.queries
-            .entry(id)
-            .and_modify(|query| query.is_paused = true);
+        if let Some(query) = self.queries.get_mut(&id) {
+            query.is_paused = true;
+            if let Some(target) = query.writes {
+                // Whoever reads what it writes does not wait for it.
+                let source = SourceId(id.0 + OF_QUERIES);
+                self.streams.leave(target, source).map_err(refused)?;
+            }
+        }
         Ok(())
     }
 
@@ -222,9 +227,13 @@ impl Hub {
         let id = self.query(name)?;
         let reached = self.reached_ms(&self.queries[&id].planned.query)?;
         self.streams.resume(id, Time(reached)).map_err(refused)?;
-        self.queries
-            .entry(id)
-            .and_modify(|query| query.is_paused = false);
+        if let Some(query) = self.queries.get_mut(&id) {
+            query.is_paused = false;
+            if let Some(target) = query.writes {
+                let source = SourceId(id.0 + OF_QUERIES);
+                self.streams.join(target, source).map_err(refused)?;
+            }
+        }
         Ok(())
     }
 
@@ -525,11 +534,11 @@ impl Hub {
     /// by its close, as far as it is remembered; else the newest.
     fn graph_at(&self, close: Time, query: &Registered) -> Arc<Graph> {
         let covers = |moment: &&CommitMoment| {
-            let read = moment.vector.iter();
-            let mut read = read.filter(|(stream, _)| query.reads.contains(stream));
-            read.all(|(stream, point)| {
+            query.reads.iter().all(|stream| {
+                let known = moment.vector.iter().find(|(known, _)| known == stream);
                 let grain_ms = self.streams.definition(*stream).map_or(1, |it| it.grain_ms);
-                point.covered(grain_ms).0 >= close.0 - close.0 % grain_ms
+                let end_ms = close.0 - close.0 % grain_ms;
+                known.is_some_and(|(_, point)| point.covered(grain_ms).0 >= end_ms)
             })
         };
         let known = self.moments.iter().find(covers);

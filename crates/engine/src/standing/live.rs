@@ -262,10 +262,7 @@ impl Live {
 
     /// A source promises that its later items have at least this time.
     pub fn watermark(&self, stream: &str, source: &str, time_ms: u64) -> Result<(), QueryError> {
-        let mut hub = self.hub();
-        hub.tick(now_ms());
-        hub.watermark(stream, source, time_ms)?;
-        self.inner.advance(&mut hub)
+        self.feed(stream, source, &[], Some(time_ms)).map(|_| ())
     }
 
     /// Reports of a query behind the one with number `seen`, at most `max`; waits until there is one, but not longer than
