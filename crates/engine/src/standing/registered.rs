@@ -12,6 +12,7 @@ use explore::Limits;
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use store::Slice;
 use stream::{Differences, Evaluation, StreamId, Time};
 
@@ -43,6 +44,7 @@ impl Registered {
             rows: Vec::new(),
             items: ready.windows.iter().map(|it| it.items).sum(),
             incomplete_before_ms: None,
+            exec: Duration::ZERO,
             failure: Some(error),
         }
     }
@@ -75,6 +77,7 @@ pub(super) fn evaluated(
     if query.planned.query.report.nonempty && ready.is_empty() {
         return Ok(None);
     }
+    let begun = Instant::now();
     let shared = database.shared();
     let budget = Arc::new(Budget::new(&shared.pool, shared.options.query_memory_bytes));
     let token = StopToken::starting_now(Some(shared.options.timeout));
@@ -119,6 +122,7 @@ pub(super) fn evaluated(
         },
         items: ready.windows.iter().map(|it| it.items).sum(),
         incomplete_before_ms: incomplete.map(|time| time.0),
+        exec: begun.elapsed(),
         failure: None,
     }))
 }

@@ -7,6 +7,7 @@ use rdf::TermBuffer;
 use std::cmp::Ordering;
 use std::fmt::Write;
 use std::io;
+use std::time::Duration;
 
 /// A row of a report: a term for each variable, or three for a triple.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct StandingReport {
     pub items: u64,
     /// Some window lacks what came before this moment (milliseconds): it was not kept (`window_incomplete`).
     pub incomplete_before_ms: Option<u64>,
+    /// How long the evaluation took, from the windows' slices to rows of terms.
+    pub exec: Duration,
     /// Why there is no answer, where the evaluation failed; there are no rows then.
     pub failure: Option<QueryError>,
 }
