@@ -20,7 +20,6 @@ mod plan_cache;
 mod sampling;
 mod service;
 mod shapes;
-mod standing;
 mod statistics;
 mod sticky_disk;
 mod store_loss;

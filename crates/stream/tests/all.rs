@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
-mod boundaries;
 mod common;
 mod example;
 mod naive;

@@ -28,7 +28,8 @@ const TESTED: &str = "SOMERSAULT_TESTED";
 
 /// Those of the test command's programs that look for `../shared` or for clients. The features are those of the whole
 /// workspace, so nothing is built again. A test holds every other program against this list.
-const BESIDE: &str = "cargo test --workspace --lib --test conformance --test suites --test clients";
+const BESIDE: &str =
+    "cargo test --workspace --lib --test conformance --test suites --test goldens --test clients";
 
 /// What became of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +199,12 @@ mod tests {
     #[test]
     fn no_other_test_looks_beside_the_checkout() {
         let tree = Tree::of_workspace().expect("the workspace can be read");
-        let marks = ["SOMERSAULT_CLIENTS", "../shared", "suite::root"];
+        let marks = [
+            "SOMERSAULT_CLIENTS",
+            "../shared",
+            "suite::root",
+            "goldens::folder",
+        ];
         let looks = |text: &str| marks.iter().any(|mark| text.contains(mark));
         let mut seen = 0;
         for file in tree
@@ -211,6 +217,7 @@ mod tests {
             let is_run_again = path.contains("/src/")
                 || below.starts_with("conformance")
                 || below.starts_with("suites")
+                || below.starts_with("goldens")
                 || below.starts_with("clients");
             assert!(is_run_again, "{path}: `BESIDE` leaves it out");
         }

@@ -144,14 +144,20 @@ fn bounds_and_partial_windows() {
         ["200: s0 s1 s2", "300: s1 s2 s3", "400: s3"]
     );
     case.question.partial_first = true;
-    assert_eq!(reports(&case, 200), ["100: s0", "200: s0 s1 s2"]);
+    assert_eq!(reports(&case, 200), ["0: ", "100: s0", "200: s0 s1 s2"]);
     case.question.bounds = Bounds::RightClosed;
     assert_eq!(
         reports(&case, 400),
-        ["100: s0 s1", "200: s1 s2 s3", "300: s2 s3", "400: "]
+        [
+            "0: s0",
+            "100: s0 s1",
+            "200: s1 s2 s3",
+            "300: s2 s3",
+            "400: "
+        ]
     );
     case.question.nonempty = true;
-    assert_eq!(reports(&case, 500).len(), 3);
+    assert_eq!(reports(&case, 500).len(), 4);
     case.question.registered_ms = 201;
     assert_eq!(reports(&case, 500), ["300: s2 s3"]);
     case.question.origin = PlainOrigin::Epoch(30);
@@ -169,9 +175,9 @@ fn the_first_item_begins_the_steps() {
     );
     case.question.origin = PlainOrigin::FirstItem;
     case.question.partial_first = true;
-    assert_eq!(reports(&case, 3_500), ["2500: ", "3000: s0", "3500: s1 s2"]);
+    assert_eq!(reports(&case, 3_500), ["3000: s0", "3500: s1 s2"]);
     case.question.bounds = Bounds::RightClosed;
-    assert_eq!(reports(&case, 3_500), ["2500: ", "3000: s0 s1", "3500: s2"]);
+    assert_eq!(reports(&case, 3_500), ["3000: s0 s1", "3500: s2"]);
     case.items.clear();
     assert!(reports(&case, 3_500).is_empty());
 }
@@ -204,33 +210,36 @@ fn changes_report_the_oldest_open_window() {
         ["100: s0", "200: s0 s1", "300: s1 s2", "700: s3"]
     );
     case.question.bounds = Bounds::RightClosed;
-    assert_eq!(reports(&case, 900), ["100: s0 s1", "300: s2", "600: s3"]);
+    assert_eq!(
+        reports(&case, 900),
+        ["100: s0", "200: s0 s1", "300: s2", "700: s3"]
+    );
     case.question.windows[0].extent = PlainExtent::Sliding { range_ms: 250 };
-    assert_eq!(reports(&case, 900), ["100: s0 s1", "300: s1 s2", "600: s3"]);
+    assert_eq!(
+        reports(&case, 900),
+        ["100: s0", "200: s0 s1", "300: s1 s2", "700: s3"]
+    );
     case.question.windows[0].extent = PlainExtent::Now;
-    assert_eq!(reports(&case, 900), ["100: s1", "300: s2", "600: s3"]);
+    assert_eq!(
+        reports(&case, 900),
+        ["100: s0", "200: s1", "300: s2", "700: s3"]
+    );
     case.question.windows[0].extent = PlainExtent::All;
     assert_eq!(
         reports(&case, 900),
-        ["100: s0 s1", "300: s0 s1 s2", "600: s0 s1 s2 s3"]
+        ["100: s0", "200: s0 s1", "300: s0 s1 s2", "700: s0 s1 s2 s3"]
     );
 }
 
 #[test]
-fn counts_close_at_the_ends_of_batches() {
+fn counts_close_at_items() {
     let mut case = counted(
         &[10, 20, 130, 140, 150, 460],
         PlainExtent::Count { items: 3, step: 2 },
     );
-    assert_eq!(
-        reports(&case, 900),
-        ["100: s0 s1", "200: s1 s2 s3", "500: s3 s4 s5"]
-    );
+    assert_eq!(reports(&case, 900), ["141: s1 s2 s3", "461: s3 s4 s5"]);
     case.items.reverse();
-    assert_eq!(
-        reports(&case, 900),
-        ["100: s0 s1", "200: s1 s2 s3", "500: s3 s4 s5"]
-    );
+    assert_eq!(reports(&case, 900), ["141: s1 s2 s3", "461: s3 s4 s5"]);
     case.question.pace = ReportPace::Change;
     assert_eq!(reports(&case, 900)[1], "200: s2 s3 s4");
 }

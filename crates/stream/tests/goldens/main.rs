@@ -2,6 +2,12 @@
 //!
 //! They lie beside the repository (`../shared/streams/csrbench`); without them this is skipped, which is reported.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+#[allow(dead_code, reason = "each test program uses its own part of this file")]
+#[path = "../common.rs"]
+mod common;
+
 use std::fs;
 use std::path::Path;
 
@@ -9,7 +15,7 @@ use query::standing::{Bounds, Extent, Origin};
 use serde_json::Value;
 use stream::{QueryId, ScheduledWindow, SourceId, Streams, Time};
 
-use crate::common::{NONEMPTY, at, drain, grained, schedule};
+use common::{NONEMPTY, at, drain, grained, schedule};
 
 fn numbers(vector: &Value, name: &str) -> Vec<u64> {
     let numbers = vector[name].as_array().unwrap().iter();
