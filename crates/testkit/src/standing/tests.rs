@@ -98,7 +98,7 @@ fn the_paper_s_example() {
         step_ms: 1_000,
     };
     let body =
-        "{ GRAPH <urn:window:0> { ?a :po ?t } GRAPH <urn:window:1> { ?b :li ?t } ?a :fo ?b }";
+        "{ GRAPH <urn:window:0> { ?a :po ?t } GRAPH <urn:window:1> { ?b :li ?t } ?a :knows ?b }";
     let mut question = question(
         "SELECT ?a ?b ?t",
         body,
@@ -109,8 +109,9 @@ fn the_paper_s_example() {
         begin_ms: 800_000,
         ..plain(name, 100)
     };
-    let text =
-        format!("{NAMES} :Logan :fo :Erik . :Erik :fo :Logan . :Logan :po :T12 , :T13 , :T14 .");
+    let text = format!(
+        "{NAMES} :Logan :knows :Erik . :Erik :knows :Logan . :Logan :po :T12 , :T13 , :T14 ."
+    );
     let mut case = StandingCase {
         stored: graph::parse(&text).unwrap(),
         streams: vec![stream("Tweet"), stream("Like")],

@@ -60,7 +60,7 @@ pub(super) struct Request {
 /// Picks of a user (count).
 pub(super) const PICKS_MAX: u32 = PICKS_MIN + 255 * PICKS_SPREAD / 1024;
 const PICKS_MIN: u32 = 2;
-/// 1,024ths of a pick for each quantile: the mean is 9.7 picks, of which some 1.5 % are made twice among 1,000 users.
+/// Picks for each quantile, in units of 1 / 1,024: the mean is 9.7 picks, of which 1.5 % are made twice among 1,000 users.
 const PICKS_SPREAD: u32 = 66;
 
 /// The friendships of one user; a buffer that is used again.
