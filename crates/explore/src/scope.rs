@@ -22,18 +22,19 @@ use store::view::GraphScope;
 #[derive(Debug)]
 pub(crate) struct Datasets {
     store: Dataset,
-    other: Dataset,
 }
+
+/// The dataset of every source but the store. It is no query's, so none pays for making it.
+static OTHER: Dataset = Dataset {
+    clause: None,
+    union_default: true,
+};
 
 impl Datasets {
     /// Those of a query with this clause, whose constants have these ids.
     pub(crate) fn new(clause: &DatasetClause, ids: &[VertexId]) -> Datasets {
         Datasets {
             store: Dataset::new(clause, ids),
-            other: Dataset {
-                clause: None,
-                union_default: true,
-            },
         }
     }
 
@@ -43,7 +44,7 @@ impl Datasets {
         if source.is_store() {
             &self.store
         } else {
-            &self.other
+            &OTHER
         }
     }
 }
