@@ -1,0 +1,229 @@
+//! Standing queries of a hub: registered, described, paused and dropped.
+//!
+//! A query that writes a stream is a source of it. Streams and queries have no circles: a query whose output could reach
+//! one of its own windows is refused.
+
+use super::super::info::{HubStream, QueryInfo};
+use super::super::planned::Planned;
+use super::super::registered::Registered;
+use super::{Hub, OF_QUERIES, no_query, refused};
+use crate::change::with_dictionary;
+use crate::error::{Kind, QueryError};
+use query::plan::Form;
+use query::standing::{Output, StandingQuery};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use stream::{Differences, QueryId, Schedule, SourceId, StreamId, Time};
+
+impl Hub {
+    /// The moment from which on a query that is registered now is evaluated (milliseconds): its streams have come so far.
+    pub fn reached_ms(&self, query: &StandingQuery) -> Result<u64, QueryError> {
+        let mut reached = 0;
+        for name in query.streams() {
+            let status = self.streams.status(self.stream(name)?).map_err(refused)?;
+            reached = reached.max(status.covered.0);
+        }
+        Ok(reached)
+    }
+
+    /// The number of a query.
+    pub(super) fn query(&self, name: &str) -> Result<QueryId, QueryError> {
+        let found = self.queries.iter().find(|(_, query)| query.name == name);
+        found.map(|(id, _)| *id).ok_or_else(|| no_query(name))
+    }
+
+    /// Forgets a query.
+    pub fn unregister(&mut self, name: &str) -> Result<(), QueryError> {
+        let id = self.query(name)?;
+        self.streams.unregister(id).map_err(refused)?;
+        if let Some(query) = self.queries.remove(&id)
+            && let Some(target) = query.writes
+        {
+            let source = SourceId(id.0 + OF_QUERIES);
+            self.streams.leave(target, source).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates a query no more until it is resumed.
+    pub fn pause(&mut self, name: &str) -> Result<(), QueryError> {
+        let id = self.query(name)?;
+        self.streams.pause(id).map_err(refused)?;
+        if let Some(query) = self.queries.get_mut(&id) {
+            query.is_paused = true;
+            if let Some(target) = query.writes {
+                // Whoever reads what it writes does not wait for it.
+                let source = SourceId(id.0 + OF_QUERIES);
+                self.streams.leave(target, source).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a query that was paused, from where its streams are.
+    pub fn resume(&mut self, name: &str) -> Result<(), QueryError> {
+        let id = self.query(name)?;
+        let reached = self.reached_ms(&self.queries[&id].planned.query)?;
+        self.streams.resume(id, Time(reached)).map_err(refused)?;
+        if let Some(query) = self.queries.get_mut(&id) {
+            query.is_paused = false;
+            if let Some(target) = query.writes {
+                let source = SourceId(id.0 + OF_QUERIES);
+                self.streams.join(target, source).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The registered queries, by name.
+    pub fn queries(&self) -> Vec<QueryInfo> {
+        let info = |query: &Registered| QueryInfo {
+            name: query.name.clone(),
+            text: query.text.clone(),
+            streams: query
+                .planned
+                .query
+                .streams()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            output: match &query.planned.query.output {
+                Output::Stream(name) => Some(name.clone()),
+                Output::Table => None,
+            },
+            is_paused: query.is_paused,
+            evaluations: query.evaluations,
+            close_ms: query.close.map(|close| close.0),
+            failure: query.failure.clone(),
+        };
+        let mut infos: Vec<QueryInfo> = self.queries.values().map(info).collect();
+        infos.sort_by(|one, other| one.name.cmp(&other.name));
+        infos
+    }
+
+    /// The plan of a query as it was made last; `None` before its first evaluation.
+    pub fn explain(&self, name: &str) -> Result<Option<String>, QueryError> {
+        Ok(self.queries[&self.query(name)?].planned.explain())
+    }
+
+    /// Registers a query from this moment on, by the name that its text gives or else this one. A stream that it writes and
+    /// that is not there is made.
+    pub fn register(
+        &mut self,
+        query: StandingQuery,
+        otherwise: &str,
+        at_ms: u64,
+    ) -> Result<(), QueryError> {
+        self.register_text(query, otherwise, None, at_ms)?;
+        Ok(())
+    }
+
+    /// The same with its text, which is shown to people; gives its name.
+    pub(in crate::standing) fn register_text(
+        &mut self,
+        query: StandingQuery,
+        otherwise: &str,
+        text: Option<&str>,
+        at_ms: u64,
+    ) -> Result<String, QueryError> {
+        let name = query.name.clone().unwrap_or_else(|| otherwise.to_owned());
+        if self.queries.values().any(|known| known.name == name) {
+            let message =
+                format!("a query `{name}` is registered: drop it first, or give another name");
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        let find = |name: &str| self.streams.find(name);
+        let schedule = Schedule::of(&query, find).map_err(|error| refused(error.into()))?;
+        let reads = schedule
+            .windows
+            .iter()
+            .map(|window| window.stream)
+            .collect();
+        let differences = Differences::new(query.relation, query.difference);
+        self.refuse_circle(&query, &reads)?;
+        let query = Arc::new(query);
+        let planned = with_dictionary(&self.database, |live| {
+            Planned::new(live, Arc::clone(&query))
+        })?;
+        let writes = self.output(&query, at_ms)?;
+        let id = QueryId(self.made);
+        self.streams
+            .register(id, schedule, Time(at_ms))
+            .map_err(refused)?;
+        self.made += 1;
+        self.queries.insert(
+            id,
+            Registered {
+                name: name.clone(),
+                planned,
+                differences,
+                reads,
+                writes,
+                text: text.map(str::to_owned),
+                is_paused: false,
+                evaluations: 0,
+                close: None,
+                failure: None,
+            },
+        );
+        Ok(name)
+    }
+
+    /// An error where what a query writes could reach what it reads, or where it has nothing to write.
+    pub(super) fn refuse_circle(
+        &self,
+        query: &StandingQuery,
+        reads: &BTreeSet<StreamId>,
+    ) -> Result<(), QueryError> {
+        let Output::Stream(name) = &query.output else {
+            return Ok(());
+        };
+        if !matches!(query.query.form(), Form::Construct(_)) {
+            let message = format!("only CONSTRUCT has triples for a stream <{name}>");
+            return Err(QueryError::new(Kind::Syntax, message)
+                .with_hint("REGISTER QUERY for a table of solutions"));
+        }
+        let mut reached: BTreeSet<StreamId> = self.streams.find(name).into_iter().collect();
+        loop {
+            let before = reached.len();
+            for query in self.queries.values() {
+                if !query.reads.is_disjoint(&reached) {
+                    reached.extend(query.writes);
+                }
+            }
+            if reached.len() == before {
+                break;
+            }
+        }
+        if reached.is_disjoint(reads) {
+            return Ok(());
+        }
+        let message = format!("the stream <{name}> would feed itself through this query");
+        Err(QueryError::new(Kind::Conflict, message))
+    }
+
+    /// The stream that a query writes, made where it is not there: then nothing of it is stored.
+    pub(super) fn output(
+        &mut self,
+        query: &StandingQuery,
+        at_ms: u64,
+    ) -> Result<Option<StreamId>, QueryError> {
+        let Output::Stream(name) = &query.output else {
+            return Ok(None);
+        };
+        if !self.has_stream(name) {
+            let stream = HubStream {
+                absorb: Some(Vec::new()),
+                ..HubStream::new(name)
+            };
+            self.create(&stream, at_ms)?;
+        }
+        let target = self.streams.find(name);
+        assert!(target.is_some(), "it was made where it was not there");
+        if let Some(target) = target {
+            let source = SourceId(self.made + OF_QUERIES);
+            self.streams.join(target, source).map_err(refused)?;
+        }
+        Ok(target)
+    }
+}

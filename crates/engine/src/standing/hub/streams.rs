@@ -1,0 +1,123 @@
+//! Streams of a hub: made, described and dropped.
+//!
+//! A stream that stores something needs a database that can be changed. The predicates and the graph that its
+//! definition names get ids when it is made.
+
+use super::super::info::{HubStream, StreamInfo};
+use super::super::items::too_large;
+use super::super::registered::Registered;
+use super::{Hub, refused};
+use crate::change::with_dictionary;
+use crate::error::{Kind, QueryError};
+use oxrdf::{NamedNode, TermRef};
+use rdf::VertexId;
+use stream::{Absorb, Definition, Seal, StreamError, StreamId, Time};
+
+impl Hub {
+    /// Makes a stream that begins at this moment.
+    pub fn create(&mut self, settings: &HubStream, begin_ms: u64) -> Result<(), QueryError> {
+        let absorbs = settings.absorb.as_ref().is_none_or(|them| !them.is_empty());
+        if self.database.is_following() {
+            let message = "this server follows another process: streams are made there";
+            return Err(QueryError::new(Kind::Policy, message));
+        }
+        if absorbs && !self.database.is_writable() {
+            let message =
+                "the stream would be stored, and this database was opened for reading only";
+            return Err(QueryError::new(Kind::Policy, message)
+                .with_hint("open it with --allow-update, or make a stream that absorbs nothing"));
+        }
+        let mut definition = Definition::new(settings.name.clone());
+        definition.grain_ms = settings.grain_ms;
+        definition.lateness_ms = settings.lateness_ms;
+        definition.idle_ms = settings.idle_ms;
+        definition.arrival_time = settings.arrival_time;
+        definition.budget_bytes = settings.budget_bytes;
+        definition.absorb = match &settings.absorb {
+            None => Absorb::All,
+            Some(predicates) if predicates.is_empty() => Absorb::Nothing,
+            Some(predicates) => {
+                let ids = predicates.iter().map(|iri| self.iri(iri));
+                Absorb::Only(ids.collect::<Result<_, _>>()?)
+            }
+        };
+        if let Some(graph) = &settings.into {
+            definition.into = self.iri(graph)?;
+        }
+        let id = self.streams.create(definition, Time(begin_ms));
+        self.settings.insert(id.map_err(refused)?, settings.clone());
+        Ok(())
+    }
+
+    pub(super) fn iri(&self, iri: &str) -> Result<VertexId, QueryError> {
+        let node = NamedNode::new(iri).map_err(|error| {
+            QueryError::new(Kind::Syntax, format!("<{iri}> is not an IRI: {error}"))
+        })?;
+        with_dictionary(&self.database, |live| {
+            let mut ids = Vec::new();
+            live.intern(&[TermRef::NamedNode(node.as_ref())], &mut ids)
+                .map_err(too_large)?;
+            Ok(ids[0])
+        })
+    }
+
+    /// Whether there is a stream of this name.
+    pub fn has_stream(&self, name: &str) -> bool {
+        self.streams.find(name).is_some()
+    }
+
+    /// Forgets a stream that no query names.
+    pub fn drop_stream(&mut self, name: &str) -> Result<(), QueryError> {
+        let id = self.stream(name)?;
+        let is_written = |query: &&Registered| query.writes == Some(id);
+        if let Some(query) = self.queries.values().find(is_written) {
+            let message = format!(
+                "the query `{}` writes the stream <{name}>: drop it first",
+                query.name
+            );
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        self.streams.drop_stream(id).map_err(refused)?;
+        self.settings.remove(&id);
+        let is_other = |seal: &Seal| seal.stream != id;
+        self.taken.retain(is_other);
+        self.held = self.held.take().filter(is_other);
+        Ok(())
+    }
+
+    /// The streams, by name.
+    pub fn streams(&self) -> Vec<StreamInfo> {
+        let infos = self.settings.keys().map(|id| self.info(*id));
+        let mut infos: Vec<StreamInfo> = infos.filter_map(Result::ok).collect();
+        infos.sort_by(|one, other| one.settings.name.cmp(&other.settings.name));
+        infos
+    }
+
+    /// A stream by its name.
+    pub fn stream_info(&self, name: &str) -> Result<StreamInfo, QueryError> {
+        self.info(self.stream(name)?)
+    }
+
+    pub(super) fn info(&self, id: StreamId) -> Result<StreamInfo, QueryError> {
+        let status = self.streams.status(id).map_err(refused)?;
+        let settings = self.settings.get(&id);
+        let settings = settings.ok_or_else(|| refused(StreamError::NoStream(id)))?;
+        let queries = self.queries.values();
+        let readers = queries.filter(|query| query.reads.contains(&id));
+        Ok(StreamInfo {
+            settings: settings.clone(),
+            watermark_ms: status.watermark.0,
+            covered_ms: status.covered.0,
+            is_idle: status.is_idle,
+            held_bytes: status.held_bytes,
+            queries: readers.map(|query| query.name.clone()).collect(),
+        })
+    }
+
+    pub(super) fn stream(&self, name: &str) -> Result<StreamId, QueryError> {
+        self.streams.find(name).ok_or_else(|| {
+            let message = format!("there is no stream <{name}>");
+            QueryError::new(Kind::NotFound, message).with_hint("create it first")
+        })
+    }
+}
