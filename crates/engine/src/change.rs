@@ -30,12 +30,14 @@
 //! - [`writer`]: staging, group commit, publishing;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
+//! - [`beside`]: who keeps something in the log beside the graph;
 //! - [`follow`]: commits that another process makes;
 //! - [`maintenance`]: merging and checkpoints beside readers and writers, woken by a [`wakeup`];
 //! - [`store_write`]: the Graph Store Protocol's writes.
 
 mod absorb;
 mod ahead;
+mod beside;
 mod charge;
 mod commit;
 mod committed;
@@ -61,8 +63,10 @@ mod write_set;
 pub(crate) mod writer;
 
 pub(crate) use absorb::{absorb, with_dictionary};
+pub(crate) use beside::{Beside, Image, Keeper};
 pub use committed::Committed;
 pub use patch::RDF_PATCH;
+pub(crate) use replay::{Deaf, Listener, ReplayMoment};
 pub use store_write::{
     Documents, GraphState, GraphTarget, GraphWrite, GraphWritten, Precondition, RunningGraphChange,
     WriteMode,

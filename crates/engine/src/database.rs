@@ -10,8 +10,8 @@ use crate::change::follow::{self, FollowFigures, Followed, Notice};
 use crate::change::maintenance::{CheckpointLimits, maintain};
 use crate::change::writer::StoreHandle;
 use crate::change::{
-    Committed, GraphTarget, GraphWrite, GraphWritten, RunningGraphChange, RunningUpdate,
-    UpdateRequest, Writer, open, store_write,
+    Beside, Committed, Deaf, GraphTarget, GraphWrite, GraphWritten, Keeper, Listener,
+    RunningGraphChange, RunningUpdate, UpdateRequest, Writer, open, store_write,
 };
 use crate::error::{Kind, QueryError};
 use crate::graph_read::GraphRead;
@@ -32,8 +32,8 @@ use crate::sync::RwLock;
 use rdf::dictionary::Dictionary;
 use std::any::Any;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::Snapshot;
@@ -77,7 +77,7 @@ struct Background {
 enum Changes {
     None,
     InMemory,
-    Kept(Box<StoreHandle>),
+    Kept(Box<(StoreHandle, Beside)>),
     /// Made and kept by another process.
     Followed(Box<Followed>),
 }
@@ -157,10 +157,40 @@ impl Database {
         location: &Path,
         options: &Options,
     ) -> Result<Database, OpenError> {
-        let (graph, home) = open::for_writing(disk, location, options)?;
-        let database = Database::new(graph, Changes::Kept(Box::new(home)), options);
+        let mut deaf = Deaf::default();
+        let opened = open::for_writing(disk, location, options, &mut deaf)?;
+        let beside = Beside::unread(opened.kept, deaf.has_messages);
+        Ok(Database::changing(
+            opened.graph,
+            opened.home,
+            beside,
+            options,
+        ))
+    }
+
+    /// [`Database::open_writable`], telling `listener` what the store keeps beside its graph. Whoever listens keeps
+    /// it from then on ([`Beside::keep`]).
+    pub(crate) fn open_told(
+        disk: Arc<dyn Disk>,
+        location: &Path,
+        options: &Options,
+        listener: &mut dyn Listener,
+    ) -> Result<Database, OpenError> {
+        let opened = open::for_writing(disk, location, options, listener)?;
+        let beside = Beside::awaited();
+        Ok(Database::changing(
+            opened.graph,
+            opened.home,
+            beside,
+            options,
+        ))
+    }
+
+    fn changing(graph: Graph, home: StoreHandle, beside: Beside, options: &Options) -> Database {
+        let changes = Changes::Kept(Box::new((home, beside)));
+        let database = Database::new(graph, changes, options);
         database.inner.background.scrub.begin(database.graph());
-        Ok(database)
+        database
     }
 
     /// A graph that was loaded into memory.
@@ -194,8 +224,9 @@ impl Database {
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         let pool = Pool::new(options.memory_pool_bytes);
         let scrub: Arc<Scrub> = Arc::default();
-        let writer = |home| {
-            let writer = Writer::new(Arc::clone(&published), home, Arc::clone(&pool));
+        let nothing = || Beside::unread(Vec::new(), false);
+        let writer = |home, beside| {
+            let writer = Writer::new(Arc::clone(&published), home, beside, Arc::clone(&pool));
             Some(Arc::new(writer))
         };
         let mut pace = CheckpointLimits {
@@ -204,12 +235,15 @@ impl Database {
         };
         let (writer, followed) = match changes {
             Changes::None => (None, None),
-            Changes::InMemory => (writer(None), None),
-            Changes::Kept(home) => (writer(Some(*home)), None),
+            Changes::InMemory => (writer(None, nothing()), None),
+            Changes::Kept(kept) => {
+                let (home, beside) = *kept;
+                (writer(Some(home), beside), None)
+            }
             Changes::Followed(followed) => {
                 // Whoever makes the changes makes the checkpoints.
                 pace.memory_quads = u64::MAX;
-                (writer(None), Some(*followed))
+                (writer(None, nothing()), Some(*followed))
             }
         };
         let maintenance = writer.clone().and_then(|writer| {
@@ -264,6 +298,31 @@ impl Database {
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
         self.inner.background.writer.is_some() && self.inner.background.follower.is_none()
+    }
+
+    /// Leaves what was read beside the graph for whoever will keep it.
+    pub(crate) fn leave_beside(&self, read: Box<dyn Any + Send>) {
+        if let Some(writer) = &self.inner.background.writer {
+            writer.beside.leave(read);
+        }
+    }
+
+    /// What was left so, once.
+    pub(crate) fn take_beside(&self) -> Option<Box<dyn Any + Send>> {
+        self.inner.background.writer.as_ref()?.beside.take()
+    }
+
+    /// Who keeps something beside the graph from now on. A store whose streams nobody has read takes none.
+    pub(crate) fn keep_beside(&self, keeper: Weak<dyn Keeper>) {
+        if let Some(writer) = &self.inner.background.writer {
+            writer.beside.keep(keeper);
+        }
+    }
+
+    /// Whether changes are kept in a log.
+    pub(crate) fn keeps_log(&self) -> bool {
+        let writer = self.inner.background.writer.as_ref();
+        writer.is_some_and(|writer| writer.home.is_some())
     }
 
     /// Whether it shows what another process changes.

@@ -59,7 +59,7 @@ pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
 pub use run::{Finished, Folded};
 pub use standing::{
-    BlankScope, Hub, HubStream, JournalEntry, JournalRead, Live, Pushed, QueryInfo, Recording,
-    Replay, ReplaySpan, ReportKind, ReportRow, StandingReport, StreamInfo, TimedQuads,
+    BlankScope, HubStream, JournalEntry, JournalRead, Live, Positions, Pushed, QueryInfo,
+    Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingReport, StreamInfo, TimedQuads,
     read_standing, recorded, statements,
 };

@@ -31,8 +31,8 @@ pub use engine::{
     budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use engine::{
-    BlankScope, Hub, HubStream, JournalEntry, JournalRead, Live, Pushed, QueryInfo, Recording,
-    Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery, StandingReport, StreamInfo,
-    TimedQuads, read_standing, recorded, statements,
+    BlankScope, HubStream, JournalEntry, JournalRead, Live, Positions, Pushed, QueryInfo,
+    Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery, StandingReport,
+    StreamInfo, TimedQuads, read_standing, recorded, statements,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

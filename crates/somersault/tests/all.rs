@@ -20,6 +20,7 @@ mod plan_cache;
 mod sampling;
 mod service;
 mod shapes;
+mod standing_crash;
 mod statistics;
 mod sticky_disk;
 mod store_loss;

@@ -88,6 +88,7 @@ pub use options::{LoadOptions, LoadWatch, OnError};
 pub use report::{Advance, LoadProgress, LoadReport, Phase, Rejection, Unwatched};
 pub use source::{Source, read_decompressed};
 
+use crate::beside;
 use crate::directory::{self, Opened, SNAPSHOT_COUNT};
 use crate::disk::Disk;
 use crate::log;
@@ -116,9 +117,11 @@ pub fn load_into(
         Some(_) => Some(existing_without_log(disk, location)?),
         None => None,
     };
-    let (before, snapshot) = match previous {
-        Some((view, dictionary, snapshot)) => (Some((view, dictionary)), Some(snapshot + 1)),
-        None => (None, None),
+    let (before, snapshot, kept) = match previous {
+        Some((view, dictionary, snapshot, kept)) => {
+            (Some((view, dictionary)), Some(snapshot + 1), kept)
+        }
+        None => (None, None, Vec::new()),
     };
     let scratch = DiskScratch::new(disk, generation.directory());
     let job = Job {
@@ -139,6 +142,7 @@ pub fn load_into(
     if let Some((view, dictionary)) = &before {
         undamaged(view, dictionary)?;
     }
+    beside::write(&generation, &kept).map_err(LoadError::Part)?;
     let start = (watch.clock)();
     let mut counts = BTreeMap::from([
         ("quads".to_owned(), report.quads),
@@ -168,12 +172,12 @@ fn undamaged(view: &Snapshot, dictionary: &Dictionary) -> Result<(), LoadError> 
     }
 }
 
-/// What the store holds, and the number of its last commit. A log whose records no generation holds
+/// What the store holds, the number of its last commit, and what it keeps beside. A log whose records no generation holds
 /// yet is refused, because they would be behind what is loaded now.
 fn existing_without_log(
     disk: &dyn Disk,
     location: &Path,
-) -> Result<(Snapshot, Dictionary, u64), LoadError> {
+) -> Result<(Snapshot, Dictionary, u64, Vec<u8>), LoadError> {
     let opened = directory::open(disk, location)?;
     let number = opened.manifest().snapshot();
     if log::pending(disk, location, number + 1)? {
@@ -182,7 +186,7 @@ fn existing_without_log(
         });
     }
     let (snapshot, dictionary) = open_parts(&opened)?;
-    Ok((snapshot, dictionary, number))
+    Ok((snapshot, dictionary, number, beside::read(&opened)?))
 }
 
 /// The graph and dictionary of an opened directory.

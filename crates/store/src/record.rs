@@ -5,7 +5,9 @@
 //! applies the same log from the same beginning holds the same nodes.
 //!
 //! ```text
-//! record = version: u8, first new blank node: varint, new blank nodes: varint, chunk*
+//! record = 2: u8, number: varint, epoch: varint, first new blank node: varint, new blank nodes: varint,
+//!          messages: length: varint, bytes; chunk*
+//!        | 1: u8, first new blank node: varint, new blank nodes: varint, chunk*      (read, no longer written)
 //! chunk  = terms: varint, term*, deletes: varint, quad*, inserts: varint, quad*
 //! term   = 0, length: varint, IRI
 //!        | 1, length: varint, key of a literal (`rdf::key`)
@@ -19,6 +21,12 @@
 //! its own, so memory for reading is that of one chunk, and a document of any length becomes a
 //! record while it is parsed: the head, which needs the number of its blank nodes, is made last.
 //!
+//! **Number and epoch** say which commit a record is and under whose lead it was made, so a log that only orders records
+//! may number them otherwise. One machine's log has epoch 0, and the number is the record's place.
+//!
+//! **Messages** are what others than the graph keep in the log, in order with its changes: streams and standing queries.
+//! They mean nothing here. A record may be messages alone; then the commit changes no quad.
+//!
 //! Reading is total: bytes that are no record give a [`RecordError`], whatever their checksum said.
 
 use crate::delta::IdQuad;
@@ -30,7 +38,9 @@ use rdf::{TermBuffer, VertexId, key, varint};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// The version without number, epoch and messages.
+const VERSION_OF_CHANGES: u8 = 1;
 const IRI: u8 = 0;
 const LITERAL: u8 = 1;
 const BLANK: u8 = 2;
@@ -68,19 +78,38 @@ pub enum TermError {
     NotABlankNode(String),
 }
 
-/// The head of a record: `blanks` new blank nodes from `first_blank` on, which were reserved (asserted of their
-/// numbers).
-pub fn head(first_blank: u64, blanks: u64) -> Vec<u8> {
-    assert!(
-        first_blank
-            .checked_add(blanks)
-            .is_some_and(|end| end <= VertexId::PAYLOAD_MAX),
-        "blank nodes of a record were reserved"
-    );
-    let mut bytes = vec![VERSION];
-    varint::write(&mut bytes, first_blank);
-    varint::write(&mut bytes, blanks);
-    bytes
+/// What stands before the chunks of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordHead<'m> {
+    /// The commit that it is.
+    pub number: u64,
+    /// Under whose lead it was made; 0 where one machine keeps the log.
+    pub epoch: u64,
+    /// The number of its first new blank node.
+    pub first_blank: u64,
+    /// How many new blank nodes it has (count). They were reserved (asserted of their numbers).
+    pub blanks: u64,
+    /// What others than the graph keep in it.
+    pub messages: &'m [u8],
+}
+
+impl RecordHead<'_> {
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        assert!(
+            self.first_blank
+                .checked_add(self.blanks)
+                .is_some_and(|end| end <= VertexId::PAYLOAD_MAX),
+            "blank nodes of a record were reserved"
+        );
+        let mut bytes = vec![VERSION];
+        for number in [self.number, self.epoch, self.first_blank, self.blanks] {
+            varint::write(&mut bytes, number);
+        }
+        varint::write(&mut bytes, self.messages.len() as u64);
+        bytes.extend_from_slice(self.messages);
+        bytes
+    }
 }
 
 /// Which blank node a term means.
@@ -269,6 +298,9 @@ pub struct RecordChunk {
 pub struct RecordReader<'r> {
     record: &'r [u8],
     rest: &'r [u8],
+    /// `None`: it says none.
+    number: Option<u64>,
+    messages: &'r [u8],
     first_blank: u64,
     blanks: u64,
 }
@@ -279,14 +311,25 @@ impl<'r> RecordReader<'r> {
         let mut reader = RecordReader {
             record,
             rest: record,
+            number: None,
+            messages: &[],
             first_blank: 0,
             blanks: 0,
         };
-        if reader.byte("a version")? != VERSION {
-            return Err(reader.error("a version that this program does not know"));
+        let version = reader.byte("a version")?;
+        match version {
+            VERSION => {
+                reader.number = Some(reader.number("its number")?);
+                reader.number("its epoch")?;
+            }
+            VERSION_OF_CHANGES => {}
+            _ => return Err(reader.error("a version that this program does not know")),
         }
         reader.first_blank = reader.number("the first blank node")?;
         reader.blanks = reader.number("the number of blank nodes")?;
+        if version == VERSION {
+            reader.messages = reader.bytes("messages")?;
+        }
         match reader.first_blank.checked_add(reader.blanks) {
             Some(end) if end <= VertexId::PAYLOAD_MAX => Ok(reader),
             _ => Err(reader.error("more blank nodes than there can be")),
@@ -302,9 +345,21 @@ impl<'r> RecordReader<'r> {
         RecordReader {
             record: chunks,
             rest: chunks,
+            number: None,
+            messages: &[],
             first_blank: new_blanks.start,
             blanks: new_blanks.end - new_blanks.start,
         }
+    }
+
+    /// Which commit it says that it is; `None` in a record of the first version, which does not say it.
+    pub fn commit(&self) -> Option<u64> {
+        self.number
+    }
+
+    /// What others than the graph keep in it; empty where nobody does.
+    pub fn messages(&self) -> &'r [u8] {
+        self.messages
     }
 
     /// The numbers of its new blank nodes.
@@ -509,7 +564,14 @@ mod tests {
 
     fn record() -> Vec<u8> {
         let mut writer = ChunkWriter::new(1);
-        let mut bytes = head(10, 2);
+        let head = RecordHead {
+            number: 7,
+            first_blank: 10,
+            blanks: 2,
+            messages: b"said",
+            ..RecordHead::default()
+        };
+        let mut bytes = head.encode();
         for round in 0..2 {
             let places: Vec<_> = terms()
                 .iter()
@@ -531,6 +593,10 @@ mod tests {
         let bytes = record();
         let mut reader = RecordReader::new(&bytes).unwrap();
         assert_eq!(reader.new_blanks(), 10..12);
+        assert_eq!(
+            (reader.commit(), reader.messages()),
+            (Some(7), &b"said"[..])
+        );
         let mut chunk = RecordChunk::default();
         let mut chunks = 0;
         while reader.next(&mut chunk).unwrap() {
@@ -550,6 +616,22 @@ mod tests {
             assert_eq!(chunk.terms.get(object as usize), Some(expected[8].as_ref()));
         }
         assert_eq!(chunks, 2);
+    }
+
+    /// What was written before records had numbers is read.
+    #[test]
+    fn a_record_of_the_first_version_comes_back() {
+        let mut bytes = vec![VERSION_OF_CHANGES, 10, 2];
+        let whole = record();
+        let head = whole.windows(4).position(|bytes| bytes == b"said").unwrap() + 4;
+        bytes.extend_from_slice(&whole[head..]);
+        let mut reader = RecordReader::new(&bytes).unwrap();
+        assert_eq!(reader.new_blanks(), 10..12);
+        assert_eq!((reader.commit(), reader.messages()), (None, &[][..]));
+        let mut chunk = RecordChunk::default();
+        while reader.next(&mut chunk).unwrap() {
+            assert_eq!((chunk.deletes.len(), chunk.inserts.len()), (1, 9));
+        }
     }
 
     #[test]

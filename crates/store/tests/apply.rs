@@ -20,7 +20,7 @@ use store::directory::{begin, open};
 use store::disk::{SimDisk, SimFaults};
 use store::load::open_parts;
 use store::parts::MemoryParts;
-use store::record::{Blank, ChunkWriter, PlaceQuad, head};
+use store::record::{Blank, ChunkWriter, PlaceQuad, RecordHead};
 use store::testing::snapshot_of;
 use store::{GraphScope, GraphView, Prefixes, SegmentKey, Snapshot};
 
@@ -193,7 +193,8 @@ impl History {
 
     fn push(&mut self, blanks: u64, chunks: &[[Vec<TermQuad>; 2]]) {
         let first = self.blanks;
-        let mut record = head(first, blanks - first);
+        let number = self.records.len() as u64 + 1;
+        let mut record = head(number, first, blanks - first);
         let mut writer = ChunkWriter::new(1);
         for [deletes, inserts] in chunks {
             for quad in deletes {
@@ -212,6 +213,16 @@ impl History {
         self.records.push(record);
         self.states.push(self.quads.clone());
     }
+}
+
+fn head(number: u64, first_blank: u64, blanks: u64) -> Vec<u8> {
+    let head = RecordHead {
+        number,
+        first_blank,
+        blanks,
+        ..RecordHead::default()
+    };
+    head.encode()
 }
 
 /// A quad by the places of its terms; blank nodes from `first` on are the record's own.
@@ -599,7 +610,7 @@ fn what_is_no_record_is_an_error_with_its_number_and_place() {
         writer.finish()
     };
     for parts in [[1, 0, 0], [0, 1, 0]] {
-        let error = applied(&[head(0, 0), chunk(parts)].concat());
+        let error = applied(&[head(1, 0, 0), chunk(parts)].concat());
         assert!(
             matches!(error, ApplyError::Quads(ResolveError::NotRdf)),
             "{error}"

@@ -46,7 +46,11 @@ pub(crate) struct OpenBatches {
 impl OpenBatches {
     /// Of a stream of this grain, from the batch on in which `begin` lies.
     pub(crate) fn new(grain_ms: u64, begin: Time) -> OpenBatches {
-        let point = SealPoint::before(begin, grain_ms, false);
+        OpenBatches::sealed_until(grain_ms, SealPoint::before(begin, grain_ms, false))
+    }
+
+    /// Of a stream of this grain, all before `point` decided and out.
+    pub(crate) fn sealed_until(grain_ms: u64, point: SealPoint) -> OpenBatches {
         OpenBatches {
             grain_ms,
             open: BTreeMap::new(),
@@ -54,6 +58,11 @@ impl OpenBatches {
             sealed: point,
             bytes: 0,
         }
+    }
+
+    /// The items of each open batch, ascending by batch.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &Items> {
+        self.open.values()
     }
 
     /// What open items hold (bytes).
@@ -64,6 +73,11 @@ impl OpenBatches {
     /// An item before this moment is late.
     pub(crate) fn settled(&self) -> Time {
         self.settled.covered(self.grain_ms)
+    }
+
+    /// The same as a point.
+    pub(crate) fn settled_point(&self) -> SealPoint {
+        self.settled
     }
 
     /// How far seals came out.

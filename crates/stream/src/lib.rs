@@ -24,6 +24,7 @@
 //! | `reach` | what one window sees at an instant |
 //! | `instants` | when a query is evaluated |
 //! | `readiness` | who waits for what |
+//! | `image` | how a stream stands, for a restart |
 //! | [`difference`] | from answers to reports |
 //!
 //! Invariants, each with its test in `tests/`: an evaluation at a close sees all items of its windows and no others; it
@@ -75,6 +76,7 @@ mod content;
 pub mod definition;
 pub mod difference;
 mod error;
+mod image;
 mod instants;
 mod items;
 mod reach;
@@ -91,6 +93,7 @@ pub use content::{Content, Evaluation};
 pub use definition::{Absorb, Definition, DefinitionError};
 pub use difference::Differences;
 pub use error::StreamError;
+pub use image::StreamImage;
 pub use items::Items;
 pub use schedule::{QueryId, Schedule, ScheduleError, ScheduledWindow, StreamId};
 pub use stream::{Accepted, Seal};

@@ -136,6 +136,12 @@ impl Readiness {
         }
     }
 
+    /// When the next seal ends, if there is one.
+    pub(crate) fn next_seal_end(&self) -> Option<Time> {
+        let &(end, _) = self.seals.first()?;
+        Some(end)
+    }
+
     /// The next seal that can be given, the one that ends first.
     pub(crate) fn next_seal(&mut self) -> Option<Seal> {
         let &(_, stream) = self.seals.first()?;
@@ -305,7 +311,7 @@ impl Readiness {
     }
 
     /// Puts a stream where its next seal is.
-    fn offer(&mut self, stream: StreamId) {
+    pub(crate) fn offer(&mut self, stream: StreamId) {
         let Some(offering) = self.streams.get_mut(&stream) else {
             return;
         };

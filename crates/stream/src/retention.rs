@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::image::StreamImage;
 use crate::items::Items;
 use crate::retention::panes::Panes;
 use crate::time::{SealPoint, Time};
@@ -95,6 +96,23 @@ impl Retained {
             sliced: 0,
             bytes: 0,
         }
+    }
+
+    /// None of those that an image says are gone.
+    pub(crate) fn behind(grain_ms: u64, image: &StreamImage) -> Retained {
+        Retained {
+            count: image.dropped_items,
+            first: image.first,
+            dropped: image.dropped,
+            ..Retained::new(grain_ms)
+        }
+    }
+
+    /// How many items were sealed and are no longer there.
+    pub(crate) fn dropped_items(&self) -> u64 {
+        self.batches
+            .front()
+            .map_or(self.count, |oldest| oldest.first)
     }
 
     /// What it holds (bytes).

@@ -54,10 +54,10 @@ pub struct Accepted {
 pub(crate) struct Stream {
     pub(crate) definition: Definition,
     begin: Time,
-    watermarks: Watermarks,
-    open: OpenBatches,
+    pub(crate) watermarks: Watermarks,
+    pub(crate) open: OpenBatches,
     pub(crate) retained: Retained,
-    vector: Vector,
+    pub(crate) vector: Vector,
     /// Queries that name it.
     pub(crate) readers: BTreeSet<QueryId>,
     /// Those of them that ask for edges.
@@ -70,6 +70,8 @@ pub(crate) struct Stream {
     pub(crate) listening: BTreeSet<QueryId>,
     /// From which moment on queries may see it.
     pub(crate) floors: BTreeSet<(Time, QueryId)>,
+    /// Its queries are not all registered yet: nothing is dropped.
+    pub(crate) is_resuming: bool,
     /// Where it stands among the streams that have a seal to give.
     pub(crate) offered: Option<Time>,
 }
@@ -91,6 +93,7 @@ impl Stream {
             waiting: BTreeSet::new(),
             listening: BTreeSet::new(),
             floors: BTreeSet::new(),
+            is_resuming: false,
             offered: None,
         }
     }
@@ -253,6 +256,9 @@ impl Stream {
 
     /// Drops what no window will see and nobody wants to keep.
     pub(crate) fn forget(&mut self) {
+        if self.is_resuming {
+            return;
+        }
         let kept = self.covered().earlier(self.definition.retain_ms);
         self.forget_until(kept);
     }
@@ -263,7 +269,11 @@ impl Stream {
     }
 
     /// Makes room for so many bytes: first what can be made again goes, then what is kept for nobody in particular.
-    fn make_room(&mut self, source: SourceId, more_bytes: u64) -> Result<(), StreamError> {
+    pub(crate) fn make_room(
+        &mut self,
+        source: SourceId,
+        more_bytes: u64,
+    ) -> Result<(), StreamError> {
         let budget_bytes = self.definition.budget_bytes;
         let reserve_bytes = if self.watermarks.waits_for(source) {
             budget_bytes / RESERVE_SHARE

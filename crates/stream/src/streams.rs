@@ -14,6 +14,7 @@ use std::ops::Range;
 use crate::content::Evaluation;
 use crate::definition::Definition;
 use crate::error::StreamError;
+use crate::image::StreamImage;
 use crate::items::Items;
 use crate::readiness::Readiness;
 use crate::schedule::{QueryId, Schedule, StreamId};
@@ -99,14 +100,65 @@ impl Streams {
         Ok(stream)
     }
 
-    /// Forgets a stream with all that it holds. Errors: there is none, or queries name it.
-    pub fn drop_stream(&mut self, stream: StreamId) -> Result<(), StreamError> {
+    /// All queries of streams that were resumed are registered.
+    pub fn resumed(&mut self) {
+        for stream in self.readiness.streams.values_mut() {
+            stream.is_resuming = false;
+        }
+    }
+
+    /// Whether a query names a stream.
+    pub fn is_read(&self, stream: StreamId) -> bool {
+        let stream = self.readiness.stream(stream);
+        stream.is_ok_and(|stream| !stream.readers.is_empty())
+    }
+
+    /// An item of a stream that is before this is late.
+    pub fn settled(&self, stream: StreamId) -> Result<SealPoint, StreamError> {
+        Ok(self.readiness.stream(stream)?.open.settled_point())
+    }
+
+    /// How a stream stands, to go on with it later.
+    pub fn image(&self, stream: StreamId) -> Result<StreamImage, StreamError> {
+        Ok(self.readiness.stream(stream)?.image())
+    }
+
+    /// Makes a stream that stands so. Its queries are to be registered before anything else happens to it, and then
+    /// [`Streams::resumed`] is due. Errors: as those of [`Streams::create`]. Only where streams lie at one part (asserted).
+    pub fn resume_stream(
+        &mut self,
+        definition: Definition,
+        image: &StreamImage,
+    ) -> Result<StreamId, StreamError> {
+        assert_eq!(self.parts, 1, "an image is of one part");
+        definition.validate()?;
+        if self.names.contains_key(&definition.name) {
+            return Err(StreamError::NameTaken(definition.name));
+        }
+        let stream = StreamId(self.made);
+        self.made += 1;
+        self.names.insert(definition.name.clone(), stream);
+        let made = Stream::of_image(definition, image, self.now);
+        self.readiness.streams.insert(stream, made);
+        self.readiness.offer(stream);
+        Ok(stream)
+    }
+
+    /// Why a stream cannot be dropped: there is none, or queries name it.
+    pub fn may_drop(&self, stream: StreamId) -> Result<(), StreamError> {
         let dropped = self.readiness.stream(stream)?;
-        let name = dropped.definition.name.clone();
         let queries = dropped.readers.len();
         if queries > 0 {
+            let name = dropped.definition.name.clone();
             return Err(StreamError::InUse { name, queries });
         }
+        Ok(())
+    }
+
+    /// Forgets a stream with all that it holds. Errors: those of [`Streams::may_drop`].
+    pub fn drop_stream(&mut self, stream: StreamId) -> Result<(), StreamError> {
+        self.may_drop(stream)?;
+        let name = self.definition(stream)?.name.clone();
         self.names.remove(&name);
         self.readiness.remove_stream(stream);
         Ok(())
@@ -217,6 +269,17 @@ impl Streams {
             .change(stream, |stream| stream.push(source, items, now))
     }
 
+    /// An error where a push of these items would be refused. Until something else happens to the stream it is not.
+    pub fn make_room(
+        &mut self,
+        stream: StreamId,
+        source: SourceId,
+        items: &Items,
+    ) -> Result<(), StreamError> {
+        self.readiness
+            .change(stream, |stream| stream.make_room(source, items.bytes()))
+    }
+
     /// A source promises that its later items have at least this time, or says by an old promise that it is there.
     pub fn watermark(
         &mut self,
@@ -267,6 +330,17 @@ impl Streams {
     /// The next evaluation, if one is ready.
     pub fn next_ready(&mut self) -> Option<Evaluation> {
         self.readiness.next_ready()
+    }
+
+    /// The next seal of one stream, if there is one: for whoever obeys a log.
+    pub fn seal_of(&mut self, stream: StreamId) -> Result<Option<Seal>, StreamError> {
+        self.readiness
+            .change(stream, |sealing| Ok(sealing.next_seal(stream)))
+    }
+
+    /// When the next seal ends, if there is one.
+    pub fn next_seal_end(&self) -> Option<Time> {
+        self.readiness.next_seal_end()
     }
 
     /// The next seal, if there is one.

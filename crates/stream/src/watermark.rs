@@ -76,6 +76,15 @@ impl Watermarks {
         voice.is_idle || voice.promised <= self.watermark
     }
 
+    /// What each source promises, by its number.
+    pub(crate) fn promises(&self) -> Vec<(SourceId, Time)> {
+        let promised = self
+            .voices
+            .iter()
+            .map(|(source, voice)| (*source, voice.promised));
+        promised.collect()
+    }
+
     /// A source is there, before it speaks: from now on it is waited for.
     pub(crate) fn join(&mut self, source: SourceId, now: Time) {
         self.hear(source, Time(0), now);

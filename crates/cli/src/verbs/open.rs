@@ -9,7 +9,7 @@ use crate::verbs::input::{self, Input};
 use server::outbound::{AllowList, HttpServices};
 use somersault::config::Config;
 use somersault::load::{MemoryError, Request, Source, StoreError, Syntax, load_in_memory_then};
-use somersault::{Database, OpenError, Options, upkeep};
+use somersault::{Database, Live, OpenError, Options, upkeep};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,14 +32,24 @@ pub fn unkept(location: &Path, config: &Config) -> Result<Database, Failure> {
 /// A store directory for changing; an empty store is made where there is none.
 pub fn writable(location: &Path, config: &Config) -> Result<Database, Failure> {
     let mut is_new = false;
-    let opened = open_writable(location, config, false, &mut is_new)?;
+    let opened = open_writable(location, config, &mut is_new)?;
     if is_new {
         say!("somersault: {}: made an empty store", location.display());
     }
     Ok(opened)
 }
 
-/// The store of a directory for changing, which must be there. With `accept_damage` a damaged log is
+/// A store directory for changing, with its streams and standing queries; an empty store is made where there is none.
+pub fn living(location: &Path, config: &Config) -> Result<Database, Failure> {
+    let is_new = !location.exists();
+    let opened = Live::open(location, &options(config, config)?).map_err(failure)?;
+    if is_new {
+        say!("somersault: {}: made an empty store", location.display());
+    }
+    Ok(opened)
+}
+
+/// The store of a directory for changing, which must be there, with its streams. With `accept_damage` a damaged log is
 /// opened up to the damage.
 pub fn existing(
     location: &Path,
@@ -51,17 +61,13 @@ pub fn existing(
         Err(error) => return Err(failure(error)),
         Ok(_) => {}
     }
-    open_writable(location, config, accept_damage, &mut false)
-}
-
-fn open_writable(
-    location: &Path,
-    config: &Config,
-    accept_damage: bool,
-    is_new: &mut bool,
-) -> Result<Database, Failure> {
     let mut options = options(config, config)?;
     options.log.accept_damage = accept_damage;
+    Live::open(location, &options).map_err(failure)
+}
+
+fn open_writable(location: &Path, config: &Config, is_new: &mut bool) -> Result<Database, Failure> {
+    let options = options(config, config)?;
     *is_new = !location.exists();
     Database::open_writable(location, &options).map_err(failure)
 }

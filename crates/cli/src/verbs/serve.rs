@@ -73,7 +73,7 @@ fn opened(flags: &Serve, config: &Config) -> Result<Database, Failure> {
             if !flags.files.is_empty() {
                 load::files_into(location, input, config)?;
             }
-            open::writable(location, config)
+            open::living(location, config)
         }
     }
 }

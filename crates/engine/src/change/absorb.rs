@@ -22,9 +22,18 @@ use store::delta::IdQuad;
 /// The longest that a commit may have the turn: far more than one grain of any stream takes.
 const TURN: Duration = Duration::from_hours(1);
 
-/// Inserts quads of streams. Returns when that is durable and published.
-pub(crate) fn absorb(database: &Database, quads: &[IdQuad]) -> Result<Committed, QueryError> {
+/// Keeps messages of streams and inserts quads of theirs, one commit. Returns when that is durable and published; where
+/// it is not awaited, as soon as it is in the log. Nothing at all is no commit.
+pub(crate) fn absorb(
+    database: &Database,
+    messages: &[u8],
+    quads: &[IdQuad],
+    is_awaited: bool,
+) -> Result<Committed, QueryError> {
     let writer = database.writer()?;
+    if !messages.is_empty() {
+        writer.beside.may_say()?;
+    }
     let request = Request {
         text: "# absorb streams",
         ..Request::default()
@@ -37,9 +46,15 @@ pub(crate) fn absorb(database: &Database, quads: &[IdQuad]) -> Result<Committed,
         budget: &context.budget,
         slice: TURN,
         turn_quads: usize::MAX,
+        is_awaited,
         reads: &reads,
     };
-    writer.commit(&job, &mut |draft| draft.name(quads.to_vec(), true))
+    writer.commit(&job, &mut |draft| {
+        if !messages.is_empty() {
+            draft.say(messages.to_vec())?;
+        }
+        draft.name(quads.to_vec(), true)
+    })
 }
 
 /// Lets `work` give terms ids by the dictionary of the newest version. Errors are the turn's and the work's.

@@ -49,6 +49,8 @@ pub(crate) struct Job<'j> {
     pub(crate) slice: Duration,
     /// Quads that it may name to be carried out under the turn.
     pub(crate) turn_quads: usize,
+    /// Whether the commit is waited for until it is durable and published.
+    pub(crate) is_awaited: bool,
     /// What it reads; asked where it is evaluated before its turn.
     pub(crate) reads: &'j dyn Fn() -> ReadSet,
 }
@@ -120,7 +122,7 @@ impl Writer {
             drafted => {
                 let drafted = drafted?;
                 may_commit(job.token)?;
-                self.stage(staged, drafted).map(Some)
+                self.stage(staged, drafted, job.is_awaited).map(Some)
             }
         }
     }
@@ -173,7 +175,7 @@ impl Writer {
             return Ok(None);
         };
         may_commit(job.token)?;
-        self.stage(staged, drafted).map(Some)
+        self.stage(staged, drafted, job.is_awaited).map(Some)
     }
 }
 

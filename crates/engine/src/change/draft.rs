@@ -58,6 +58,8 @@ pub(crate) struct Draft {
     chunks: Option<Vec<RecordPart>>,
     /// The numbers of its new blank nodes; others may have some between.
     blanks: Range<u64>,
+    /// What others than the graph keep in its record.
+    messages: Vec<u8>,
     seed: u64,
     /// Quads that data have named since the graph was looked at, in order, and whether each is
     /// inserted.
@@ -78,8 +80,12 @@ pub(crate) struct Draft {
 pub(crate) struct Drafted {
     /// The version with the request's layer; `None` where nothing changed.
     pub(crate) graph: Option<Arc<Graph>>,
-    /// Head and chunks of the record; empty where there is no log.
+    /// The chunks of the record.
     pub(crate) record: Vec<RecordPart>,
+    /// The numbers of its new blank nodes.
+    pub(crate) blanks: Range<u64>,
+    /// What others than the graph keep in its record.
+    pub(crate) messages: Vec<u8>,
     pub(crate) deleted: u64,
     pub(crate) inserted: u64,
     /// What it changes, where somebody wanted to know.
@@ -138,6 +144,7 @@ impl Draft {
             number,
             chunks: keeps_record.then(Vec::new),
             blanks: first_blank..first_blank,
+            messages: Vec::new(),
             seed: RandomState::new().hash_one(number),
             pending: Vec::new(),
             held: Charge::new(budget),
@@ -240,6 +247,17 @@ impl Draft {
         assert!(first >= self.blanks.end, "numbers are given out once");
         self.blanks.end = first + count;
         Ok(first)
+    }
+
+    /// Keeps messages in the record. Then the draft is a commit though it changes no quad.
+    pub(crate) fn say(&mut self, messages: Vec<u8>) -> Result<(), QueryError> {
+        assert!(
+            self.messages.is_empty() && !messages.is_empty(),
+            "a record has one run of messages"
+        );
+        self.held.grow(messages.len() as u64)?;
+        self.messages = messages;
+        Ok(())
     }
 
     /// Deletes or inserts quads of data. They become a layer when something looks.
@@ -429,6 +447,8 @@ impl Draft {
         let mut drafted = Drafted {
             graph: None,
             record: Vec::new(),
+            blanks: self.blanks.clone(),
+            messages: std::mem::take(&mut self.messages),
             deleted: 0,
             inserted: 0,
             touched: self.touched.take(),
@@ -439,11 +459,17 @@ impl Draft {
         let own = layers.split_off(self.below);
         let is_own = |layer: &Arc<Layer>| layer.commits() == (self.number..=self.number);
         assert!(own.iter().all(is_own), "a draft's layers are of its commit");
+        let is_said = !drafted.messages.is_empty();
         if own.is_empty() {
+            if is_said {
+                let version = self.graph.version.at(self.number);
+                drafted.graph = Some(Arc::new(self.graph.with_version(version)));
+                drafted.held = self.held;
+            }
             return Ok(drafted);
         }
         let layer = self.merged(&own)?;
-        if layer.quads() == 0 {
+        if layer.quads() == 0 && !is_said {
             return Ok(drafted);
         }
         (drafted.deleted, drafted.inserted) = (layer.deleted(), layer.added());
@@ -454,11 +480,7 @@ impl Draft {
             let merged = self.graph.snapshot.with_layers(layers);
             Arc::new(self.graph.with_snapshot(merged))
         });
-        if let Some(chunks) = self.chunks {
-            let head = record::head(self.blanks.start, self.blanks.end - self.blanks.start);
-            drafted.record.push(head.into());
-            drafted.record.extend(chunks);
-        }
+        drafted.record = self.chunks.unwrap_or_default();
         drafted.held = self.held;
         Ok(drafted)
     }

@@ -195,6 +195,9 @@ impl Writer {
 
     /// Whether enough has changed for a checkpoint.
     fn is_due(&self, pace: CheckpointLimits) -> bool {
+        if self.beside.forbids() {
+            return false;
+        }
         let graph = self.published();
         let layers = graph.snapshot.layers();
         let delta: u64 = layers.iter().map(|layer| layer.quads()).sum();
@@ -204,7 +207,9 @@ impl Writer {
             Some(figures) => {
                 let is_long = figures.kept_bytes > pace.log_bytes;
                 let is_very_long = figures.kept_bytes > pace.log_bytes * 16;
-                !layers.is_empty() && (is_very_long || is_long && delta * 4 > graph.quads)
+                // What streams say is in the log, whether it changes the graph or not.
+                let says_something = !layers.is_empty() || self.beside.is_alive();
+                says_something && (is_very_long || is_long && delta * 4 > graph.quads)
             }
         }
     }
@@ -272,15 +277,16 @@ impl Writer {
 
     /// Writes what is published as a new base, and lets go of the log and the layers that it holds.
     pub(crate) fn checkpoint(&self) -> Result<(), QueryError> {
-        let graph = self.freeze()?;
+        let (graph, kept) = self.beside.frozen(&|| self.freeze())?;
         let number = graph.snapshot.number();
         let _thaw = Thaw(self, number);
-        if graph.snapshot.layers().is_empty() {
+        let kept = kept.bytes(&graph.dictionary)?;
+        if graph.snapshot.layers().is_empty() && kept.is_empty() {
             return Ok(());
         }
         let (base, dictionary) = match &self.home {
             Some(home) => {
-                let (base, dictionary) = self.write_generation(home, &graph)?;
+                let (base, dictionary) = self.write_generation(home, &graph, &kept)?;
                 (base, Some(Arc::new(dictionary)))
             }
             None => (self.base_in_memory(&graph)?, None),
@@ -333,6 +339,7 @@ impl Writer {
         &self,
         home: &StoreHandle,
         graph: &Graph,
+        kept: &[u8],
     ) -> Result<(Snapshot, Dictionary), QueryError> {
         let lost = |error: LostError| QueryError::new(Kind::ReadOnly, error);
         // What lies there now may be another store, which is not ours to write into.
@@ -344,6 +351,7 @@ impl Writer {
             directory: generation.directory(),
         };
         write_graph(graph, &generation, spilling, &|| self.wakeup.is_closing())?;
+        store::beside::write(&generation, kept).map_err(failed)?;
         // What was written may have been zeros in place of a file's bytes.
         graph.sound()?;
         home.lock.look(&*home.disk).map_err(lost)?;

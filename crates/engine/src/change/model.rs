@@ -14,6 +14,7 @@
 //! Planted and found: nobody is woken; a log that calls durable what is only appended; an update that does not say what
 //! it read. Run by `cargo xtask model`; `SOMERSAULT_LONG=1` tries fifty times as many orders.
 
+use super::beside::Beside;
 use super::commit::Job;
 use super::draft::Draft;
 use super::maintenance::{CheckpointLimits, maintain};
@@ -128,7 +129,12 @@ impl Fixture {
         let pool = Pool::new(MEMORY_BYTES);
         let published = Arc::new(RwLock::new(Arc::new(graph)));
         Fixture {
-            writer: Writer::new(published, home, Arc::clone(&pool)),
+            writer: Writer::new(
+                published,
+                home,
+                Beside::unread(Vec::new(), false),
+                Arc::clone(&pool),
+            ),
             pool,
             log,
         }
@@ -147,6 +153,7 @@ impl Fixture {
             budget: &budget,
             slice,
             turn_quads: 1 << 10,
+            is_awaited: true,
             reads: &reads,
         };
         let committed = self.writer.commit(&job, &mut |draft| {

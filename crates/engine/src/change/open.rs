@@ -6,7 +6,7 @@
 //! its number.
 //! A writer holds the lock as long as it lives, and cuts a torn tail off.
 
-use super::replay::Applying;
+use super::replay::{Applying, Listener};
 use super::writer::StoreHandle;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use store::delta::Unlimited;
 use store::delta::dictionary::Spilling;
-use store::directory::{self, Current, begin, lock_writer};
+use store::directory::{self, Current, Opened, begin, lock_writer};
 use store::disk::Disk;
 use store::load::open_parts;
 use store::log::{self, FileLog, Follower, Log};
@@ -101,12 +101,22 @@ pub(crate) struct ReadPosition {
     pub(crate) log: Follower,
 }
 
-/// The graph, and the right to change it. An empty store is made where there is none.
+/// A store that was opened for changes.
+pub(crate) struct OpenedForWriting {
+    pub(crate) graph: Graph,
+    pub(crate) home: StoreHandle,
+    /// What its generation keeps beside the graph.
+    pub(crate) kept: Vec<u8>,
+}
+
+/// The graph, and the right to change it. An empty store is made where there is none. `listener` is told what the
+/// generation keeps beside the graph, and what the log says since.
 pub(crate) fn for_writing(
     disk: Arc<dyn Disk>,
     location: &Path,
     options: &Options,
-) -> Result<(Graph, StoreHandle), OpenError> {
+    listener: &mut dyn Listener,
+) -> Result<OpenedForWriting, OpenError> {
     match directory::open(&*disk, location) {
         Err(directory::OpenError::Missing { .. } | directory::OpenError::Empty { .. }) => {
             create(&*disk, location)?;
@@ -114,18 +124,26 @@ pub(crate) fn for_writing(
         found => drop(found?),
     }
     let lock = lock_writer(&*disk, location)?;
-    let (graph, _) = checkpointed(&*disk, location)?;
+    let opened = directory::open(&*disk, location)?;
+    let graph = graph_of(&opened)?;
+    let kept = store::beside::read(&opened).map_err(|error| OpenError::Replay(error.into()))?;
     let first = graph.snapshot.number() + 1;
     let (log, _) = FileLog::open_with(Arc::clone(&disk), location, first, options.log.clone())?;
+    listener
+        .begin(&kept, &graph, &log)
+        .map_err(OpenError::Replay)?;
     let mut replay = Applying::new(graph, Unlimited);
-    log.read(first, &mut |number, record| replay.apply(number, record))?;
+    log.read(first, &mut |number, record| {
+        replay.apply_told(number, record, listener)
+    })?;
+    let graph = replay.finish()?;
     let home = StoreHandle {
         disk,
         location: location.to_owned(),
         lock,
         log: Box::new(log),
     };
-    Ok((replay.finish()?, home))
+    Ok(OpenedForWriting { graph, home, kept })
 }
 
 /// Makes a store without a quad.
@@ -146,9 +164,12 @@ pub(crate) fn create(disk: &dyn Disk, location: &Path) -> Result<(), OpenError> 
 /// The graph of the current generation, and the generation's number.
 fn checkpointed(disk: &dyn Disk, location: &Path) -> Result<(Graph, u64), OpenError> {
     let opened = directory::open(disk, location)?;
-    let (snapshot, dictionary) = open_parts(&opened)?;
+    Ok((graph_of(&opened)?, opened.manifest().generation))
+}
+
+fn graph_of(opened: &Opened) -> Result<Graph, OpenError> {
+    let (snapshot, dictionary) = open_parts(opened)?;
     let stored_bytes = opened.sizes().iter().map(|(_, bytes)| bytes).sum();
     let number = opened.manifest().snapshot();
-    let graph = Graph::new(snapshot, dictionary, number, stored_bytes)?;
-    Ok((graph, opened.manifest().generation))
+    Graph::new(snapshot, dictionary, number, stored_bytes)
 }

@@ -11,7 +11,10 @@ use crate::moment::Graph;
 use crate::open_error::OpenError;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use store::delta::{Account, ApplyError, ChangedGraphs, Replay, ResolveError};
+use store::log::Log;
+use store::record::RecordReader;
 
 /// A replay that keeps its first error.
 pub(super) struct Applying<A: Account> {
@@ -19,6 +22,62 @@ pub(super) struct Applying<A: Account> {
     before: Graph,
     replay: Replay<A>,
     failed: Option<QueryError>,
+}
+
+/// Is told what others than the graph keep in a log, in order, while it is replayed.
+pub(crate) trait Listener {
+    /// What the generation keeps beside the graph, and the log whose records behind it are told next.
+    fn begin(&mut self, kept: &[u8], graph: &Graph, log: &dyn Log) -> Result<(), QueryError>;
+
+    /// The messages of a record, which has been applied. Their new blank nodes are those of the record.
+    fn hear(
+        &mut self,
+        record: &RecordReader<'_>,
+        moment: &mut dyn ReplayMoment,
+    ) -> Result<(), QueryError>;
+}
+
+/// Knows only whether there were messages.
+#[derive(Default)]
+pub(crate) struct Deaf {
+    pub(crate) has_messages: bool,
+}
+
+impl Listener for Deaf {
+    fn begin(&mut self, _: &[u8], _: &Graph, _: &dyn Log) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    fn hear(&mut self, _: &RecordReader<'_>, _: &mut dyn ReplayMoment) -> Result<(), QueryError> {
+        self.has_messages = true;
+        Ok(())
+    }
+}
+
+/// The graph as a record left it.
+pub(crate) trait ReplayMoment {
+    /// The record's number.
+    fn number(&self) -> u64;
+
+    /// The graph. It costs a layer, so it is asked for where somebody looks at it.
+    fn graph(&mut self) -> Result<Arc<Graph>, QueryError>;
+}
+
+struct Moment<'m, A: Account> {
+    number: u64,
+    before: &'m Graph,
+    replay: &'m mut Replay<A>,
+}
+
+impl<A: Account<Refusal: Into<QueryError>>> ReplayMoment for Moment<'_, A> {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn graph(&mut self) -> Result<Arc<Graph>, QueryError> {
+        let version = self.replay.settled()?.clone();
+        Ok(Arc::new(self.before.with_version(version)))
+    }
 }
 
 /// A graph with the records that were applied.
@@ -46,6 +105,40 @@ impl<A: Account<Refusal: Into<QueryError>>> Applying<A> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.failed = Some(error.into());
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The same, and tells its messages.
+    pub(super) fn apply_told(
+        &mut self,
+        number: u64,
+        record: &[u8],
+        listener: &mut dyn Listener,
+    ) -> ControlFlow<()> {
+        self.apply(number, record)?;
+        let told = RecordReader::new(record).map_err(|error| {
+            QueryError::new(
+                Kind::Damaged,
+                format!("record {number} of the log: {error}"),
+            )
+        });
+        let told = told.and_then(|reader| {
+            if reader.messages().is_empty() {
+                return Ok(());
+            }
+            let mut moment = Moment {
+                number,
+                before: &self.before,
+                replay: &mut self.replay,
+            };
+            listener.hear(&reader, &mut moment)
+        });
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failed = Some(error);
                 ControlFlow::Break(())
             }
         }

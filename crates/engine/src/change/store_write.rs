@@ -281,6 +281,7 @@ impl RunningGraphChange {
             budget: &self.context.budget,
             slice,
             turn_quads: self.context.shared.options.update_turn_quads,
+            is_awaited: true,
             reads,
         }
     }

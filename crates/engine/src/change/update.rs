@@ -164,6 +164,7 @@ impl RunningUpdate {
             options.update_slice
         };
         let job = Job {
+            is_awaited: true,
             token: &context.token,
             budget: &context.budget,
             slice,
@@ -326,6 +327,7 @@ mod tests {
                 budget: &context.budget,
                 slice,
                 turn_quads: usize::MAX,
+                is_awaited: true,
                 reads: &|| ReadSet::of_update(&running.update),
             };
             let refused = running.writer.commit(&job, &mut |draft| {

@@ -3,6 +3,7 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `turn`: `Staged` | whoever has the turn: a request that is staged, maintenance for the exchange of a pointer | the same |
+//! | `beside` | whoever opens streams, once | checkpoints |
 //! | `home.log` | appended to in the turn; synced by whoever waits for durability, without it | any thread, for figures |
 //! | `watches` | begun and noted in by whoever has the turn; ended by the request whose watch it is | whoever has the turn |
 //! | `last` | whoever has the turn | any thread |
@@ -30,6 +31,7 @@
 //! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
+use super::beside::Beside;
 use super::committed::{Committed, Tally};
 use super::draft::{Drafted, RecordPart};
 use super::last::LastChanges;
@@ -52,6 +54,7 @@ use store::delta::{ChangedGraphs, DeltaError, Layer, merge};
 use store::directory::WriterLock;
 use store::disk::Disk;
 use store::log::{Log, LogError, LogFigures};
+use store::record::RecordHead;
 
 /// Where the store lies.
 pub(crate) struct StoreHandle {
@@ -93,6 +96,8 @@ pub(crate) struct Writer {
     /// `None` for a graph in memory, which is as durable as it will be.
     pub(crate) home: Option<StoreHandle>,
     pub(crate) wakeup: Wakeup,
+    /// What the log and generations keep beside the graph.
+    pub(crate) beside: Beside,
     /// The store is not where it was opened: said once, final.
     lost: OnceLock<String>,
     /// Why the last commit could not be kept, if it could not.
@@ -104,6 +109,7 @@ impl Writer {
     pub(crate) fn new(
         published: Arc<RwLock<Arc<Graph>>>,
         home: Option<StoreHandle>,
+        beside: Beside,
         pool: Arc<Pool>,
     ) -> Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
@@ -121,6 +127,7 @@ impl Writer {
             published,
             advanced: Condvar::new(),
             home,
+            beside,
             wakeup: Wakeup::default(),
             lost: OnceLock::new(),
             failing: Mutex::default(),
@@ -138,11 +145,13 @@ impl Writer {
     }
 
     /// Commits what was drafted over the staged version, and gives the turn on. Returns when the commit is
-    /// durable and published. What changes nothing is no commit.
+    /// durable and published; where it is not awaited, as soon as it is in the log, and a later commit that is awaited
+    /// publishes it. What changes nothing is no commit.
     pub(super) fn stage(
         &self,
         mut staged: WriteGuard<'_, Staged>,
         drafted: Drafted,
+        is_awaited: bool,
     ) -> Result<Committed, QueryError> {
         let mut committed = Committed {
             inserted: drafted.inserted,
@@ -164,15 +173,19 @@ impl Writer {
             staged.graph.snapshot.number() + 1,
             "a commit follows the version that it was drafted over"
         );
-        assert_eq!(
-            self.home.is_some(),
-            !drafted.record.is_empty(),
-            "a commit has a record where there is a log"
-        );
         // What the request has read may have been zeros in place of a file's bytes.
         graph.sound()?;
         if let Some(home) = &self.home {
-            let parts: Vec<&[u8]> = drafted.record.iter().map(RecordPart::bytes).collect();
+            let head = RecordHead {
+                number,
+                epoch: 0,
+                first_blank: drafted.blanks.start,
+                blanks: drafted.blanks.end - drafted.blanks.start,
+                messages: &drafted.messages,
+            };
+            let head = head.encode();
+            let chunks = drafted.record.iter().map(RecordPart::bytes);
+            let parts: Vec<&[u8]> = std::iter::once(&head[..]).chain(chunks).collect();
             let appended = home.log.append(&parts);
             let position = appended.map_err(|error| self.failed(home, error))?;
             assert!(
@@ -196,9 +209,11 @@ impl Writer {
         let fate = Arc::clone(&staged.fate);
         drop(staged);
         drop((drafted.record, drafted.held));
-        self.settle(number, &fate)?;
-        self.wakeup.wake();
         committed.snapshot = number;
+        if is_awaited {
+            self.settle(number, &fate)?;
+        }
+        self.wakeup.wake();
         Ok(committed)
     }
 

@@ -7,10 +7,12 @@
 //! A `CONSTRUCT` into a stream is an item of that stream at the close of its report. Streams and queries have no circles:
 //! a query whose output could reach one of its own windows is refused.
 
+mod base;
 mod commits;
 mod evaluations;
 mod feed;
 mod queries;
+mod restored;
 mod streams;
 
 use super::info::HubStream;
@@ -19,14 +21,15 @@ use super::report::StandingReport;
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::moment::Graph;
+use base::Base;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use stream::{QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
+use stream::{Evaluation, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
 
 /// See the head of this file.
-pub struct Hub {
-    database: Database,
+pub(super) struct Hub {
+    base: Base,
     streams: Streams,
     /// What the streams are, in terms.
     settings: BTreeMap<StreamId, HubStream>,
@@ -35,12 +38,30 @@ pub struct Hub {
     made: u64,
     /// Seals that were taken and belong to one commit, which failed or is not complete yet.
     taken: Vec<Seal>,
-    /// A seal that was taken and belongs to the next commit.
-    held: Option<Seal>,
     /// The numbers of sources, by name.
     sources: BTreeMap<String, SourceId>,
     /// The last commits, oldest first, for evaluations that see an earlier one than the newest.
     moments: VecDeque<CommitMoment>,
+    /// The position that a source's next item has, where it counts them.
+    positions: BTreeMap<(StreamId, String), u64>,
+    /// What the edge's clock last said (milliseconds).
+    now_ms: u64,
+    /// Messages that go into the next record.
+    unsaid: Vec<u8>,
+    /// Whether some of them are not to be lost: what comes later in the log rests on them.
+    is_needed: bool,
+    /// Reports that are shown when the log has them.
+    withheld: Vec<Reported>,
+    /// What was ready before the last stop and was not reported then, with the graph of its moment.
+    due: VecDeque<Due>,
+}
+
+/// An evaluation that a recovery has left.
+struct Due {
+    ready: Evaluation,
+    graph: Arc<Graph>,
+    /// It was reported; it is evaluated for the sake of the next report, which is compared with it.
+    is_reported: bool,
 }
 
 /// A commit of streams and what it covers.
@@ -49,37 +70,64 @@ struct CommitMoment {
     graph: Arc<Graph>,
 }
 
+/// A report, and how it stands in the log where somebody keeps one.
+pub(super) struct Reported {
+    /// The report.
+    pub report: StandingReport,
+    /// The same as one line of JSON, where it was made.
+    pub line: Option<Arc<str>>,
+}
+
 /// Takes reports; the first error or break ends the loop.
-pub(super) type Take<'t> = dyn FnMut(StandingReport) -> Result<ControlFlow<()>, QueryError> + 't;
+pub(super) type Take<'t> = dyn FnMut(Reported) -> Result<ControlFlow<()>, QueryError> + 't;
 
 impl Hub {
     /// None yet. Streams that store something need a database that can be changed.
     pub fn new(database: Database) -> Hub {
+        Hub::over(Base::Open(database))
+    }
+
+    fn over(base: Base) -> Hub {
         Hub {
-            database,
+            base,
             streams: Streams::new(),
             settings: BTreeMap::new(),
             queries: BTreeMap::new(),
             made: 0,
             taken: Vec::new(),
-            held: None,
             sources: BTreeMap::new(),
             moments: VecDeque::new(),
+            positions: BTreeMap::new(),
+            now_ms: 0,
+            unsaid: Vec::new(),
+            is_needed: false,
+            withheld: Vec::new(),
+            due: VecDeque::new(),
         }
     }
 
     /// Does all that has become possible, and shows each report.
     pub fn advance(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
+        if self.show_withheld(take)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        while let Some(due) = self.due.pop_front() {
+            if self.evaluate_due(&due, take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
         loop {
             while let Some(ready) = self.streams.next_ready() {
                 if self.evaluate(&ready, take)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
+            self.promise()?;
             if !self.commit()? {
+                // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
+                drop(self.tell(self.is_needed));
                 return Ok(ControlFlow::Continue(()));
             }
-            self.promise()?;
         }
     }
 

@@ -21,6 +21,32 @@ pub struct TimedQuads {
     pub quads: Vec<Quad>,
 }
 
+/// Where items stand in the count of their source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positions {
+    /// The position of the first one.
+    pub first: u64,
+    /// How many positions they take, those of items that were not well-formed included.
+    pub count: u64,
+}
+
+impl Positions {
+    /// How many of `items` are here already, where the source's next position is `next`. An error where some are, and which
+    /// is not known, because others were not well-formed.
+    pub(super) fn known(self, next: u64, items: usize) -> Result<usize, QueryError> {
+        let known = next.saturating_sub(self.first);
+        if known >= self.count {
+            return Ok(items);
+        }
+        if known > 0 && self.count != items as u64 {
+            let message = format!("items up to position {next} are here already");
+            return Err(QueryError::new(Kind::Conflict, message)
+                .with_hint("send those from that position on, alone"));
+        }
+        Ok(known as usize)
+    }
+}
+
 /// What labels of blank nodes mean within one scope.
 #[derive(Debug, Default)]
 pub struct BlankScope {
@@ -77,6 +103,11 @@ impl BlankScope {
             Term::NamedNode(_) | Term::Literal(_) => {}
         }
         Ok(())
+    }
+
+    /// The number of the node that a label means, if it means one.
+    pub(super) fn number(&self, label: &str) -> Option<u64> {
+        self.numbers.get(label).map(|id| id.payload())
     }
 
     fn node(&mut self, live: &LiveDictionary, label: &str) -> Result<oxrdf::BlankNode, QueryError> {

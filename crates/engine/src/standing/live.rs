@@ -10,27 +10,29 @@
 //! A push returns when what it made possible has been done: its seals are committed and the reports that they complete are
 //! in the journals. So a source feels what it costs, and slows down by itself (back-pressure).
 //!
-//! **A journal** holds the latest reports of a query, within [`JOURNAL_BYTES`]. Reports are numbered from 1 in order of
-//! their closes. A consumer says which it saw last; if those behind it were let go, it is told so.
-//!
-//! What is kept here lives as long as the database does: streams, queries and reports are gone after a restart, the
-//! stored graph is not.
+//! **What is kept.** Where the database has a log, all of it comes again after a stop, however that came ([`Live::open`]):
+//! streams with what they hold, queries, how far they have come, and their reports with the same numbers. What was pushed
+//! is durable when a push returns. Checkpoints keep an image of it ([`Keeper`]).
 
-use super::hub::{Hub, no_query};
+use super::hub::{Hub, Reported, no_query};
 use super::info::{HubStream, QueryInfo, StreamInfo};
-use super::items::TimedQuads;
+use super::items::{Positions, TimedQuads};
+use super::journal::{Journal, JournalRead};
 use super::reading::read_standing;
-use super::report::StandingReport;
+use super::recovery::{Recovered, Recovery};
+use crate::change::{Image, Keeper};
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
+use crate::open_error::OpenError;
+use crate::options::Options;
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::disk::{Disk, RealDisk};
 
-/// What the journal of a query may hold (bytes of its reports as JSON).
-const JOURNAL_BYTES: usize = 16 << 20;
 /// How far ahead of the clock an item may be (milliseconds): clocks of sources differ, and days do not.
 const AHEAD_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 /// How often time is told to the streams.
@@ -45,61 +47,8 @@ pub struct Pushed {
     pub late: usize,
     /// What is before this is decided (milliseconds since the epoch).
     pub settled_ms: u64,
-}
-
-/// A report in a journal.
-#[derive(Clone, Debug)]
-pub struct JournalEntry {
-    /// Its number, from 1.
-    pub number: u64,
-    /// The report as one line of JSON.
-    pub line: Arc<str>,
-}
-
-/// What a consumer gets.
-#[derive(Clone, Debug, Default)]
-pub struct JournalRead {
-    /// Reports behind the one that was seen last, ascending.
-    pub entries: Vec<JournalEntry>,
-    /// How many reports before the first of these were let go and are missing (count).
-    pub missed: u64,
-}
-
-#[derive(Default)]
-struct Journal {
-    entries: VecDeque<JournalEntry>,
-    bytes: usize,
-    /// The number of the last report.
-    last: u64,
-}
-
-impl Journal {
-    fn add(&mut self, line: Arc<str>) {
-        self.last += 1;
-        self.bytes += line.len();
-        self.entries.push_back(JournalEntry {
-            number: self.last,
-            line,
-        });
-        while self.bytes > JOURNAL_BYTES && self.entries.len() > 1 {
-            if let Some(gone) = self.entries.pop_front() {
-                self.bytes -= gone.line.len();
-            }
-        }
-    }
-
-    fn after(&self, seen: u64, max: usize) -> JournalRead {
-        let seen = if seen > self.last { 0 } else { seen };
-        let first = self
-            .entries
-            .front()
-            .map_or(self.last + 1, |entry| entry.number);
-        let start = self.entries.partition_point(|entry| entry.number <= seen);
-        JournalRead {
-            entries: self.entries.range(start..).take(max).cloned().collect(),
-            missed: first.saturating_sub(seen.saturating_add(1)),
-        }
-    }
+    /// The position that the source's next item has, where it counts them.
+    pub next_position: Option<u64>,
 }
 
 struct LiveInner {
@@ -120,22 +69,66 @@ pub struct Live {
 }
 
 impl Live {
-    /// No streams yet. A thread of its own tells the time until the last handle is gone.
+    /// Opens a store directory for reading and changing, with its streams and standing queries as they stood; an empty one
+    /// is made where there is none. They go on as soon as a [`Live`] is made of the database: what was ready and not
+    /// reported when the store was closed is reported then. Needs `query::STACK_BYTES_MIN` (2 MiB) of stack.
+    pub fn open(location: &Path, options: &Options) -> Result<Database, OpenError> {
+        Live::open_on(Arc::new(RealDisk), location, options)
+    }
+
+    /// [`Live::open`] on another disk.
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        location: &Path,
+        options: &Options,
+    ) -> Result<Database, OpenError> {
+        let mut recovery = Recovery::new(options);
+        let database = Database::open_told(disk, location, options, &mut recovery)?;
+        if let Some(recovered) = recovery.finish() {
+            database.leave_beside(Box::new(recovered));
+        }
+        Ok(database)
+    }
+
+    /// The streams of a database, as [`Live::open`] found them. A thread of its own tells the time until the last handle
+    /// is gone. A store that keeps streams and was opened otherwise takes none.
     pub fn new(database: Database) -> Live {
         Live::telling(database, |_| {})
     }
 
     /// The same, for consumers that do not wait on a thread of their own: `told` is called with a query's name when it
-    /// has a new report and when it is gone. It must neither block nor call this.
+    /// has a new report and when it is gone. It must neither block nor call this. Needs `query::STACK_BYTES_MIN` (2 MiB)
+    /// of stack.
     pub fn telling(database: Database, told: impl Fn(&str) + Send + Sync + 'static) -> Live {
+        let left = database.take_beside();
+        let recovered = left.and_then(|left| left.downcast::<Recovered>().ok());
+        let (mut hub, journals) = match recovered {
+            Some(recovered) => *recovered,
+            None => (Hub::new(database.clone()), BTreeMap::new()),
+        };
+        hub.attach(database.clone());
+        let live = Live::over(database, hub, journals, told);
+        // What the last stop has left comes before anything new: a later change is not seen by an earlier close. What fails
+        // is tried again with the next tick.
+        drop(live.inner.advance(&mut live.hub()));
+        live
+    }
+
+    fn over(
+        database: Database,
+        hub: Hub,
+        journals: BTreeMap<String, Journal>,
+        told: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Live {
         let inner = Arc::new(LiveInner {
-            hub: Mutex::new(Hub::new(database.clone())),
+            hub: Mutex::new(hub),
             database,
-            journals: Mutex::default(),
+            journals: Mutex::new(journals),
             arrived: Condvar::new(),
             told: Box::new(told),
         });
         let weak = Arc::downgrade(&inner);
+        inner.database.keep_beside(weak.clone());
         let ticker = std::thread::Builder::new().name("streams".to_owned());
         // Without the thread items still bring their own time; only idle and arrival-time streams stand.
         drop(ticker.spawn(move || tick(&weak)));
@@ -220,16 +213,18 @@ impl Live {
         source: &str,
         items: &[TimedQuads],
     ) -> Result<Pushed, QueryError> {
-        self.feed(stream, source, items, None)
+        self.feed(stream, source, items, None, None)
     }
 
-    /// The same, and then the source promises that its later items have at least the time `watermark_ms`.
+    /// The same, and then the source promises that its later items have at least the time `watermark_ms`. A source that
+    /// counts its items may send them again: what is here already is passed over. `positions`: where these stand.
     pub fn feed(
         &self,
         stream: &str,
         source: &str,
         items: &[TimedQuads],
         watermark_ms: Option<u64>,
+        positions: Option<Positions>,
     ) -> Result<Pushed, QueryError> {
         let now_ms = now_ms();
         let times = items.iter().map(|item| item.time_ms).chain(watermark_ms);
@@ -245,7 +240,7 @@ impl Live {
         hub.tick(now_ms);
         let (mut taken, mut late) = (0, 0);
         if !items.is_empty() {
-            let accepted = hub.push(stream, source, None, items)?;
+            let accepted = hub.push(stream, source, None, items, positions)?;
             (taken, late) = (accepted.taken, accepted.late.len());
         }
         if let Some(time_ms) = watermark_ms {
@@ -253,16 +248,19 @@ impl Live {
         }
         // The items are taken, whatever becomes of what they make possible: a commit that fails is tried again.
         drop(self.inner.advance(&mut hub));
+        hub.tell(true)?;
         Ok(Pushed {
             taken,
             late,
             settled_ms: hub.stream_info(stream)?.covered_ms,
+            next_position: hub.position(stream, source)?,
         })
     }
 
     /// A source promises that its later items have at least this time.
     pub fn watermark(&self, stream: &str, source: &str, time_ms: u64) -> Result<(), QueryError> {
-        self.feed(stream, source, &[], Some(time_ms)).map(|_| ())
+        self.feed(stream, source, &[], Some(time_ms), None)
+            .map(|_| ())
     }
 
     /// Reports of a query behind the one with number `seen`, at most `max`; waits until there is one, but not longer than
@@ -305,17 +303,35 @@ impl LiveInner {
 
     /// Does what has become possible, and keeps the reports.
     fn advance(&self, hub: &mut Hub) -> Result<(), QueryError> {
-        let mut keep = |report: StandingReport| {
-            let line = report.json();
-            let line = line.map_err(|error| QueryError::new(Kind::Internal, error))?;
+        let mut keep = |Reported { report, line }: Reported| {
+            let line = match line {
+                Some(line) => line,
+                None => {
+                    let line = report.json();
+                    let line = line.map_err(|error| QueryError::new(Kind::Internal, error));
+                    line?.into()
+                }
+            };
             if let Some(journal) = self.journals().get_mut(&report.query) {
-                journal.add(line.into());
+                journal.add(line);
             }
             self.arrived.notify_all();
             (self.told)(&report.query);
             Ok(ControlFlow::Continue(()))
         };
         hub.advance(&mut keep).map(|_| ())
+    }
+}
+
+impl Keeper for LiveInner {
+    fn hold(&self, freeze: &mut dyn FnMut()) -> Result<Box<dyn Image>, QueryError> {
+        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is ready is reported first: its moment is not kept.
+        self.advance(&mut hub)?;
+        let mut image = hub.image()?;
+        image.journals = self.journals().clone();
+        freeze();
+        Ok(Box::new(image))
     }
 }
 

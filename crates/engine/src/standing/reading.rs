@@ -2,13 +2,18 @@
 
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::options::Options;
 use crate::request::reading::parse_options;
 use query::standing::{self, StandingQuery};
 
 /// Reads a standing query in one of the dialects, with the limits that the database has for texts. Needs
 /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
 pub fn read_standing(database: &Database, text: &str) -> Result<StandingQuery, QueryError> {
-    let options = &database.shared().options;
+    read_with(&database.shared().options, text)
+}
+
+/// The same with the options that a database is opened with.
+pub(super) fn read_with(options: &Options, text: &str) -> Result<StandingQuery, QueryError> {
     let options = parse_options(None, options.text_max_bytes, options.union_default_graph);
     Ok(standing::parse(text, &options)?)
 }

@@ -4,7 +4,7 @@
 //! horizon are given in, then every recording promises what it goes on with. The end of a recording promises
 //! everything. So the same recordings give the same reports, however fast they are read.
 
-use super::hub::Hub;
+use super::hub::{Hub, Reported};
 use super::info::HubStream;
 use super::items::{BlankScope, TimedQuads};
 use super::report::StandingReport;
@@ -198,7 +198,7 @@ impl<'r> Replay<'r> {
             if let Some(last) = items.iter().map(|item| item.time_ms).max() {
                 self.last_ms = self.last_ms.max(last);
                 let scope = Some(&mut feed.scope);
-                let accepted = self.hub.push(&feed.stream, SOURCE, scope, &items)?;
+                let accepted = self.hub.push(&feed.stream, SOURCE, scope, &items, None)?;
                 self.late += accepted.late.len() as u64;
                 given = Some(());
             }
@@ -220,7 +220,7 @@ impl<'r> Replay<'r> {
     ) -> Result<ControlFlow<()>, QueryError> {
         let last_ms = self.last_ms;
         let is_open = self.span.until_ms.is_none();
-        self.hub.advance(&mut |report| {
+        self.hub.advance(&mut |Reported { report, .. }| {
             if let Some(failure) = report.failure {
                 return Err(failure);
             }

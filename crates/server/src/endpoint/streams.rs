@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use somersault::terms::NamedNode;
 use somersault::units::{parse_duration, parse_size};
-use somersault::{HubStream, Kind, Live, Pushed, QueryError, StreamInfo};
+use somersault::{HubStream, Kind, Live, Positions, Pushed, QueryError, StreamInfo};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -248,6 +248,7 @@ async fn push(mut call: Call, stream: String) -> Result<Response<Body>, Problem>
             .to_owned(),
         time_ms: call.number("time")?,
         watermark_ms: call.number("watermark")?,
+        position: call.number("position")?,
     };
     let media_type = call.media_type();
     let body = call.body().await?;
@@ -259,7 +260,17 @@ async fn push(mut call: Call, stream: String) -> Result<Response<Body>, Problem>
     let push = move |live: &Live| {
         let info = live.stream(&stream).map_err(failed)?;
         let read = delivery.read(form, &body, info.settings.arrival_time)?;
-        let pushed = live.feed(&stream, &delivery.source, &read.items, read.watermark_ms);
+        let positions = delivery.position.map(|first| Positions {
+            first,
+            count: read.items.len() as u64 + read.rejected,
+        });
+        let pushed = live.feed(
+            &stream,
+            &delivery.source,
+            &read.items,
+            read.watermark_ms,
+            positions,
+        );
         let pushed = pushed.map_err(|error| match error.kind {
             Kind::Memory => Problem::full(&error),
             _ => failed(error),
@@ -278,6 +289,9 @@ fn account(pushed: &Pushed, read: &ReadItems) -> Value {
         "rejected": read.rejected,
         "settled": pushed.settled_ms,
     });
+    if let Some(next) = pushed.next_position {
+        account["position"] = json!(next);
+    }
     if read.rejected > 0 {
         let line = |rejection: &Rejection| {
             json!({

@@ -57,6 +57,8 @@ pub(crate) struct Delivery {
     pub time_ms: Option<u64>,
     /// What its source promises after the items (milliseconds).
     pub watermark_ms: Option<u64>,
+    /// The position of the first item, where the source counts them.
+    pub position: Option<u64>,
 }
 
 /// A line that was not taken.

@@ -153,6 +153,10 @@ impl<A: Account> Replay<A> {
         self.reading += bytes;
         let live = Arc::clone(self.graph.dictionary.live());
         let mut reader = RecordReader::new(record).map_err(placed)?;
+        if reader.commit().is_some_and(|commit| commit != number) {
+            let what = "the number of its place in the log";
+            return Err(placed(RecordError { offset: 1, what }));
+        }
         let blanks = reader.new_blanks().end;
         live.reserve_blank_nodes(blanks)
             .map_err(ResolveError::from)?;
@@ -180,12 +184,27 @@ impl<A: Account> Replay<A> {
         Ok(())
     }
 
+    /// The graph after the last record that was applied. It costs a layer, so ask where it is needed only.
+    pub fn settled(&mut self) -> Result<&GraphVersion, ApplyError<A::Refusal>> {
+        if self.number >= self.first || !self.sums.is_empty() {
+            self.flush()?;
+        }
+        Ok(&self.graph)
+    }
+
     /// Makes a layer of what was summed up.
     fn flush(&mut self) -> Result<(), ApplyError<A::Refusal>> {
         assert!(
             self.first <= self.number + 1,
             "a layer's records follow those of the layer before"
         );
+        if self.sums.is_empty() {
+            // Records of messages, or of nothing.
+            self.account.shrink(std::mem::take(&mut self.reading));
+            self.graph = self.graph.at(self.number);
+            self.first = self.number + 1;
+            return Ok(());
+        }
         let staging = (self.sums.len() * STAGING_BYTES) as u64;
         self.account.grow(staging).map_err(ApplyError::Refused)?;
         let change: Change = self.sums.drain().collect();
@@ -207,9 +226,7 @@ impl<A: Account> Replay<A> {
 
     /// The graph after the last record.
     pub fn finish(mut self) -> Result<Replayed<A>, ApplyError<A::Refusal>> {
-        if self.number >= self.first || !self.sums.is_empty() {
-            self.flush()?;
-        }
+        self.settled()?;
         Ok(Replayed {
             graph: self.graph,
             changed: self.changed,

@@ -69,6 +69,17 @@ impl GraphVersion {
         })
     }
 
+    /// The version after commit `number`, which changed no quad. Terms may have come with it.
+    #[must_use]
+    pub fn at(&self, number: u64) -> GraphVersion {
+        let live = self.dictionary.live();
+        GraphVersion {
+            snapshot: self.snapshot.at(number),
+            dictionary: live.view(live.counts()),
+            quads: self.quads,
+        }
+    }
+
     /// The same content over a new base, into which all layers but `later` went, and the dictionary whose files were
     /// written with it ([`LiveDictionary::rebased`]); the one that it has where there are no files.
     #[must_use]

@@ -111,8 +111,8 @@ impl Layer {
     }
 
     /// Whether the next layer's commits begin behind this one's, or both are parts of one commit, which
-    /// carry its number each.
+    /// carry its number each. Commits between them changed no quad.
     pub(super) fn is_followed_by(&self, next: &Layer) -> bool {
-        self.commits == next.commits || self.commits.end() + 1 == *next.commits.start()
+        self.commits == next.commits || self.commits.end() < next.commits.start()
     }
 }

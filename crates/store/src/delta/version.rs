@@ -31,7 +31,7 @@ pub(crate) struct Names {
 /// found; versions made from either of the two may take them over.
 pub struct Version {
     pub(crate) base: Arc<Snapshot>,
-    /// Oldest first; commits ascend without gaps.
+    /// Oldest first; commits ascend.
     pub(crate) layers: Vec<Arc<Layer>>,
     pub(crate) names: Arc<Names>,
     pub(crate) type_vertex: Option<VertexId>,
@@ -75,9 +75,9 @@ impl Version {
         assert!(
             match self.layers.last() {
                 Some(last) => last.is_followed_by(&layer),
-                None => *layer.commits.start() == self.number + 1,
+                None => *layer.commits.start() > self.number,
             },
-            "commits ascend without gaps"
+            "commits ascend"
         );
         let mut next = Version {
             base: Arc::clone(&self.base),
@@ -94,10 +94,21 @@ impl Version {
         next
     }
 
+    /// The version after a commit that changed no quad.
+    #[must_use]
+    pub fn at(&self, number: u64) -> Version {
+        assert!(number >= self.number, "commits ascend");
+        Version {
+            number,
+            keys: self.keys.of_same(),
+            ..self.clone()
+        }
+    }
+
     /// The same content, its layers merged into these, which are of the same commits (asserted).
     #[must_use]
     pub fn with_layers(&self, layers: Vec<Arc<Layer>>) -> Version {
-        assert!(are_in_order(&layers), "commits ascend without gaps");
+        assert!(are_in_order(&layers), "commits ascend");
         assert_eq!(
             commits_of(&layers),
             commits_of(&self.layers),
@@ -125,12 +136,12 @@ impl Version {
     }
 
     /// The same content over a new base, into which some of the layers went; these, the latest, are left
-    /// (their last commit is that of the version: asserted). Predicates are numbered afresh.
+    /// (their last commit is none behind the version's: asserted). Predicates are numbered afresh.
     #[must_use]
     pub fn rebased(&self, base: Arc<Snapshot>, layers: Vec<Arc<Layer>>) -> Version {
-        assert!(are_in_order(&layers), "commits ascend without gaps");
+        assert!(are_in_order(&layers), "commits ascend");
         assert!(
-            commits_of(&layers).is_none_or(|(_, last)| last == self.number),
+            commits_of(&layers).is_none_or(|(_, last)| last <= self.number),
             "the oldest layers go into a base, the latest are left"
         );
         let mut next = Version::new(base, self.number, self.type_vertex);

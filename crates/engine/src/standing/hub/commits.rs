@@ -1,6 +1,8 @@
 //! The commits of a hub: seals of one moment are one, and the last are remembered for evaluations that see an earlier
 //! graph than the newest.
 
+use super::super::log::codec::Put;
+use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::{CommitMoment, Hub, refused};
 use crate::change::absorb;
@@ -9,7 +11,7 @@ use crate::moment::Graph;
 use query::standing::Freshness;
 use std::sync::Arc;
 use store::delta::IdQuad;
-use stream::{PartId, Seal, Time};
+use stream::{PartId, Time};
 
 /// Commits that are remembered. A close within a batch sees the commit before that batch's; the others are for streams of
 /// different grains.
@@ -20,52 +22,86 @@ impl Hub {
     /// seals are committed next time.
     pub(super) fn commit(&mut self) -> Result<bool, QueryError> {
         if self.taken.is_empty() {
-            let Some(first) = self.held.take().or_else(|| self.streams.next_seal()) else {
+            let Some(end) = self.streams.next_seal_end() else {
                 return Ok(false);
             };
-            let end = self.end_of(&first)?;
-            self.taken.push(first);
-            while let Some(next) = self.streams.next_seal() {
-                if self.end_of(&next)? > end {
-                    self.held = Some(next);
-                    break;
-                }
-                self.taken.push(next);
+            // One that ends later is left there: what this one makes ready may bring another before it.
+            while self.streams.next_seal_end().is_some_and(|next| next <= end) {
+                self.taken.extend(self.streams.next_seal());
             }
         }
-        let mut quads: Vec<IdQuad> = Vec::new();
-        for seal in &self.taken {
-            let definition = self.streams.definition(seal.stream).map_err(refused)?;
-            quads.extend(definition.absorbed(&seal.items));
-        }
         if self.moments.is_empty() {
-            self.note_moment();
+            self.note_moment(self.base.database()?.graph());
         }
-        if !quads.is_empty() {
-            absorb(&self.database, &quads)?;
-        }
+        self.keep_seals()?;
         for seal in std::mem::take(&mut self.taken) {
             self.streams
                 .sealed(PartId(0), seal.stream, seal.until)
                 .map_err(refused)?;
         }
-        self.note_moment();
+        self.note_moment(self.base.database()?.graph());
         Ok(true)
     }
 
-    pub(super) fn note_moment(&mut self) {
+    /// One record says what is sealed and what was not said before, and changes what is stored of it. It is durable
+    /// before a query sees the seals: what it reports is not to be decided again.
+    fn keep_seals(&mut self) -> Result<(), QueryError> {
+        let mut quads: Vec<IdQuad> = Vec::new();
+        let mut is_awaited = false;
+        let mut messages = Put {
+            bytes: self.unsaid.clone(),
+        };
+        for seal in &self.taken {
+            let definition = self.streams.definition(seal.stream).map_err(refused)?;
+            quads.extend(definition.absorbed(&seal.items));
+            is_awaited |= self.streams.is_read(seal.stream);
+            if self.base.keeps_log() {
+                let message = Message::Seal {
+                    stream: definition.name.clone(),
+                    until: seal.until,
+                };
+                message.put(&mut messages);
+            }
+        }
+        is_awaited |= self.is_needed || !quads.is_empty();
+        if !messages.bytes.is_empty() || !quads.is_empty() {
+            let database = self.base.database()?;
+            absorb(database, &messages.bytes, &quads, is_awaited)?;
+        }
+        self.unsaid.clear();
+        self.is_needed = false;
+        Ok(())
+    }
+
+    pub(super) fn note_moment(&mut self, graph: Arc<Graph>) {
         if self.moments.len() == MOMENTS_MAX {
             self.moments.pop_front();
         }
         self.moments.push_back(CommitMoment {
             vector: self.streams.vector(),
-            graph: self.database.graph(),
+            graph,
         });
     }
 
     /// The graph that an evaluation sees: that of the first commit which covers every batch of the query's streams that ends
     /// by its close, as far as it is remembered; else the newest.
-    pub(super) fn graph_at(&self, close: Time, query: &Registered) -> Arc<Graph> {
+    pub(super) fn graph_at(
+        &self,
+        close: Time,
+        query: &Registered,
+    ) -> Result<Arc<Graph>, QueryError> {
+        let known = match query.planned.query.freshness {
+            Freshness::Aligned => self.remembered(close, query),
+            Freshness::Latest => None,
+        };
+        match known {
+            Some(graph) => Ok(graph),
+            None => Ok(self.base.database()?.graph()),
+        }
+    }
+
+    /// The graph of the first commit that covers a close, if it is remembered.
+    pub(super) fn remembered(&self, close: Time, query: &Registered) -> Option<Arc<Graph>> {
         let covers = |moment: &&CommitMoment| {
             query.reads.iter().all(|stream| {
                 let known = moment.vector.iter().find(|(known, _)| known == stream);
@@ -74,16 +110,7 @@ impl Hub {
                 known.is_some_and(|(_, point)| point.covered(grain_ms).0 >= end_ms)
             })
         };
-        let known = self.moments.iter().find(covers);
-        match (query.planned.query.freshness, known) {
-            (Freshness::Aligned, Some(moment)) => Arc::clone(&moment.graph),
-            _ => self.database.graph(),
-        }
-    }
-
-    /// The moment that a seal covers.
-    pub(super) fn end_of(&self, seal: &Seal) -> Result<Time, QueryError> {
-        let definition = self.streams.definition(seal.stream).map_err(refused)?;
-        Ok(seal.until.covered(definition.grain_ms))
+        let known = self.moments.iter().find(covers)?;
+        Some(Arc::clone(&known.graph))
     }
 }

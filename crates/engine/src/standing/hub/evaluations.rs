@@ -1,14 +1,19 @@
 //! Evaluations of a hub: a query that is ready, its report, and what it writes into a stream.
 
 use super::super::items::{BlankScope, ids_of};
+use super::super::log::items::ItemsText;
+use super::super::log::messages::{Message, Source};
 use super::super::registered::{evaluated, quad_of};
-use super::{Hub, OF_QUERIES, Take, refused};
-use crate::change::with_dictionary;
-use crate::error::QueryError;
+use super::super::report::StandingReport;
+use super::{Due, Hub, OF_QUERIES, Reported, Take, refused};
+use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
 use crate::panics::guarded;
 use oxrdf::Quad;
+use query::standing::{Emit, Freshness};
 use std::ops::ControlFlow;
-use stream::{Evaluation, Items, SourceId, StreamId};
+use std::sync::Arc;
+use stream::{Evaluation, Items, SourceId, StreamId, Time};
 
 impl Hub {
     /// Evaluates a query and shows its report. What fails is in the report: other queries go on.
@@ -20,40 +25,114 @@ impl Hub {
         let Some(query) = self.queries.get(&ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let graph = self.graph_at(ready.close, query);
+        let graph = self.graph_at(ready.close, query)?;
+        self.evaluate_over(ready, &graph, take)
+    }
+
+    /// Evaluates what a recovery has left.
+    pub(super) fn evaluate_due(
+        &mut self,
+        due: &Due,
+        take: &mut Take<'_>,
+    ) -> Result<ControlFlow<()>, QueryError> {
+        if !due.is_reported {
+            return self.evaluate_over(&due.ready, &due.graph, take);
+        }
+        let database = self.base.database()?.clone();
+        if let Some(query) = self.queries.get_mut(&due.ready.query) {
+            // What fails failed then, too, and leaves what is compared as it was.
+            drop(guarded(|| {
+                evaluated(&database, &due.graph, query, &due.ready)
+            }));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn evaluate_over(
+        &mut self,
+        ready: &Evaluation,
+        graph: &Graph,
+        take: &mut Take<'_>,
+    ) -> Result<ControlFlow<()>, QueryError> {
+        let database = self.base.database()?.clone();
         let Some(query) = self.queries.get_mut(&ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let evaluated = guarded(|| evaluated(&self.database, &graph, query, ready));
+        let evaluated = guarded(|| evaluated(&database, graph, query, ready));
         query.evaluations += 1;
         query.close = Some(ready.close);
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
         let policy = query.planned.query.report;
+        let is_repeatable =
+            evaluated.is_ok() && query.planned.query.freshness == Freshness::Aligned;
+        let may_repeat = query.planned.query.emit == Emit::AtLeastOnce;
         let report = evaluated.unwrap_or_else(|error| Some(query.failed(ready, error)));
-        let writes = query.writes;
-        let mut quads: Vec<Quad> = Vec::new();
-        if writes.is_some() {
-            let rows = report.as_ref().map_or(&[][..], |report| &report.rows);
-            quads.extend(rows.iter().filter_map(quad_of));
+        let (writes, name) = (query.writes, query.name.clone());
+        if let (Some(target), Some(report)) = (writes, &report) {
+            let quads: Vec<Quad> = report.rows.iter().filter_map(quad_of).collect();
+            let written = self.write(target, &name, ready, &quads);
+            if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
+                query.failure = Some(error.message);
+            }
         }
-        let taken = match report {
-            Some(report) if policy.rows && report.has_no_rows() => ControlFlow::Continue(()),
-            Some(report) => take(report)?,
-            None => ControlFlow::Continue(()),
+        let report = report.filter(|report| !(policy.rows && report.has_no_rows()));
+        match self.noted(name, ready.close, report)? {
+            None => Ok(ControlFlow::Continue(())),
+            Some(reported) if is_repeatable || may_repeat => take(reported),
+            Some(reported) => {
+                self.withheld.push(reported);
+                self.show_withheld(take)
+            }
+        }
+    }
+
+    /// Notes in the log how far a query has come, and what it says there.
+    fn noted(
+        &mut self,
+        query: String,
+        close: Time,
+        report: Option<StandingReport>,
+    ) -> Result<Option<Reported>, QueryError> {
+        if !self.base.keeps_log() {
+            return Ok(report.map(|report| Reported { report, line: None }));
+        }
+        let json = |report: &StandingReport| {
+            let line = report.json();
+            line.map_err(|error| QueryError::new(Kind::Internal, error))
         };
-        if let Some(target) = writes
-            && let Err(error) = self.write(target, ready, &quads)
-            && let Some(query) = self.queries.get_mut(&ready.query)
-        {
-            query.failure = Some(error.message);
+        let line = report.as_ref().map(json).transpose()?;
+        self.said(&Message::Report {
+            query,
+            close_ms: close.0,
+            lines: line.iter().cloned().collect(),
+        });
+        let line = line.map(Arc::from);
+        Ok(report.map(|report| Reported { report, line }))
+    }
+
+    /// Shows reports that could not be made again, once the log has them. The others come again as they were if a crash
+    /// takes them back, with the same numbers.
+    pub(super) fn show_withheld(
+        &mut self,
+        take: &mut Take<'_>,
+    ) -> Result<ControlFlow<()>, QueryError> {
+        if self.withheld.is_empty() {
+            return Ok(ControlFlow::Continue(()));
         }
-        Ok(taken)
+        self.tell(true)?;
+        for reported in std::mem::take(&mut self.withheld) {
+            if take(reported)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Gives the triples of a report to the stream that its query writes, as one item at its close.
-    pub(super) fn write(
+    fn write(
         &mut self,
         target: StreamId,
+        query: &str,
         ready: &Evaluation,
         quads: &[Quad],
     ) -> Result<(), QueryError> {
@@ -61,11 +140,24 @@ impl Hub {
             return Ok(());
         }
         let source = SourceId(ready.query.0 + OF_QUERIES);
-        let ids = with_dictionary(&self.database, |live| {
-            ids_of(live, &mut BlankScope::default(), quads)
-        })?;
+        let mut scope = BlankScope::default();
+        let ids = self
+            .base
+            .with_dictionary(|live| ids_of(live, &mut scope, quads))?;
         let mut items = Items::new();
         items.add(ready.close, &ids);
+        self.streams
+            .make_room(target, source, &items)
+            .map_err(refused)?;
+        if self.base.keeps_log() {
+            let mut text = ItemsText::new(self.seed());
+            text.add(ready.close.0, quads, &|label| scope.number(label))?;
+            let message =
+                self.items_message(target, Source::Query(query.to_owned()), None, text)?;
+            // It follows from what was said before: with the report, not before it.
+            self.said(&message);
+            self.is_needed = true;
+        }
         self.streams.push(target, source, &items).map_err(refused)?;
         Ok(())
     }

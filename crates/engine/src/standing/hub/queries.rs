@@ -4,10 +4,10 @@
 //! one of its own windows is refused.
 
 use super::super::info::{HubStream, QueryInfo};
+use super::super::log::messages::Message;
 use super::super::planned::Planned;
 use super::super::registered::Registered;
 use super::{Hub, OF_QUERIES, no_query, refused};
-use crate::change::with_dictionary;
 use crate::error::{Kind, QueryError};
 use query::plan::Form;
 use query::standing::{Output, StandingQuery};
@@ -35,6 +35,10 @@ impl Hub {
     /// Forgets a query.
     pub fn unregister(&mut self, name: &str) -> Result<(), QueryError> {
         let id = self.query(name)?;
+        self.say(&Message::DropQuery {
+            name: name.to_owned(),
+        })?;
+        self.due.retain(|due| due.ready.query != id);
         self.streams.unregister(id).map_err(refused)?;
         if let Some(query) = self.queries.remove(&id)
             && let Some(target) = query.writes
@@ -48,6 +52,9 @@ impl Hub {
     /// Evaluates a query no more until it is resumed.
     pub fn pause(&mut self, name: &str) -> Result<(), QueryError> {
         let id = self.query(name)?;
+        self.say(&Message::Pause {
+            name: name.to_owned(),
+        })?;
         self.streams.pause(id).map_err(refused)?;
         if let Some(query) = self.queries.get_mut(&id) {
             query.is_paused = true;
@@ -64,6 +71,9 @@ impl Hub {
     pub fn resume(&mut self, name: &str) -> Result<(), QueryError> {
         let id = self.query(name)?;
         let reached = self.reached_ms(&self.queries[&id].planned.query)?;
+        self.say(&Message::Resume {
+            name: name.to_owned(),
+        })?;
         self.streams.resume(id, Time(reached)).map_err(refused)?;
         if let Some(query) = self.queries.get_mut(&id) {
             query.is_paused = false;
@@ -142,9 +152,16 @@ impl Hub {
         let differences = Differences::new(query.relation, query.difference);
         self.refuse_circle(&query, &reads)?;
         let query = Arc::new(query);
-        let planned = with_dictionary(&self.database, |live| {
-            Planned::new(live, Arc::clone(&query))
-        })?;
+        let planned = self
+            .base
+            .with_dictionary(|live| Planned::new(live, Arc::clone(&query)))?;
+        if let Some(text) = text {
+            self.say(&Message::Query {
+                name: name.clone(),
+                text: text.to_owned(),
+                at_ms,
+            })?;
+        }
         let writes = self.output(&query, at_ms)?;
         let id = QueryId(self.made);
         self.streams
@@ -216,7 +233,8 @@ impl Hub {
                 absorb: Some(Vec::new()),
                 ..HubStream::new(name)
             };
-            self.create(&stream, at_ms)?;
+            // The log tells of the query, and so of it.
+            self.create_again(&stream, at_ms)?;
         }
         let target = self.streams.find(name);
         assert!(target.is_some(), "it was made where it was not there");

@@ -5,9 +5,9 @@
 
 use super::super::info::{HubStream, StreamInfo};
 use super::super::items::too_large;
+use super::super::log::messages::Message;
 use super::super::registered::Registered;
 use super::{Hub, refused};
-use crate::change::with_dictionary;
 use crate::error::{Kind, QueryError};
 use oxrdf::{NamedNode, TermRef};
 use rdf::VertexId;
@@ -17,16 +17,54 @@ impl Hub {
     /// Makes a stream that begins at this moment.
     pub fn create(&mut self, settings: &HubStream, begin_ms: u64) -> Result<(), QueryError> {
         let absorbs = settings.absorb.as_ref().is_none_or(|them| !them.is_empty());
-        if self.database.is_following() {
+        let database = self.base.database()?;
+        if database.is_following() {
             let message = "this server follows another process: streams are made there";
             return Err(QueryError::new(Kind::Policy, message));
         }
-        if absorbs && !self.database.is_writable() {
+        if absorbs && !database.is_writable() {
             let message =
                 "the stream would be stored, and this database was opened for reading only";
             return Err(QueryError::new(Kind::Policy, message)
                 .with_hint("open it with --allow-update, or make a stream that absorbs nothing"));
         }
+        let definition = self.definition(settings)?;
+        definition
+            .validate()
+            .map_err(|error| refused(error.into()))?;
+        if self.has_stream(&settings.name) {
+            return Err(refused(StreamError::NameTaken(settings.name.clone())));
+        }
+        self.say(&Message::Stream {
+            stream: settings.clone(),
+            begin_ms,
+        })?;
+        self.made_so(settings, definition, begin_ms)
+    }
+
+    /// A stream that the log tells of.
+    pub(in crate::standing) fn create_again(
+        &mut self,
+        settings: &HubStream,
+        begin_ms: u64,
+    ) -> Result<(), QueryError> {
+        let definition = self.definition(settings)?;
+        self.made_so(settings, definition, begin_ms)
+    }
+
+    fn made_so(
+        &mut self,
+        settings: &HubStream,
+        definition: Definition,
+        begin_ms: u64,
+    ) -> Result<(), QueryError> {
+        let id = self.streams.create(definition, Time(begin_ms));
+        self.settings.insert(id.map_err(refused)?, settings.clone());
+        Ok(())
+    }
+
+    /// What a stream is, by ids.
+    pub(super) fn definition(&self, settings: &HubStream) -> Result<Definition, QueryError> {
         let mut definition = Definition::new(settings.name.clone());
         definition.grain_ms = settings.grain_ms;
         definition.lateness_ms = settings.lateness_ms;
@@ -44,16 +82,14 @@ impl Hub {
         if let Some(graph) = &settings.into {
             definition.into = self.iri(graph)?;
         }
-        let id = self.streams.create(definition, Time(begin_ms));
-        self.settings.insert(id.map_err(refused)?, settings.clone());
-        Ok(())
+        Ok(definition)
     }
 
     pub(super) fn iri(&self, iri: &str) -> Result<VertexId, QueryError> {
         let node = NamedNode::new(iri).map_err(|error| {
             QueryError::new(Kind::Syntax, format!("<{iri}> is not an IRI: {error}"))
         })?;
-        with_dictionary(&self.database, |live| {
+        self.base.with_dictionary(|live| {
             let mut ids = Vec::new();
             live.intern(&[TermRef::NamedNode(node.as_ref())], &mut ids)
                 .map_err(too_large)?;
@@ -77,11 +113,15 @@ impl Hub {
             );
             return Err(QueryError::new(Kind::Conflict, message));
         }
+        self.streams.may_drop(id).map_err(refused)?;
+        self.say(&Message::DropStream {
+            name: name.to_owned(),
+        })?;
         self.streams.drop_stream(id).map_err(refused)?;
         self.settings.remove(&id);
+        self.positions.retain(|(stream, _), _| *stream != id);
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
-        self.held = self.held.take().filter(is_other);
         Ok(())
     }
 

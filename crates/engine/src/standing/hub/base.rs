@@ -1,0 +1,92 @@
+//! What a hub stands on: a database that is open, or a log that is being replayed.
+//!
+//! Whatever changes a hub says so in the log first ([`Hub::say`]), and what is said is durable before it is done. So a hub
+//! that is made of the log's messages in their order stands as this one did. Reports are the exception: they follow from the
+//! rest, so they are said with the next record ([`Hub::said`]).
+
+use super::super::log::codec::Put;
+use super::super::log::messages::Message;
+use super::Hub;
+use crate::change::{absorb, with_dictionary};
+use crate::database::Database;
+use crate::error::{Kind, QueryError};
+use rdf::dictionary::LiveDictionary;
+use std::sync::Arc;
+
+/// See the head of this file.
+pub(super) enum Base {
+    /// Terms get ids under the writer's turn, and messages go to its log.
+    Open(Database),
+    /// Nobody else gives ids, and nothing is said.
+    Replaying(Arc<LiveDictionary>),
+}
+
+impl Base {
+    /// Lets `work` give terms ids.
+    pub(super) fn with_dictionary<T>(
+        &self,
+        work: impl FnOnce(&Arc<LiveDictionary>) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        match self {
+            Base::Open(database) => with_dictionary(database, work),
+            Base::Replaying(live) => work(live),
+        }
+    }
+
+    /// Whether somebody keeps what is said.
+    pub(super) fn keeps_log(&self) -> bool {
+        match self {
+            Base::Open(database) => database.keeps_log(),
+            Base::Replaying(_) => false,
+        }
+    }
+
+    /// The database; an error while a log is replayed.
+    pub(super) fn database(&self) -> Result<&Database, QueryError> {
+        match self {
+            Base::Open(database) => Ok(database),
+            Base::Replaying(_) => Err(QueryError::new(
+                Kind::Internal,
+                "a replay asked for its database",
+            )),
+        }
+    }
+}
+
+impl Hub {
+    /// Says something, before it is done. When this returns it is durable; after an error it was not said.
+    pub(super) fn say(&mut self, message: &Message) -> Result<(), QueryError> {
+        if !self.base.keeps_log() {
+            return Ok(());
+        }
+        let before = self.unsaid.len();
+        self.said(message);
+        let told = self.tell(true);
+        if told.is_err() {
+            self.unsaid.truncate(before);
+        }
+        told
+    }
+
+    /// Notes what the next record says, too.
+    pub(super) fn said(&mut self, message: &Message) {
+        if self.base.keeps_log() {
+            let mut put = Put {
+                bytes: std::mem::take(&mut self.unsaid),
+            };
+            message.put(&mut put);
+            self.unsaid = put.bytes;
+        }
+    }
+
+    /// Tells the log what it was not told yet. What fails is told with the next record.
+    pub(in crate::standing) fn tell(&mut self, is_awaited: bool) -> Result<(), QueryError> {
+        if self.unsaid.is_empty() {
+            return Ok(());
+        }
+        absorb(self.base.database()?, &self.unsaid, &[], is_awaited)?;
+        self.unsaid.clear();
+        self.is_needed = false;
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! A journal holds the latest reports of a query, within [`JOURNAL_BYTES`]. Reports are numbered from 1 in order of their
+//! closes. A consumer says which it saw last; if those behind it were let go, it is told so.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What the journal of a query may hold (bytes of its reports as JSON).
+const JOURNAL_BYTES: usize = 16 << 20;
+
+/// A report in a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The report as one line of JSON.
+    pub line: Arc<str>,
+}
+
+/// What a consumer gets.
+#[derive(Clone, Debug, Default)]
+pub struct JournalRead {
+    /// Reports behind the one that was seen last, ascending.
+    pub entries: Vec<JournalEntry>,
+    /// How many reports before the first of these were let go and are missing (count).
+    pub missed: u64,
+}
+
+/// See the head of this file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Journal {
+    entries: VecDeque<JournalEntry>,
+    bytes: usize,
+    /// The number of the last report.
+    last: u64,
+}
+
+impl Journal {
+    /// One that goes on behind the report of this number.
+    pub(super) fn behind(last: u64) -> Journal {
+        Journal {
+            last,
+            ..Journal::default()
+        }
+    }
+
+    /// Adds the next report.
+    pub(super) fn add(&mut self, line: Arc<str>) {
+        self.last += 1;
+        self.bytes += line.len();
+        self.entries.push_back(JournalEntry {
+            number: self.last,
+            line,
+        });
+        while self.bytes > JOURNAL_BYTES && self.entries.len() > 1 {
+            if let Some(gone) = self.entries.pop_front() {
+                self.bytes -= gone.line.len();
+            }
+        }
+    }
+
+    /// The number of the last report that was let go, and the reports that are there.
+    pub(super) fn parts(&self) -> (u64, impl ExactSizeIterator<Item = &Arc<str>>) {
+        let gone = self.last - self.entries.len() as u64;
+        (gone, self.entries.iter().map(|entry| &entry.line))
+    }
+
+    /// Reports behind the one with number `seen`, at most `max`. A number that no report has yet is of a query of this name
+    /// that is gone: all reports are behind it.
+    pub(super) fn after(&self, seen: u64, max: usize) -> JournalRead {
+        let seen = if seen > self.last { 0 } else { seen };
+        let first = self
+            .entries
+            .front()
+            .map_or(self.last + 1, |entry| entry.number);
+        let start = self.entries.partition_point(|entry| entry.number <= seen);
+        JournalRead {
+            entries: self.entries.range(start..).take(max).cloned().collect(),
+            missed: first.saturating_sub(seen.saturating_add(1)),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! How streams and standing queries stand at one moment: what a generation of the store keeps of them, since it takes the
+//! place of the log before it.
+//!
+//! ```text
+//! image    = version: u8, streams, sources, queries, journals
+//! streams  = count, (settings, begin, first?, dropped?, dropped items, visible, settled, watermark,
+//!                    sources: count, (source, promise, next position?)*, items: count, (time, quads)*, chunk)*
+//! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*)*
+//! journals = count, (name, last that was let go, lines: count, line*)*
+//! ```
+//!
+//! Taking one copies what streams hold and shares what cannot change; its bytes are made by whoever writes the generation,
+//! while streams go on.
+
+use super::codec::{Mistake, Put, Take};
+use super::items::{chunk_of, items_of};
+use super::messages::{Source, put_point, put_settings, take_point, take_settings};
+use crate::change::Image;
+use crate::error::{Kind, QueryError};
+use crate::standing::info::HubStream;
+use crate::standing::journal::Journal;
+use crate::standing::report::ReportRow;
+use rdf::dictionary::{DictionaryView, LiveDictionary};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stream::{SourceId, StreamImage, Time};
+
+const VERSION: u8 = 1;
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(in crate::standing) struct HubImage {
+    pub(in crate::standing) streams: Vec<StreamPicture>,
+    pub(in crate::standing) queries: Vec<QueryPicture>,
+    pub(in crate::standing) journals: BTreeMap<String, Journal>,
+    /// For the tables of terms.
+    pub(in crate::standing) seed: u64,
+}
+
+/// A stream.
+#[derive(Debug)]
+pub(in crate::standing) struct StreamPicture {
+    pub(in crate::standing) settings: HubStream,
+    /// Its sources are numbered by their places in `sources`.
+    pub(in crate::standing) stream: StreamImage,
+    /// Its sources, with the positions of their next items where they count them.
+    pub(in crate::standing) sources: Vec<(Source, Option<u64>)>,
+}
+
+/// A standing query.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::standing) struct QueryPicture {
+    pub(in crate::standing) name: String,
+    pub(in crate::standing) text: String,
+    /// It has had every instant before this (milliseconds).
+    pub(in crate::standing) from_ms: u64,
+    pub(in crate::standing) is_paused: bool,
+    pub(in crate::standing) evaluations: u64,
+    pub(in crate::standing) close_ms: Option<u64>,
+    pub(in crate::standing) failure: Option<String>,
+    /// The rows of its last answer, where reports are compared, each with how often it was there.
+    pub(in crate::standing) state: BTreeMap<ReportRow, u64>,
+}
+
+impl Image for HubImage {
+    fn encode(&self, dictionary: &DictionaryView) -> Result<Vec<u8>, QueryError> {
+        if self.streams.is_empty() && self.queries.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Items may have terms that are younger than the graph; ids of one database never change.
+        let live = dictionary.live();
+        let dictionary = live.view(live.counts());
+        let mut put = Put::default();
+        put.bytes.push(VERSION);
+        put.number(self.streams.len() as u64);
+        for picture in &self.streams {
+            self.put_stream(&mut put, picture, &dictionary)?;
+        }
+        put.number(self.queries.len() as u64);
+        for query in &self.queries {
+            put_query(&mut put, query);
+        }
+        put.number(self.journals.len() as u64);
+        for (name, journal) in &self.journals {
+            put.text(name);
+            let (gone, lines) = journal.parts();
+            put.number(gone);
+            put.number(lines.len() as u64);
+            lines.for_each(|line| put.text(line));
+        }
+        Ok(put.bytes)
+    }
+}
+
+impl HubImage {
+    fn put_stream(
+        &self,
+        put: &mut Put,
+        picture: &StreamPicture,
+        dictionary: &DictionaryView,
+    ) -> Result<(), QueryError> {
+        let stream = &picture.stream;
+        put_settings(put, &picture.settings);
+        put.number(stream.begin.0);
+        put.maybe(stream.first.map(|time| time.0));
+        put.maybe(stream.dropped.map(|time| time.0));
+        put.number(stream.dropped_items);
+        put_point(put, stream.visible);
+        put_point(put, stream.settled);
+        put.number(stream.watermark.0);
+        put.number(picture.sources.len() as u64);
+        let promised: BTreeMap<SourceId, Time> = stream.sources.iter().copied().collect();
+        for (place, (source, position)) in (0..).zip(&picture.sources) {
+            source.put(put);
+            put.maybe(promised.get(&SourceId(place)).map(|time| time.0));
+            put.maybe(*position);
+        }
+        put.number(stream.items.len() as u64);
+        for (time, quads) in stream.items.iter() {
+            put.number(time.0);
+            put.number(quads.len() as u64);
+        }
+        put.raw(&chunk_of(stream.items.quads(), dictionary, self.seed)?);
+        Ok(())
+    }
+
+    /// Reads one; terms of items get ids of `live`. No bytes are nothing at all.
+    pub(in crate::standing) fn decode(
+        bytes: &[u8],
+        live: &Arc<LiveDictionary>,
+    ) -> Result<HubImage, QueryError> {
+        let mut image = HubImage::default();
+        if bytes.is_empty() {
+            return Ok(image);
+        }
+        let mut take = Take::new(bytes);
+        if take.byte()? != VERSION {
+            let message = "what the store keeps of streams was written by another version";
+            return Err(QueryError::new(Kind::Unsupported, message)
+                .with_hint("use the program that wrote it"));
+        }
+        for _ in 0..take.count()? {
+            image.streams.push(take_stream(&mut take, live)?);
+        }
+        for _ in 0..take.count()? {
+            image.queries.push(take_query(&mut take)?);
+        }
+        for _ in 0..take.count()? {
+            let name = take.text()?;
+            let mut journal = Journal::behind(take.number()?);
+            for _ in 0..take.count()? {
+                journal.add(take.text()?.into());
+            }
+            image.journals.insert(name, journal);
+        }
+        Ok(image)
+    }
+}
+
+fn take_stream(
+    take: &mut Take<'_>,
+    live: &Arc<LiveDictionary>,
+) -> Result<StreamPicture, QueryError> {
+    let settings = take_settings(take)?;
+    let mut stream = StreamImage {
+        begin: Time(take.number()?),
+        first: take.maybe()?.map(Time),
+        dropped: take.maybe()?.map(Time),
+        dropped_items: take.number()?,
+        visible: take_point(take)?,
+        settled: take_point(take)?,
+        watermark: Time(take.number()?),
+        ..StreamImage::default()
+    };
+    let mut sources = Vec::new();
+    for place in 0..take.count()? {
+        let source = Source::take(take)?;
+        if let Some(promised) = take.maybe()? {
+            stream
+                .sources
+                .push((SourceId(place as u64), Time(promised)));
+        }
+        sources.push((source, take.maybe()?));
+    }
+    let times = (0..take.count()?).map(|_| Ok((take.number()?, take.number()?)));
+    let times = times.collect::<Result<Vec<_>, Mistake>>()?;
+    let blanks = live.counts().blank_nodes;
+    stream.items = items_of(&times, take.raw()?, blanks..blanks, live)?;
+    Ok(StreamPicture {
+        settings,
+        stream,
+        sources,
+    })
+}
+
+fn put_query(put: &mut Put, query: &QueryPicture) {
+    put.text(&query.name);
+    put.text(&query.text);
+    put.number(query.from_ms);
+    put.flag(query.is_paused);
+    put.number(query.evaluations);
+    put.maybe(query.close_ms);
+    put.flag(query.failure.is_some());
+    if let Some(failure) = &query.failure {
+        put.text(failure);
+    }
+    put.number(query.state.len() as u64);
+    for (row, times) in &query.state {
+        put.number(row.0.len() as u64);
+        for cell in &row.0 {
+            put.flag(cell.is_some());
+            if let Some(term) = cell {
+                put.term(term.as_ref());
+            }
+        }
+        put.number(*times);
+    }
+}
+
+fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
+    let mut query = QueryPicture {
+        name: take.text()?,
+        text: take.text()?,
+        from_ms: take.number()?,
+        is_paused: take.flag()?,
+        evaluations: take.number()?,
+        close_ms: take.maybe()?,
+        failure: None,
+        state: BTreeMap::new(),
+    };
+    if take.flag()? {
+        query.failure = Some(take.text()?);
+    }
+    for _ in 0..take.count()? {
+        let mut row = Vec::new();
+        for _ in 0..take.count()? {
+            row.push(if take.flag()? {
+                Some(take.term()?)
+            } else {
+                None
+            });
+        }
+        query.state.insert(ReportRow(row), take.number()?);
+    }
+    Ok(query)
+}

@@ -1,0 +1,284 @@
+//! Streams and standing queries of a store that is opened again: the last generation's image of them, and the log since.
+//!
+//! ```text
+//! image --> hub --> messages in order --> hub as it stood
+//!                        |
+//!                        '--> evaluations: reported already, or due, each with the graph of its moment
+//! ```
+//!
+//! **What is due.** An instant whose report the log does not have is evaluated again, over the same windows and the same
+//! stored graph, so the report is the one that would have been made (SOSP'17 section 5: at least once; the number of a
+//! report makes it once for whoever remembers it). An instant that was reported is evaluated again only where the next report
+//! is compared with it. The log is read twice: first for how far each query has come.
+//!
+//! Cost: reading the log, and layers of its commits from the moment on which some query has not reported yet.
+
+use super::hub::Hub;
+use super::journal::Journal;
+use super::log::codec::Take;
+use super::log::image::HubImage;
+use super::log::messages::Message;
+use super::reading::read_with;
+use crate::change::{Listener, ReplayMoment};
+use crate::error::{Kind, QueryError};
+use crate::moment::Graph;
+use crate::options::Options;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::ControlFlow;
+use store::log::Log;
+use store::record::RecordReader;
+use stream::{SealPoint, StreamId};
+
+/// Commits of streams that may lie between a close and its evaluation; as many are remembered while a hub is open.
+const COMMITS_BEFORE: usize = 8;
+
+/// See the head of this file.
+pub(super) struct Recovery {
+    options: Options,
+    hub: Option<Hub>,
+    journals: BTreeMap<String, Journal>,
+    progress: Progress,
+}
+
+/// Streams and queries as they stood, and the journals.
+pub(super) type Recovered = (Hub, BTreeMap<String, Journal>);
+
+/// How far queries have come by the end of the log.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last close of each query that has one in the log (milliseconds).
+    closes: HashMap<String, u64>,
+    /// From this record on graphs are remembered.
+    from: u64,
+}
+
+/// What the first reading of the log collects.
+#[derive(Default)]
+struct Scan {
+    closes: HashMap<String, u64>,
+    /// For each query, the first of the last few commits of streams before its last report, or before it was registered.
+    moments: HashMap<String, u64>,
+    /// The records of the last commits of streams.
+    commits: VecDeque<u64>,
+}
+
+impl Scan {
+    fn read(&mut self, number: u64, message: Message) {
+        let moment = self.commits.front().copied().unwrap_or(0);
+        match message {
+            Message::Report {
+                query, close_ms, ..
+            } => {
+                self.closes.insert(query.clone(), close_ms);
+                self.moments.insert(query, moment);
+            }
+            Message::Query { name, .. } | Message::Resume { name } => {
+                self.closes.remove(&name);
+                self.moments.insert(name, moment);
+            }
+            Message::DropQuery { name } => {
+                self.closes.remove(&name);
+                self.moments.remove(&name);
+            }
+            Message::Pause { name } => {
+                self.moments.remove(&name);
+            }
+            Message::Seal { .. } => {
+                if self.commits.back() != Some(&number) {
+                    self.commits.push_back(number);
+                }
+                if self.commits.len() > COMMITS_BEFORE {
+                    self.commits.pop_front();
+                }
+            }
+            Message::Stream { .. }
+            | Message::DropStream { .. }
+            | Message::Items(_)
+            | Message::Promise { .. } => {}
+        }
+    }
+}
+
+impl Recovery {
+    /// `options`: those that the database is opened with.
+    pub(super) fn new(options: &Options) -> Recovery {
+        Recovery {
+            options: options.clone(),
+            hub: None,
+            journals: BTreeMap::new(),
+            progress: Progress::default(),
+        }
+    }
+
+    /// What was recovered, when the log has been read.
+    pub(super) fn finish(self) -> Option<Recovered> {
+        Some((self.hub?, self.journals))
+    }
+
+    fn scanned(&self, first: u64, log: &dyn Log) -> Result<Progress, QueryError> {
+        let mut scan = Scan::default();
+        for query in self.hub.iter().flat_map(Hub::queries) {
+            if !query.is_paused {
+                scan.moments.insert(query.name, 0);
+            }
+        }
+        let mut failed = None;
+        log.read(
+            first,
+            &mut |number, record| match each_message(record, &mut |message| {
+                scan.read(number, message);
+                Ok(())
+            }) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            },
+        )?;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(Progress {
+                from: scan.moments.values().min().copied().unwrap_or(u64::MAX),
+                closes: scan.closes,
+            }),
+        }
+    }
+
+    fn obey(
+        &mut self,
+        message: Message,
+        record: &RecordReader<'_>,
+        seals: &mut Vec<(StreamId, SealPoint)>,
+    ) -> Result<(), QueryError> {
+        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
+        match message {
+            Message::Stream { stream, begin_ms } => forgiven(hub.create_again(&stream, begin_ms)),
+            Message::DropStream { name } => forgiven(hub.drop_stream(&name)),
+            Message::Query { name, text, at_ms } => {
+                let query = read_with(&self.options, &text)?;
+                if hub.register_text(query, &name, Some(&text), at_ms).is_ok() {
+                    self.journals.insert(name, Journal::default());
+                }
+                Ok(())
+            }
+            Message::DropQuery { name } => {
+                self.journals.remove(&name);
+                forgiven(hub.unregister(&name))
+            }
+            Message::Pause { name } => forgiven(hub.pause(&name)),
+            Message::Resume { name } => forgiven(hub.resume(&name)),
+            Message::Items(items) => hub.take_again(&items, record.new_blanks()),
+            Message::Promise {
+                stream,
+                source,
+                time_ms,
+                now_ms,
+            } => {
+                hub.tick(now_ms);
+                forgiven(hub.watermark(&stream, &source, time_ms))
+            }
+            Message::Seal { stream, until } => {
+                seals.push((hub.seal_again(&stream, until)?, until));
+                Ok(())
+            }
+            Message::Report {
+                query,
+                close_ms,
+                lines,
+            } => {
+                hub.note_evaluated(&query, close_ms);
+                if let Some(journal) = self.journals.get_mut(&query) {
+                    lines.into_iter().for_each(|line| journal.add(line.into()));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What the commits of streams in a record make ready is reported already, or due.
+    fn see(
+        &mut self,
+        seals: &[(StreamId, SealPoint)],
+        moment: &mut dyn ReplayMoment,
+    ) -> Result<(), QueryError> {
+        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
+        let evaluations = hub.see_again(seals)?;
+        if moment.number() < self.progress.from {
+            return Ok(());
+        }
+        let graph = moment.graph()?;
+        hub.note_graph(graph.clone());
+        for ready in evaluations {
+            let Some((name, is_compared)) = hub.known(&ready) else {
+                continue;
+            };
+            let reported = self.progress.closes.get(name).copied();
+            match reported.map(|close| ready.close.0.cmp(&close)) {
+                Some(std::cmp::Ordering::Less) => {}
+                Some(std::cmp::Ordering::Equal) => {
+                    if is_compared {
+                        hub.leave(ready, &graph, true);
+                    }
+                }
+                _ => hub.leave(ready, &graph, false),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Listener for Recovery {
+    fn begin(&mut self, kept: &[u8], graph: &Graph, log: &dyn Log) -> Result<(), QueryError> {
+        let live = graph.dictionary.live();
+        let mut image = HubImage::decode(kept, live)?;
+        let mut hub = Hub::replaying(live);
+        hub.restore(&image, &|text| read_with(&self.options, text))?;
+        self.journals = std::mem::take(&mut image.journals);
+        self.hub = Some(hub);
+        self.progress = self.scanned(graph.snapshot.number() + 1, log)?;
+        Ok(())
+    }
+
+    fn hear(
+        &mut self,
+        record: &RecordReader<'_>,
+        moment: &mut dyn ReplayMoment,
+    ) -> Result<(), QueryError> {
+        let mut seals = Vec::new();
+        let mut take = Take::new(record.messages());
+        while !take.is_empty() {
+            let message = Message::take(&mut take)?;
+            self.obey(message, record, &mut seals)?;
+        }
+        if seals.is_empty() {
+            return Ok(());
+        }
+        self.see(&seals, moment)
+    }
+}
+
+/// Gives each message of a record.
+fn each_message(
+    record: &[u8],
+    each: &mut dyn FnMut(Message) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
+    let reader = RecordReader::new(record)
+        .map_err(|error| QueryError::new(Kind::Damaged, format!("a record of the log: {error}")))?;
+    let mut take = Take::new(reader.messages());
+    while !take.is_empty() {
+        each(Message::take(&mut take)?)?;
+    }
+    Ok(())
+}
+
+/// What was refused then is refused now.
+#[allow(clippy::unnecessary_wraps)] // an arm of others that fail
+fn forgiven(done: Result<(), QueryError>) -> Result<(), QueryError> {
+    drop(done);
+    Ok(())
+}
+
+fn unprepared() -> QueryError {
+    QueryError::new(Kind::Internal, "a log was told before its generation")
+}

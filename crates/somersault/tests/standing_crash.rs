@@ -1,0 +1,358 @@
+//! Power cuts under streams and standing queries.
+//!
+//! A run makes streams, registers queries, pushes items, changes the store beside them and makes checkpoints, on a simulated
+//! disk that forgets what was not synced. It is repeated with the power cut at each sync that it makes. After the cut the
+//! store is opened again, and whoever was not answered says again what it said: sources by the positions of their items.
+//! Whatever happens: no acknowledged item is lost, none is there twice, and reports have the numbers and the bytes of a run
+//! without a cut. Reports that were seen before the cut are the same afterwards.
+
+use oxrdf::{GraphName, Literal, NamedNode, Quad, QuadRef, Term};
+use somersault::{
+    Database, HubStream, Kind, Live, Options, Positions, QueryError, TimedQuads, UpdateRequest,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use store::disk::{SimDisk, SimFaults};
+use testkit::random::Random;
+use testkit::seeds;
+
+const HOME: &str = "/disk/store";
+/// Steps of a run behind its beginning.
+const STEPS: usize = 24;
+const STREAMS: [&str; 3] = ["urn:kept", "urn:passing", "urn:made"];
+
+/// One thing that somebody does. Done twice it is as if it had been done once.
+#[derive(Clone, Debug)]
+enum Step {
+    Stream(HubStream),
+    Query(&'static str, String),
+    Push {
+        stream: &'static str,
+        source: &'static str,
+        first: u64,
+        items: Vec<TimedQuads>,
+    },
+    Promise {
+        stream: &'static str,
+        source: &'static str,
+        time_ms: u64,
+    },
+    Update(String),
+    Checkpoint,
+    Pause(&'static str),
+    Resume(&'static str),
+}
+
+fn node(name: &str, number: usize) -> NamedNode {
+    NamedNode::new_unchecked(format!("urn:{name}{number}"))
+}
+
+fn item(random: &mut Random, time_ms: u64) -> TimedQuads {
+    let quads = (0..=random.below(2)).map(|_| {
+        let subject = node("s", random.below(4));
+        let predicate = node("p", random.below(2));
+        let object: Term = match random.below(3) {
+            0 => Literal::from(random.below(5) as i64).into(),
+            _ => node("s", random.below(4)).into(),
+        };
+        Quad::new(subject, predicate, object, GraphName::DefaultGraph)
+    });
+    TimedQuads {
+        time_ms,
+        quads: quads.collect(),
+    }
+}
+
+fn beginning() -> Vec<Step> {
+    let passing = HubStream {
+        absorb: Some(Vec::new()),
+        lateness_ms: 100,
+        ..HubStream::new(STREAMS[1])
+    };
+    let window = "[RANGE 400ms STEP 200ms]";
+    let kept = format!("FROM STREAM <urn:kept> {window}");
+    let both = format!("{kept} FROM STREAM <urn:passing> {window}");
+    let texts = [
+        (
+            "rows",
+            format!("SELECT ?s ?o {kept} WHERE {{ GRAPH <urn:kept> {{ ?s <urn:p0> ?o }} }}"),
+        ),
+        (
+            "inserted",
+            format!(
+                "#@ r2s=istream\nSELECT ?s ?o {both} WHERE {{ GRAPH <urn:passing> {{ ?s ?p ?o }} ?s <urn:p0> ?any }}"
+            ),
+        ),
+        (
+            "deleted",
+            format!(
+                "#@ r2s=dstream\nSELECT (COUNT(*) AS ?n) {kept} WHERE {{ GRAPH <urn:kept> {{ ?s ?p ?o }} }}"
+            ),
+        ),
+        (
+            "makes",
+            format!(
+                "REGISTER STREAM <urn:made> AS CONSTRUCT {{ ?s <urn:q> ?o }} {kept} WHERE {{ GRAPH <urn:kept> {{ ?s ?p ?o }} }}"
+            ),
+        ),
+        (
+            "made",
+            format!(
+                "SELECT ?s ?o FROM STREAM <urn:made> {window} WHERE {{ GRAPH <urn:made> {{ ?s <urn:q> ?o }} ?s <urn:p1> ?stored }}"
+            ),
+        ),
+    ];
+    let mut steps = vec![
+        Step::Stream(HubStream::new(STREAMS[0])),
+        Step::Stream(passing),
+    ];
+    steps.extend(texts.map(|(name, text)| Step::Query(name, text)));
+    steps
+}
+
+fn script(seed: u64) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    let mut steps = beginning();
+    let mut times = [0_u64; 2];
+    let mut next: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    while steps.len() < beginning().len() + STEPS {
+        let place = random.below(2);
+        let stream = STREAMS[place];
+        let source = ["a", "b"][random.below(2)];
+        times[place] += random.below(180) as u64;
+        let time_ms = times[place];
+        steps.push(match random.below(12) {
+            0..=5 => {
+                let items: Vec<TimedQuads> = (0..=random.below(3))
+                    .map(|_| {
+                        let back = random.below(90) as u64;
+                        item(&mut random, time_ms.saturating_sub(back))
+                    })
+                    .collect();
+                let next = next.entry((stream, source)).or_default();
+                let first = *next;
+                *next += items.len() as u64;
+                Step::Push {
+                    stream,
+                    source,
+                    first,
+                    items,
+                }
+            }
+            6 | 7 => Step::Promise {
+                stream,
+                source,
+                time_ms,
+            },
+            8 | 9 => Step::Update(format!(
+                "INSERT DATA {{ <urn:s{}> <urn:p{}> {} }}",
+                random.below(4),
+                random.below(2),
+                random.below(9)
+            )),
+            10 => Step::Checkpoint,
+            _ if random.chance(50) => Step::Pause("rows"),
+            _ => Step::Resume("rows"),
+        });
+    }
+    for stream in &STREAMS[..2] {
+        for source in ["a", "b"] {
+            let time_ms = times[0].max(times[1]) + 2000;
+            steps.push(Step::Promise {
+                stream,
+                source,
+                time_ms,
+            });
+        }
+    }
+    steps
+}
+
+fn options() -> Options {
+    Options {
+        // A checkpoint is made where the script says so.
+        checkpoint_log_bytes: u64::MAX / 32,
+        ..Options::default()
+    }
+}
+
+fn open(disk: &SimDisk) -> Result<(Database, Live), String> {
+    let opened = Live::open_on(Arc::new(disk.clone()), Path::new(HOME), &options());
+    let database = opened.map_err(|error| error.to_string())?;
+    let live = Live::new(database.clone());
+    Ok((database, live))
+}
+
+/// Does a step; what was done already is done.
+fn done(database: &Database, live: &Live, step: &Step) -> Result<(), QueryError> {
+    let done = match step {
+        Step::Stream(stream) => live.create(stream, Some(0)),
+        Step::Query(name, text) => live.register(text, name).map(drop),
+        Step::Push {
+            stream,
+            source,
+            first,
+            items,
+        } => {
+            let positions = Positions {
+                first: *first,
+                count: items.len() as u64,
+            };
+            live.feed(stream, source, items, None, Some(positions))
+                .map(drop)
+        }
+        Step::Promise {
+            stream,
+            source,
+            time_ms,
+        } => live.watermark(stream, source, *time_ms),
+        Step::Update(text) => {
+            let request = UpdateRequest {
+                text,
+                ..UpdateRequest::default()
+            };
+            database.update(&request).map(drop)
+        }
+        // It may fail; nothing is lost by it.
+        Step::Checkpoint => {
+            drop(database.compact());
+            Ok(())
+        }
+        Step::Pause(name) => live.pause(name),
+        Step::Resume(name) => live.resume(name),
+    };
+    match done {
+        Err(error) if error.kind == Kind::Conflict => Ok(()),
+        done => done,
+    }
+}
+
+/// The reports of each query, and the stored triples.
+type Outcome = (BTreeMap<String, Vec<(u64, String)>>, Vec<String>);
+
+fn reports(live: &Live) -> BTreeMap<String, Vec<(u64, String)>> {
+    let mut all = BTreeMap::new();
+    for query in live.queries() {
+        let read = live.reports(&query.name, 0, usize::MAX, Duration::ZERO);
+        let entries = read.unwrap().entries.into_iter();
+        let entries = entries.map(|entry| (entry.number, sorted(&entry.line)));
+        all.insert(query.name, entries.collect());
+    }
+    all
+}
+
+/// A report with its rows in one order: what is not ordered comes in that of ids, and those are others after a recovery.
+fn sorted(line: &str) -> String {
+    let mut report: serde_json::Value = serde_json::from_str(line).unwrap();
+    if let Some(rows) = report["results"]["bindings"].as_array_mut() {
+        rows.sort_by_key(ToString::to_string);
+    }
+    report.to_string()
+}
+
+/// Where two runs differ first.
+fn difference(found: &Outcome, expected: &Outcome) -> Option<String> {
+    for (query, reports) in &expected.0 {
+        let none = Vec::new();
+        let others = found.0.get(query).unwrap_or(&none);
+        let pairs = reports.iter().zip(others).find(|(one, other)| one != other);
+        if let Some((one, other)) = pairs {
+            return Some(format!("expected {one:?}\n   found {other:?}"));
+        }
+        if reports.len() != others.len() {
+            let (one, other) = (reports.len(), others.len());
+            return Some(format!("{query}: {other} reports for {one}"));
+        }
+    }
+    (found != expected)
+        .then(|| format!("stored: expected {:?}\n   found {:?}", expected.1, found.1))
+}
+
+fn outcome(database: &Database, live: &Live) -> Outcome {
+    let mut triples: Vec<String> = Vec::new();
+    let mut take = |quad: QuadRef<'_>| {
+        triples.push(quad.to_string());
+        Ok(())
+    };
+    somersault::dump::all(&database.graph(), &mut take).expect("a graph in memory");
+    triples.sort();
+    (reports(live), triples)
+}
+
+/// Runs a script on a disk from this step on, as far as it gets; gives the steps that were acknowledged, and what was
+/// reported to those who looked.
+fn run(disk: &SimDisk, steps: &[Step], from: usize) -> Result<(usize, Outcome), (usize, Outcome)> {
+    let Ok((database, live)) = open(disk) else {
+        return Err((from, Outcome::default()));
+    };
+    for (number, step) in steps.iter().enumerate().skip(from) {
+        if done(&database, &live, step).is_err() {
+            return Err((number, (reports(&live), Vec::new())));
+        }
+    }
+    if disk.is_off() {
+        // What the last step made possible was cut.
+        return Err((steps.len(), (reports(&live), Vec::new())));
+    }
+    Ok((steps.len(), outcome(&database, &live)))
+}
+
+fn disk(seed: u64, faults: SimFaults) -> SimDisk {
+    SimDisk::new(seed, Path::new("/disk"), faults)
+}
+
+#[test]
+fn power_cuts_lose_nothing_and_change_no_report() {
+    for seed in seeds::chosen(3, 60) {
+        let steps = script(seed);
+        let whole = disk(seed, SimFaults::default());
+        let expected = match run(&whole, &steps, 0) {
+            Ok((_, expected)) => expected,
+            Err((step, _)) => panic!("seed {seed}: step {step} failed: {:?}", steps[step]),
+        };
+        assert!(
+            expected.0.values().any(|reports| reports.len() > 2),
+            "seed {seed}: hardly anything was reported"
+        );
+        // The cuts of a second one, too: a recovery must survive one.
+        for sync in 1..=whole.syncs() {
+            let mut disk = disk(
+                seed * 1000 + sync,
+                SimFaults {
+                    power_cut_at_sync: Some(sync),
+                    ..SimFaults::default()
+                },
+            );
+            let (mut from, mut seen) = (0, Vec::new());
+            for again in 0.. {
+                match run(&disk, &steps, from) {
+                    Ok((_, found)) => {
+                        if let Some(what) = difference(&found, &expected) {
+                            panic!("seed {seed}, cut at sync {sync}, again {again}: {what}");
+                        }
+                        break;
+                    }
+                    Err((step, (reported, _))) => {
+                        seen.push(reported);
+                        from = step;
+                        let faults = SimFaults {
+                            power_cut_at_sync: (again == 0).then_some(sync % 7 + 1),
+                            ..SimFaults::default()
+                        };
+                        disk = disk.restart(faults);
+                    }
+                }
+                assert!(again < 4, "seed {seed}, cut at sync {sync}: no end");
+            }
+            for (query, reports) in seen.iter().flatten() {
+                let last = &expected.0[query];
+                assert!(
+                    reports.iter().all(|report| last.contains(report)),
+                    "seed {seed}, cut at sync {sync}: a report of {query} was taken back"
+                );
+            }
+        }
+    }
+}
