@@ -55,6 +55,8 @@ struct Run {
     /// Up to when each stream was covered after each step.
     covered: Vec<BTreeMap<StreamId, i64>>,
     now: u64,
+    /// Chooses where the run is stopped and goes on from an image; `None`: nowhere.
+    stops: Option<Random>,
 }
 
 impl Run {
@@ -71,8 +73,34 @@ impl Run {
             unconfirmed: vec![Vec::new(); usize::from(parts)],
             covered: Vec::new(),
             now: 0,
+            stops: None,
             random,
         }
+    }
+
+    /// Puts what is made of the streams' images in their place, where all of them lie here.
+    fn restart(&mut self) {
+        if self.parts > 1 {
+            return;
+        }
+        let mut next = Streams::new();
+        next.tick(Time(self.now));
+        for stream in self.wholes.keys() {
+            let definition = self.streams.definition(*stream).unwrap().clone();
+            let image = self.streams.image(*stream).unwrap();
+            assert_eq!(next.resume_stream(definition, &image), Ok(*stream));
+        }
+        for (id, query) in &self.queries {
+            if query.removed == usize::MAX {
+                let progress = self.streams.progress(*id).unwrap();
+                next.register(*id, query.schedule.clone(), progress)
+                    .unwrap();
+            }
+        }
+        next.resumed();
+        // What was handed out and not confirmed is handed out again.
+        self.unconfirmed[0].clear();
+        self.streams = next;
     }
 
     fn create(&mut self, number: usize) {
@@ -142,6 +170,9 @@ impl Run {
         self.drain(step);
         self.look();
         self.remove_one(step);
+        if self.stops.as_mut().is_some_and(|stops| stops.chance(15)) {
+            self.restart();
+        }
     }
 
     fn speak(&mut self, place: usize) {
@@ -398,7 +429,12 @@ fn random_schedule(random: &mut Random, streams: &[StreamId]) -> Schedule {
 }
 
 fn run(seed: u64) -> Run {
+    run_stopped(seed, None)
+}
+
+fn run_stopped(seed: u64, stops: Option<Random>) -> Run {
     let mut run = Run::new(seed);
+    run.stops = stops;
     for number in 0..run.random.between(1, 3) {
         run.create(number);
     }
@@ -428,6 +464,14 @@ fn evaluations_are_those_of_the_letter_and_come_at_once() {
         "evaluations: {}",
         counts.1
     );
+}
+
+/// Streams that are made of their images go on as if nothing had happened.
+#[test]
+fn a_restart_changes_nothing() {
+    for seed in seeds::chosen(500, 20_000) {
+        run_stopped(seed, Some(Random::new(seed + 1))).check(seed);
+    }
 }
 
 #[test]
