@@ -10,6 +10,7 @@ mod common;
 mod endpoint;
 mod follow;
 mod kill;
+mod kill_streams;
 mod kill_writers;
 mod lenient;
 mod lsbench;

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 const WRITERS: usize = 4;
 
-fn serve(store: &Path) -> (Child, String) {
+pub fn serve(store: &Path) -> (Child, String) {
     let mut command = common::somersault();
     command.args([
         "serve",

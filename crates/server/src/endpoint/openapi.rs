@@ -237,7 +237,9 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
 fn own_parameters(names: &[&str]) -> Value {
     let parameter = |name: &&str| {
         let schema = match *name {
-            "time" | "watermark" | "after" | "limit" => json!({ "type": "integer", "minimum": 0 }),
+            "time" | "position" | "watermark" | "after" | "limit" => {
+                json!({ "type": "integer", "minimum": 0 })
+            }
             _ => json!({ "type": "string" }),
         };
         json!({ "name": name, "in": "query", "schema": schema })

@@ -42,7 +42,7 @@ const ITEMS: Address = Address {
     parameters: &ITEM_PARAMETERS,
 };
 /// What is said of pushed items in the address.
-pub(crate) const ITEM_PARAMETERS: [&str; 3] = ["source", "time", "watermark"];
+pub(crate) const ITEM_PARAMETERS: [&str; 4] = ["source", "position", "time", "watermark"];
 /// A source that is silent for so long is not waited for, unless its stream says something else.
 const IDLE: Duration = Duration::from_secs(5);
 /// What `idle` is where sources are waited for without end.
