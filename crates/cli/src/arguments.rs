@@ -2,8 +2,12 @@
 //!
 //! Nothing is done here. A verb that does not work yet is not listed.
 
+mod live;
 mod replay;
 
+pub use live::{
+    CqNamed, CqRegister, CqVerb, LiveTarget, StreamCreate, StreamPush, StreamVerb, Subscribe,
+};
 pub use replay::Replay;
 
 use crate::format::AnswerFormat;
@@ -56,6 +60,14 @@ pub enum Verb {
     Compact(Compact),
     /// Run continuous queries over recorded streams, in the time of their items
     Replay(Replay),
+    /// Make, feed, list and drop streams of a server
+    #[command(subcommand)]
+    Stream(StreamVerb),
+    /// Register, list, pause and drop continuous queries of a server
+    #[command(subcommand)]
+    Cq(CqVerb),
+    /// Follow the reports of a continuous query
+    Subscribe(Subscribe),
     /// Make benchmark data
     #[command(subcommand)]
     Generate(Generate),
@@ -109,6 +121,10 @@ pub struct Demo {
     /// Address and port to listen on [default: 127.0.0.1:7272]
     #[arg(short, long, value_name = "HOST:PORT")]
     pub bind: Option<String>,
+    /// With a stream, urn:campus, of who enters which course; everybody who reaches the server may push to it, and
+    /// change the graph
+    #[arg(long)]
+    pub live: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: Limits,

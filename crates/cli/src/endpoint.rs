@@ -1,10 +1,12 @@
-//! A SPARQL endpoint somewhere: the query or the change goes there by POST, the answer comes as it arises.
+//! A SPARQL endpoint somewhere: the query or the change goes there by POST, the answer comes as it arises; and the streams
+//! and registered queries of a Somersault server.
 //!
 //! ```text
 //! exchange: a thread that speaks HTTP (the server's) -- bounded channel --> Body (looks at the stop flag)
 //! deliver:  the type that came is the one asked for: bytes as they are
 //!           another one: parsed and written anew, in batches, through the same sinks as ours
 //! change:   updates, documents for graphs, compaction: what was changed comes back
+//! live:     streams, registered queries, and their reports as they come
 //! problem:  anything but 2xx: what the body says about it, and the exit code
 //! ```
 //!
@@ -14,9 +16,11 @@
 mod change;
 mod deliver;
 mod exchange;
+mod live;
 mod problem;
 
 pub use change::{Connection, Document};
+pub use live::{Delivery, Refusal, ReportBytes, Taken};
 
 use crate::exit::{Code, Failure};
 use crate::format::AnswerFormat;
@@ -30,7 +34,7 @@ use somersault::GraphFormat;
 use somersault::PlanDocument;
 use std::io::Read;
 use std::time::Duration;
-use ureq::http::{HeaderName, HeaderValue, Uri};
+use ureq::http::{HeaderName, HeaderValue, Method, Uri};
 
 /// Bytes of a plan's document at most.
 const PLAN_BYTES_MAX: u64 = 64 << 20;
@@ -146,6 +150,7 @@ impl Endpoint {
         let asked = form(text);
         let accept = accept(printer.format(), asked);
         let message = Message {
+            method: Method::POST,
             content_type: "application/sparql-query",
             coding: None,
             accept,
@@ -188,6 +193,7 @@ impl Endpoint {
         let parameter = ("explain".to_owned(), value.to_owned());
         endpoint.parameters.push(parameter);
         let message = Message {
+            method: Method::POST,
             content_type: "application/sparql-query",
             coding: None,
             accept: "application/json".to_owned(),
@@ -238,6 +244,7 @@ impl Endpoint {
     pub fn probe(&self, stop: &Stop) -> Result<String, Trouble> {
         let endpoint = self.asking();
         let message = Message {
+            method: Method::POST,
             content_type: "application/sparql-query",
             coding: None,
             accept: accept(AnswerFormat::JSON, Some(Form::Ask)),

@@ -11,6 +11,7 @@ mod endpoint;
 mod exit;
 mod format;
 mod interrupt;
+mod live;
 mod printer;
 mod process;
 mod processor;

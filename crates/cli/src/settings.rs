@@ -123,8 +123,8 @@ pub fn headers_of_query(header: &[String], token: Option<&str>) -> Vec<String> {
     token.map_or_else(|| header.to_vec(), |token| authorized(header, token))
 }
 
-/// With the token, or that of the environment for an empty one.
-fn authorized(header: &[String], token: &str) -> Vec<String> {
+/// Headers with the token, or that of the environment for an empty one, unless there is an `Authorization` among them.
+pub fn authorized(header: &[String], token: &str) -> Vec<String> {
     let mut headers = header.to_vec();
     let is_authorization = |header: &String| {
         let name = header.split(':').next().unwrap_or_default();

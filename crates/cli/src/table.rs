@@ -63,6 +63,30 @@ struct Cell {
 }
 
 impl<W: Write> Table<W> {
+    /// Prints a table of plain words, each row with a word for each name. Words that are numbers stand to the right.
+    pub fn words(output: W, style: Style, names: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+        assert!(
+            rows.iter().all(|row| row.len() == names.len()),
+            "a row has a word for each name"
+        );
+        let mut table = Table::new(output, style);
+        table.names = names.iter().map(|name| (*name).to_owned()).collect();
+        let word = |text: &String| Cell {
+            is_number: !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()),
+            ..heading(text)
+        };
+        let rows: Vec<Vec<Cell>> = rows
+            .iter()
+            .map(|row| row.iter().map(word).collect())
+            .collect();
+        table.open(&rows)?;
+        for row in &rows {
+            table.line(row)?;
+        }
+        table.rule('└', '┴', '┘')?;
+        table.output.flush()
+    }
+
     /// A table on this output.
     pub fn new(output: W, style: Style) -> Table<W> {
         Table {
@@ -296,7 +320,7 @@ fn fit(widths: &mut [usize], total: usize, margin: usize) {
 }
 
 /// As much of a text as fits, with `…` at its end where something is missing.
-fn cut(text: &str, width: usize) -> String {
+pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -415,6 +439,22 @@ mod tests {
         let text = printed(Style::boxed(80, Vec::new()), &["n"], Vec::new());
         assert_eq!(text, "┌───┐\n│ n │\n├───┤\n└───┘\n(0 rows)\n");
         assert_eq!(printed(Style::default(), &[], Vec::new()), "(0 rows)\n");
+    }
+
+    #[test]
+    fn words_are_shown_as_they_are() {
+        let mut text = Vec::new();
+        let rows = [["a", "7"], ["\u{1b}b", "seven"]].map(|row| row.map(str::to_owned).to_vec());
+        Table::words(&mut text, Style::boxed(40, Vec::new()), &["n", "v"], &rows).unwrap();
+        let expected = "\
+┌─────────┬───────┐
+│ n       │ v     │
+├─────────┼───────┤
+│ a       │     7 │
+│ \\u{1b}b │ seven │
+└─────────┴───────┘
+";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod config;
 pub mod dump;
 pub mod generate;
 pub mod input;
+pub mod live;
 pub mod load;
 pub mod open;
 pub mod query;
@@ -46,6 +47,9 @@ pub fn run(verb: Verb, file: Option<&Path>) -> Outcome {
         Verb::Check(verb) => check::run(&verb, file),
         Verb::Stats(verb) => stats::run(&verb, file),
         Verb::Replay(verb) => replay::run(&verb, file),
+        Verb::Stream(verb) => live::stream::run(&verb, file),
+        Verb::Cq(verb) => live::cq::run(&verb, file),
+        Verb::Subscribe(verb) => live::subscribe::run(&verb, file),
         Verb::Generate(verb) => generate::run(&verb, file),
         Verb::Bench(verb) => bench::run(&verb, file),
         Verb::Config(verb) => config::run(&verb, file),

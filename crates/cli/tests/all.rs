@@ -13,6 +13,8 @@ mod kill;
 mod kill_streams;
 mod kill_writers;
 mod lenient;
+mod live;
+mod live_terminal;
 mod lsbench;
 mod lubm;
 mod prefixes;

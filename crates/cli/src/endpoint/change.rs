@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use crate::trouble::Trouble;
 use somersault::terms::format::Format;
 use std::io::Read;
-use ureq::http::{Uri, header};
+use ureq::http::{Method, Uri, header};
 use ureq::{Agent, SendBody};
 
 /// The media type of an update (SPARQL 1.1 Protocol section 2.2.2).
@@ -102,7 +102,7 @@ impl Endpoint {
         })
     }
 
-    fn exchanged(&self, message: Message, stop: &Stop) -> Result<Response, Trouble> {
+    pub(super) fn exchanged(&self, message: Message, stop: &Stop) -> Result<Response, Trouble> {
         let response = exchange::send(self, message, stop)?;
         if response.is_success() {
             return Ok(response);
@@ -133,7 +133,7 @@ impl Endpoint {
     }
 
     /// Another service of the same server.
-    fn beside(&self, name: &str) -> Endpoint {
+    pub(super) fn beside(&self, name: &str) -> Endpoint {
         let path = self.url.path().trim_end_matches('/');
         let folder = match path.rsplit_once('/') {
             Some((folder, "sparql" | "query" | "update" | "store" | "data")) => folder,
@@ -158,8 +158,10 @@ impl Endpoint {
     }
 }
 
-fn message(content_type: &'static str, body: Sent) -> Message {
+/// A request that changes something, of which an account comes back.
+pub(super) fn message(content_type: &'static str, body: Sent) -> Message {
     Message {
+        method: Method::POST,
         content_type,
         coding: None,
         accept: "application/json, */*;q=0.1".to_owned(),
@@ -167,7 +169,8 @@ fn message(content_type: &'static str, body: Sent) -> Message {
     }
 }
 
-fn encoded(text: &str) -> String {
+/// A text as a part of an address.
+pub(super) fn encoded(text: &str) -> String {
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }

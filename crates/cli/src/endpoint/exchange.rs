@@ -1,4 +1,4 @@
-//! One exchange with an endpoint: a POST, its redirects, the head that answers it, the body as it comes.
+//! One exchange with an endpoint: a request, its redirects, the head that answers it, the body as it comes.
 //!
 //! A thread speaks it, so that whoever waits can stop waiting at any moment; that is the server's
 //! ([`server::outbound::exchange`]), whose queries call other endpoints the same way.
@@ -11,12 +11,12 @@ use super::{Endpoint, GRACE, Spent};
 use crate::exit::Code;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
-use server::outbound::exchange::{self, Broken, field};
+use server::outbound::exchange::{self, Broken, IsStopped, field};
 use std::io::{self, Read};
 use std::time::Duration;
 use ureq::http::uri::{PathAndQuery, Uri};
-use ureq::http::{HeaderMap, StatusCode, header};
-use ureq::{Agent, Body, SendBody, http};
+use ureq::http::{HeaderMap, Method, StatusCode, header};
+use ureq::{Agent, Body, RequestBuilder, SendBody, http};
 
 const REDIRECTS_MAX: usize = 5;
 /// The end of an answer that is kept, to find in it why it broke off.
@@ -57,6 +57,12 @@ impl Response {
         number.trim().parse().ok()
     }
 
+    /// How long to wait before the request is made again, where the server says so in seconds (`Retry-After`).
+    pub fn retry_after(&self) -> Option<Duration> {
+        let seconds = field(&self.headers, header::RETRY_AFTER);
+        seconds.trim().parse().ok().map(Duration::from_secs)
+    }
+
     /// What `Somersault-Warnings` says.
     pub fn warnings(&self) -> u64 {
         let number = field(&self.headers, "somersault-warnings");
@@ -89,6 +95,8 @@ fn server_timing(text: &str) -> Spent {
 
 /// What is sent.
 pub(super) struct Message {
+    /// `POST`, or `GET` or `DELETE`, which have no body.
+    pub method: Method,
     /// The body's type.
     pub content_type: &'static str,
     /// How it is compressed.
@@ -101,6 +109,7 @@ pub(super) struct Message {
 /// A body.
 pub(super) enum Sent {
     Text(String),
+    Bytes(Vec<u8>),
     /// Read as it is sent, once; `None` afterwards.
     Stream(Option<Box<dyn Read + Send>>),
 }
@@ -111,13 +120,21 @@ pub(super) fn send(
     message: Message,
     stop: &Stop,
 ) -> Result<Response, Trouble> {
+    let stop = stop.clone();
+    send_watched(endpoint, message, Box::new(move || stop.is_raised()))
+}
+
+/// The same, for whoever stops to wait for reasons of its own.
+pub(super) fn send_watched(
+    endpoint: &Endpoint,
+    message: Message,
+    is_stopped: IsStopped,
+) -> Result<Response, Trouble> {
     let agent = agent(endpoint.timeout.map(|timeout| timeout + GRACE));
     let mut task = Task {
         endpoint: endpoint.clone(),
         message,
     };
-    let stop = stop.clone();
-    let is_stopped = Box::new(move || stop.is_raised());
     let (head, body) = exchange::begin(agent, is_stopped, move |agent| task.answer(agent))?;
     Ok(Response {
         status: head.status,
@@ -157,7 +174,7 @@ impl Task {
     fn answer(&mut self, agent: &Agent) -> Result<http::Response<Body>, Trouble> {
         let mut url = self.endpoint.url.clone();
         for _ in 0..=REDIRECTS_MAX {
-            let response = match self.post(agent, &url) {
+            let response = match self.send(agent, &url) {
                 Ok(response) => response,
                 Err(error) => return Err(self.trouble(&url, &error)),
             };
@@ -183,21 +200,38 @@ impl Task {
         Err(Trouble::new(Code::Connection, message))
     }
 
-    fn post(&mut self, agent: &Agent, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
-        let message = &mut self.message;
-        let mut request = agent
-            .post(url)
-            .header(header::CONTENT_TYPE, message.content_type);
-        if let Some(coding) = message.coding {
+    fn send(&mut self, agent: &Agent, url: &Uri) -> Result<http::Response<Body>, ureq::Error> {
+        match self.message.method {
+            Method::GET => return self.dressed(agent.get(url), url).call(),
+            Method::DELETE => return self.dressed(agent.delete(url), url).call(),
+            _ => {}
+        }
+        let mut request = self.dressed(agent.post(url), url);
+        if !self.message.content_type.is_empty() {
+            request = request.header(header::CONTENT_TYPE, self.message.content_type);
+        }
+        if let Some(coding) = self.message.coding {
             request = request.header(header::CONTENT_ENCODING, coding);
         }
+        match &mut self.message.body {
+            Sent::Text(text) => request.send(&*text),
+            Sent::Bytes(bytes) => request.send(&bytes[..]),
+            Sent::Stream(stream) => match stream.take() {
+                Some(reader) => request.send(SendBody::from_owned_reader(reader)),
+                None => request.send_empty(),
+            },
+        }
+    }
+
+    /// A request with the fields and parameters that all methods have.
+    fn dressed<B>(&self, mut request: RequestBuilder<B>, url: &Uri) -> RequestBuilder<B> {
         let own: &[_] = if may_have_headers(&self.endpoint.url, url) {
             &self.endpoint.headers
         } else {
             &[]
         };
         if !own.iter().any(|(name, _)| name == header::ACCEPT) {
-            request = request.header(header::ACCEPT, &message.accept);
+            request = request.header(header::ACCEPT, &self.message.accept);
         }
         for (name, value) in own {
             request = request.header(name, value);
@@ -208,13 +242,7 @@ impl Task {
         for (name, value) in &self.endpoint.parameters {
             request = request.query(name, value);
         }
-        match &mut message.body {
-            Sent::Text(text) => request.send(&*text),
-            Sent::Stream(stream) => match stream.take() {
-                Some(reader) => request.send(SendBody::from_owned_reader(reader)),
-                None => request.send_empty(),
-            },
-        }
+        request
     }
 
     fn trouble(&self, url: &Uri, error: &ureq::Error) -> Trouble {

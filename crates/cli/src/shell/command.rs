@@ -40,6 +40,12 @@ pub enum Command {
     Stats,
     /// `.graphs`
     Graphs,
+    /// `.streams`
+    Streams,
+    /// `.queries`
+    Queries,
+    /// `.subscribe`; a query's name, and how many reports are wanted.
+    Subscribe(String, Option<u64>),
 }
 
 /// What follows a command's name, for completion.
@@ -57,6 +63,8 @@ pub enum Argument {
     File,
     /// A prefix.
     Prefix,
+    /// The name of a registered query.
+    Query,
 }
 
 /// A row of the table.
@@ -70,7 +78,7 @@ pub struct Entry {
 }
 
 /// The commands.
-pub const COMMANDS: [Entry; 15] = [
+pub const COMMANDS: [Entry; 18] = [
     entry(".help", Argument::None, "", "this list"),
     entry(".quit", Argument::None, "", "leave; Ctrl-D does too"),
     entry(
@@ -135,6 +143,19 @@ pub const COMMANDS: [Entry; 15] = [
     ),
     entry(".stats", Argument::None, "", "what the source holds"),
     entry(".graphs", Argument::None, "", "the named graphs"),
+    entry(".streams", Argument::None, "", "the streams of the server"),
+    entry(
+        ".queries",
+        Argument::None,
+        "",
+        "the continuous queries of the server",
+    ),
+    entry(
+        ".subscribe",
+        Argument::Query,
+        "NAME [COUNT]",
+        "follow the reports of a continuous query, to Ctrl-C or so many",
+    ),
     entry(
         ".pager",
         Argument::Switch,
@@ -174,7 +195,7 @@ A PREFIX of a query stays declared for the next ones; Tab declares a well-known 
 completes (rdf rdfs xsd owl foaf skos dcterms schema and others).
 Updates run where the shell was started with --allow-update, or on an endpoint that lets us; each
 operation is a commit of its own.
-Ctrl-C cancels the query that runs, or clears the one that is being written.
+Ctrl-C cancels the query that runs, ends a subscription, or clears the query that is being written.
 In a script (standard input, .read) the first statement that fails ends it.
 ";
 
@@ -232,11 +253,24 @@ pub fn parse(line: &str) -> Result<Command, String> {
             given => Some(given_term(given).ok_or_else(|| usage(known))?),
         }),
         ".stats" => Command::Stats,
+        ".streams" => Command::Streams,
+        ".queries" => Command::Queries,
+        ".subscribe" => subscription(&needed()?),
         _ => {
             assert_eq!(known, ".graphs", "each command of the table is read");
             Command::Graphs
         }
     })
+}
+
+/// `NAME` or `NAME COUNT`.
+fn subscription(argument: &str) -> Command {
+    let counted = argument.rsplit_once(char::is_whitespace);
+    let counted = counted.and_then(|(name, count)| Some((name.trim(), count.parse().ok()?)));
+    match counted {
+        Some((name, count)) => Command::Subscribe(name.to_owned(), Some(count)),
+        None => Command::Subscribe(argument.to_owned(), None),
+    }
 }
 
 /// `NAME=TERM`, the name with or without its question mark.
@@ -321,6 +355,7 @@ mod tests {
                 Argument::Statement => "ASK {}",
                 Argument::File => "a file.ttl",
                 Argument::Prefix => "foaf:",
+                Argument::Query => "likes",
             };
             let read = parse(&format!("{} {argument}", command.name));
             assert!(read.is_ok(), "{}: {read:?}", command.name);
@@ -342,6 +377,18 @@ mod tests {
         assert!(said(".prefix").contains("p: [<IRI>]"));
         assert!(said(".prefix a: <b>").contains("p: [<IRI>]"));
         assert!(said(".prefix a b: <c:d>").contains("p: [<IRI>]"));
+        assert!(said(".subscribe").contains(".subscribe NAME [COUNT]"));
+        assert!(said(".subscrib q").contains("the nearest is .subscribe"));
+    }
+
+    #[test]
+    fn subscriptions_are_read() {
+        let read = |line: &str| parse(line).unwrap();
+        let subscribe = |name: &str, count| Command::Subscribe(name.to_owned(), count);
+        assert_eq!(read(".subscribe likes"), subscribe("likes", None));
+        assert_eq!(read(".subscribe likes  3"), subscribe("likes", Some(3)));
+        assert_eq!(read(".subscribe 3"), subscribe("3", None));
+        assert_eq!(read(".subscribe a b"), subscribe("a b", None));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub fn complete(
     vocabulary: &Vocabulary,
 ) -> Option<(usize, Vec<String>)> {
     if before.trim_start().starts_with('.')
-        && let Some(found) = complete_command(before, prefixes)
+        && let Some(found) = complete_command(before, prefixes, vocabulary)
     {
         return found;
     }
@@ -35,7 +35,11 @@ pub fn complete(
 
 /// Of a command; `None` where it goes on with a query.
 #[allow(clippy::option_option)] // no command's business; files; candidates
-fn complete_command(before: &str, prefixes: &Prefixes) -> Option<Option<(usize, Vec<String>)>> {
+fn complete_command(
+    before: &str,
+    prefixes: &Prefixes,
+    vocabulary: &Vocabulary,
+) -> Option<Option<(usize, Vec<String>)>> {
     let indent = before.len() - before.trim_start().len();
     let (name, _) = split(before);
     let after = indent + name.len();
@@ -56,6 +60,7 @@ fn complete_command(before: &str, prefixes: &Prefixes) -> Option<Option<(usize, 
             let names = prefixes.names();
             names.iter().map(|name| format!("{name}:")).collect()
         }
+        Some(Argument::Query) => vocabulary.queries(),
         Some(Argument::None) | None => Vec::new(),
     };
     let found = candidates
@@ -176,6 +181,7 @@ mod tests {
             "http://e/a/b",
             "http://xmlns.com/foaf/0.1/name",
         ]);
+        vocabulary.set_queries(["likes", "likes-too", "trends"].map(str::to_owned).into());
         let (start, found) = complete(before, &prefixes, &vocabulary).expect("no files here");
         assert!(start <= before.len());
         found
@@ -210,6 +216,9 @@ mod tests {
     #[test]
     fn commands_and_arguments() {
         assert_eq!(found(".pre"), [".prefixes", ".prefix"]);
+        assert_eq!(found(".s"), [".stats", ".streams", ".subscribe"]);
+        assert_eq!(found(".q"), [".quit", ".queries"]);
+        assert_eq!(found(".subscribe li"), ["likes", "likes-too"]);
         assert_eq!(found(".timer o"), ["on", "off"]);
         assert_eq!(found(".mode j"), ["json", "jsonld"]);
         assert_eq!(found(".explain SEL"), ["SELECT"]);

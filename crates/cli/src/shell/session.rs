@@ -6,10 +6,11 @@ use super::flow::Flow;
 use super::pager::{Pager, Screen};
 use super::prefixes::Prefixes;
 use super::script;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Vocabulary, names};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::format::{AnswerFormat, Family, default_format};
+use crate::live::{Following, Listed, View, Watch, live_source, print_all};
 use crate::printer::{Output, Printer};
 use crate::say::say;
 use crate::source::{Answered, Changed, Source};
@@ -167,6 +168,9 @@ impl Session {
             Command::Prefix(name, iri) => self.declare(&name, iri)?,
             Command::Param(given) => self.param(given)?,
             Command::Stats => self.stats()?,
+            Command::Streams => self.list(Listed::Streams)?,
+            Command::Queries => self.list(Listed::Queries)?,
+            Command::Subscribe(name, count) => self.subscribe(&name, count)?,
             Command::Graphs => {
                 const GRAPHS: &str =
                     "SELECT DISTINCT ?graph WHERE { GRAPH ?graph { ?s ?p ?o } } ORDER BY ?graph";
@@ -449,6 +453,59 @@ impl Session {
             return Endpoint::new(url, &self.headers, self.config.timeout);
         }
         Ok(endpoint)
+    }
+
+    /// `.streams` and `.queries`
+    fn list(&mut self, listed: Listed) -> Outcome {
+        let server = live_source(&self.source)?;
+        self.stop.begin();
+        let objects = match listed {
+            Listed::Streams => server.streams(&self.stop),
+            Listed::Queries => server.queries(&self.stop),
+        };
+        self.stop.end();
+        let objects = objects.map_err(|trouble| trouble.into_failure(""))?;
+        if listed == Listed::Queries {
+            lock(&self.vocabulary).set_queries(names(&objects));
+        }
+        let (_, columns) = console::Term::stdout().size();
+        let is_boxed = self.is_on_terminal && self.output.is_none();
+        let width = is_boxed.then_some(usize::from(columns));
+        print_all(listed, &objects, width, &mut self.writer())?;
+        Ok(())
+    }
+
+    /// `.subscribe`. Ctrl-C ends it, and a script with it.
+    fn subscribe(&mut self, name: &str, count: Option<u64>) -> Outcome {
+        let server = live_source(&self.source)?;
+        let following = Following::new(server.clone(), name.to_owned(), 0, &self.stop);
+        let view = if self.is_on_terminal && self.output.is_none() {
+            let prefixes = lock(&self.prefixes);
+            let declared = prefixes.declared();
+            let declared = declared.map(|(name, iri)| (name.to_owned(), iri.to_owned()));
+            View::screen(self.writer(), declared.collect())
+        } else {
+            View::Lines(self.writer())
+        };
+        self.stop.begin();
+        let ended = Watch::new(following, view, count, None).run();
+        self.stop.end();
+        let is_interactive = self.is_on_terminal && io::stdin().is_terminal();
+        match ended.and_then(|end| end.outcome(count)) {
+            Err(trouble) if trouble.code == Code::Interrupted && is_interactive => Ok(()),
+            ended => ended.map_err(|trouble| trouble.into_failure("")),
+        }
+    }
+
+    /// Where answers go.
+    fn writer(&self) -> Output<'_> {
+        match &self.output {
+            Some((_, file)) => Box::new(BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, file)),
+            None => Box::new(BufWriter::with_capacity(
+                OUTPUT_BUFFER_BYTES,
+                io::stdout().lock(),
+            )),
+        }
     }
 
     fn stats(&mut self) -> Outcome {

@@ -1,4 +1,4 @@
-//! Predicates and classes of the source, for completion.
+//! Predicates and classes of the source, for completion, and the registered queries of a server.
 //!
 //! They are fetched by a thread of its own when a source is opened, so the prompt never waits: a
 //! store says them from its statistics, anything else is asked two queries that are bounded in
@@ -10,6 +10,7 @@ use crate::printer::Printer;
 use crate::source::Source;
 use crate::stop::Stop;
 use crate::table::Style;
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ const QUERIES: [&str; 2] = [
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     iris: Arc<Mutex<Vec<String>>>,
+    queries: Arc<Mutex<Vec<String>>>,
 }
 
 impl Vocabulary {
@@ -44,6 +46,17 @@ impl Vocabulary {
         let iris = self.iris.lock().unwrap_or_else(PoisonError::into_inner);
         let found = iris.iter().filter(|iri| iri.starts_with(beginning));
         found.cloned().collect()
+    }
+
+    /// The names of registered queries.
+    pub fn queries(&self) -> Vec<String> {
+        let queries = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
+        queries.clone()
+    }
+
+    /// These queries are registered.
+    pub fn set_queries(&self, names: Vec<String>) {
+        *self.queries.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     fn add(&self, found: impl Iterator<Item = String>) {
@@ -76,6 +89,11 @@ impl Vocabulary {
             drop(printer);
             self.add(iris(&String::from_utf8_lossy(&answer)));
         }
+        if let Source::Remote(endpoint) = source
+            && let Ok(queries) = endpoint.clone().within(TIMEOUT).queries(&Stop::default())
+        {
+            self.set_queries(names(&queries));
+        }
     }
 
     /// With these, for tests.
@@ -85,6 +103,12 @@ impl Vocabulary {
         vocabulary.add(iris.iter().map(|iri| (*iri).to_owned()));
         vocabulary
     }
+}
+
+/// The names of queries, as a server describes them.
+pub fn names(queries: &[Value]) -> Vec<String> {
+    let names = queries.iter().filter_map(|query| query["name"].as_str());
+    names.map(str::to_owned).collect()
 }
 
 fn bare(name: &str) -> &str {

@@ -116,8 +116,8 @@ pub fn files_into(
     memory(input.sources()?, &request, config, true)
 }
 
-/// One university in memory.
-pub fn demo(config: &Config) -> Result<Database, Failure> {
+/// One university in memory; to be changed if `is_writable`.
+pub fn demo(config: &Config, is_writable: bool) -> Result<Database, Failure> {
     use workload::lubm::{Lubm, Parameters, Syntax as LubmSyntax};
     let generator = Lubm::new(Parameters::default(), LubmSyntax::NTriples)
         .and_then(|lubm| lubm.reader(1))
@@ -126,7 +126,7 @@ pub fn demo(config: &Config) -> Result<Database, Failure> {
         vec![Source::reader("demo", generator).with_syntax(Syntax::NTriples)],
         &input::request(config),
         config,
-        false,
+        is_writable,
     )
 }
 

@@ -143,7 +143,7 @@ fn plan_form(flags: &Flags) -> Result<Option<PlanForm>, Failure> {
 }
 
 /// Work that a signal cancels.
-fn stoppable(work: impl FnOnce(&Stop) -> Outcome) -> Outcome {
+pub fn stoppable(work: impl FnOnce(&Stop) -> Outcome) -> Outcome {
     let stop = Stop::default();
     let raising = Raising::listen(stop.clone())?;
     work(&stop).map_err(|failure| match raising.code() {

@@ -5,6 +5,7 @@
 
 use crate::arguments::Replay as Flags;
 use crate::exit::{Code, Failure, Outcome};
+use crate::live::{milliseconds, speed};
 use crate::say::say;
 use crate::settings;
 use crate::trouble::Trouble;
@@ -13,7 +14,6 @@ use crate::verbs::open;
 use crate::verbs::query::read_text;
 use somersault::config::Config;
 use somersault::load::read_decompressed;
-use somersault::units::parse_duration;
 use somersault::{
     Database, GraphTarget, GraphWrite, HubStream, QueryError, Recording, Replay, ReplaySpan,
     StandingQuery, StandingReport, WriteMode, read_standing, recorded,
@@ -92,23 +92,6 @@ fn failure(error: QueryError) -> Failure {
     Trouble::from(error).into_failure("")
 }
 
-/// How many times as fast as the items' own time; `None`: as fast as can be.
-fn speed(text: &str) -> Result<Option<f64>, Failure> {
-    if text == "max" {
-        return Ok(None);
-    }
-    let times = text
-        .strip_suffix('x')
-        .and_then(|times| times.parse::<f64>().ok());
-    match times {
-        Some(times) if times.is_finite() && times > 0.0 => Ok(Some(times)),
-        _ => {
-            let message = format!("`--speed {text}`: expected max, or a multiple such as 1x");
-            Err(Failure::new(Code::Usage, message))
-        }
-    }
-}
-
 /// What stands before and behind the last `=`.
 fn pair(text: &str) -> Option<(&str, &str)> {
     let (name, file) = text.rsplit_once('=')?;
@@ -119,17 +102,6 @@ fn pair(text: &str) -> Option<(&str, &str)> {
 fn name_of(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or(file.as_os_str());
     stem.to_string_lossy().into_owned()
-}
-
-fn milliseconds(flag: &str, text: &str) -> Result<u64, Failure> {
-    let duration = parse_duration(text)
-        .map_err(|error| Failure::new(Code::Usage, format!("`{flag} {text}`: {error}")))?;
-    let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    if Duration::from_millis(milliseconds) != duration {
-        let message = format!("`{flag} {text}`: times of streams are whole milliseconds");
-        return Err(Failure::new(Code::Usage, message));
-    }
-    Ok(milliseconds)
 }
 
 fn recordings(flags: &Flags) -> Result<Vec<Recording<'static>>, Failure> {

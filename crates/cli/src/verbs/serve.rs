@@ -5,6 +5,7 @@ use crate::exit::{Code, Failure, Outcome};
 use crate::say::say;
 use crate::settings;
 use crate::verbs::input::Input;
+use crate::verbs::live::feeding;
 use crate::verbs::{load, open};
 use server::{Ended, OpeningError, Reload, ServeError, Server, ServerOptions, ended_by_signal};
 use somersault::Database;
@@ -83,9 +84,23 @@ pub fn demo(flags: &Demo, file: Option<&Path>) -> Outcome {
     let mut layers = settings::layers(file)?;
     settings::add_limits(&mut layers, &flags.limits)?;
     settings::add_bind(&mut layers, flags.bind.as_deref())?;
+    let is_live = flags.live;
+    settings::add_allow_update(&mut layers, is_live)?;
     let config = settings::check(&layers)?;
     let options = ServerOptions::from_config(&config);
-    serve(options, None, move || open::demo(&config), introduce)
+    let ready = move |url: &str| {
+        introduce(url);
+        if is_live {
+            introduce_stream(url);
+            let url = url.to_owned();
+            let thread = std::thread::Builder::new().name("demo".to_owned());
+            if let Err(error) = thread.spawn(move || feeding::feed(&url)) {
+                say!("somersault: no thread for the stream could be started: {error}");
+            }
+        }
+        say!("Ctrl-C ends it.");
+    };
+    serve(options, None, move || open::demo(&config, is_live), ready)
 }
 
 /// Takes the address first, so that a port in use is said at once, and answers probes while what is
@@ -156,7 +171,30 @@ fn introduce(url: &str) {
         say!("  curl -G {url}/sparql -H 'Accept: text/csv' \\");
         say!("       --data-urlencode 'query={query}'\n");
     }
-    say!("Ctrl-C ends it.");
+}
+
+/// A live query to try, and an item to push.
+fn introduce_stream(url: &str) {
+    const UB: &str = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#";
+    const COURSE: &str = "http://www.Department0.University0.edu/GraduateCourse0";
+    let endpoint = if url.ends_with(":7272") {
+        String::new()
+    } else {
+        format!(" --endpoint {url}")
+    };
+    let (campus, enters) = (feeding::CAMPUS, feeding::ENTERS);
+    say!("The stream {campus} says who enters which course. In another terminal:\n");
+    say!("  # how full each course is, and who teaches it: an answer that changes each second");
+    say!("  somersault subscribe{endpoint} --query 'PREFIX ub: <{UB}>");
+    say!("    SELECT ?course ?teacher (COUNT(DISTINCT ?student) AS ?students)");
+    say!("    FROM NAMED WINDOW <urn:w> ON <{campus}> [RANGE PT10S STEP PT1S]");
+    say!(
+        "    WHERE {{ WINDOW <urn:w> {{ ?student <{enters}> ?course }} ?teacher ub:teacherOf ?course }}"
+    );
+    say!("    GROUP BY ?course ?teacher ORDER BY DESC(?students)'\n");
+    say!("  # and in a third one: somebody enters");
+    say!("  echo '<urn:me> <{enters}> <{COURSE}> .' |");
+    say!("    somersault stream push {campus}{endpoint} --format nt\n");
 }
 
 #[cfg(test)]

@@ -1,0 +1,33 @@
+//! Streams and registered queries, as the verbs `stream`, `cq` and `subscribe` and the shell see them.
+//!
+//! ```text
+//! door:      which server is meant, and whether it may be one
+//! items:     input -> batches of whole lines, bounded in bytes, with their places
+//! push:      batches -> the server, at the server's pace and at that of the items; what is wrong is said with its place
+//! events:    bytes -> Server-Sent Events
+//! following: events of a query -> reports, over connections that break and come back
+//! screen:    the latest report as a table that is drawn anew in its place
+//! viewer:    reports -> a screen or a pipe, until enough came
+//! listing:   streams and queries as tables for people, as lines of JSON for programs
+//! ```
+//!
+//! Memory is bounded everywhere: some batches of a push, and what one connection has brought of a subscription.
+
+mod door;
+mod events;
+mod following;
+mod items;
+mod listing;
+mod push;
+mod report;
+mod screen;
+mod time;
+mod viewer;
+
+pub use door::{door, live_source};
+pub use following::Following;
+pub use items::{Input, ItemsForm};
+pub use listing::{Listed, print_all, print_one};
+pub use push::{ItemTime, PushOptions, Pusher};
+pub use time::{milliseconds, now_ms, span, speed};
+pub use viewer::{End, View, Watch};

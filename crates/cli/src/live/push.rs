@@ -1,0 +1,405 @@
+//! A push: batches of lines to a stream, at the pace of the server and of the items.
+//!
+//! **Back-pressure.** A server that has no room takes nothing of a batch and says so (429, 503). The batch is sent again
+//! after the pause that the server names; where it is the stream's budget that is full, half of the lines are sent at once
+//! from then on, and with each batch that gets in an eighth more, so that batches find their size. Meanwhile nothing is
+//! read: the source waits too.
+//!
+//! **What is wrong.** Malformed lines are left out by the server, which says where they are in what it was sent; here that
+//! becomes the line of the file. Where one line keeps the whole batch from being taken (a time that is days ahead), the
+//! batch is cut until that line stands alone. A connection that breaks ends the push: whether the last batch was
+//! taken is not known, and a line that is sent twice is an item twice.
+
+use super::items::{Input, ItemLines};
+use super::time::now_ms;
+use crate::endpoint::{Delivery, Endpoint, Taken};
+use crate::exit::Code;
+use crate::progress::Meter;
+use crate::say::say;
+use crate::stop::Stop;
+use crate::trouble::Trouble;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// The pause where the server names none, and the longest that is kept to.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// How often whoever waits looks whether to stop.
+const LOOK: Duration = Duration::from_millis(25);
+/// Lines that were not taken and are said one by one (count).
+const SAID_MAX: u64 = 100;
+/// Lines that were found by cutting batches (count), after which the push ends: it would go on with a request a line.
+const CUT_MAX: u64 = 100;
+
+/// The time of items that bring none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemTime {
+    /// Nobody says.
+    Unsaid,
+    /// This one (milliseconds).
+    At(u64),
+    /// That of the clock when they are sent.
+    Now,
+}
+
+/// What has become of the items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushAccount {
+    /// Items that were taken (count).
+    pub taken: u64,
+    /// Items that came too late for any window (count).
+    pub late: u64,
+    /// Lines that are no items (count).
+    pub rejected: u64,
+    /// What is before this is decided (milliseconds); as the server said last.
+    pub settled_ms: Option<u64>,
+    /// Bytes of the batches that were taken.
+    pub bytes: u64,
+    /// How long the server had no room.
+    pub waited: Duration,
+    /// The latest time that a line brought (milliseconds).
+    pub last_ms: Option<u64>,
+}
+
+/// How items are sent.
+#[derive(Clone, Debug)]
+pub struct PushOptions {
+    /// The stream's IRI.
+    pub stream: String,
+    /// Whose items they are.
+    pub source: Option<String>,
+    /// The time of items that bring none.
+    pub time: ItemTime,
+    /// How many times as fast as their own time; `None`: as fast as can be.
+    pub speed: Option<f64>,
+    /// How long to wait for room; `None`: without end.
+    pub patience: Option<Duration>,
+}
+
+/// Pushes items.
+pub struct Pusher<'p> {
+    endpoint: &'p Endpoint,
+    options: PushOptions,
+    stop: &'p Stop,
+    meter: Meter,
+    account: PushAccount,
+    /// When the first item was sent that has a time, and that time (milliseconds).
+    origin: Option<(Instant, u64)>,
+    /// How many lines are sent at once; as many as there are until the stream's budget was full.
+    lines_max: usize,
+    /// Lines that were found by cutting batches (count).
+    cut: u64,
+}
+
+impl<'p> Pusher<'p> {
+    /// Nothing is sent yet.
+    pub fn new(endpoint: &'p Endpoint, options: PushOptions, stop: &'p Stop) -> Pusher<'p> {
+        Pusher {
+            endpoint,
+            options,
+            stop,
+            meter: Meter::new("push", None),
+            account: PushAccount::default(),
+            origin: None,
+            lines_max: usize::MAX,
+            cut: 0,
+        }
+    }
+
+    /// Sends the items of an input until its end.
+    pub fn input(&mut self, input: &mut Input) -> Result<(), Trouble> {
+        while let Some(lines) = input.next_lines(self.stop)? {
+            if self.options.speed.is_none() {
+                self.send(input, lines)?;
+            } else {
+                self.send_paced(input, lines)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The source promises that nothing before this will come; without a time, nothing up to the last item's.
+    pub fn promise(&mut self, watermark_ms: Option<u64>) -> Result<(), Trouble> {
+        let last = self.account.last_ms.map(|last| last.saturating_add(1));
+        let Some(watermark_ms) = watermark_ms.or(last) else {
+            let message = "--watermark: no item has brought a time; say which: --watermark=MS";
+            return Err(Trouble::new(Code::Usage, message));
+        };
+        let delivery = Delivery {
+            watermark_ms: Some(watermark_ms),
+            source: self.options.source.clone(),
+            ..Delivery::default()
+        };
+        let mut refused_since = None;
+        loop {
+            match self.push(&delivery, Vec::new())? {
+                Taken::Whole(account) => {
+                    self.count(&account, 0);
+                    return Ok(());
+                }
+                Taken::Later { pause, trouble, .. } => {
+                    self.wait(pause, &trouble, &mut refused_since)?;
+                }
+                Taken::Refused(trouble) => return Err(trouble),
+            }
+        }
+    }
+
+    /// What has become of the items so far.
+    pub fn account(&self) -> &PushAccount {
+        &self.account
+    }
+
+    /// The end, with the account of the whole.
+    pub fn finish(self) -> PushAccount {
+        let account = self.account;
+        let details = json!({
+            "late": account.late,
+            "rejected": account.rejected,
+            "settled": account.settled_ms,
+            "waited_seconds": account.waited.as_secs_f64(),
+        });
+        let is_for_people = self.meter.is_for_people();
+        self.meter.finish(account.bytes, account.taken, &details);
+        if is_for_people && let Some(settled) = account.settled_ms {
+            say!(
+                "everything before {} is decided",
+                super::time::moment(settled)
+            );
+        }
+        account
+    }
+
+    /// Sends lines when they are due.
+    fn send_paced(&mut self, input: &Input, mut lines: ItemLines) -> Result<(), Trouble> {
+        loop {
+            let form = input.form();
+            let ahead = lines.lines().enumerate().find_map(|(place, line)| {
+                let due = self.due(form.time_of(line)?);
+                (due > Instant::now()).then_some((place, due))
+            });
+            let Some((place, due)) = ahead else {
+                return self.send(input, lines);
+            };
+            let (now, later) = lines.split(place);
+            self.send(input, now)?;
+            self.sleep_until(due)?;
+            lines = later;
+        }
+    }
+
+    /// When an item of this time is to be sent.
+    fn due(&mut self, time_ms: u64) -> Instant {
+        let (begun, origin_ms) = *self.origin.get_or_insert_with(|| (Instant::now(), time_ms));
+        let passed = Duration::from_millis(time_ms.saturating_sub(origin_ms));
+        let speed = self.options.speed.unwrap_or(f64::INFINITY);
+        let wait = Duration::try_from_secs_f64(passed.as_secs_f64() / speed);
+        // What is due in a lifetime is due never.
+        begun
+            + wait
+                .unwrap_or(Duration::MAX)
+                .min(Duration::from_hours(1 << 20))
+    }
+
+    /// Sends lines, in parts where the server takes no more at once.
+    fn send(&mut self, input: &Input, lines: ItemLines) -> Result<(), Trouble> {
+        let mut refused_since = None;
+        let mut parts = vec![lines];
+        while let Some(part) = parts.pop() {
+            let len = part.len();
+            if len == 0 {
+                continue;
+            }
+            if len > self.lines_max {
+                let (first, behind) = part.split(self.lines_max);
+                parts.push(behind);
+                parts.push(first);
+                continue;
+            }
+            let delivery = self.delivery(input);
+            let taken = self.push(&delivery, part.bytes().to_vec());
+            let taken = taken.map_err(|trouble| self.lost(input, &part, trouble))?;
+            match taken {
+                Taken::Whole(account) => {
+                    self.went_on(&mut refused_since);
+                    if len == self.lines_max {
+                        self.lines_max = len.saturating_add(len / 8 + 1);
+                    }
+                    self.count(&account, part.bytes().len() as u64);
+                    self.note_times(input, &part);
+                    self.say_rejections(input, &part, &account);
+                }
+                Taken::Later {
+                    pause,
+                    is_full,
+                    trouble,
+                } => {
+                    let waited = self.wait(pause, &trouble, &mut refused_since);
+                    waited.map_err(|trouble| self.lost(input, &part, trouble))?;
+                    if is_full {
+                        self.lines_max = (len / 2).max(1);
+                    }
+                    parts.push(part);
+                }
+                Taken::Refused(trouble) => self.refused(input, part, trouble, &mut parts)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A part of which nothing was taken because of what is in it.
+    fn refused(
+        &mut self,
+        input: &Input,
+        part: ItemLines,
+        trouble: Trouble,
+        parts: &mut Vec<ItemLines>,
+    ) -> Result<(), Trouble> {
+        // With a place: none of the lines is an item, and the place is that of the first.
+        let Some(position) = trouble.position else {
+            let len = part.len();
+            if len > 1 {
+                let (first, behind) = part.split(len / 2);
+                parts.push(behind);
+                parts.push(first);
+                return Ok(());
+            }
+            self.cut += 1;
+            if self.cut > CUT_MAX {
+                return Err(self.lost(input, &part, trouble));
+            }
+            self.reject(input, part.first_line, None, &trouble.message);
+            return Ok(());
+        };
+        let line = part.first_line + position.line.saturating_sub(1);
+        self.reject(input, line, Some(position.column), &trouble.message);
+        self.account.rejected += part.items().max(1) - 1;
+        Ok(())
+    }
+
+    fn delivery(&self, input: &Input) -> Delivery {
+        Delivery {
+            media_type: input.form().media_type(),
+            source: self.options.source.clone(),
+            time_ms: match self.options.time {
+                ItemTime::Unsaid => None,
+                ItemTime::At(ms) => Some(ms),
+                ItemTime::Now => Some(now_ms()),
+            },
+            watermark_ms: None,
+        }
+    }
+
+    fn push(&self, delivery: &Delivery, items: Vec<u8>) -> Result<Taken, Trouble> {
+        let stream = &self.options.stream;
+        self.endpoint.push(stream, delivery, items, self.stop)
+    }
+
+    fn count(&mut self, account: &Value, bytes: u64) {
+        let number = |name: &str| account.get(name).and_then(Value::as_u64);
+        let counts = [
+            ("taken", &mut self.account.taken),
+            ("late", &mut self.account.late),
+            ("rejected", &mut self.account.rejected),
+        ];
+        for (name, count) in counts {
+            *count += number(name).unwrap_or(0);
+        }
+        self.account.settled_ms = number("settled").or(self.account.settled_ms);
+        self.account.bytes += bytes;
+        self.meter.update(self.account.bytes, self.account.taken);
+    }
+
+    fn note_times(&mut self, input: &Input, part: &ItemLines) {
+        if input.form().has_times() {
+            let times = part.lines().filter_map(|line| input.form().time_of(line));
+            self.account.last_ms = times.max().max(self.account.last_ms);
+        } else if let ItemTime::At(ms) = self.options.time {
+            self.account.last_ms = Some(ms);
+        }
+    }
+
+    fn say_rejections(&mut self, input: &Input, part: &ItemLines, account: &Value) {
+        let listed = account.get("rejections").and_then(Value::as_array);
+        let listed = listed.map(Vec::as_slice).unwrap_or_default();
+        let before = self.account.rejected;
+        // They were counted with the others of this part.
+        self.account.rejected = before.saturating_sub(listed.len() as u64);
+        for rejection in listed {
+            let number = |name: &str| rejection.get(name).and_then(Value::as_u64);
+            let message = rejection.get("message").and_then(Value::as_str);
+            let line = part.first_line + number("line").unwrap_or(1).saturating_sub(1);
+            self.reject(input, line, number("column"), message.unwrap_or_default());
+        }
+    }
+
+    /// Counts a line that was not taken, and says it.
+    fn reject(&mut self, input: &Input, line: u64, column: Option<u64>, message: &str) {
+        self.account.rejected += 1;
+        let name = input.name();
+        let column = column.map_or_else(String::new, |column| format!(", column {column}"));
+        if self.account.rejected <= SAID_MAX {
+            say!("rejected: {name}, line {line}{column}: {message}");
+        } else if self.account.rejected == SAID_MAX + 1 {
+            say!("rejected: more lines, which are only counted");
+        }
+    }
+
+    /// Waits before the same is sent again.
+    fn wait(
+        &mut self,
+        pause: Option<Duration>,
+        trouble: &Trouble,
+        refused_since: &mut Option<Instant>,
+    ) -> Result<(), Trouble> {
+        let now = Instant::now();
+        let since = *refused_since.get_or_insert_with(|| {
+            say!("waiting for room: {}", trouble.message);
+            now
+        });
+        let mut until = now + pause.unwrap_or(PAUSE).min(PAUSE_MAX);
+        if let Some(patience) = self.options.patience {
+            if now >= since + patience {
+                let seconds = patience.as_secs_f64();
+                let message = format!("no room for {seconds} s: {}", trouble.message);
+                return Err(Trouble::new(Code::Limit, message));
+            }
+            until = until.min(since + patience);
+        }
+        self.sleep_until(until)?;
+        self.account.waited += now.elapsed();
+        Ok(())
+    }
+
+    fn went_on(&self, refused_since: &mut Option<Instant>) {
+        if let Some(since) = refused_since.take() {
+            say!(
+                "there is room again, after {:.1} s",
+                since.elapsed().as_secs_f64()
+            );
+        }
+    }
+
+    fn sleep_until(&self, until: Instant) -> Result<(), Trouble> {
+        loop {
+            if self.stop.is_raised() {
+                return Err(Trouble::new(Code::Interrupted, "cancelled"));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// A failure that ends the push, with how far it came.
+    fn lost(&self, input: &Input, part: &ItemLines, trouble: Trouble) -> Trouble {
+        let (name, line) = (input.name(), part.first_line);
+        let message = format!(
+            "{name}: what begins with line {line} was not taken, or nobody knows: {}",
+            trouble.message
+        );
+        Trouble::new(trouble.code, message)
+    }
+}

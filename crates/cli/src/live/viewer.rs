@@ -1,0 +1,238 @@
+//! A subscription as it is watched: reports to a terminal or into a pipe, until enough came, the time is over, or there are
+//! none any more.
+//!
+//! A terminal shows the latest report, drawn some times a second at most, however many come. A pipe gets each report as a
+//! line of JSON with its `number`; what else there is to say goes to standard error.
+
+use super::following::{Following, Heard};
+use super::screen::{Screen, Shown, Size};
+use crate::exit::Code;
+use crate::say::say;
+use crate::trouble::Trouble;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// The least time between two frames.
+const FRAME: Duration = Duration::from_millis(50);
+/// How long nothing is heard before it is looked whether the terminal has another size.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Where reports go.
+pub enum View<'w> {
+    /// To a terminal.
+    Screen(Screen<'w>, Box<Shown>),
+    /// Into a pipe or a file.
+    Lines(Box<dyn Write + 'w>),
+}
+
+impl<'w> View<'w> {
+    /// A terminal.
+    pub fn screen(output: Box<dyn Write + 'w>, prefixes: Vec<(String, String)>) -> View<'w> {
+        let shown = Shown {
+            prefixes,
+            ..Shown::default()
+        };
+        View::Screen(Screen::new(output), Box::new(shown))
+    }
+}
+
+/// Why a subscription has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// So many reports came as were wanted.
+    Counted,
+    /// The time is over; so many reports came (count).
+    Late(u64),
+    /// The query was dropped.
+    Gone(String),
+    /// The server does not know the query any more.
+    Unknown(String),
+}
+
+/// Watches a subscription.
+pub struct Watch<'w> {
+    /// Whose reports come.
+    pub following: Following,
+    view: View<'w>,
+    /// How many reports are wanted; `None`: all.
+    count: Option<u64>,
+    /// When the time is over.
+    deadline: Option<Instant>,
+    came: u64,
+    drawn_at: Option<Instant>,
+    is_stale: bool,
+}
+
+impl<'w> Watch<'w> {
+    /// Watches so many reports at most, and not for longer than until then.
+    pub fn new(
+        following: Following,
+        view: View<'w>,
+        count: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> Watch<'w> {
+        Watch {
+            following,
+            view,
+            count,
+            deadline,
+            came: 0,
+            drawn_at: None,
+            is_stale: true,
+        }
+    }
+
+    /// Watches until the end. The terminal is in order afterwards, whatever the end is.
+    pub fn run(&mut self) -> Result<End, Trouble> {
+        let end = self.watch();
+        let drawn = self.draw(end.is_ok());
+        let left = match &mut self.view {
+            View::Screen(screen, _) => screen.leave(),
+            View::Lines(output) => output.flush(),
+        };
+        let end = end?;
+        drawn.and(left)?;
+        Ok(end)
+    }
+
+    fn watch(&mut self) -> Result<End, Trouble> {
+        loop {
+            if self.count.is_some_and(|count| self.came >= count) {
+                return Ok(End::Counted);
+            }
+            let now = Instant::now();
+            if self.deadline.is_some_and(|deadline| now >= deadline) {
+                return Ok(End::Late(self.came));
+            }
+            self.draw(false)?;
+            let heard = self.following.next(self.until(now))?;
+            match heard {
+                Heard::Report { number, line } => self.report(number, line)?,
+                Heard::Missed(count) => self.missed(count),
+                Heard::Anew => self.note("the server was started anew: numbers begin again"),
+                Heard::Broken { why, pause } => {
+                    let seconds = pause.as_secs_f64();
+                    self.note(&format!(
+                        "the connection broke; trying again in {seconds} s: {why}"
+                    ));
+                }
+                Heard::Back => self.note("the connection is there again"),
+                Heard::Gone(why) => return Ok(End::Gone(why)),
+                Heard::Unknown(why) => return Ok(End::Unknown(why)),
+                Heard::Nothing => {}
+            }
+        }
+    }
+
+    /// Until when to wait for more.
+    fn until(&self, now: Instant) -> Instant {
+        let look = match (&self.view, self.drawn_at) {
+            (View::Screen(..), Some(drawn)) if self.is_stale => drawn + FRAME,
+            _ => now + LOOK,
+        };
+        self.deadline.map_or(look, |deadline| deadline.min(look))
+    }
+
+    fn report(&mut self, number: u64, line: String) -> io::Result<()> {
+        self.came += 1;
+        match &mut self.view {
+            View::Screen(_, shown) => {
+                shown.report = Some((number, line));
+                shown.note.clear();
+                self.is_stale = true;
+                Ok(())
+            }
+            View::Lines(output) => {
+                writeln!(output, "{}", numbered(number, &line))?;
+                if self.following.has_more() {
+                    return Ok(());
+                }
+                output.flush()
+            }
+        }
+    }
+
+    fn missed(&mut self, count: u64) {
+        if let View::Screen(_, shown) = &mut self.view {
+            shown.missed += count;
+            self.is_stale = true;
+        } else {
+            say!("somersault: {count} reports are not kept any more and were missed");
+        }
+    }
+
+    fn note(&mut self, words: &str) {
+        if let View::Screen(_, shown) = &mut self.view {
+            words.clone_into(&mut shown.note);
+            self.is_stale = true;
+        } else {
+            say!("somersault: {words}");
+        }
+    }
+
+    /// Draws, if it is time to.
+    fn draw(&mut self, is_last: bool) -> io::Result<()> {
+        let View::Screen(screen, shown) = &mut self.view else {
+            return Ok(());
+        };
+        let now = Instant::now();
+        let passed = self.drawn_at.map(|drawn| now - drawn);
+        let is_due = match passed {
+            None => true,
+            Some(passed) if self.is_stale => is_last || passed >= FRAME,
+            Some(passed) => passed >= LOOK,
+        };
+        if is_due {
+            self.following.query().clone_into(&mut shown.query);
+            screen.draw(shown, Size::of_terminal())?;
+            (self.drawn_at, self.is_stale) = (Some(now), false);
+        }
+        Ok(())
+    }
+}
+
+impl End {
+    /// What it means for whoever wanted so many reports.
+    pub fn outcome(self, count: Option<u64>) -> Result<(), Trouble> {
+        match (self, count) {
+            (End::Counted, _) | (End::Late(_), None) => Ok(()),
+            (End::Late(came), Some(count)) => {
+                let message = format!("{came} of {count} reports came in the time");
+                Err(Trouble::new(Code::Limit, message))
+            }
+            (End::Gone(why) | End::Unknown(why), _) => {
+                let message = format!("there are no more reports: {why}");
+                Err(Trouble::new(Code::Failed, message))
+            }
+        }
+    }
+}
+
+/// A report's line with its number.
+fn numbered(number: u64, line: &str) -> String {
+    match line.strip_prefix('{') {
+        Some(rest) => format!("{{\"number\":{number},{rest}"),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_numbers() {
+        assert_eq!(numbered(7, "{\"close\":5}"), "{\"number\":7,\"close\":5}");
+    }
+
+    #[test]
+    fn ends_are_exit_codes() {
+        assert_eq!(End::Counted.outcome(Some(2)), Ok(()));
+        assert_eq!(End::Late(1).outcome(None), Ok(()));
+        let late = End::Late(1).outcome(Some(2)).unwrap_err();
+        assert_eq!(late.code, Code::Limit);
+        assert_eq!(late.message, "1 of 2 reports came in the time");
+        let gone = End::Gone("dropped".to_owned()).outcome(None).unwrap_err();
+        assert_eq!(gone.code, Code::Failed);
+    }
+}

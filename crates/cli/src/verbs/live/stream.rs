@@ -1,0 +1,294 @@
+//! `stream`: making streams of a server, pushing items, looking at streams, dropping them.
+//!
+//! What the server says goes to standard output, as a table or as a line of JSON; the account of a push is that of a load:
+//! a bar or lines of JSON on standard error. A push that left lines out ends with 8, as a load does.
+
+use super::{asked, print_all, print_one, server};
+use crate::arguments::{StreamCreate, StreamPush, StreamVerb};
+use crate::endpoint::Endpoint;
+use crate::exit::{Code, Failure, Outcome};
+use crate::live::{
+    Input, ItemTime, ItemsForm, Listed, PushOptions, Pusher, milliseconds, span, speed,
+};
+use crate::say::say;
+use crate::stop::Stop;
+use crate::trouble::Trouble;
+use serde_json::{Map, Value, json};
+use somersault::units::parse_size;
+use std::path::{Path, PathBuf};
+
+/// Runs the verb.
+pub fn run(verb: &StreamVerb, file: Option<&Path>) -> Outcome {
+    match verb {
+        StreamVerb::Create(flags) => {
+            let definition = definition(flags)?;
+            let server = server(&flags.target, file)?;
+            let made = asked(|stop| server.create_stream(&definition, stop))?;
+            print_one(&made)
+        }
+        StreamVerb::Push(flags) => push(flags, &server(&flags.target, file)?),
+        StreamVerb::List(flags) => {
+            let server = server(&flags.target, file)?;
+            let streams = asked(|stop| server.streams(stop))?;
+            print_all(Listed::Streams, &streams)
+        }
+        StreamVerb::Show(flags) => {
+            let server = server(&flags.target, file)?;
+            print_one(&asked(|stop| server.stream(&flags.name, stop))?)
+        }
+        StreamVerb::Drop(flags) => {
+            let server = server(&flags.target, file)?;
+            asked(|stop| server.drop_stream(&flags.name, stop))
+        }
+    }
+}
+
+/// A stream, as the server reads it.
+fn definition(flags: &StreamCreate) -> Result<Value, Failure> {
+    let mut members = Map::new();
+    let mut say = |name: &str, value: Value| {
+        members.insert(name.to_owned(), value);
+    };
+    say("name", json!(flags.name));
+    for (name, flag, text) in [
+        ("grain", "--grain", &flags.grain),
+        ("lateness", "--lateness", &flags.lateness),
+        ("idle", "--idle", &flags.idle),
+    ] {
+        if (name, text.as_str()) != ("idle", "never") {
+            milliseconds(flag, text)?;
+        }
+        say(name, json!(text));
+    }
+    say("absorb", absorb(&flags.absorb));
+    say("arrival_time", json!(flags.arrival_time));
+    if let Some(graph) = &flags.into {
+        say("into", json!(graph));
+    }
+    if let Some(budget) = &flags.budget {
+        parse_size(budget)
+            .map_err(|error| Failure::new(Code::Usage, format!("`--budget {budget}`: {error}")))?;
+        say("budget", json!(budget));
+    }
+    if let Some(begin) = flags.begin {
+        say("begin", json!(begin));
+    }
+    Ok(Value::Object(members))
+}
+
+fn absorb(text: &str) -> Value {
+    match text {
+        "all" | "none" => json!(text),
+        predicates => {
+            let bare = |name: &str| {
+                let name = name.trim();
+                let inner = name
+                    .strip_prefix('<')
+                    .and_then(|name| name.strip_suffix('>'));
+                inner.unwrap_or(name).to_owned()
+            };
+            json!(predicates.split(',').map(bare).collect::<Vec<String>>())
+        }
+    }
+}
+
+/// `stream push`
+fn push(flags: &StreamPush, server: &Endpoint) -> Outcome {
+    let options = PushOptions {
+        stream: flags.name.clone(),
+        source: flags.source.clone(),
+        time: time(flags)?,
+        speed: speed(&flags.speed)?,
+        patience: flags
+            .timeout
+            .as_ref()
+            .map(|timeout| span("--timeout", timeout))
+            .transpose()?,
+    };
+    let inputs = inputs(flags, &options)?;
+    let account = asked(|stop| {
+        let mut pusher = Pusher::new(server, options, stop);
+        let sent = send(&mut pusher, &inputs, flags.watermark);
+        if sent.is_err() {
+            let account = pusher.account();
+            let (taken, rejected) = (account.taken, account.rejected);
+            say!("somersault: {taken} items were taken, {rejected} lines rejected");
+        }
+        sent.map(|()| pusher.finish())
+    })?;
+    if account.late > 0 {
+        let late = account.late;
+        say!(
+            "somersault: {late} items came too late for any window; a stream with more --lateness, or with an earlier \
+             --begin, takes them"
+        );
+    }
+    match account.rejected {
+        0 => Ok(()),
+        1 => Err(Failure::new(Code::Rejected, "1 line was rejected")),
+        count => {
+            let message = format!("{count} lines were rejected");
+            Err(Failure::new(Code::Rejected, message))
+        }
+    }
+}
+
+fn send(
+    pusher: &mut Pusher<'_>,
+    inputs: &[(PathBuf, ItemsForm)],
+    watermark: Option<Option<u64>>,
+) -> Result<(), Trouble> {
+    for (file, form) in inputs {
+        let opened = Input::open(file, *form);
+        let mut input = opened.map_err(|failure| Trouble::new(failure.code, failure.message))?;
+        pusher.input(&mut input)?;
+    }
+    match watermark {
+        Some(watermark_ms) => pusher.promise(watermark_ms),
+        None => Ok(()),
+    }
+}
+
+/// The inputs and how items lie in them, checked before anything is sent.
+fn inputs(flags: &StreamPush, options: &PushOptions) -> Result<Vec<(PathBuf, ItemsForm)>, Failure> {
+    let is_heartbeat = matches!(flags.watermark, Some(Some(_)));
+    let mut files = flags.files.clone();
+    if files.is_empty() && !is_heartbeat {
+        files.push(PathBuf::from("-"));
+    }
+    let named = flags.format.as_deref().map(ItemsForm::named).transpose()?;
+    let mut inputs = Vec::with_capacity(files.len());
+    for file in files {
+        let usage = |what: &str| {
+            let message = format!("{}: {what}", file.display());
+            Err(Failure::new(Code::Usage, message))
+        };
+        let form = named.or_else(|| ItemsForm::of_file(&file));
+        let form = match form {
+            Some(form) => form,
+            None if file == Path::new("-") => ItemsForm::Lines,
+            None => return usage("its name tells no format: give --format"),
+        };
+        if form == ItemsForm::Lines && options.time != ItemTime::Unsaid {
+            return usage(
+                "lines of .nt.ts bring their own time; --time is for other formats: name one with --format",
+            );
+        }
+        if !form.has_times() && options.speed.is_some() {
+            return usage("--speed is for items that bring their times");
+        }
+        inputs.push((file, form));
+    }
+    Ok(inputs)
+}
+
+fn time(flags: &StreamPush) -> Result<ItemTime, Failure> {
+    match flags.time.as_deref() {
+        None => Ok(ItemTime::Unsaid),
+        Some("now") => Ok(ItemTime::Now),
+        Some(text) => text.parse().map(ItemTime::At).map_err(|_| {
+            let message = format!("`--time {text}`: expected milliseconds since 1970, or now");
+            Failure::new(Code::Usage, message)
+        }),
+    }
+}
+
+/// Makes a stream, unless there is one of this name.
+pub(super) fn ensure(server: &Endpoint, definition: &Value, stop: &Stop) -> Result<(), Trouble> {
+    let name = definition["name"].as_str().unwrap_or_default();
+    if server.stream(name, stop).is_ok() {
+        return Ok(());
+    }
+    server.create_stream(definition, stop).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Verb};
+    use clap::Parser;
+
+    fn verb(arguments: &[&str]) -> StreamVerb {
+        let arguments = ["somersault", "stream"].iter().chain(arguments);
+        match Arguments::try_parse_from(arguments)
+            .expect("it parses")
+            .verb
+        {
+            Verb::Stream(verb) => verb,
+            _ => panic!("another verb"),
+        }
+    }
+
+    fn defined(arguments: &[&str]) -> Result<Value, Failure> {
+        match verb(&[&["create", "urn:s"], arguments].concat()) {
+            StreamVerb::Create(flags) => definition(&flags),
+            _ => panic!("another verb"),
+        }
+    }
+
+    fn read(arguments: &[&str]) -> Result<Vec<(PathBuf, ItemsForm)>, Failure> {
+        let StreamVerb::Push(flags) = verb(&[&["push", "urn:s"], arguments].concat()) else {
+            panic!("another verb")
+        };
+        let options = PushOptions {
+            stream: flags.name.clone(),
+            source: None,
+            time: time(&flags)?,
+            speed: speed(&flags.speed)?,
+            patience: None,
+        };
+        inputs(&flags, &options)
+    }
+
+    #[test]
+    fn flags_define_a_stream() {
+        let plain = defined(&[]).expect("all may be left out");
+        assert_eq!(
+            plain,
+            json!({
+                "name": "urn:s", "grain": "100ms", "lateness": "0ms", "idle": "5s", "absorb": "all",
+                "arrival_time": false,
+            })
+        );
+        let all = "--grain 1s --lateness 2s --idle never --absorb urn:a,<urn:b> --into urn:g --arrival-time --budget \
+                   1MiB --begin 0";
+        let arguments: Vec<&str> = all.split(' ').collect();
+        let all = defined(&arguments).expect("all are given");
+        assert_eq!(all["absorb"], json!(["urn:a", "urn:b"]));
+        assert_eq!((&all["idle"], &all["begin"]), (&json!("never"), &json!(0)));
+        assert_eq!(all["budget"], "1MiB");
+        for wrong in [["--grain", "100"], ["--idle", "1us"], ["--budget", "1"]] {
+            let failure = defined(&wrong).expect_err(wrong[1]);
+            assert_eq!(failure.code, Code::Usage);
+            assert!(failure.message.contains(wrong[0]), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn inputs_have_their_forms() {
+        let forms = |arguments: &[&str]| {
+            let inputs = read(arguments).expect("it makes sense");
+            inputs.into_iter().map(|(_, form)| form).collect::<Vec<_>>()
+        };
+        assert_eq!(forms(&[]), [ItemsForm::Lines]);
+        assert_eq!(forms(&["--watermark=5"]), []);
+        assert_eq!(forms(&["--watermark"]), [ItemsForm::Lines]);
+        assert_eq!(
+            forms(&["a.nt.ts", "b.ndjson"]),
+            [ItemsForm::Lines, ItemsForm::Objects]
+        );
+        assert_eq!(
+            forms(&["--format", "ndjson", "--time", "5"]),
+            [ItemsForm::Objects]
+        );
+        for wrong in [
+            &["a.txt"][..],
+            &["--time", "now"],
+            &["--time", "soon", "a.nq"],
+            &["a.nq", "--speed", "1x"],
+            &["--format", "csv"],
+        ] {
+            assert_eq!(read(wrong).expect_err("it makes none").code, Code::Usage);
+        }
+    }
+}

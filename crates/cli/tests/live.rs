@@ -1,0 +1,984 @@
+//! Streams, registered queries and subscriptions from the command line: against our own server, through a relay whose
+//! connections are cut, and against a listener that says what a test needs.
+
+use crate::common;
+
+use common::{Run, run, run_with_input, somersault, started, text, write};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What a busy machine may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LIKES: &str = "urn:likes";
+/// Who likes what, each second, also where nobody does.
+pub const QUERY: &str = "#@ report=close\nPREFIX e: <http://e/> SELECT ?who ?what \
+    FROM NAMED WINDOW <urn:w> ON <urn:likes> [RANGE PT1S STEP PT1S] WHERE { WINDOW <urn:w> { ?who e:likes ?what } }";
+
+/// A server that is ended with its test.
+pub struct Served {
+    child: Child,
+    pub url: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Served {
+    /// With an empty store that everybody may change.
+    pub fn start() -> Served {
+        Served::start_with(&["--allow-update"], &[])
+    }
+
+    fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Served {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = folder.path().join("store");
+        let mut command = somersault();
+        command.args(["serve", "-b", "127.0.0.1:0", "-l", text(&store)]);
+        command.args(arguments).envs(variables.iter().copied());
+        let mut child = started(&mut command);
+        let url = listening(&mut child);
+        Served {
+            child,
+            url,
+            _folder: folder,
+        }
+    }
+
+    /// With a stream and a query over it that is registered.
+    pub fn asked() -> Served {
+        let served = Served::start();
+        served.done(&["stream", "create", LIKES, "--begin", "0"]);
+        let query = served.with_input(&["cq", "register", "-", "--name", "likes"], QUERY);
+        assert_eq!(query.code, Some(0), "{}", query.errors);
+        served
+    }
+
+    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [arguments, &["--endpoint", &self.url]].concat()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        run(self.arguments(arguments))
+    }
+
+    pub fn with_input(&self, arguments: &[&str], input: &str) -> Run {
+        run_with_input(&self.arguments(arguments), input.as_bytes())
+    }
+
+    #[track_caller]
+    fn done(&self, arguments: &[&str]) -> Run {
+        let run = self.run(arguments);
+        assert_eq!(
+            run.code,
+            Some(0),
+            "{arguments:?}: {}{}",
+            run.output,
+            run.errors
+        );
+        run
+    }
+
+    #[track_caller]
+    fn fails(&self, arguments: &[&str], code: i32, said: &str) {
+        let run = self.run(arguments);
+        let all = format!("{arguments:?}: {}{}", run.output, run.errors);
+        assert_eq!(run.code, Some(code), "{all}");
+        assert!(run.errors.contains(said), "{said:?} is not in {all}");
+    }
+
+    /// Lines of JSON that a verb prints.
+    #[track_caller]
+    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+        json_lines(&self.done(arguments).output)
+    }
+
+    /// Pushes these lines, and that nothing before the time will come.
+    #[track_caller]
+    pub fn pushed(&self, lines: &str, watermark_ms: u64) {
+        let watermark = format!("--watermark={watermark_ms}");
+        let pushed = self.with_input(&["stream", "push", LIKES, "-", &watermark], lines);
+        assert_eq!(pushed.code, Some(0), "{}", pushed.errors);
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The address that a server says it listens on; what it says after that is dropped.
+pub fn listening(child: &mut Child) -> String {
+    let errors = child.stderr.take().expect("a pipe was asked for");
+    let mut lines = BufReader::new(errors).lines();
+    let mut said = String::new();
+    let url = loop {
+        let line = lines.next().unwrap_or_else(|| panic!("it ended: {said}"));
+        let line = line.expect("text");
+        if let Some((_, url)) = line.split_once("listens on ") {
+            break url.to_owned();
+        }
+        said += &line;
+    };
+    // Whoever reads nothing would block it.
+    std::thread::spawn(move || lines.for_each(drop));
+    url
+}
+
+pub fn json_lines(text: &str) -> Vec<Value> {
+    let lines = text.lines();
+    let parse =
+        |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+    lines.map(parse).collect()
+}
+
+pub fn line(ms: u64, who: &str) -> String {
+    format!("{ms}\t<http://e/{who}> <http://e/likes> <http://e/x> .\n")
+}
+
+/// Who a report found.
+pub fn found(report: &Value) -> Vec<&str> {
+    let rows = report["results"]["bindings"].as_array().expect("rows");
+    rows.iter()
+        .map(|row| row["who"]["value"].as_str().expect("an IRI"))
+        .collect()
+}
+
+/// The account of a push, which is the last line of JSON among what was said.
+fn account(run: &Run) -> Value {
+    let last = run.errors.lines().rev().find(|line| line.starts_with('{'));
+    let last = last.unwrap_or_else(|| panic!("no account: {}", run.errors));
+    serde_json::from_str(last).expect("JSON")
+}
+
+/// A subscription beside the test.
+struct Subscribed {
+    child: Child,
+    reports: Receiver<String>,
+    said: Arc<Mutex<String>>,
+}
+
+impl Subscribed {
+    fn start(url: &str, arguments: &[&str]) -> Subscribed {
+        let mut command = somersault();
+        command
+            .arg("subscribe")
+            .args(arguments)
+            .args(["--endpoint", url]);
+        let mut child = started(&mut command);
+        let (sender, reports) = channel();
+        let output = BufReader::new(child.stdout.take().expect("a pipe was asked for"));
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let said = Arc::new(Mutex::new(String::new()));
+        let errors = BufReader::new(child.stderr.take().expect("a pipe was asked for"));
+        let heard = Arc::clone(&said);
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                let mut heard = heard.lock().expect("nobody panics");
+                heard.push_str(&line);
+                heard.push('\n');
+            }
+        });
+        Subscribed {
+            child,
+            reports,
+            said,
+        }
+    }
+
+    #[track_caller]
+    fn next(&self) -> Value {
+        let line = self.reports.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("no report: {}", self.said()));
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().expect("nobody panics").clone()
+    }
+
+    #[track_caller]
+    fn says(&self, what: &str) {
+        let begun = Instant::now();
+        while !self.said().contains(what) {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{what:?} is not in {}",
+                self.said()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+        assert!(sent.expect("there is a kill").success());
+    }
+
+    #[track_caller]
+    fn code(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the child is ours") {
+                return status.code();
+            }
+            assert!(begun.elapsed() < PATIENCE, "it goes on: {}", self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn streams_are_made_shown_and_dropped() {
+    let served = Served::start();
+    assert_eq!(served.lines(&["stream", "list"]), Vec::<Value>::new());
+    let made = served.lines(&[
+        "stream",
+        "create",
+        LIKES,
+        "--grain",
+        "250ms",
+        "--lateness",
+        "1s",
+        "--idle",
+        "never",
+        "--absorb",
+        "http://e/likes,http://e/dislikes",
+        "--into",
+        "http://e/g",
+        "--budget",
+        "1MiB",
+        "--begin",
+        "5000",
+    ]);
+    let shown = served.lines(&["stream", "show", LIKES]);
+    assert_eq!(made, shown);
+    for (member, expected) in [
+        ("name", serde_json::json!(LIKES)),
+        ("grain", serde_json::json!("250ms")),
+        ("lateness", serde_json::json!("1000ms")),
+        ("idle", serde_json::json!("never")),
+        (
+            "absorb",
+            serde_json::json!(["http://e/likes", "http://e/dislikes"]),
+        ),
+        ("into", serde_json::json!("http://e/g")),
+        ("budget_bytes", serde_json::json!(1 << 20)),
+        ("settled", serde_json::json!(5000)),
+    ] {
+        assert_eq!(shown[0][member], expected, "{member}");
+    }
+    served.done(&["stream", "create", "urn:clicks", "--arrival-time"]);
+    let names: Vec<Value> = served.lines(&["stream", "list"]);
+    assert_eq!(
+        (names[0]["name"].as_str(), names.len()),
+        (Some("urn:clicks"), 2)
+    );
+    served.fails(&["stream", "create", LIKES], 1, "409");
+    served.fails(&["stream", "create", "likes"], 6, "`name` of the stream");
+    served.fails(
+        &["stream", "create", "urn:x", "--grain", "100"],
+        2,
+        "--grain 100",
+    );
+    assert_eq!(served.done(&["stream", "drop", LIKES]).output, "");
+    served.fails(&["stream", "show", LIKES], 1, "there is no stream");
+    served.fails(&["stream", "drop", LIKES], 1, "there is no stream");
+    served.fails(
+        &["stream", "push", LIKES, "--watermark=5"],
+        1,
+        "there is no stream",
+    );
+}
+
+#[test]
+fn queries_are_registered_paused_and_dropped() {
+    let served = Served::start();
+    served.done(&["stream", "create", LIKES, "--begin", "0"]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = write(folder.path(), "likes.rspql", QUERY);
+    let made = served.lines(&["cq", "register", text(&file), "--name", "likes"]);
+    assert_eq!(made, [serde_json::json!({ "name": "likes" })]);
+    served.fails(
+        &["cq", "register", text(&file), "--name", "likes"],
+        1,
+        "409",
+    );
+    served.fails(&["stream", "drop", LIKES], 1, "409");
+    let wrong = write(
+        folder.path(),
+        "wrong.rspql",
+        QUERY.replace("WHERE", "\nWERE"),
+    );
+    served.fails(
+        &["cq", "register", text(&wrong)],
+        6,
+        "wrong.rspql: line 3, column ",
+    );
+    let elsewhere = write(
+        folder.path(),
+        "other.rspql",
+        QUERY.replace(LIKES, "urn:other"),
+    );
+    let run = served.run(&["cq", "register", text(&elsewhere)]);
+    assert!(
+        run.code != Some(0) && run.errors.contains("urn:other"),
+        "{}",
+        run.errors
+    );
+    served.pushed(&line(100, "a"), 1000);
+    let shown = served.lines(&["cq", "show", "likes"]);
+    assert_eq!(
+        (&shown[0]["evaluations"], &shown[0]["close"]),
+        (&1.into(), &1000.into())
+    );
+    assert!(
+        shown[0]["plan"]
+            .as_str()
+            .is_some_and(|plan| plan.contains("likes")),
+        "{shown:?}"
+    );
+    assert_eq!(shown[0]["text"], QUERY);
+    served.done(&["cq", "pause", "likes"]);
+    served.pushed("", 2000);
+    let listed = served.lines(&["cq", "list"]);
+    assert_eq!(
+        (&listed[0]["paused"], &listed[0]["evaluations"]),
+        (&true.into(), &1.into())
+    );
+    served.done(&["cq", "resume", "likes"]);
+    served.pushed("", 4000);
+    let listed = served.lines(&["cq", "list"]);
+    assert_eq!(
+        (&listed[0]["paused"], &listed[0]["close"]),
+        (&false.into(), &4000.into())
+    );
+    served.done(&["cq", "drop", "likes"]);
+    assert_eq!(served.lines(&["cq", "list"]), Vec::<Value>::new());
+    for verb in ["show", "pause", "resume", "drop"] {
+        served.fails(&["cq", verb, "likes"], 1, "likes");
+    }
+    served.fails(&["subscribe", "likes"], 1, "likes");
+}
+
+#[test]
+fn items_come_from_files_and_standard_input() {
+    let served = Served::asked();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let recorded = write(folder.path(), "a.nt.ts", line(100, "a") + &line(200, "b"));
+    let objects = write(
+        folder.path(),
+        "b.ndjson",
+        "{\"t\": 1100, \"nquads\": \"<http://e/c> <http://e/likes> <http://e/x> .\"}\n{\"watermark\": 1200}\n",
+    );
+    let pushed = served.done(&[
+        "stream",
+        "push",
+        LIKES,
+        text(&recorded),
+        text(&objects),
+        "--source",
+        "s",
+    ]);
+    let told = account(&pushed);
+    let told = [
+        &told["verb"],
+        &told["state"],
+        &told["statements"],
+        &told["rejected"],
+    ];
+    assert_eq!(
+        told,
+        [&Value::from("push"), &"done".into(), &3.into(), &0.into()]
+    );
+    let trig = write(
+        folder.path(),
+        "c.trig",
+        "@prefix e: <http://e/> . e:d e:likes e:x . e:e e:likes e:x .",
+    );
+    let arguments = [
+        "stream",
+        "push",
+        LIKES,
+        text(&trig),
+        "--time",
+        "2100",
+        "--source",
+        "s",
+    ];
+    assert_eq!(account(&served.done(&arguments))["statements"], 1);
+    let statements = "<http://e/f> <http://e/likes> <http://e/x> .\n<http://e/g> <http://e/likes> <http://e/x> .\n";
+    let arguments = [
+        "stream",
+        "push",
+        LIKES,
+        "--format",
+        "nq",
+        "--time",
+        "2200",
+        "--source",
+        "s",
+        "--watermark=3000",
+    ];
+    assert_eq!(served.with_input(&arguments, statements).code, Some(0));
+    let reports = served.lines(&["subscribe", "likes", "--count", "3"]);
+    let closes: Vec<Option<u64>> = reports
+        .iter()
+        .map(|report| report["close"].as_u64())
+        .collect();
+    assert_eq!(closes, [Some(1000), Some(2000), Some(3000)]);
+    let counts: Vec<usize> = reports.iter().map(|report| found(report).len()).collect();
+    assert_eq!(counts, [2, 1, 4]);
+    // What the last item promises.
+    let run = served.with_input(
+        &["stream", "push", LIKES, "--watermark", "--source", "s"],
+        &line(3999, "h"),
+    );
+    assert_eq!(
+        (run.code, &account(&run)["settled"]),
+        (Some(0), &4000.into()),
+        "{}",
+        run.errors
+    );
+    served.fails(
+        &["stream", "push", LIKES, "--watermark"],
+        2,
+        "no item has brought a time",
+    );
+    served.fails(
+        &["stream", "push", LIKES, "no-such.nt.ts"],
+        1,
+        "no-such.nt.ts",
+    );
+    let late = served.with_input(
+        &["stream", "push", LIKES, "--source", "s"],
+        &line(5, "late"),
+    );
+    assert_eq!((late.code, &account(&late)["late"]), (Some(0), &1.into()));
+    assert!(late.errors.contains("too late"), "{}", late.errors);
+}
+
+#[test]
+fn what_is_malformed_is_said_with_its_place_and_the_rest_goes_on() {
+    let served = Served::asked();
+    let ahead = "99999999999999";
+    let lines = format!(
+        "{}oops\n{}\n# a comment\n200\t<http://e/c> <http://e/likes> .\n{ahead}\t<http://e/d> <http://e/likes> <http://e/x> .\n{}",
+        line(100, "a"),
+        line(150, "b"),
+        line(300, "e"),
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = write(folder.path(), "some.nt.ts", lines);
+    let run = served.run(&["stream", "push", LIKES, text(&file), "--watermark=1000"]);
+    assert_eq!(run.code, Some(8), "{}", run.errors);
+    for place in [
+        "some.nt.ts, line 2, column ",
+        "some.nt.ts, line 6, column ",
+        "some.nt.ts, line 7: ",
+    ] {
+        assert!(
+            run.errors.contains(place),
+            "{place:?} is not in {}",
+            run.errors
+        );
+    }
+    assert!(
+        run.errors.contains("3 lines were rejected"),
+        "{}",
+        run.errors
+    );
+    assert_eq!(account(&run)["statements"], 3);
+    let reports = served.lines(&["subscribe", "likes", "--count", "1"]);
+    assert_eq!(
+        found(&reports[0]),
+        ["http://e/a", "http://e/b", "http://e/e"]
+    );
+    // A batch of which nothing is well formed.
+    let run = served.with_input(&["stream", "push", LIKES], "oops\n\nagain\n");
+    assert_eq!(run.code, Some(8), "{}", run.errors);
+    assert!(run.errors.contains("-, line 1, column "), "{}", run.errors);
+    assert!(
+        run.errors.contains("2 lines were rejected"),
+        "{}",
+        run.errors
+    );
+    // A document is taken whole or not at all.
+    let run = served.with_input(
+        &["stream", "push", LIKES, "--format", "ttl", "--time", "2000"],
+        "<http://e/a> <http://e/likes> <http://e/x> .\n<http://e/a> <http://e/likes> .\n",
+    );
+    assert_eq!(run.code, Some(8), "{}", run.errors);
+    assert!(run.errors.contains("-, line 2"), "{}", run.errors);
+}
+
+#[test]
+fn a_source_that_floods_is_slowed_and_loses_nothing() {
+    let served = Served::start();
+    let create = [
+        "stream", "create", LIKES, "--begin", "0", "--absorb", "none", "--budget", "64KiB",
+        "--grain", "1s",
+    ];
+    served.done(&create);
+    let query = QUERY.replace("?who ?what", "(COUNT(*) AS ?n)");
+    let registered = served.with_input(&["cq", "register", "-", "--name", "n"], &query);
+    assert_eq!(registered.code, Some(0), "{}", registered.errors);
+    let items = 4000;
+    let lines: String = (0..items)
+        .map(|number| line(number * 10, &number.to_string()))
+        .collect();
+    let run = served.with_input(&["stream", "push", LIKES, "--watermark=40000"], &lines);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert_eq!(account(&run)["statements"], items);
+    assert!(run.errors.contains("waiting for room"), "{}", run.errors);
+    assert!(run.errors.contains("there is room again"), "{}", run.errors);
+    let reports = served.lines(&["subscribe", "n", "--count", "40"]);
+    let counts = reports
+        .iter()
+        .map(|report| &report["results"]["bindings"][0]["n"]["value"]);
+    assert!(
+        counts.clone().all(|count| count == "100"),
+        "{:?}",
+        counts.collect::<Vec<_>>()
+    );
+    // A budget that nothing frees.
+    let lines: String = (0..2000)
+        .map(|number| line(50_000, &number.to_string()))
+        .collect();
+    let run = served.with_input(&["stream", "push", LIKES, "--timeout", "2s"], &lines);
+    assert_eq!(run.code, Some(7), "{}", run.errors);
+    assert!(run.errors.contains("no room for 2 s"), "{}", run.errors);
+    assert!(run.errors.contains("items were taken"), "{}", run.errors);
+}
+
+/// Answers one connection after the other with these bytes, and gives what it was sent.
+fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let Ok((mut stream, _)) = listener.accept() else {
+                return;
+            };
+            let mut reader = BufReader::new(&stream);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap_or(0) > 0 {}
+            let head_lower = head.to_ascii_lowercase();
+            let length = head_lower
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "));
+            let mut body =
+                vec![0; length.map_or(0, |length| length.trim().parse().expect("a length"))];
+            let _ = reader.read_exact(&mut body);
+            let _ = sender.send(head + &String::from_utf8_lossy(&body));
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (url, receiver)
+}
+
+fn answer(head: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+#[test]
+fn what_has_no_room_is_sent_again_in_parts() {
+    let taken = |count: u64| {
+        answer(
+            "200 OK\r\nContent-Type: application/json",
+            &format!("{{\"taken\":{count}}}"),
+        )
+    };
+    let (url, requests) = listener(vec![
+        answer("503 Service Unavailable\r\nRetry-After: 0", ""),
+        answer("429 Too Many Requests\r\nRetry-After: 0", ""),
+        taken(1),
+        taken(1),
+    ]);
+    let (first, second) = (line(1, "a"), line(2, "b"));
+    let lines = first.clone() + &second;
+    let arguments = [
+        "stream",
+        "push",
+        LIKES,
+        "--endpoint",
+        &url,
+        "--source",
+        "s p",
+    ];
+    let run = run_with_input(&arguments, lines.as_bytes());
+    assert_eq!(
+        (run.code, &account(&run)["statements"]),
+        (Some(0), &2.into()),
+        "{}",
+        run.errors
+    );
+    let requests: Vec<String> = requests.iter().take(4).collect();
+    let bodies: Vec<&str> = requests
+        .iter()
+        .map(|request| request.split_once("\r\n\r\n").expect("a head").1)
+        .collect();
+    assert_eq!(bodies, [lines.as_str(), &lines, &first, &second]);
+    assert!(
+        requests[0].starts_with("POST /api/v1/streams/urn%3Alikes/items?source=s%20p "),
+        "{}",
+        requests[0]
+    );
+}
+
+#[test]
+fn items_are_sent_in_their_own_time() {
+    let served = Served::asked();
+    let lines: String = (0..10)
+        .map(|number| line(number * 200, &number.to_string()))
+        .collect();
+    let begun = Instant::now();
+    let run = served.with_input(&["stream", "push", LIKES, "--speed", "2x"], &lines);
+    assert_eq!(
+        (run.code, &account(&run)["statements"]),
+        (Some(0), &10.into()),
+        "{}",
+        run.errors
+    );
+    assert!(
+        begun.elapsed() >= Duration::from_millis(900),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn reports_come_as_lines_from_a_number_on() {
+    let served = Served::asked();
+    let mut subscribed = Subscribed::start(&served.url, &["likes"]);
+    served.pushed(&line(100, "a"), 1000);
+    let first = subscribed.next();
+    assert_eq!(
+        (&first["number"], &first["close"], &first["query"]),
+        (&1.into(), &1000.into(), &"likes".into())
+    );
+    assert_eq!(found(&first), ["http://e/a"]);
+    served.pushed(&line(1100, "b"), 3000);
+    assert_eq!(found(&subscribed.next()), ["http://e/b"]);
+    assert_eq!(subscribed.next()["number"], 3);
+    let later = served.lines(&["subscribe", "likes", "--from", "2", "--count", "2"]);
+    assert_eq!(
+        (&later[0]["number"], &later[1]["number"]),
+        (&2.into(), &3.into())
+    );
+    let run = served.run(&["subscribe", "likes", "--count", "4", "--timeout", "500ms"]);
+    assert_eq!(
+        (run.code, json_lines(&run.output).len()),
+        (Some(7), 3),
+        "{}",
+        run.errors
+    );
+    assert!(run.errors.contains("3 of 4 reports"), "{}", run.errors);
+    let run = served.run(&["subscribe", "likes", "--timeout", "100ms"]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    subscribed.signal("INT");
+    assert_eq!(subscribed.code(), Some(130));
+}
+
+#[test]
+fn a_query_that_is_dropped_ends_its_subscribers() {
+    let served = Served::asked();
+    let mut subscribed = Subscribed::start(&served.url, &["likes"]);
+    served.pushed(&line(100, "a"), 1000);
+    subscribed.next();
+    served.done(&["cq", "drop", "likes"]);
+    assert_eq!(subscribed.code(), Some(1));
+    subscribed.says("there are no more reports");
+}
+
+#[test]
+fn a_query_that_is_given_lives_as_long_as_its_subscription() {
+    let served = Served::start();
+    served.done(&["stream", "create", LIKES, "--begin", "0"]);
+    for signal in ["INT", "TERM"] {
+        let mut subscribed = Subscribed::start(&served.url, &["--query", QUERY]);
+        let begun = Instant::now();
+        while served.lines(&["cq", "list"]).is_empty() {
+            assert!(begun.elapsed() < PATIENCE, "{}", subscribed.said());
+        }
+        subscribed.signal(signal);
+        let code = if signal == "INT" { 130 } else { 143 };
+        assert_eq!(subscribed.code(), Some(code));
+        assert_eq!(
+            served.lines(&["cq", "list"]),
+            Vec::<Value>::new(),
+            "{}",
+            subscribed.said()
+        );
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = write(folder.path(), "likes.rspql", QUERY);
+    let mut subscribed =
+        Subscribed::start(&served.url, &["--query-file", text(&file), "--count", "1"]);
+    let begun = Instant::now();
+    while served.lines(&["cq", "list"]).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "{}", subscribed.said());
+    }
+    served.pushed(&line(100, "a"), 1000);
+    assert_eq!(found(&subscribed.next()), ["http://e/a"]);
+    assert_eq!(subscribed.code(), Some(0), "{}", subscribed.said());
+    assert_eq!(served.lines(&["cq", "list"]), Vec::<Value>::new());
+    served.fails(
+        &["subscribe", "--query", "SELECT * { ?s ?p ?o"],
+        6,
+        "line 1, column ",
+    );
+}
+
+/// Stands before a server; its connections can be cut, and new ones refused.
+struct Relay {
+    url: String,
+    is_open: Arc<AtomicBool>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    fn before(url: &str) -> Relay {
+        let server = url.strip_prefix("http://").expect("a URL").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let is_open = Arc::new(AtomicBool::new(true));
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let (open, kept) = (Arc::clone(&is_open), Arc::clone(&streams));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if !open.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let server = TcpStream::connect(&server).expect("the server is there");
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let copy = |stream: &TcpStream| stream.try_clone().expect("it is open");
+                    kept.lock().expect("nobody panics").push(copy(from));
+                    let (mut from, mut to) = (copy(from), copy(to));
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(std::net::Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Relay {
+            url,
+            is_open,
+            streams,
+        }
+    }
+
+    fn cut(&self) {
+        self.is_open.store(false, Ordering::SeqCst);
+        for stream in self.streams.lock().expect("nobody panics").drain(..) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+
+    fn mend(&self) {
+        self.is_open.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_subscription_goes_on_where_its_connection_broke() {
+    let served = Served::asked();
+    let relay = Relay::before(&served.url);
+    let subscribed = Subscribed::start(&relay.url, &["likes"]);
+    served.pushed(&line(100, "a"), 1000);
+    assert_eq!(subscribed.next()["number"], 1);
+    relay.cut();
+    subscribed.says("the connection broke; trying again in 0.25 s");
+    // Made while nobody could hear of it.
+    served.pushed(&line(1100, "b"), 3000);
+    subscribed.says("trying again in 0.5 s");
+    relay.mend();
+    subscribed.says("the connection is there again");
+    assert_eq!(found(&subscribed.next()), ["http://e/b"]);
+    served.pushed("", 4000);
+    let numbers = [subscribed.next(), subscribed.next()].map(|report| report["number"].clone());
+    assert_eq!(
+        numbers,
+        [3, 4].map(Value::from),
+        "none twice, none left out"
+    );
+}
+
+#[test]
+fn a_server_that_was_started_anew_has_forgotten_a_query_or_begins_again() {
+    let events = |text: &str| {
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n:\n\n{text}"
+        )
+    };
+    let report =
+        |number: u64| format!("id: {number}\ndata: {{\"close\":{number},\"query\":\"q\"}}\n\n");
+    let unknown = answer(
+        "404 Not Found\r\nContent-Type: application/problem+json",
+        "{\"detail\":\"there is no registered query `q`\"}",
+    );
+    let (url, requests) = listener(vec![
+        events(&(report(7) + &report(8))),
+        answer("503 Service Unavailable\r\nRetry-After: 0", ""),
+        events(&format!(
+            "event: missed\ndata: {{\"missed\":4}}\n\n{}",
+            report(3)
+        )),
+        unknown,
+    ]);
+    let mut subscribed = Subscribed::start(&url, &["q", "--from", "7"]);
+    let numbers = [0; 3].map(|_| subscribed.next()["number"].as_u64());
+    assert_eq!(numbers, [Some(7), Some(8), Some(3)]);
+    assert_eq!(subscribed.code(), Some(1));
+    for said in [
+        "4 reports are not kept any more",
+        "numbers begin again",
+        "there are no more reports: ",
+        "there is no registered query `q`",
+    ] {
+        subscribed.says(said);
+    }
+    let requests: Vec<String> = requests
+        .iter()
+        .take(4)
+        .map(|request| request.to_ascii_lowercase())
+        .collect();
+    for (request, seen) in requests.iter().zip([6, 8, 8, 3]) {
+        assert!(
+            request.starts_with("get /api/v1/continuous/q/reports "),
+            "{request}"
+        );
+        assert!(
+            request.contains(&format!("last-event-id: {seen}\r\n")),
+            "{seen}: {request}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said_at_once() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}", free.local_addr().expect("it is bound"));
+    drop(free);
+    for verb in [
+        &["stream", "list"][..],
+        &["stream", "push", LIKES, "--watermark=5"],
+        &["cq", "list"],
+        &["subscribe", "likes"],
+        &["subscribe", "--query", QUERY],
+    ] {
+        let run = run([verb, &["--endpoint", &url]].concat());
+        assert_eq!(run.code, Some(4), "{verb:?}: {}", run.errors);
+        assert!(run.errors.contains(&url), "{}", run.errors);
+    }
+    for verb in [
+        &["stream", "list"][..],
+        &["cq", "list"],
+        &["subscribe", "likes"],
+        &["stream", "push", LIKES],
+    ] {
+        let run = run([verb, &["-l", "some/store"]].concat());
+        assert_eq!(run.code, Some(2), "{verb:?}: {}", run.errors);
+        let advice = "somersault serve -l some/store --allow-update";
+        assert!(run.errors.contains(advice), "{}", run.errors);
+    }
+}
+
+#[test]
+fn rights_are_those_of_a_token() {
+    let tokens = "read:reader-of-many-letters,write:writer-of-many-letters";
+    let served = Served::start_with(&[], &[("SOMERSAULT_AUTH__TOKENS", tokens)]);
+    let create = ["stream", "create", LIKES, "--begin", "0"];
+    served.fails(&create, 5, "401");
+    let with =
+        |token: &str, arguments: &[&str]| served.run(&[arguments, &["--token", token]].concat());
+    assert_eq!(with("reader-of-many-letters", &create).code, Some(5));
+    let made = with("writer-of-many-letters", &create);
+    assert_eq!(made.code, Some(0), "{}", made.errors);
+    let listed = with("reader-of-many-letters", &["stream", "list"]);
+    assert_eq!(
+        (listed.code, json_lines(&listed.output).len()),
+        (Some(0), 1),
+        "{}",
+        listed.errors
+    );
+    let mut command = somersault();
+    command.args(served.arguments(&["stream", "list"]));
+    command
+        .env("SOMERSAULT_TOKEN", "reader-of-many-letters")
+        .stdin(Stdio::null());
+    assert!(command.output().expect("it runs").status.success());
+}
+
+#[test]
+fn a_shell_lists_and_subscribes() {
+    let served = Served::asked();
+    served.pushed(&line(100, "a"), 2000);
+    let run = served.with_input(&["shell"], ".streams\n.queries\n.subscribe likes 2\n");
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let lines = json_lines(&run.output);
+    assert_eq!(lines.len(), 4);
+    assert_eq!(
+        (&lines[0]["name"], &lines[1]["name"]),
+        (&LIKES.into(), &"likes".into())
+    );
+    assert_eq!(
+        (found(&lines[2]).len(), &lines[3]["number"]),
+        (1, &2.into())
+    );
+    let run = served.with_input(&["shell"], ".subscribe nobody\n");
+    assert_eq!(run.code, Some(1), "{}", run.errors);
+    assert!(run.errors.contains("nobody"), "{}", run.errors);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let data = write(
+        folder.path(),
+        "data.nt",
+        "<http://e/a> <http://e/p> 1 .\n".replace(" 1 ", " \"1\" "),
+    );
+    for command in [".streams", ".queries", ".subscribe likes"] {
+        let run = run_with_input(
+            &["shell", "--data", text(&data)],
+            format!("{command}\n").as_bytes(),
+        );
+        assert_eq!(run.code, Some(2), "{}", run.errors);
+        let said = [
+            "this shell asks none",
+            "somersault serve FILES --allow-update",
+            ".open http://",
+        ];
+        assert!(
+            said.iter().all(|said| run.errors.contains(said)),
+            "{}",
+            run.errors
+        );
+    }
+    let output = folder.path().join("reports");
+    let script = format!(".output {}\n.subscribe likes 1\n", text(&output));
+    assert_eq!(served.with_input(&["shell"], &script).code, Some(0));
+    let kept = std::fs::read_to_string(&output).expect("it was written");
+    assert_eq!(json_lines(&kept).len(), 1);
+}
