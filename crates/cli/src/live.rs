@@ -26,7 +26,7 @@ mod viewer;
 
 pub use door::{door, live_source};
 pub use following::Following;
-pub use items::{Input, ItemsForm};
+pub use items::{ItemsForm, ItemsInput};
 pub use listing::{Listed, print_all, print_one};
 pub use push::{ItemTime, PushOptions, Pusher};
 pub use time::{milliseconds, now_ms, span, speed};

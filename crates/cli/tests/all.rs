@@ -14,6 +14,7 @@ mod kill_streams;
 mod kill_writers;
 mod lenient;
 mod live;
+mod live_reports;
 mod live_terminal;
 mod lsbench;
 mod lubm;

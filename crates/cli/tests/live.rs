@@ -1,21 +1,19 @@
-//! Streams, registered queries and subscriptions from the command line: against our own server, through a relay whose
-//! connections are cut, and against a listener that says what a test needs.
+//! Streams and registered queries from the command line: against our own server, and against a listener that says what a
+//! test needs. Subscriptions are in `live_reports` and `live_terminal`.
 
 use crate::common;
 
 use common::{Run, run, run_with_input, somersault, started, text, write};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a busy machine may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LIKES: &str = "urn:likes";
+pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const LIKES: &str = "urn:likes";
 /// Who likes what, each second, also where nobody does.
 pub const QUERY: &str = "#@ report=close\nPREFIX e: <http://e/> SELECT ?who ?what \
     FROM NAMED WINDOW <urn:w> ON <urn:likes> [RANGE PT1S STEP PT1S] WHERE { WINDOW <urn:w> { ?who e:likes ?what } }";
@@ -61,7 +59,7 @@ impl Served {
         [arguments, &["--endpoint", &self.url]].concat()
     }
 
-    fn run(&self, arguments: &[&str]) -> Run {
+    pub fn run(&self, arguments: &[&str]) -> Run {
         run(self.arguments(arguments))
     }
 
@@ -70,7 +68,7 @@ impl Served {
     }
 
     #[track_caller]
-    fn done(&self, arguments: &[&str]) -> Run {
+    pub fn done(&self, arguments: &[&str]) -> Run {
         let run = self.run(arguments);
         assert_eq!(
             run.code,
@@ -83,7 +81,7 @@ impl Served {
     }
 
     #[track_caller]
-    fn fails(&self, arguments: &[&str], code: i32, said: &str) {
+    pub fn fails(&self, arguments: &[&str], code: i32, said: &str) {
         let run = self.run(arguments);
         let all = format!("{arguments:?}: {}{}", run.output, run.errors);
         assert_eq!(run.code, Some(code), "{all}");
@@ -92,16 +90,23 @@ impl Served {
 
     /// Lines of JSON that a verb prints.
     #[track_caller]
-    fn lines(&self, arguments: &[&str]) -> Vec<Value> {
+    pub fn lines(&self, arguments: &[&str]) -> Vec<Value> {
         json_lines(&self.done(arguments).output)
+    }
+
+    /// Pushes what standard input and the arguments say.
+    #[track_caller]
+    fn push(&self, more: &[&str], input: &str) -> Run {
+        let run = self.with_input(&[&["stream", "push", LIKES], more].concat(), input);
+        assert_eq!(run.code, Some(0), "{more:?}: {}", run.errors);
+        run
     }
 
     /// Pushes these lines, and that nothing before the time will come.
     #[track_caller]
     pub fn pushed(&self, lines: &str, watermark_ms: u64) {
         let watermark = format!("--watermark={watermark_ms}");
-        let pushed = self.with_input(&["stream", "push", LIKES, "-", &watermark], lines);
-        assert_eq!(pushed.code, Some(0), "{}", pushed.errors);
+        self.push(&["-", &watermark], lines);
     }
 }
 
@@ -154,99 +159,6 @@ fn account(run: &Run) -> Value {
     let last = run.errors.lines().rev().find(|line| line.starts_with('{'));
     let last = last.unwrap_or_else(|| panic!("no account: {}", run.errors));
     serde_json::from_str(last).expect("JSON")
-}
-
-/// A subscription beside the test.
-struct Subscribed {
-    child: Child,
-    reports: Receiver<String>,
-    said: Arc<Mutex<String>>,
-}
-
-impl Subscribed {
-    fn start(url: &str, arguments: &[&str]) -> Subscribed {
-        let mut command = somersault();
-        command
-            .arg("subscribe")
-            .args(arguments)
-            .args(["--endpoint", url]);
-        let mut child = started(&mut command);
-        let (sender, reports) = channel();
-        let output = BufReader::new(child.stdout.take().expect("a pipe was asked for"));
-        std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let said = Arc::new(Mutex::new(String::new()));
-        let errors = BufReader::new(child.stderr.take().expect("a pipe was asked for"));
-        let heard = Arc::clone(&said);
-        std::thread::spawn(move || {
-            for line in errors.lines().map_while(Result::ok) {
-                let mut heard = heard.lock().expect("nobody panics");
-                heard.push_str(&line);
-                heard.push('\n');
-            }
-        });
-        Subscribed {
-            child,
-            reports,
-            said,
-        }
-    }
-
-    #[track_caller]
-    fn next(&self) -> Value {
-        let line = self.reports.recv_timeout(PATIENCE);
-        let line = line.unwrap_or_else(|_| panic!("no report: {}", self.said()));
-        serde_json::from_str(&line).expect("JSON")
-    }
-
-    fn said(&self) -> String {
-        self.said.lock().expect("nobody panics").clone()
-    }
-
-    #[track_caller]
-    fn says(&self, what: &str) {
-        let begun = Instant::now();
-        while !self.said().contains(what) {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{what:?} is not in {}",
-                self.said()
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill")
-            .args([&format!("-{name}"), &id])
-            .status();
-        assert!(sent.expect("there is a kill").success());
-    }
-
-    #[track_caller]
-    fn code(&mut self) -> Option<i32> {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("the child is ours") {
-                return status.code();
-            }
-            assert!(begun.elapsed() < PATIENCE, "it goes on: {}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Subscribed {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]
@@ -386,97 +298,50 @@ fn queries_are_registered_paused_and_dropped() {
 fn items_come_from_files_and_standard_input() {
     let served = Served::asked();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let recorded = write(folder.path(), "a.nt.ts", line(100, "a") + &line(200, "b"));
-    let objects = write(
-        folder.path(),
+    let file = |name: &str, content: String| text(&write(folder.path(), name, content)).to_owned();
+    let recorded = file("a.nt.ts", line(100, "a") + &line(200, "b"));
+    let objects = file(
         "b.ndjson",
-        "{\"t\": 1100, \"nquads\": \"<http://e/c> <http://e/likes> <http://e/x> .\"}\n{\"watermark\": 1200}\n",
+        "{\"t\": 1100, \"nquads\": \"<http://e/c> <http://e/likes> <http://e/x> .\"}\n{\"watermark\": 1200}\n"
+            .to_owned(),
     );
-    let pushed = served.done(&[
-        "stream",
-        "push",
-        LIKES,
-        text(&recorded),
-        text(&objects),
-        "--source",
-        "s",
-    ]);
-    let told = account(&pushed);
-    let told = [
-        &told["verb"],
-        &told["state"],
-        &told["statements"],
-        &told["rejected"],
-    ];
+    let told = account(&served.push(&[&recorded, &objects, "--source", "s"], ""));
     assert_eq!(
-        told,
-        [&Value::from("push"), &"done".into(), &3.into(), &0.into()]
+        (&told["verb"], &told["state"]),
+        (&"push".into(), &"done".into())
     );
-    let trig = write(
-        folder.path(),
-        "c.trig",
-        "@prefix e: <http://e/> . e:d e:likes e:x . e:e e:likes e:x .",
+    assert_eq!(
+        (&told["statements"], &told["rejected"]),
+        (&3.into(), &0.into())
     );
-    let arguments = [
-        "stream",
-        "push",
-        LIKES,
-        text(&trig),
-        "--time",
-        "2100",
-        "--source",
-        "s",
-    ];
-    assert_eq!(account(&served.done(&arguments))["statements"], 1);
+    let trig = "@prefix e: <http://e/> . e:d e:likes e:x . e:e e:likes e:x .";
+    let trig = file("c.trig", trig.to_owned());
+    let told = account(&served.push(&[&trig, "--time", "2100", "--source", "s"], ""));
+    assert_eq!(told["statements"], 1, "the file is an item");
     let statements = "<http://e/f> <http://e/likes> <http://e/x> .\n<http://e/g> <http://e/likes> <http://e/x> .\n";
-    let arguments = [
-        "stream",
-        "push",
-        LIKES,
-        "--format",
-        "nq",
-        "--time",
-        "2200",
-        "--source",
-        "s",
-        "--watermark=3000",
-    ];
-    assert_eq!(served.with_input(&arguments, statements).code, Some(0));
+    let flags = "--format nq --time 2200 --source s --watermark=3000";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    served.push(&flags, statements);
     let reports = served.lines(&["subscribe", "likes", "--count", "3"]);
-    let closes: Vec<Option<u64>> = reports
-        .iter()
-        .map(|report| report["close"].as_u64())
-        .collect();
-    assert_eq!(closes, [Some(1000), Some(2000), Some(3000)]);
-    let counts: Vec<usize> = reports.iter().map(|report| found(report).len()).collect();
-    assert_eq!(counts, [2, 1, 4]);
-    // What the last item promises.
-    let run = served.with_input(
-        &["stream", "push", LIKES, "--watermark", "--source", "s"],
-        &line(3999, "h"),
-    );
-    assert_eq!(
-        (run.code, &account(&run)["settled"]),
-        (Some(0), &4000.into()),
-        "{}",
-        run.errors
-    );
-    served.fails(
-        &["stream", "push", LIKES, "--watermark"],
-        2,
-        "no item has brought a time",
-    );
-    served.fails(
-        &["stream", "push", LIKES, "no-such.nt.ts"],
-        1,
-        "no-such.nt.ts",
-    );
-    let late = served.with_input(
-        &["stream", "push", LIKES, "--source", "s"],
-        &line(5, "late"),
-    );
-    assert_eq!((late.code, &account(&late)["late"]), (Some(0), &1.into()));
+    let closes = reports.iter().map(|report| report["close"].as_u64());
+    assert_eq!(closes.collect::<Vec<_>>(), [1000, 2000, 3000].map(Some));
+    let counts = reports.iter().map(|report| found(report).len());
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 1, 4]);
+}
+
+#[test]
+fn the_end_of_a_push_may_promise_and_what_is_late_is_said() {
+    let served = Served::asked();
+    let told = account(&served.push(&["--watermark"], &line(3999, "h")));
+    assert_eq!(told["settled"], 4000);
+    let late = served.push(&[], &line(5, "late"));
+    assert_eq!(account(&late)["late"], 1);
     assert!(late.errors.contains("too late"), "{}", late.errors);
+    let push = ["stream", "push", LIKES];
+    let fails = |more: &str, code, said| served.fails(&[&push[..], &[more]].concat(), code, said);
+    fails("--watermark", 2, "no item has brought a time");
+    fails("no-such.nt.ts", 1, "no-such.nt.ts");
+    fails("--speed=fast", 2, "--speed fast");
 }
 
 #[test]
@@ -573,7 +438,7 @@ fn a_source_that_floods_is_slowed_and_loses_nothing() {
 }
 
 /// Answers one connection after the other with these bytes, and gives what it was sent.
-fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
+pub fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let (sender, receiver) = channel();
@@ -599,7 +464,7 @@ fn listener(answers: Vec<String>) -> (String, Receiver<String>) {
     (url, receiver)
 }
 
-fn answer(head: &str, body: &str) -> String {
+pub fn answer(head: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
@@ -671,215 +536,6 @@ fn items_are_sent_in_their_own_time() {
 }
 
 #[test]
-fn reports_come_as_lines_from_a_number_on() {
-    let served = Served::asked();
-    let mut subscribed = Subscribed::start(&served.url, &["likes"]);
-    served.pushed(&line(100, "a"), 1000);
-    let first = subscribed.next();
-    assert_eq!(
-        (&first["number"], &first["close"], &first["query"]),
-        (&1.into(), &1000.into(), &"likes".into())
-    );
-    assert_eq!(found(&first), ["http://e/a"]);
-    served.pushed(&line(1100, "b"), 3000);
-    assert_eq!(found(&subscribed.next()), ["http://e/b"]);
-    assert_eq!(subscribed.next()["number"], 3);
-    let later = served.lines(&["subscribe", "likes", "--from", "2", "--count", "2"]);
-    assert_eq!(
-        (&later[0]["number"], &later[1]["number"]),
-        (&2.into(), &3.into())
-    );
-    let run = served.run(&["subscribe", "likes", "--count", "4", "--timeout", "500ms"]);
-    assert_eq!(
-        (run.code, json_lines(&run.output).len()),
-        (Some(7), 3),
-        "{}",
-        run.errors
-    );
-    assert!(run.errors.contains("3 of 4 reports"), "{}", run.errors);
-    let run = served.run(&["subscribe", "likes", "--timeout", "100ms"]);
-    assert_eq!(run.code, Some(0), "{}", run.errors);
-    subscribed.signal("INT");
-    assert_eq!(subscribed.code(), Some(130));
-}
-
-#[test]
-fn a_query_that_is_dropped_ends_its_subscribers() {
-    let served = Served::asked();
-    let mut subscribed = Subscribed::start(&served.url, &["likes"]);
-    served.pushed(&line(100, "a"), 1000);
-    subscribed.next();
-    served.done(&["cq", "drop", "likes"]);
-    assert_eq!(subscribed.code(), Some(1));
-    subscribed.says("there are no more reports");
-}
-
-#[test]
-fn a_query_that_is_given_lives_as_long_as_its_subscription() {
-    let served = Served::start();
-    served.done(&["stream", "create", LIKES, "--begin", "0"]);
-    for signal in ["INT", "TERM"] {
-        let mut subscribed = Subscribed::start(&served.url, &["--query", QUERY]);
-        let begun = Instant::now();
-        while served.lines(&["cq", "list"]).is_empty() {
-            assert!(begun.elapsed() < PATIENCE, "{}", subscribed.said());
-        }
-        subscribed.signal(signal);
-        let code = if signal == "INT" { 130 } else { 143 };
-        assert_eq!(subscribed.code(), Some(code));
-        assert_eq!(
-            served.lines(&["cq", "list"]),
-            Vec::<Value>::new(),
-            "{}",
-            subscribed.said()
-        );
-    }
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = write(folder.path(), "likes.rspql", QUERY);
-    let mut subscribed =
-        Subscribed::start(&served.url, &["--query-file", text(&file), "--count", "1"]);
-    let begun = Instant::now();
-    while served.lines(&["cq", "list"]).is_empty() {
-        assert!(begun.elapsed() < PATIENCE, "{}", subscribed.said());
-    }
-    served.pushed(&line(100, "a"), 1000);
-    assert_eq!(found(&subscribed.next()), ["http://e/a"]);
-    assert_eq!(subscribed.code(), Some(0), "{}", subscribed.said());
-    assert_eq!(served.lines(&["cq", "list"]), Vec::<Value>::new());
-    served.fails(
-        &["subscribe", "--query", "SELECT * { ?s ?p ?o"],
-        6,
-        "line 1, column ",
-    );
-}
-
-/// Stands before a server; its connections can be cut, and new ones refused.
-struct Relay {
-    url: String,
-    is_open: Arc<AtomicBool>,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Relay {
-    fn before(url: &str) -> Relay {
-        let server = url.strip_prefix("http://").expect("a URL").to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let url = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let is_open = Arc::new(AtomicBool::new(true));
-        let streams = Arc::new(Mutex::new(Vec::new()));
-        let (open, kept) = (Arc::clone(&is_open), Arc::clone(&streams));
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                if !open.load(Ordering::SeqCst) {
-                    continue;
-                }
-                let server = TcpStream::connect(&server).expect("the server is there");
-                for (from, to) in [(&client, &server), (&server, &client)] {
-                    let copy = |stream: &TcpStream| stream.try_clone().expect("it is open");
-                    kept.lock().expect("nobody panics").push(copy(from));
-                    let (mut from, mut to) = (copy(from), copy(to));
-                    std::thread::spawn(move || {
-                        let _ = std::io::copy(&mut from, &mut to);
-                        let _ = to.shutdown(std::net::Shutdown::Both);
-                    });
-                }
-            }
-        });
-        Relay {
-            url,
-            is_open,
-            streams,
-        }
-    }
-
-    fn cut(&self) {
-        self.is_open.store(false, Ordering::SeqCst);
-        for stream in self.streams.lock().expect("nobody panics").drain(..) {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
-        }
-    }
-
-    fn mend(&self) {
-        self.is_open.store(true, Ordering::SeqCst);
-    }
-}
-
-#[test]
-fn a_subscription_goes_on_where_its_connection_broke() {
-    let served = Served::asked();
-    let relay = Relay::before(&served.url);
-    let subscribed = Subscribed::start(&relay.url, &["likes"]);
-    served.pushed(&line(100, "a"), 1000);
-    assert_eq!(subscribed.next()["number"], 1);
-    relay.cut();
-    subscribed.says("the connection broke; trying again in 0.25 s");
-    // Made while nobody could hear of it.
-    served.pushed(&line(1100, "b"), 3000);
-    subscribed.says("trying again in 0.5 s");
-    relay.mend();
-    subscribed.says("the connection is there again");
-    assert_eq!(found(&subscribed.next()), ["http://e/b"]);
-    served.pushed("", 4000);
-    let numbers = [subscribed.next(), subscribed.next()].map(|report| report["number"].clone());
-    assert_eq!(
-        numbers,
-        [3, 4].map(Value::from),
-        "none twice, none left out"
-    );
-}
-
-#[test]
-fn a_server_that_was_started_anew_has_forgotten_a_query_or_begins_again() {
-    let events = |text: &str| {
-        format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n:\n\n{text}"
-        )
-    };
-    let report =
-        |number: u64| format!("id: {number}\ndata: {{\"close\":{number},\"query\":\"q\"}}\n\n");
-    let unknown = answer(
-        "404 Not Found\r\nContent-Type: application/problem+json",
-        "{\"detail\":\"there is no registered query `q`\"}",
-    );
-    let (url, requests) = listener(vec![
-        events(&(report(7) + &report(8))),
-        answer("503 Service Unavailable\r\nRetry-After: 0", ""),
-        events(&format!(
-            "event: missed\ndata: {{\"missed\":4}}\n\n{}",
-            report(3)
-        )),
-        unknown,
-    ]);
-    let mut subscribed = Subscribed::start(&url, &["q", "--from", "7"]);
-    let numbers = [0; 3].map(|_| subscribed.next()["number"].as_u64());
-    assert_eq!(numbers, [Some(7), Some(8), Some(3)]);
-    assert_eq!(subscribed.code(), Some(1));
-    for said in [
-        "4 reports are not kept any more",
-        "numbers begin again",
-        "there are no more reports: ",
-        "there is no registered query `q`",
-    ] {
-        subscribed.says(said);
-    }
-    let requests: Vec<String> = requests
-        .iter()
-        .take(4)
-        .map(|request| request.to_ascii_lowercase())
-        .collect();
-    for (request, seen) in requests.iter().zip([6, 8, 8, 3]) {
-        assert!(
-            request.starts_with("get /api/v1/continuous/q/reports "),
-            "{request}"
-        );
-        assert!(
-            request.contains(&format!("last-event-id: {seen}\r\n")),
-            "{seen}: {request}"
-        );
-    }
-}
-
-#[test]
 fn a_server_that_is_not_there_is_said_at_once() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}", free.local_addr().expect("it is bound"));
@@ -932,53 +588,4 @@ fn rights_are_those_of_a_token() {
         .env("SOMERSAULT_TOKEN", "reader-of-many-letters")
         .stdin(Stdio::null());
     assert!(command.output().expect("it runs").status.success());
-}
-
-#[test]
-fn a_shell_lists_and_subscribes() {
-    let served = Served::asked();
-    served.pushed(&line(100, "a"), 2000);
-    let run = served.with_input(&["shell"], ".streams\n.queries\n.subscribe likes 2\n");
-    assert_eq!(run.code, Some(0), "{}", run.errors);
-    let lines = json_lines(&run.output);
-    assert_eq!(lines.len(), 4);
-    assert_eq!(
-        (&lines[0]["name"], &lines[1]["name"]),
-        (&LIKES.into(), &"likes".into())
-    );
-    assert_eq!(
-        (found(&lines[2]).len(), &lines[3]["number"]),
-        (1, &2.into())
-    );
-    let run = served.with_input(&["shell"], ".subscribe nobody\n");
-    assert_eq!(run.code, Some(1), "{}", run.errors);
-    assert!(run.errors.contains("nobody"), "{}", run.errors);
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let data = write(
-        folder.path(),
-        "data.nt",
-        "<http://e/a> <http://e/p> 1 .\n".replace(" 1 ", " \"1\" "),
-    );
-    for command in [".streams", ".queries", ".subscribe likes"] {
-        let run = run_with_input(
-            &["shell", "--data", text(&data)],
-            format!("{command}\n").as_bytes(),
-        );
-        assert_eq!(run.code, Some(2), "{}", run.errors);
-        let said = [
-            "this shell asks none",
-            "somersault serve FILES --allow-update",
-            ".open http://",
-        ];
-        assert!(
-            said.iter().all(|said| run.errors.contains(said)),
-            "{}",
-            run.errors
-        );
-    }
-    let output = folder.path().join("reports");
-    let script = format!(".output {}\n.subscribe likes 1\n", text(&output));
-    assert_eq!(served.with_input(&["shell"], &script).code, Some(0));
-    let kept = std::fs::read_to_string(&output).expect("it was written");
-    assert_eq!(json_lines(&kept).len(), 1);
 }

@@ -93,7 +93,7 @@ until(fd, "report 2  2000 ms  20 rows")
 os.write(fd, b"\x03")
 until(fd, "somersault>")
 os.write(fd, b"ASK {};\r")
-until(fd, "false")
+until(fd, "true")
 os.write(fd, b"\x04")
 _, status = os.waitpid(pid, 0)
 sys.exit(os.waitstatus_to_exitcode(status))
@@ -196,7 +196,7 @@ fn a_newcomer_s_first_live_query_changes_within_a_minute() {
     ]);
     assert_eq!(answered.code, Some(0), "{}", answered.errors);
     assert!(
-        begun.elapsed() < Duration::from_secs(60),
+        begun.elapsed() < Duration::from_mins(1),
         "{:?}",
         begun.elapsed()
     );

@@ -97,8 +97,7 @@ pub struct StreamPush {
     /// The stream's IRI
     #[arg(value_name = "IRI")]
     pub name: String,
-    /// Files with items, one after the other; - is standard input; .gz .bz2 .zst .xz are unpacked [default: -,
-    /// or none where --watermark has a value]
+    /// Files with items, one after the other; - is standard input; .gz .bz2 .zst .xz are unpacked [default: -]
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Format: nt.ts, ndjson, or one of RDF (nt, nq: a line is an item; others: the file is an item)

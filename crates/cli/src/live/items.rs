@@ -1,7 +1,7 @@
 //! Items of a stream as they lie in files or come from standard input, cut into batches of whole lines.
 //!
 //! ```text
-//! reader's thread: bytes -- bounded channel --> Input: whole lines, at most BATCH_BYTES at once, and which lines they are
+//! reader's thread: bytes -- bounded channel --> ItemsInput: whole lines, at most BATCH_BYTES at once, and which lines they are
 //! ```
 //!
 //! A batch is whatever has come when the last one has been sent: one line of a slow source, a full batch of a fast one.
@@ -181,7 +181,7 @@ impl ItemLines {
 }
 
 /// A file or standard input that is read while items of it are sent.
-pub struct Input {
+pub struct ItemsInput {
     name: String,
     form: ItemsForm,
     chunks: Receiver<io::Result<Vec<u8>>>,
@@ -192,9 +192,9 @@ pub struct Input {
     is_ended: bool,
 }
 
-impl Input {
+impl ItemsInput {
     /// Begins to read a file, or standard input for `-`.
-    pub fn open(file: &Path, form: ItemsForm) -> Result<Input, Failure> {
+    pub fn open(file: &Path, form: ItemsForm) -> Result<ItemsInput, Failure> {
         let name = file.display().to_string();
         let failed = |error: io::Error| Failure::new(Code::Failed, format!("{name}: {error}"));
         let bytes: Box<dyn Read + Send> = if file == Path::new("-") {
@@ -202,15 +202,15 @@ impl Input {
         } else {
             read_decompressed(file).map_err(failed)?
         };
-        Input::read(name.clone(), form, bytes).map_err(failed)
+        ItemsInput::read(name.clone(), form, bytes).map_err(failed)
     }
 
     /// Begins to read these bytes, on a thread of its own.
-    fn read(name: String, form: ItemsForm, bytes: Box<dyn Read + Send>) -> io::Result<Input> {
+    fn read(name: String, form: ItemsForm, bytes: Box<dyn Read + Send>) -> io::Result<ItemsInput> {
         let (sender, chunks) = sync_channel(CHUNKS_MAX);
         let thread = std::thread::Builder::new().name("items".to_owned());
         thread.spawn(move || send_chunks(bytes, &sender))?;
-        Ok(Input {
+        Ok(ItemsInput {
             name,
             form,
             chunks,
@@ -337,7 +337,7 @@ mod tests {
 
     fn all(form: ItemsForm, text: Vec<u8>) -> Vec<ItemLines> {
         let bytes = Box::new(io::Cursor::new(text));
-        let mut input = Input::read("it".to_owned(), form, bytes).expect("a thread");
+        let mut input = ItemsInput::read("it".to_owned(), form, bytes).expect("a thread");
         let mut batches = Vec::new();
         while let Some(lines) = input.next_lines(&Stop::default()).expect("it is short") {
             batches.push(lines);

@@ -10,7 +10,7 @@
 //! batch is cut until that line stands alone. A connection that breaks ends the push: whether the last batch was
 //! taken is not known, and a line that is sent twice is an item twice.
 
-use super::items::{Input, ItemLines};
+use super::items::{ItemLines, ItemsInput};
 use super::time::now_ms;
 use crate::endpoint::{Delivery, Endpoint, Taken};
 use crate::exit::Code;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// The pause where the server names none, and the longest that is kept to.
 const PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_MAX: Duration = Duration::from_secs(60);
+const PAUSE_MAX: Duration = Duration::from_mins(1);
 /// How often whoever waits looks whether to stop.
 const LOOK: Duration = Duration::from_millis(25);
 /// Lines that were not taken and are said one by one (count).
@@ -107,7 +107,7 @@ impl<'p> Pusher<'p> {
     }
 
     /// Sends the items of an input until its end.
-    pub fn input(&mut self, input: &mut Input) -> Result<(), Trouble> {
+    pub fn input(&mut self, input: &mut ItemsInput) -> Result<(), Trouble> {
         while let Some(lines) = input.next_lines(self.stop)? {
             if self.options.speed.is_none() {
                 self.send(input, lines)?;
@@ -171,7 +171,7 @@ impl<'p> Pusher<'p> {
     }
 
     /// Sends lines when they are due.
-    fn send_paced(&mut self, input: &Input, mut lines: ItemLines) -> Result<(), Trouble> {
+    fn send_paced(&mut self, input: &ItemsInput, mut lines: ItemLines) -> Result<(), Trouble> {
         loop {
             let form = input.form();
             let ahead = lines.lines().enumerate().find_map(|(place, line)| {
@@ -202,7 +202,7 @@ impl<'p> Pusher<'p> {
     }
 
     /// Sends lines, in parts where the server takes no more at once.
-    fn send(&mut self, input: &Input, lines: ItemLines) -> Result<(), Trouble> {
+    fn send(&mut self, input: &ItemsInput, lines: ItemLines) -> Result<(), Trouble> {
         let mut refused_since = None;
         let mut parts = vec![lines];
         while let Some(part) = parts.pop() {
@@ -218,10 +218,10 @@ impl<'p> Pusher<'p> {
             }
             let delivery = self.delivery(input);
             let taken = self.push(&delivery, part.bytes().to_vec());
-            let taken = taken.map_err(|trouble| self.lost(input, &part, trouble))?;
+            let taken = taken.map_err(|trouble| lost(input, &part, &trouble))?;
             match taken {
                 Taken::Whole(account) => {
-                    self.went_on(&mut refused_since);
+                    went_on(&mut refused_since);
                     if len == self.lines_max {
                         self.lines_max = len.saturating_add(len / 8 + 1);
                     }
@@ -235,13 +235,13 @@ impl<'p> Pusher<'p> {
                     trouble,
                 } => {
                     let waited = self.wait(pause, &trouble, &mut refused_since);
-                    waited.map_err(|trouble| self.lost(input, &part, trouble))?;
+                    waited.map_err(|trouble| lost(input, &part, &trouble))?;
                     if is_full {
                         self.lines_max = (len / 2).max(1);
                     }
                     parts.push(part);
                 }
-                Taken::Refused(trouble) => self.refused(input, part, trouble, &mut parts)?,
+                Taken::Refused(trouble) => self.refused(input, part, &trouble, &mut parts)?,
             }
         }
         Ok(())
@@ -250,9 +250,9 @@ impl<'p> Pusher<'p> {
     /// A part of which nothing was taken because of what is in it.
     fn refused(
         &mut self,
-        input: &Input,
+        input: &ItemsInput,
         part: ItemLines,
-        trouble: Trouble,
+        trouble: &Trouble,
         parts: &mut Vec<ItemLines>,
     ) -> Result<(), Trouble> {
         // With a place: none of the lines is an item, and the place is that of the first.
@@ -266,7 +266,7 @@ impl<'p> Pusher<'p> {
             }
             self.cut += 1;
             if self.cut > CUT_MAX {
-                return Err(self.lost(input, &part, trouble));
+                return Err(lost(input, &part, trouble));
             }
             self.reject(input, part.first_line, None, &trouble.message);
             return Ok(());
@@ -277,7 +277,7 @@ impl<'p> Pusher<'p> {
         Ok(())
     }
 
-    fn delivery(&self, input: &Input) -> Delivery {
+    fn delivery(&self, input: &ItemsInput) -> Delivery {
         Delivery {
             media_type: input.form().media_type(),
             source: self.options.source.clone(),
@@ -310,7 +310,7 @@ impl<'p> Pusher<'p> {
         self.meter.update(self.account.bytes, self.account.taken);
     }
 
-    fn note_times(&mut self, input: &Input, part: &ItemLines) {
+    fn note_times(&mut self, input: &ItemsInput, part: &ItemLines) {
         if input.form().has_times() {
             let times = part.lines().filter_map(|line| input.form().time_of(line));
             self.account.last_ms = times.max().max(self.account.last_ms);
@@ -319,7 +319,7 @@ impl<'p> Pusher<'p> {
         }
     }
 
-    fn say_rejections(&mut self, input: &Input, part: &ItemLines, account: &Value) {
+    fn say_rejections(&mut self, input: &ItemsInput, part: &ItemLines, account: &Value) {
         let listed = account.get("rejections").and_then(Value::as_array);
         let listed = listed.map(Vec::as_slice).unwrap_or_default();
         let before = self.account.rejected;
@@ -334,7 +334,7 @@ impl<'p> Pusher<'p> {
     }
 
     /// Counts a line that was not taken, and says it.
-    fn reject(&mut self, input: &Input, line: u64, column: Option<u64>, message: &str) {
+    fn reject(&mut self, input: &ItemsInput, line: u64, column: Option<u64>, message: &str) {
         self.account.rejected += 1;
         let name = input.name();
         let column = column.map_or_else(String::new, |column| format!(", column {column}"));
@@ -371,15 +371,6 @@ impl<'p> Pusher<'p> {
         Ok(())
     }
 
-    fn went_on(&self, refused_since: &mut Option<Instant>) {
-        if let Some(since) = refused_since.take() {
-            say!(
-                "there is room again, after {:.1} s",
-                since.elapsed().as_secs_f64()
-            );
-        }
-    }
-
     fn sleep_until(&self, until: Instant) -> Result<(), Trouble> {
         loop {
             if self.stop.is_raised() {
@@ -392,14 +383,22 @@ impl<'p> Pusher<'p> {
             std::thread::sleep(left.min(LOOK));
         }
     }
+}
 
-    /// A failure that ends the push, with how far it came.
-    fn lost(&self, input: &Input, part: &ItemLines, trouble: Trouble) -> Trouble {
-        let (name, line) = (input.name(), part.first_line);
-        let message = format!(
-            "{name}: what begins with line {line} was not taken, or nobody knows: {}",
-            trouble.message
-        );
-        Trouble::new(trouble.code, message)
+/// Says that there is room again, where there was none.
+fn went_on(refused_since: &mut Option<Instant>) {
+    if let Some(since) = refused_since.take() {
+        let seconds = since.elapsed().as_secs_f64();
+        say!("there is room again, after {seconds:.1} s");
     }
+}
+
+/// A failure that ends the push, with how far it came.
+fn lost(input: &ItemsInput, part: &ItemLines, trouble: &Trouble) -> Trouble {
+    let (name, line) = (input.name(), part.first_line);
+    let message = format!(
+        "{name}: what begins with line {line} was not taken, or nobody knows: {}",
+        trouble.message
+    );
+    Trouble::new(trouble.code, message)
 }

@@ -133,16 +133,16 @@ impl Shown {
 }
 
 /// Draws frames.
-pub struct Screen<'w> {
+pub struct LiveScreen<'w> {
     output: Box<dyn Write + 'w>,
     /// What was drawn last: its lines, and the size of the terminal.
     drawn: Option<(usize, Size)>,
 }
 
-impl<'w> Screen<'w> {
+impl<'w> LiveScreen<'w> {
     /// Nothing is drawn yet.
-    pub fn new(output: Box<dyn Write + 'w>) -> Screen<'w> {
-        Screen {
+    pub fn new(output: Box<dyn Write + 'w>) -> LiveScreen<'w> {
+        LiveScreen {
             output,
             drawn: None,
         }
@@ -266,7 +266,7 @@ q  report 17  2000 ms  2 rows
     #[test]
     fn frames_take_each_other_s_place() {
         let mut output = Vec::new();
-        let mut screen = Screen::new(Box::new(&mut output));
+        let mut screen = LiveScreen::new(Box::new(&mut output));
         screen.draw(&shown(2), size(24, 80)).unwrap();
         screen.draw(&shown(1), size(24, 80)).unwrap();
         screen.draw(&shown(1), size(24, 60)).unwrap();

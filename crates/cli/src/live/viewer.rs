@@ -5,7 +5,7 @@
 //! line of JSON with its `number`; what else there is to say goes to standard error.
 
 use super::following::{Following, Heard};
-use super::screen::{Screen, Shown, Size};
+use super::screen::{LiveScreen, Shown, Size};
 use crate::exit::Code;
 use crate::say::say;
 use crate::trouble::Trouble;
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Where reports go.
 pub enum View<'w> {
     /// To a terminal.
-    Screen(Screen<'w>, Box<Shown>),
+    Screen(LiveScreen<'w>, Box<Shown>),
     /// Into a pipe or a file.
     Lines(Box<dyn Write + 'w>),
 }
@@ -32,7 +32,7 @@ impl<'w> View<'w> {
             prefixes,
             ..Shown::default()
         };
-        View::Screen(Screen::new(output), Box::new(shown))
+        View::Screen(LiveScreen::new(output), Box::new(shown))
     }
 }
 

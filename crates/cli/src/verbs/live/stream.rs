@@ -8,13 +8,14 @@ use crate::arguments::{StreamCreate, StreamPush, StreamVerb};
 use crate::endpoint::Endpoint;
 use crate::exit::{Code, Failure, Outcome};
 use crate::live::{
-    Input, ItemTime, ItemsForm, Listed, PushOptions, Pusher, milliseconds, span, speed,
+    ItemTime, ItemsForm, ItemsInput, Listed, PushOptions, Pusher, milliseconds, span, speed,
 };
 use crate::say::say;
 use crate::stop::Stop;
 use crate::trouble::Trouble;
 use serde_json::{Map, Value, json};
 use somersault::units::parse_size;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// Runs the verb.
@@ -105,10 +106,10 @@ fn push(flags: &StreamPush, server: &Endpoint) -> Outcome {
             .map(|timeout| span("--timeout", timeout))
             .transpose()?,
     };
-    let inputs = inputs(flags, &options)?;
+    let inputs = inputs(flags, &options, io::stdin().is_terminal())?;
     let account = asked(|stop| {
         let mut pusher = Pusher::new(server, options, stop);
-        let sent = send(&mut pusher, &inputs, flags.watermark);
+        let sent = send(&mut pusher, &inputs, flags);
         if sent.is_err() {
             let account = pusher.account();
             let (taken, rejected) = (account.taken, account.rejected);
@@ -133,27 +134,33 @@ fn push(flags: &StreamPush, server: &Endpoint) -> Outcome {
     }
 }
 
+/// Sends all inputs, and then the promise that is asked for.
 fn send(
     pusher: &mut Pusher<'_>,
     inputs: &[(PathBuf, ItemsForm)],
-    watermark: Option<Option<u64>>,
+    flags: &StreamPush,
 ) -> Result<(), Trouble> {
     for (file, form) in inputs {
-        let opened = Input::open(file, *form);
+        let opened = ItemsInput::open(file, *form);
         let mut input = opened.map_err(|failure| Trouble::new(failure.code, failure.message))?;
         pusher.input(&mut input)?;
     }
-    match watermark {
+    match flags.watermark {
         Some(watermark_ms) => pusher.promise(watermark_ms),
         None => Ok(()),
     }
 }
 
-/// The inputs and how items lie in them, checked before anything is sent.
-fn inputs(flags: &StreamPush, options: &PushOptions) -> Result<Vec<(PathBuf, ItemsForm)>, Failure> {
+/// The inputs and how items lie in them, checked before anything is sent. A heartbeat from a terminal has none: whoever
+/// gives one does not want to write items there.
+fn inputs(
+    flags: &StreamPush,
+    options: &PushOptions,
+    is_terminal: bool,
+) -> Result<Vec<(PathBuf, ItemsForm)>, Failure> {
     let is_heartbeat = matches!(flags.watermark, Some(Some(_)));
     let mut files = flags.files.clone();
-    if files.is_empty() && !is_heartbeat {
+    if files.is_empty() && !(is_heartbeat && is_terminal) {
         files.push(PathBuf::from("-"));
     }
     let named = flags.format.as_deref().map(ItemsForm::named).transpose()?;
@@ -237,7 +244,7 @@ mod tests {
             speed: speed(&flags.speed)?,
             patience: None,
         };
-        inputs(&flags, &options)
+        inputs(&flags, &options, true)
     }
 
     #[test]
