@@ -26,6 +26,7 @@
 //! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
 //! - [`last`]: which commit changed a graph last, for preconditions;
+//! - [`news`]: what each commit touches, for live queries;
 //! - [`committed`]: what has come of a change;
 //! - [`writer`]: staging, group commit, publishing;
 //! - [`open`]: opening and making stores;
@@ -48,6 +49,7 @@ mod last;
 pub(crate) mod maintenance;
 #[cfg(all(test, feature = "model"))]
 mod model;
+pub(crate) mod news;
 pub mod open;
 mod operations;
 mod patch;

@@ -295,6 +295,11 @@ impl Database {
         })
     }
 
+    /// Who publishes versions, its own or those of another process.
+    pub(crate) fn publisher(&self) -> Option<&Arc<Writer>> {
+        self.inner.background.writer.as_ref()
+    }
+
     /// Whether it can be changed.
     pub fn is_writable(&self) -> bool {
         self.inner.background.writer.is_some() && self.inner.background.follower.is_none()

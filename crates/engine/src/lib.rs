@@ -59,7 +59,8 @@ pub use request::learnt::Learnt;
 pub use request::plan_cache::PlanFigures;
 pub use run::{Finished, Folded};
 pub use standing::{
-    BlankScope, HubStream, JournalEntry, JournalRead, Live, Positions, Pushed, QueryInfo,
-    Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingReport, StreamInfo, TimedQuads,
-    read_standing, recorded, statements,
+    BlankScope, ChangePieces, HubStream, JournalEntry, JournalRead, Live, LiveChange, Positions,
+    Pushed, QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingReport,
+    StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo, SubscriptionLimits,
+    Subscriptions, TimedQuads, WeightedRow, read_standing, recorded, statements,
 };

@@ -70,6 +70,8 @@ pub struct Query {
     pub(crate) plan: Arc<Plan>,
     pub(crate) constants: Vec<Option<VertexId>>,
     pub(crate) profiling: bool,
+    /// Blank nodes of a `CONSTRUCT` are named by their solutions.
+    pub(crate) names_by_solution: bool,
     pub(crate) answered: Option<Answered>,
     parameters: Vec<ConstantId>,
     /// When its slice of the calling thread's time is over, if it has no more than that.
@@ -101,6 +103,7 @@ impl Query {
             parameters: plan.parameters,
             prefixes: plan.prefixes,
             profiling: false,
+            names_by_solution: false,
             answered: None,
             slice_end: None,
             warnings: None,

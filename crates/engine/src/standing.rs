@@ -16,6 +16,8 @@
 //! **What an answer sees.** An evaluation at close `c` comes after the commit of all batches that end by `c`, and before
 //! the next one; so its stored side is the first commit that covers them (Wukong+S, SOSP'17 section 4.3).
 //!
+//! Live queries (`subscribe`) need no stream: they answer again as the store changes.
+//!
 //! **Repeatable.** `NOW` is the close; what is drawn by chance follows from the query's name and the close.
 
 mod answer;
@@ -32,6 +34,7 @@ mod recovery;
 mod registered;
 mod replay;
 mod report;
+mod subscribe;
 
 pub use info::{HubStream, QueryInfo, StreamInfo};
 pub use items::{BlankScope, Positions, TimedQuads};
@@ -41,3 +44,7 @@ pub use reading::read_standing;
 pub use recorded::{recorded, statements};
 pub use replay::{Recording, Replay, ReplaySpan};
 pub use report::{ReportKind, ReportRow, StandingReport};
+pub use subscribe::{
+    ChangePieces, LiveChange, Subscriber, SubscriptionFigures, SubscriptionInfo,
+    SubscriptionLimits, Subscriptions, WeightedRow,
+};

@@ -31,8 +31,10 @@ pub use engine::{
     budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use engine::{
-    BlankScope, HubStream, JournalEntry, JournalRead, Live, Positions, Pushed, QueryInfo,
-    Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery, StandingReport,
-    StreamInfo, TimedQuads, read_standing, recorded, statements,
+    BlankScope, ChangePieces, HubStream, JournalEntry, JournalRead, Live, LiveChange, Positions,
+    Pushed, QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery,
+    StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
+    SubscriptionLimits, Subscriptions, TimedQuads, WeightedRow, read_standing, recorded,
+    statements,
 };
 pub use memory::{give_back as give_back_memory, survive_bus_errors};

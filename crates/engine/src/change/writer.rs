@@ -7,6 +7,7 @@
 //! | `home.log` | appended to in the turn; synced by whoever waits for durability, without it | any thread, for figures |
 //! | `watches` | begun and noted in by whoever has the turn; ended by the request whose watch it is | whoever has the turn |
 //! | `last` | whoever has the turn | any thread |
+//! | `news` | whoever has the turn, and whoever publishes, when its locks are given back | who evaluates after commits |
 //! | `pending` | added to in the turn; taken from by whoever publishes; both under its lock | the same |
 //! | `published` | whoever has the lock of `pending` | readers, for the time of cloning a pointer |
 //! | `advanced` | told under the lock of `pending` | whoever waits for a commit, with that lock |
@@ -35,6 +36,7 @@ use super::beside::Beside;
 use super::committed::{Committed, Tally};
 use super::draft::{Drafted, RecordPart};
 use super::last::LastChanges;
+use super::news::News;
 use super::wakeup::Wakeup;
 use super::write_lock::{WriteGuard, WriteLock};
 use super::write_set::Watches;
@@ -86,6 +88,8 @@ pub(crate) struct Writer {
     pub(crate) tally: Tally,
     /// Which commits changed the graphs last.
     pub(crate) last: LastChanges,
+    /// Told of every version that readers see, and of what each commit touches.
+    pub(crate) news: Arc<News>,
     /// Staged and not published, oldest first.
     pending: Mutex<VecDeque<Arc<Graph>>>,
     /// Told what changes hold in memory.
@@ -115,6 +119,7 @@ impl Writer {
         let graph = Arc::clone(&published.read().unwrap_or_else(PoisonError::into_inner));
         Writer {
             last: LastChanges::since(graph.snapshot.number()),
+            news: Arc::default(),
             turn: WriteLock::new(Staged {
                 graph,
                 frozen: 0,
@@ -167,6 +172,7 @@ impl Writer {
             return Ok(committed);
         };
         let number = graph.snapshot.number();
+        let layers = graph.snapshot.layers().to_vec();
         let graph = tidied(graph, staged.frozen)?;
         assert_eq!(
             graph.snapshot.number(),
@@ -197,6 +203,8 @@ impl Writer {
             self.watches.note(touched);
         }
         self.last.note(&drafted.changed, number);
+        self.news.note(&layers, number - 1, number);
+        drop(layers);
         staged.graph = Arc::clone(&graph);
         let mut pending = self.lock_pending();
         let is_next = |last: &Arc<Graph>| last.snapshot.number() < number;
@@ -263,6 +271,7 @@ impl Writer {
         drop(pending);
         // What was given up has changed nothing.
         self.last.forget(durable);
+        self.news.forget_behind(durable);
         let resumed = home.log.resume();
         let next = resumed.map_err(|error| self.failed(home, error))?;
         assert!(
@@ -347,6 +356,8 @@ impl Writer {
             );
             self.set_published(graph);
             self.advanced.notify_all();
+            drop(pending);
+            self.news.ring();
         }
     }
 
@@ -385,6 +396,7 @@ impl Writer {
         graph: Graph,
         changed: &ChangedGraphs,
     ) -> Result<(), QueryError> {
+        let layers = graph.snapshot.layers().to_vec();
         let graph = tidied(Arc::new(graph), staged.frozen)?;
         // What the records were applied to may have been zeros in place of a file's bytes.
         graph.sound()?;
@@ -393,6 +405,8 @@ impl Writer {
             "records of others lead forward"
         );
         self.last.note(changed, graph.snapshot.number());
+        let before = staged.graph.snapshot.number();
+        self.news.note(&layers, before, graph.snapshot.number());
         self.show(staged, graph);
         Ok(())
     }
@@ -401,6 +415,7 @@ impl Writer {
     pub(super) fn change_base(&self, graph: Graph) {
         let staged = self.turn.wait();
         self.last.forget(graph.snapshot.number());
+        self.news.forget();
         self.show(staged, Arc::new(graph));
     }
 
@@ -415,6 +430,7 @@ impl Writer {
         self.advanced.notify_all();
         drop((pending, staged));
         self.wakeup.wake();
+        self.news.ring();
     }
 
     /// What readers see now.

@@ -9,7 +9,7 @@
 
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
-use crate::output::construct::Construction;
+use crate::output::construct::{Construction, Labels};
 use crate::output::decode::Decoder;
 use crate::output::{Rows, Sink};
 use crate::prepared::Query;
@@ -118,7 +118,12 @@ impl Query {
         // The walk borrows the query, and the template's constants may be long: they are shared.
         let plan = Arc::clone(&self.plan);
         let constants = &plan.constants;
-        let mut made = Construction::new(template, constants, self.chance(), &budget);
+        let labels = if self.names_by_solution {
+            Labels::OfSolution
+        } else {
+            Labels::Drawn(self.chance())
+        };
+        let mut made = Construction::new(template, constants, &labels, &budget);
         let slots = made.slots();
         let mut total = 0;
         self.decode(&slots, &mut |rows, chunk, first| {

@@ -1,9 +1,10 @@
 //! `CONSTRUCT`: from rows of terms to triples, by the template.
 //!
 //! A triple with an unbound part, or a part that RDF does not allow in its place, is left out (SPARQL
-//! 1.1 Query section 16.2). A blank node of the template is a new one for each row: its label is made
+//! 1.1 Query section 16.2). A blank node of the template is a new one for each row. Its label is made
 //! of a number drawn for the query, the row and its number in the template, so it meets no label of
-//! the store or of another answer.
+//! the store or of another answer; or else of the row's terms ([`Labels::OfSolution`]), so that the same
+//! solutions give the same graph whenever they are asked for.
 //!
 //! The answer is a graph, so a triple that was given out is not given out again, as long as it is
 //! remembered: [`REMEMBERED_MAX`] of the last different triples are, by ids. Beyond that an answer may
@@ -16,17 +17,30 @@ use explore::{Chunk, MemoryBudget, WalkError};
 use oxrdf::{NamedNode, NamedOrBlankNode, Term, TermRef, Triple};
 use query::plan::{Slot, TemplateTerm};
 use rdf::{TermBuffer, VertexId};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Triples that are remembered.
 const REMEMBERED_MAX: usize = 1 << 18;
 /// Bytes of all that are remembered, the table's slack included.
 const REMEMBERED_BYTES: u64 = (REMEMBERED_MAX * 2 * size_of::<[u64; 3]>()) as u64;
 
+/// Bytes of a solution that is remembered, the table's slack included.
+const SOLUTION_BYTES: u64 = 2 * size_of::<(u128, u64)>() as u64;
+
 /// Triples that are given together, at most.
 const BATCH_TRIPLES: usize = 1 << 12;
 /// Text of triples after which they are given.
 const BATCH_BYTES: usize = 1 << 20;
+
+/// What the labels of a template's blank nodes are made of.
+pub(crate) enum Labels {
+    /// A number drawn for the answer, and the number of the row.
+    Drawn(u64),
+    /// The terms of the columns that the template reads, and how many rows before have the same. 50 bytes are remembered
+    /// for each different row.
+    OfSolution,
+}
 
 /// Makes triples of rows.
 pub(crate) struct Construction<'c> {
@@ -40,18 +54,27 @@ pub(crate) struct Construction<'c> {
     drawn_bytes: u64,
     label: String,
     row: u64,
+    /// Where labels are those of solutions: how often each came, by its hash.
+    solutions: Option<HashMap<u128, u64>>,
     seen: Option<HashSet<[u64; 3]>>,
     budget: &'c Budget,
 }
 
 impl<'c> Construction<'c> {
-    /// For a template; `chance` makes the labels of blank nodes.
+    /// For a template.
     pub(crate) fn new(
         template: &'c [[TemplateTerm; 3]],
         constants: &'c [Term],
-        chance: u64,
+        labels: &Labels,
         budget: &'c Budget,
     ) -> Construction<'c> {
+        let (label, solutions) = match labels {
+            Labels::Drawn(chance) => (format!("c{chance:016x}"), None),
+            Labels::OfSolution => {
+                let has_blank = template.iter().flatten().any(has_blank);
+                (String::new(), has_blank.then(HashMap::new))
+            }
+        };
         let mut slots = Vec::new();
         template
             .iter()
@@ -68,8 +91,9 @@ impl<'c> Construction<'c> {
             slots,
             triples,
             drawn_bytes: 0,
-            label: format!("c{chance:016x}"),
+            label,
             row: 0,
+            solutions,
             seen: remembers.then(HashSet::new),
             budget,
         }
@@ -91,6 +115,7 @@ impl<'c> Construction<'c> {
         each: &mut dyn FnMut(&Rows) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
         for row in 0..rows.len {
+            self.name(rows, row)?;
             for triple in self.template {
                 self.triple(triple, rows, row, chunk, first + row);
                 if self.triples.len >= BATCH_TRIPLES || self.text_bytes() > BATCH_BYTES {
@@ -100,6 +125,24 @@ impl<'c> Construction<'c> {
             self.row += 1;
         }
         self.give(each)
+    }
+
+    /// Where labels are those of solutions, the one of this row.
+    fn name(&mut self, rows: &Rows, row: usize) -> Result<(), QueryError> {
+        let Some(solutions) = &mut self.solutions else {
+            return Ok(());
+        };
+        let key = hash(rows, row);
+        if !solutions.contains_key(&key) {
+            self.budget
+                .try_reserve(SOLUTION_BYTES)
+                .map_err(WalkError::from)?;
+        }
+        let count = solutions.entry(key).or_insert(0);
+        self.label = format!("s{key:032x}");
+        self.row = *count;
+        *count += 1;
+        Ok(())
     }
 
     fn text_bytes(&self) -> usize {
@@ -226,6 +269,8 @@ impl<'c> Construction<'c> {
 impl Drop for Construction<'_> {
     fn drop(&mut self) {
         let remembered = self.seen.as_ref().map_or(0, |_| REMEMBERED_BYTES);
+        let solutions = self.solutions.as_ref().map_or(0, HashMap::len);
+        let remembered = remembered + solutions as u64 * SOLUTION_BYTES;
         self.budget.release(remembered + self.drawn_bytes);
     }
 }
@@ -242,6 +287,27 @@ impl BuiltTerm<'_> {
             BuiltTerm::Is(term) => term.into_owned(),
             BuiltTerm::Made(term) => term,
         }
+    }
+}
+
+/// A number of 128 bits that the terms of a row alone decide.
+fn hash(rows: &Rows, row: usize) -> u128 {
+    let [low, high] = [1u8, 2].map(|salt| {
+        let mut hasher = DefaultHasher::new();
+        salt.hash(&mut hasher);
+        for cell in rows.row(row) {
+            cell.hash(&mut hasher);
+        }
+        hasher.finish()
+    });
+    u128::from(high) << 64 | u128::from(low)
+}
+
+fn has_blank(term: &TemplateTerm) -> bool {
+    match term {
+        TemplateTerm::Blank(_) => true,
+        TemplateTerm::Slot(_) | TemplateTerm::Constant(_) => false,
+        TemplateTerm::Triple(parts) => parts.iter().any(has_blank),
     }
 }
 

@@ -4,7 +4,7 @@ use super::report::{ReportKind, ReportRow};
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
 use crate::output::Rows;
-use crate::output::construct::Construction;
+use crate::output::construct::{Construction, Labels};
 use crate::output::decode::Decoder;
 use crate::request::walking::explained;
 use crate::stop::StopToken;
@@ -55,7 +55,8 @@ impl Evaluating<'_> {
             }
             Form::Construct(template) => {
                 let constants = &self.plan.constants;
-                let mut made = Construction::new(template, constants, self.seed, self.budget);
+                let labels = Labels::Drawn(self.seed);
+                let mut made = Construction::new(template, constants, &labels, self.budget);
                 let slots = made.slots();
                 self.decoded(&slots, &mut |batch, chunk, first| {
                     made.make(batch, chunk, first, &mut |triples| {

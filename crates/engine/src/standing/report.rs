@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 /// A row of a report: a term for each variable, or three for a triple.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReportRow(pub Vec<Option<Term>>);
 
 impl ReportRow {
