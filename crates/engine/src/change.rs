@@ -26,9 +26,8 @@
 //! - [`patch`]: RDF Patch as an update;
 //! - [`spool`]: documents parsed before the turn, so that a slow body holds up nobody;
 //! - [`last`]: which commit changed a graph last, for preconditions;
-//! - [`news`]: what each commit touches, for live queries;
 //! - [`committed`]: what has come of a change;
-//! - [`writer`]: staging, group commit, publishing;
+//! - [`writer`]: staging, group commit, publishing, and what each commit touches;
 //! - [`open`]: opening and making stores;
 //! - [`replay`]: the log's tail, then;
 //! - [`beside`]: who keeps something in the log beside the graph;
@@ -49,7 +48,6 @@ mod last;
 pub(crate) mod maintenance;
 #[cfg(all(test, feature = "model"))]
 mod model;
-pub(crate) mod news;
 pub mod open;
 mod operations;
 mod patch;

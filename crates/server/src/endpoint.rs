@@ -15,3 +15,4 @@ pub(crate) mod query;
 pub(crate) mod reports;
 pub(crate) mod routes;
 pub(crate) mod streams;
+pub(crate) mod subscribe;

@@ -5,6 +5,7 @@
 //! request, time to take an answer.
 
 use crate::request::access::Access;
+use somersault::SubscriptionLimits;
 use somersault::config::{Config, Right, Upkeep};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub struct ServerOptions {
     pub changes_max: usize,
     /// Changes at once whose documents are still arriving; each holds a thread meanwhile.
     pub uploads_max: usize,
+    /// Live queries at once, and what their answers may take. They are kept to be compared with the next ones.
+    pub subscriptions: SubscriptionLimits,
     /// Longest query text, in bytes after decoding.
     pub text_bytes_max: u64,
     /// Longest update text, in bytes after decoding.
@@ -96,6 +99,7 @@ impl Default for ServerOptions {
             stalled_max: 128,
             changes_max: 64,
             uploads_max: 32,
+            subscriptions: SubscriptionLimits::default(),
             text_bytes_max: 1 << 20,
             update_text_bytes_max: 64 << 20,
             body_bytes_max: None,
@@ -125,6 +129,11 @@ impl ServerOptions {
         ServerOptions {
             bind: config.bind,
             connections_max: config.connections,
+            subscriptions: SubscriptionLimits {
+                count_max: config.live_queries,
+                answer_bytes_max: config.live_answer_bytes,
+                ..SubscriptionLimits::default()
+            },
             text_bytes_max: config.text_max_bytes,
             update_text_bytes_max: config.update_text_max_bytes,
             body_bytes_max: config.body_max_bytes,

@@ -9,6 +9,7 @@
 //! | `gate` | the same for changes, by number alone |
 //! | `light` | queries that are answered on the thread that read them |
 //! | `live` | streams and registered queries, and waiting for reports without a thread |
+//! | `subscribing` | live queries, and waiting for their changes without a thread |
 //! | `work`, `outlet`, `pipe` | a query on an engine thread, its output, the way to the connection |
 //! | `sizes` | how much of an answer is held and passed on at once |
 //! | `sync` | what is shared by threads, as models of their protocols have it |
@@ -31,6 +32,7 @@ pub(crate) mod pipe;
 pub(crate) mod pipe_sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;
+pub(crate) mod subscribing;
 mod sync;
 pub(crate) mod throttle;
 pub(crate) mod work;

@@ -22,6 +22,7 @@ use crate::run::gate::Gate;
 use crate::run::job::Engine;
 use crate::run::live::LiveDoor;
 use crate::run::spool::{Folders, Spool};
+use crate::run::subscribing::SubscriptionDoor;
 use somersault::{ChangeHealth, FollowHealth, Health};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,6 +49,8 @@ pub(crate) struct ServerState {
     pub metrics: Arc<Metrics>,
     /// Streams, registered queries, and who waits for reports.
     pub live: LiveDoor,
+    /// Live queries, and who follows them.
+    pub subscriptions: SubscriptionDoor,
     /// Held while the store is compacted on request.
     pub compacting: tokio::sync::Mutex<()>,
     /// Whether a client asks again at once.
@@ -94,6 +97,7 @@ impl ServerState {
             spool,
             metrics: Arc::new(Metrics::new()),
             live: LiveDoor::new(),
+            subscriptions: SubscriptionDoor::new(),
             compacting: tokio::sync::Mutex::default(),
             prompt: Prompt::new(),
             last_request: AtomicU64::new(0),
@@ -142,6 +146,7 @@ impl ServerState {
     pub fn begin_to_end(&self) {
         self.ending.store(true, Ordering::Relaxed);
         self.live.end();
+        self.subscriptions.end();
     }
 
     /// Whether the server does what it was started for, with a remark, or why not.

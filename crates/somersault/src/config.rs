@@ -89,7 +89,7 @@ pub enum ConfigError {
 }
 
 /// The known keys with their defaults and a line of help each.
-pub const KEYS: [(&str, &str, &str); 27] = [
+pub const KEYS: [(&str, &str, &str); 29] = [
     (
         "server.bind",
         "127.0.0.1:7272",
@@ -167,6 +167,16 @@ pub const KEYS: [(&str, &str, &str); 27] = [
         "threads of one heavy query; auto is one per core",
     ),
     ("query.text_max", "1MiB", "longest query text"),
+    (
+        "live.queries",
+        "256",
+        "live queries at once; equal requests are one",
+    ),
+    (
+        "live.answer_memory",
+        "64MiB",
+        "memory of the answer of a live query, which is kept",
+    ),
     (
         "query.union_default_graph",
         "false",
@@ -383,6 +393,8 @@ impl Layers {
                 parse_sample_from(text).map_err(|e| e.to_string())
             })?,
             text_max_bytes: self.size("query.text_max", 1 << 20)?,
+            live_queries: self.read("live.queries", count)?,
+            live_answer_bytes: self.size("live.answer_memory", 64 << 20)?,
             union_default_graph: self.read("query.union_default_graph", yes_or_no)?,
             services: self.read("service.allow", |text| Ok(list(text)))?,
             load_memory_bytes: self.size("load.memory_limit", 2 << 30)?,
@@ -546,6 +558,10 @@ pub struct Config {
     pub sample_from: Duration,
     /// Longest query text.
     pub text_max_bytes: u64,
+    /// Live queries at once.
+    pub live_queries: usize,
+    /// What the answer of a live query may take.
+    pub live_answer_bytes: u64,
     /// Whether the default graph that queries see is the union of all graphs.
     pub union_default_graph: bool,
     /// Prefixes of addresses that `SERVICE` may call and `LOAD` may read.

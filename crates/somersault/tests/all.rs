@@ -12,6 +12,7 @@ mod follow;
 mod functions_and_operators;
 mod fuzz_corpus;
 mod language_tags;
+mod live_queries;
 mod looks;
 mod numbers;
 mod oracle;

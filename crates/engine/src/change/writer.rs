@@ -32,11 +32,12 @@
 //! follower takes the turn and publishes what is durable already. All the rest (merging, statistics, who waits
 //! for a commit, which commit changed a graph last) is as it is for commits of one's own.
 
+pub(crate) mod news;
+
 use super::beside::Beside;
 use super::committed::{Committed, Tally};
 use super::draft::{Drafted, RecordPart};
 use super::last::LastChanges;
-use super::news::News;
 use super::wakeup::Wakeup;
 use super::write_lock::{WriteGuard, WriteLock};
 use super::write_set::Watches;
@@ -47,6 +48,7 @@ use crate::moment::Graph;
 use crate::moment::planning::planned_in_time;
 use crate::stop::StopToken;
 use crate::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use news::News;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError};

@@ -48,7 +48,7 @@ mod subscription;
 pub use change::{ChangePieces, LiveChange, WeightedRow};
 pub use subscription::SubscriptionInfo;
 
-use crate::change::news::{News, Watching};
+use crate::change::writer::news::{News, Watching};
 use crate::database::Database;
 use crate::error::{Kind, QueryError, Unit};
 use crate::request::Request;

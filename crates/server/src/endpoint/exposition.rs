@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::{HeaderMap, Method, Response};
 use somersault::config::Right;
-use somersault::{ChangeHealth, FollowHealth, Health};
+use somersault::{ChangeHealth, FollowHealth, Health, SubscriptionFigures};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -40,11 +40,52 @@ fn to_text(server: &ServerState) -> String {
     let help = "Consumers that wait for reports of registered queries, or are being sent some.";
     let listening = server.live.listening();
     page.single("report_consumers", "gauge", help, listening);
+    if let Some(live) = server.subscriptions.begun() {
+        write_subscriptions(&mut page, &live.figures());
+    }
     if let Ok(engine) = server.engine() {
         write_engine(&mut page, engine.as_ref());
         write_changes(&mut page, engine.as_ref());
     }
     page.text
+}
+
+/// Live queries. Absent before there was one.
+fn write_subscriptions(page: &mut Page, figures: &SubscriptionFigures) {
+    for (name, kind, help, value) in [
+        (
+            "live_queries",
+            "gauge",
+            "Live queries now.",
+            figures.subscriptions,
+        ),
+        (
+            "live_query_consumers",
+            "gauge",
+            "Consumers of live queries.",
+            figures.consumers,
+        ),
+        (
+            "live_query_evaluations_total",
+            "counter",
+            "Evaluations of live queries, first ones included.",
+            figures.evaluations,
+        ),
+        (
+            "live_query_skips_total",
+            "counter",
+            "Looks at commits that touched nothing that a live query reads.",
+            figures.skips,
+        ),
+        (
+            "live_query_failures_total",
+            "counter",
+            "Live queries that an error has ended.",
+            figures.failures,
+        ),
+    ] {
+        page.single(name, kind, help, value);
+    }
 }
 
 fn write_queries(page: &mut Page, metrics: &Metrics) {

@@ -10,6 +10,7 @@
 use crate::endpoint::continuous;
 use crate::endpoint::reports;
 use crate::endpoint::streams;
+use crate::endpoint::subscribe;
 use crate::request::items;
 use crate::request::known;
 use crate::request::protocol::{FORM, QUERY, UPDATE};
@@ -231,6 +232,21 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
         "/api/v1/continuous/{name}/reports",
         json!({ "parameters": [query()], "get": get }),
     );
+    add_subscribe(add);
+}
+
+/// Where live queries are.
+fn add_subscribe(add: &mut impl FnMut(&str, Value)) {
+    let what = "The answer of a query, or how it has changed since `after`";
+    let mut answers = responses("200", what, "application/json", &schema("LiveChange"));
+    answers["200"]["content"][reports::EVENTS] = json!({ "schema": { "type": "string" } });
+    let mut get = operation("SPARQL", "Follows the answer of a query", answers);
+    let mut names = without(&known::PROTOCOL, &NOT_FOLLOWED);
+    names.extend(subscribe::PARAMETERS);
+    get["parameters"] = json!(in_query(&names));
+    let mut post = get.clone();
+    post["requestBody"] = body(&[QUERY, FORM]);
+    add("/api/v1/subscribe", json!({ "get": get, "post": post }));
 }
 
 /// Parameters of an address of our own.
@@ -274,6 +290,12 @@ fn sparql(bodies: &[&str]) -> Value {
 
 /// Parameters of updates, and the texts, which a body has.
 const UPDATES: [&str; 3] = ["update", "using-graph-uri", "using-named-graph-uri"];
+const NOT_FOLLOWED: [&str; 4] = [
+    "update",
+    "using-graph-uri",
+    "using-named-graph-uri",
+    "explain",
+];
 const UPDATES_AND_TEXT: [&str; 4] = [
     "query",
     "update",
@@ -466,6 +488,12 @@ fn stream_schemas() -> Value {
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
             "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"),
             "plan": nothing_or("string"),
+        })),
+        "LiveChange": object(&["id", "type"], &json!({
+            "id": string, "type": { "enum": ["answer", "difference", "unchanged"] },
+            "snapshot": count, "since": count, "reset": { "type": "boolean" },
+            "head": { "type": "object" }, "boolean": { "type": "boolean" },
+            "results": { "type": "object" }, "added": { "type": "object" }, "removed": { "type": "object" },
         })),
         "ContinuousQueries": list_of("queries", "ContinuousQuery"),
         "Reports": object(&["last", "missed", "reports"], &json!({

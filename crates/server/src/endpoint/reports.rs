@@ -41,7 +41,7 @@ const ADDRESS: Address = Address {
 };
 /// What is said of the reports that are wanted.
 pub(crate) const PARAMETERS: [&str; 3] = ["after", "wait", "limit"];
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The media type of events.
 pub(crate) const EVENTS: &str = "text/event-stream";
 /// The media type of lines.
@@ -51,10 +51,10 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 const LIMIT: usize = 100;
 const LIMIT_MAX: usize = 1000;
 /// The longest that an answer waits for a report.
-const WAIT_MAX: Duration = Duration::from_mins(1);
+pub(crate) const WAIT_MAX: Duration = Duration::from_mins(1);
 /// A consumer of events hears something at least so often, so that whatever stands between does not take the connection
 /// for dead, and so that one that is gone is noticed.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events are sent in pieces of about so much (bytes).
 const PIECE_BYTES: usize = 64 << 10;
 /// Reports that are looked at together (count).
@@ -133,7 +133,7 @@ fn failed(error: QueryError) -> Problem {
 }
 
 /// Whether a client names this type.
-fn takes(headers: &HeaderMap, media_type: &str) -> bool {
+pub(crate) fn takes(headers: &HeaderMap, media_type: &str) -> bool {
     let lines = headers.get_all(ACCEPT).iter();
     let mut named = lines
         .filter_map(|line| line.to_str().ok())
@@ -228,7 +228,7 @@ async fn send_events(
 }
 
 /// A body of what is received.
-struct Pieces(Receiver<String>);
+pub(crate) struct Pieces(pub(crate) Receiver<String>);
 
 impl hyper::body::Body for Pieces {
     type Data = Bytes;

@@ -20,6 +20,7 @@ use crate::endpoint::page;
 use crate::endpoint::query;
 use crate::endpoint::reports;
 use crate::endpoint::streams;
+use crate::endpoint::subscribe;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
 use crate::response::coding::Preferred;
@@ -69,6 +70,7 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/streams", any(streams::all)),
         ("/api/v1/streams/{name}", any(streams::one)),
         ("/api/v1/streams/{name}/items", any(streams::items)),
+        ("/api/v1/subscribe", any(subscribe::endpoint)),
         ("/api/v1/continuous", any(continuous::all)),
         ("/api/v1/continuous/{name}", any(continuous::one)),
         ("/api/v1/continuous/{name}/pause", any(continuous::pause)),

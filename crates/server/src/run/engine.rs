@@ -13,7 +13,7 @@ use somersault::stop::{Pace, StopToken};
 use somersault::{
     AnswerKind, ChangeFigures, Committed, Database, Documents, Finished, FollowFigures, GraphRead,
     GraphTarget, Health, Kind, Live, PlanFigures, Query, QueryError, Request, RunningGraphChange,
-    RunningUpdate, UpdateRequest, WriteMode,
+    RunningUpdate, SubscriptionLimits, Subscriptions, UpdateRequest, WriteMode,
 };
 use std::io;
 use std::sync::Arc;
@@ -192,6 +192,10 @@ impl Engine for Database {
 
     fn live(&self, told: Told) -> Option<Live> {
         Database::is_writable(self).then(|| Live::telling(self.clone(), told))
+    }
+
+    fn subscriptions(&self, limits: SubscriptionLimits) -> Option<Subscriptions> {
+        Some(Subscriptions::new(self.clone(), limits))
     }
 
     fn compact(&self) -> Result<(), QueryError> {

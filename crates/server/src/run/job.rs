@@ -12,7 +12,7 @@ use somersault::running::{QueryId, Running};
 use somersault::stop::{Pace, StopToken};
 use somersault::{
     AnswerKind, ChangeFigures, Documents, FollowFigures, GraphTarget, Health, Kind, Live,
-    PlanFigures, QueryError,
+    PlanFigures, QueryError, SubscriptionLimits, Subscriptions,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +69,10 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn change_figures(&self) -> Option<ChangeFigures>;
     /// Streams and registered queries; `None` where nothing can be changed. `told` is for [`Live::telling`].
     fn live(&self, _told: Told) -> Option<Live> {
+        None
+    }
+    /// Live queries; `None` where there are none.
+    fn subscriptions(&self, _limits: SubscriptionLimits) -> Option<Subscriptions> {
         None
     }
     /// Writes all changes into the store's files.

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `main` | streams, items, queries, rights |
 //! | `reports` | consumers of reports |
+//! | `live` | live queries |
 //! | `served` | the server, and a client of events |
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -12,6 +13,7 @@
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../../src/tests/client.rs"]
 mod client;
+mod live;
 mod reports;
 mod served;
 

@@ -61,11 +61,20 @@ impl Served {
     }
 
     pub fn of(database: Database, access: Access) -> Served {
+        Served::with(
+            database,
+            ServerOptions {
+                access,
+                ..ServerOptions::default()
+            },
+        )
+    }
+
+    pub fn with(database: Database, options: ServerOptions) -> Served {
         let server = Server::bind(ServerOptions {
             bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            access,
             grace: Duration::from_secs(20),
-            ..ServerOptions::default()
+            ..options
         });
         let server = server.unwrap();
         let address = server.address();
@@ -154,9 +163,14 @@ impl Served {
     }
 
     pub fn events(&self, parameters: &str, fields: &[&str]) -> Events {
-        let mut stream = client::connect(self.address);
         let line = format!("GET /api/v1/continuous/q/reports{parameters}");
-        client::request(&mut stream, &line, &[&[EVENTS], fields].concat(), b"");
+        self.events_of(&line, fields)
+    }
+
+    /// Events of an address that has some.
+    pub fn events_of(&self, line: &str, fields: &[&str]) -> Events {
+        let mut stream = client::connect(self.address);
+        client::request(&mut stream, line, &[&[EVENTS], fields].concat(), b"");
         let mut stream = BufReader::new(stream);
         let head = client::read_head(&mut stream);
         assert_eq!(
@@ -167,7 +181,11 @@ impl Served {
     }
 
     pub fn until_consumers(&self, count: u64) {
-        let line = format!("somersault_report_consumers {count}\n");
+        self.until_metric("report_consumers", count);
+    }
+
+    pub fn until_metric(&self, name: &str, value: u64) {
+        let line = format!("somersault_{name} {value}\n");
         let begun = Instant::now();
         while !self.send("GET /metrics", &[], "").text().contains(&line) {
             assert!(begun.elapsed() < Duration::from_mins(1), "never {line}");

@@ -23,7 +23,7 @@ use super::evaluation::{evaluate, kind, variables};
 use super::history::History;
 use super::question::{KnownPredicates, Question};
 use crate::budget::Budget;
-use crate::change::news::News;
+use crate::change::writer::news::News;
 use crate::error::QueryError;
 use crate::moment::Graph;
 use crate::panics::guarded;
