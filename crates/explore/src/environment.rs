@@ -10,12 +10,15 @@
 //! | `now` | the first worker that asks, once | workers |
 //! | `state` | workers that begin a sequence, relaxed | the same |
 //! | all else | nobody | workers |
+//!
+//! A standing query knows besides when triples came in its windows ([`Arrivals`]). That too is of one moment.
 
 use crate::error::WalkError;
 use oxrdf::Term;
 use oxsdatatypes::DateTime;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rdf::VertexId;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +35,8 @@ pub struct Environment<'a> {
     now: OnceLock<DateTime>,
     /// Who asks other endpoints; `None`: `SERVICE` is refused.
     pub service: Option<&'a dyn Service>,
+    /// Who knows when triples came; `None`: none came.
+    pub(crate) arrivals: Option<&'a dyn Arrivals>,
     /// The state of SplitMix64, of which each worker takes the next beginning without waiting for another.
     state: AtomicU64,
 }
@@ -43,7 +48,17 @@ impl<'a> Environment<'a> {
             clock,
             now: OnceLock::new(),
             service,
+            arrivals: None,
             state: AtomicU64::new(seed),
+        }
+    }
+
+    /// The same, where `timestamp()` asks these.
+    #[must_use]
+    pub fn with_arrivals(self, arrivals: &'a dyn Arrivals) -> Environment<'a> {
+        Environment {
+            arrivals: Some(arrivals),
+            ..self
         }
     }
 
@@ -70,6 +85,13 @@ impl<'a> Environment<'a> {
 /// The `number`th random number of a sequence, spread over all 64 bits.
 pub(crate) fn random(sequence: u64, number: u64) -> u64 {
     SplitMix64::seed_from_u64(sequence.wrapping_add(number.wrapping_mul(STEP))).next_u64()
+}
+
+/// Knows when triples came in the windows of a query.
+pub trait Arrivals: Sync {
+    /// Appends for each triple (subject, predicate, object) the time at which it came last (milliseconds since the
+    /// epoch), `None` where it is in no window. Asked once a batch of rows.
+    fn latest(&self, triples: &[[VertexId; 3]], times: &mut Vec<Option<u64>>);
 }
 
 /// Asks other endpoints (SPARQL 1.1 Federated Query).

@@ -39,7 +39,7 @@ pub mod walk;
 
 pub use ask::{wait, wait_for};
 pub use chunk::Chunk;
-pub use environment::{Clock, Environment, Service, ServiceError};
+pub use environment::{Arrivals, Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};
 pub use execution::{Execution, Ground, Origin};
 pub use limits::{Limits, MemoryBudget, Stop};

@@ -110,10 +110,16 @@ macro_rules! functions {
             )*
             /// A cast by the constructor function of a datatype (17.5), one argument.
             Cast(Cast),
+            /// When the triple of three terms came last in the windows of a standing query
+            /// ([`Function::TIMESTAMP`]).
+            Timestamp,
         }
 
         impl Function {
-            /// All but the casts, which have no names of their own.
+            /// The IRI of [`Function::Timestamp`], as the C-SPARQL engine has it.
+            pub const TIMESTAMP: &str = "http://larkc.eu/csparql/sparql/jena/ext#timestamp";
+
+            /// All but those that have no names of their own: IRIs name them.
             pub const NAMED: &[Function] = &[$(Function::$function),*];
 
             /// All names, as people write them.
@@ -130,11 +136,11 @@ macro_rules! functions {
                 })
             }
 
-            /// Its name, as people write it; none of a cast.
+            /// Its name, as people write it; none where an IRI names it.
             pub const fn name(self) -> Option<&'static str> {
                 Some(match self {
                     $(Function::$function => written!($capitals $($written)?),)*
-                    Function::Cast(_) => return None,
+                    Function::Cast(_) | Function::Timestamp => return None,
                 })
             }
 
@@ -143,6 +149,7 @@ macro_rules! functions {
                 match self {
                     $(Function::$function => $arguments,)*
                     Function::Cast(_) => ONE,
+                    Function::Timestamp => THREE,
                 }
             }
 
@@ -151,6 +158,7 @@ macro_rules! functions {
                 match self {
                     $(Function::$function => Kind::$kind,)*
                     Function::Cast(_) => Kind::Term,
+                    Function::Timestamp => Kind::Number,
                 }
             }
 
@@ -159,7 +167,7 @@ macro_rules! functions {
             pub const fn gives_new(self) -> bool {
                 match self {
                     $(Function::$function => is_new!($repeat),)*
-                    Function::Cast(_) => false,
+                    Function::Cast(_) | Function::Timestamp => false,
                 }
             }
         }

@@ -15,12 +15,14 @@
 //! |---|---|
 //! | `read` | text to [`StandingQuery`], with the defaults of its dialect |
 //! | `pragma` | comment lines that replace them |
+//! | `bag` | windows as bags |
 //!
 //! Sources: Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams" (IJSC 2010); Dell'Aglio et
 //! al., "RSP-QL semantics" (IJSWIS 2014); Le-Phuoc et al., "A native and adaptive approach for unified processing of
 //! linked streams and linked data" (ISWC 2011); Zhang et al., "Sub-millisecond stateful stream querying over
 //! fast-evolving linked data" (SOSP 2017).
 
+mod bag;
 mod pragma;
 mod read;
 
@@ -48,6 +50,8 @@ pub struct StandingQuery {
     pub report: Report,
     /// Whether a triple that arrived several times in a window is there so often (`multiset=on`); else a window is a set.
     pub multiset: bool,
+    /// Whether it asks when triples came (`timestamp()`).
+    pub asks_times: bool,
     /// How often a report reaches its consumers.
     pub emit: Emit,
     /// What of the stored graph an answer sees.

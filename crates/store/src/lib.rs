@@ -44,7 +44,7 @@ pub use lists::{ListCursor, Lists, Meeting, MetRows, OwnedLists};
 pub use prefixes::Prefixes;
 pub use segment::planes::Spans;
 pub use segment::writer::{DirectionSummary, Edge, GraphWriter, SegmentShape, write_tables};
-pub use slice::{Slice, SliceError};
+pub use slice::{Arrival, Slice, SliceError};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use statistics::SnapshotStatistics;
 pub use vertex_set::VertexSet;

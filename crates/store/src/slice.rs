@@ -20,16 +20,20 @@
 //!    u64    high halves of chunks, or keys | bases of neighbours, or neighbours
 //! ```
 //!
+//! Behind these an out segment has when and how often its quads came, where somebody asks that ([`Arrival`]).
+//!
 //! Cost: a radix sort and one pass for each direction, some 50 ns a quad and direction.
 
+mod arrivals;
 mod build;
 mod bytes;
 mod segment;
 
+pub use arrivals::Arrival;
 pub use bytes::SliceError;
 pub(crate) use segment::SliceSegment;
 
-use crate::delta::rows::{IdQuad, row_of, turn};
+use crate::delta::rows::{IdQuad, Row, row_of, turn};
 use crate::load::radix;
 use build::Writer;
 use rdf::{Direction, VertexId};
@@ -63,20 +67,35 @@ impl Slice {
         let mut turned: Vec<_> = incoming.iter().map(row_of).collect();
         turn(&mut turned, &mut scratch);
         turned.dedup();
-        Slice::of_rows([&rows, &turned])
+        Slice::of_rows([&rows, &turned], None)
     }
 
-    /// From the rows of both directions, ascending and distinct.
-    fn of_rows(rows: [&[[u64; 4]]; 2]) -> Slice {
+    /// From the rows of both directions, ascending and distinct, and when and how often those of out-edges came.
+    fn of_rows(rows: [&[Row]; 2], arrivals: Option<&[Arrival]>) -> Slice {
         let mut writer = Writer::new(rows);
-        for (direction, rows) in [Direction::Out, Direction::In].into_iter().zip(rows) {
-            writer.direction(direction, rows);
-        }
+        writer.direction(Direction::Out, rows[0], arrivals);
+        writer.direction(Direction::In, rows[1], None);
         writer.finish()
     }
 
-    /// The union of slices: a quad of several is there once. O(edges), sorting included.
+    /// The slice of rows in any order and repeatedly, with what `came` says of them; it says something of each.
+    fn of_rows_with(mut rows: Vec<Row>, came: impl Iterator<Item = (Row, Arrival)>) -> Slice {
+        let mut scratch = Vec::new();
+        radix::sort(&mut rows, &mut scratch);
+        rows.dedup();
+        let arrivals = arrivals::summed(&rows, came);
+        let mut turned = rows.clone();
+        turn(&mut turned, &mut scratch);
+        Slice::of_rows([&rows, &turned], Some(&arrivals))
+    }
+
+    /// The union of slices: a quad of several is there once. O(edges), sorting included. Where all of them say when and how
+    /// often quads came, it says so, too.
     pub fn union(slices: &[&Slice]) -> Slice {
+        if slices.iter().all(|slice| slice.has_arrivals()) {
+            let came = || slices.iter().flat_map(|slice| slice.arrived());
+            return Slice::of_rows_with(came().map(|(row, _)| row).collect(), came());
+        }
         let mut scratch = Vec::new();
         let rows = [Direction::Out, Direction::In].map(|direction| {
             let mut rows = Vec::new();
@@ -89,7 +108,7 @@ impl Slice {
             rows.dedup();
             rows
         });
-        Slice::of_rows([&rows[0], &rows[1]])
+        Slice::of_rows([&rows[0], &rows[1]], None)
     }
 
     /// Its quads, as far as their out-edges are here, ascending by predicate, subject, object and graph.

@@ -3,6 +3,10 @@
 //! **A set.** An edge of several slices is there once, whatever it weighs elsewhere: a stream repeats itself, and a window
 //! is what arrived (SPARQL's bags begin above it). Where a scope binds the graph, an edge is there once for each graph.
 //!
+//! **Or a bag** ([`Window::bag`]): then each occurrence of an edge is there, in a graph of its own. So only scopes that
+//! bind the graph see how often an edge came, and patterns that want to know bind a graph that nobody asks
+//! (`occurrences`).
+//!
 //! **A moment.** A window never changes. The next one shares the slices that are in both.
 //!
 //! Predicates are numbered by their place among those of all slices. For each slice, each predicate and each direction
@@ -12,6 +16,7 @@
 //! binary search in the slice's keys; lists of several slices are sorted, since most have a handful of rows. So windows
 //! of many batches are made of slices that were united before (panes), some ten of them.
 
+mod occurrences;
 mod stream_view;
 
 pub use stream_view::{StreamView, WindowAndStored};
@@ -36,6 +41,8 @@ pub struct Window {
     places: Arc<[(u32, u32)]>,
     /// By predicate and direction, where its places begin; one more at the end.
     starts: Arc<[u32]>,
+    /// Whether scopes that bind the graph see occurrences.
+    is_bag: bool,
 }
 
 impl Window {
@@ -68,6 +75,7 @@ impl Window {
             predicates: predicates.into(),
             places: places.iter().map(|place| (place.2, place.3)).collect(),
             starts: starts.into(),
+            is_bag: false,
         }
     }
 
@@ -99,6 +107,13 @@ impl Window {
 
     /// The segments of a predicate in a direction, at most one of each slice.
     fn runs(&self, segment: SegmentKey) -> impl ExactSizeIterator<Item = SliceSegment<'_>> + Clone {
+        self.places_of(segment).iter().map(move |&(slice, place)| {
+            self.slices[slice as usize].segment(segment.direction, place as usize)
+        })
+    }
+
+    /// Where they are: numbers of slices, ascending, and places in them.
+    fn places_of(&self, segment: SegmentKey) -> &[(u32, u32)] {
         let places = match segment.predicate.0.checked_sub(PredicateId::FIRST_FREE.0) {
             Some(predicate) if (predicate as usize) < self.predicates.len() => {
                 let at = 2 * predicate as usize + segment.direction as usize;
@@ -106,9 +121,7 @@ impl Window {
             }
             _ => 0..0,
         };
-        self.places[places].iter().map(move |&(slice, place)| {
-            self.slices[slice as usize].segment(segment.direction, place as usize)
-        })
+        &self.places[places]
     }
 
     /// [`GraphView::keys`], which a window owns.
@@ -311,6 +324,9 @@ impl GraphView for Window {
     /// How many edges several slices have together is not known without reading them.
     fn edges(&self, segment: SegmentKey, scope: GraphScope<'_>) -> Result<Option<u64>, ViewError> {
         let mut runs = self.runs(segment);
+        if self.sees_occurrences(scope) {
+            return Ok((runs.len() == 0).then_some(0));
+        }
         if runs.clone().all(|run| takes_all(run, scope) == Some(false)) {
             return Ok(Some(0));
         }
@@ -342,6 +358,10 @@ impl GraphView for Window {
     ) -> Result<Progress, ViewError> {
         let runs: smallvec::SmallVec<[SliceSegment<'_>; 16]> = self.runs(segment).collect();
         let is_exact = runs.iter().all(SliceSegment::is_plain);
+        if self.sees_occurrences(scope) {
+            lists.refill_owned(false, |owned| self.append_occurrences(segment, keys, owned));
+            return Ok(Progress::Ready);
+        }
         lists.refill_owned(is_exact, |owned| {
             for &key in keys {
                 let of_key = runs.iter().map(|run| (*run, run.rows_of(key)));

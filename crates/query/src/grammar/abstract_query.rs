@@ -15,7 +15,7 @@ mod streams;
 mod terms;
 
 pub(crate) use once::Once;
-pub(crate) use streams::{Registered, Streams, Window, WrittenExtent};
+pub(crate) use streams::{Registered, Streams, Timestamps, Window, WrittenExtent};
 pub(crate) use terms::{Blank, Constant, Name, Terms};
 
 use crate::expression::Function;

@@ -73,13 +73,15 @@ pub(crate) fn query<'t>(
     translated(tree, options, 0, Translation::unit)
 }
 
-/// The standing query of a tree: what is asked, and what it says of streams.
+/// The standing query of a tree: what is asked, and what it says of streams. `read`: what its pragmas say of them.
 pub(crate) fn standing<'t>(
     tree: &'t Tree<'t>,
     options: &'t ParseOptions,
+    read: Streams,
 ) -> Result<(Translated<'t, Query>, Streams), ParseError> {
     let mut streams = Streams::default();
     let parsed = translated(tree, options, 0, |this| {
+        this.streams = read;
         let query = this.standing_unit();
         streams = std::mem::take(&mut this.streams);
         query

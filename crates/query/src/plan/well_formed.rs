@@ -605,6 +605,9 @@ fn check_call(function: Function, given: usize) -> Result<(), PlanFault> {
         Function::Adjust => (1..=2).contains(&given),
         _ => function.arguments().allow(given),
     };
-    let function = function.name().unwrap_or("a cast");
+    let function = match function {
+        Function::Timestamp => "timestamp",
+        other => other.name().unwrap_or("a cast"),
+    };
     check_that(is_allowed, PlanFault::Call { function, given })
 }

@@ -11,7 +11,7 @@
 //! | `report` | `close`, `change` or `periodic=SPAN`; with `nonempty`, `rows` behind a comma; what is not listed is off |
 //! | `nonempty`, `rows` | `yes`, `no`; the key alone is `yes` |
 //! | `t0` | `epoch`, `first` (classic C-SPARQL), milliseconds, a span |
-//! | `partial_first`, `multiset` | `yes`, `no` |
+//! | `partial_first`, `multiset`, `compat` | `yes`, `no` |
 //! | `difference` | `multiset`, `set` |
 //! | `r2s` | `rstream`, `istream`, `dstream` |
 //! | `emit` | `at-most-once`, `at-least-once`, `exactly-once` |
@@ -33,7 +33,7 @@ use crate::position::Position;
 /// What a comment that is a pragma begins with.
 const MARK: &str = "#@";
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "bounds",
     "report",
     "nonempty",
@@ -47,6 +47,7 @@ const KEYS: [&str; 13] = [
     "freshness",
     "late",
     "lateness",
+    "compat",
 ];
 
 const SWITCH: [(&str, bool); 6] = [
@@ -68,6 +69,8 @@ pub(super) struct Pragmas {
     pub(super) t0: Option<(Start, Position)>,
     pub(super) partial_first: Option<bool>,
     pub(super) multiset: Option<bool>,
+    /// `timestamp()` of a triple that is in no window is false, not an error.
+    pub(super) compat: Option<bool>,
     pub(super) difference: Option<Difference>,
     pub(super) relation: Option<Relation>,
     pub(super) emit: Option<Emit>,
@@ -157,6 +160,7 @@ impl Pragmas {
             "t0" => self.t0 = Some((start(text, value)?, place(text, value))),
             "partial_first" => self.partial_first = Some(one(text, value, &SWITCH)?),
             "multiset" => self.multiset = Some(one(text, value, &SWITCH)?),
+            "compat" => self.compat = Some(one(text, value, &SWITCH)?),
             "difference" => self.difference = Some(one(text, value, &DIFFERENCES)?),
             "r2s" => self.relation = Some(one(text, value, &RELATIONS)?),
             "emit" => self.emit = Some(one(text, value, &EMITS)?),
@@ -174,6 +178,7 @@ impl Pragmas {
             "rows" => self.rows = Some(true),
             "partial_first" => self.partial_first = Some(true),
             "multiset" => self.multiset = Some(true),
+            "compat" => self.compat = Some(true),
             other => {
                 return Err(wrong(
                     text,

@@ -13,6 +13,7 @@
 //!
 //! Cost: as [`mod@crate::parse`], and one more pass over the text for its pragmas.
 
+use super::bag;
 use super::pragma::{Pragmas, Start};
 use super::{
     Bounds, Dialect, Difference, Emit, Extent, Freshness, Late, Origin, Output, Relation, Report,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::algebra::Query;
 use crate::error::{ParseError, ParseErrorKind};
-use crate::grammar::abstract_query::{Streams, Window, WrittenExtent};
+use crate::grammar::abstract_query::{Streams, Timestamps, Window, WrittenExtent};
 use crate::grammar::{lexer, parser, translate};
 use crate::lower;
 use crate::options::ParseOptions;
@@ -35,7 +36,15 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<StandingQuery, ParseE
     let pragmas = Pragmas::of(text)?;
     refuse_update(&tokens)?;
     let tree = parser::standing(&tokens, &options.limits)?;
-    let (said, streams) = translate::standing(&tree, options)?;
+    let read = Streams {
+        timestamps: match pragmas.compat {
+            Some(true) => Timestamps::False,
+            Some(false) | None => Timestamps::Error,
+        },
+        are_bags: pragmas.multiset.unwrap_or(false),
+        ..Streams::default()
+    };
+    let (said, streams) = translate::standing(&tree, options, read)?;
     let dialect = streams
         .dialect
         .expect("a text without a window was refused");
@@ -44,7 +53,11 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<StandingQuery, ParseE
         Dialect::CSparql => Source(1),
         Dialect::CSparqlGraph | Dialect::RspQl | Dialect::Cqels => Source::STORE,
     };
-    let query = lower::lower_of(said, options, outside)?;
+    let mut query = lower::lower_of(said, options, outside)?;
+    if streams.are_bags {
+        bag::see_occurrences(&mut query)
+            .ok_or_else(|| wrong(Position::START, "the query has too many variables"))?;
+    }
     let defaults = Defaults::of(dialect);
     let windows = windows(&streams, &defaults, &pragmas)?;
     let every_ms = streams.registered.as_ref().and_then(|it| it.every_ms);
@@ -57,7 +70,8 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<StandingQuery, ParseE
         difference: pragmas.difference.unwrap_or(Difference::Multiset),
         every_ms,
         report,
-        multiset: pragmas.multiset.unwrap_or(false),
+        multiset: streams.are_bags,
+        asks_times: streams.asks_times,
         emit: pragmas.emit.unwrap_or(Emit::ExactlyOnce),
         freshness: pragmas.freshness.unwrap_or(Freshness::Aligned),
         late: pragmas.late.unwrap_or(Late::Side),

@@ -535,6 +535,7 @@ fn windows_are_called_as_their_text_calls_them() {
             rows: false,
         },
         multiset: false,
+        asks_times: false,
         emit: Emit::AtLeastOnce,
         freshness: Freshness::Aligned,
         late: Late::Side,

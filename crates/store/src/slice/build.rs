@@ -1,6 +1,7 @@
 //! A slice from sorted rows: one pass over the rows of each segment.
 
 use super::Slice;
+use super::arrivals::{self, Arrival};
 use super::segment::SliceEntry;
 use crate::delta::rows::{Row, graphs_of, runs_of};
 use crate::segment::planes::{Encoding, Spans};
@@ -32,10 +33,19 @@ impl Writer {
         }
     }
 
-    /// Writes all segments of a direction.
-    pub(super) fn direction(&mut self, direction: Direction, rows: &[Row]) {
+    /// Writes all segments of a direction; `arrivals` are those of its rows.
+    pub(super) fn direction(
+        &mut self,
+        direction: Direction,
+        rows: &[Row],
+        arrivals: Option<&[Arrival]>,
+    ) {
         for (predicate, range) in runs_of(rows) {
-            let entry = self.segment(predicate, &rows[range]);
+            let mut entry = self.segment(predicate, &rows[range.clone()]);
+            if let Some(arrivals) = arrivals {
+                let Slice { words, ids, .. } = &mut self.slice;
+                arrivals::write(&mut entry, &arrivals[range], words, ids);
+            }
             self.slice.segments[direction as usize].push(entry);
         }
     }

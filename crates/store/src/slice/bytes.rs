@@ -12,6 +12,7 @@
 //! Cost: of writing a copy, of reading about that of building.
 
 use super::Slice;
+use super::arrivals::Arrival;
 use super::segment::{FLAGS, SliceEntry, SliceSegment};
 use crate::delta::rows::Row;
 use crate::view::GraphScope;
@@ -84,13 +85,38 @@ impl Slice {
             }
         }
         let [out, into] = &rows;
-        let canonical = rebuilt([out, into])?;
+        let arrivals = slice.checked_arrivals()?;
+        let canonical = rebuilt([out, into], arrivals.as_deref())?;
         if canonical != slice {
             return Err(SliceError::Inconsistent(
                 "it is not written as its rows are",
             ));
         }
         Ok(canonical)
+    }
+
+    /// The columns of arrivals, which all out segments have or none, and no in segment; entries have been looked at.
+    fn checked_arrivals(&self) -> Result<Option<Vec<Arrival>>, SliceError> {
+        let [out, into] = &self.segments;
+        let is_somewhere = out.iter().chain(into).any(SliceEntry::has_arrivals);
+        let is_wide = |entry: &SliceEntry| entry.has_wide_times() && !entry.has_arrivals();
+        if out.iter().chain(into).any(is_wide) {
+            return Err(SliceError::Inconsistent("times are wide and not there"));
+        }
+        if !is_somewhere {
+            return Ok(None);
+        }
+        if into.iter().any(SliceEntry::has_arrivals) || !self.has_arrivals() {
+            return Err(SliceError::Inconsistent(
+                "some segments say when quads came",
+            ));
+        }
+        let arrivals = self.arrived_checked();
+        let arrivals = arrivals.ok_or(SliceError::Inconsistent("a time is past all times"))?;
+        if arrivals.iter().any(|arrival| arrival.count == 0) {
+            return Err(SliceError::Inconsistent("a quad came no time"));
+        }
+        Ok(Some(arrivals))
     }
 
     /// Whether the columns of all segments follow one another and fill the arrays.
@@ -124,7 +150,7 @@ impl Slice {
 }
 
 /// The slice of rows, which may need more memory than 2^32 elements only if the bytes had.
-fn rebuilt(rows: [&[Row]; 2]) -> Result<Slice, SliceError> {
+fn rebuilt(rows: [&[Row]; 2], arrivals: Option<&[Arrival]>) -> Result<Slice, SliceError> {
     let default = GraphScope::DEFAULT_GRAPH.bits();
     let is_vertex = |bits: u64| {
         let id = VertexId::from_bits(bits);
@@ -136,7 +162,7 @@ fn rebuilt(rows: [&[Row]; 2]) -> Result<Slice, SliceError> {
     if !rows.iter().all(|rows| rows.iter().all(are_vertices)) {
         return Err(SliceError::Inconsistent("a part of a quad is no vertex"));
     }
-    Ok(Slice::of_rows(rows))
+    Ok(Slice::of_rows(rows, arrivals))
 }
 
 /// The arrays as they stand in the bytes.

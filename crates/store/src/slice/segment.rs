@@ -16,8 +16,12 @@ const WIDE_KEYS: u8 = 1;
 const WIDE_NEIGHBOURS: u8 = 2;
 /// Rows have a code of their graph.
 const GRAPHS: u8 = 4;
+/// Rows have when and how often they came ([`super::arrivals`]).
+const ARRIVALS: u8 = 8;
+/// Times of arrival are 8 bytes each.
+const WIDE_TIMES: u8 = 16;
 /// All flags.
-pub(super) const FLAGS: u8 = WIDE_KEYS | WIDE_NEIGHBOURS | GRAPHS;
+pub(super) const FLAGS: u8 = WIDE_KEYS | WIDE_NEIGHBOURS | GRAPHS | ARRIVALS | WIDE_TIMES;
 
 /// Bytes that a chunk of keys takes beside its keys.
 const CHUNK_BYTES: usize = 12;
@@ -79,6 +83,10 @@ impl SliceEntry {
         self.flags |= GRAPHS;
     }
 
+    pub(super) fn set_arrivals(&mut self, has_wide_times: bool) {
+        self.flags |= ARRIVALS | if has_wide_times { WIDE_TIMES } else { 0 };
+    }
+
     /// An entry from its words, whatever they say.
     pub(super) fn from_words(words: [u64; 5]) -> SliceEntry {
         let half = |word: u64| [word as u32, (word >> 32) as u32];
@@ -108,6 +116,10 @@ impl SliceEntry {
             both(self.rows, counts),
             u64::from(self.plane_bits) | u64::from(self.flags) << 8,
         ]
+    }
+
+    pub(super) fn predicate(&self) -> VertexId {
+        self.predicate
     }
 
     pub(super) fn rows(&self) -> u32 {
@@ -148,6 +160,35 @@ impl SliceEntry {
         self.flags & GRAPHS != 0
     }
 
+    pub(super) fn has_arrivals(&self) -> bool {
+        self.flags & ARRIVALS != 0
+    }
+
+    pub(super) fn has_wide_times(&self) -> bool {
+        self.flags & WIDE_TIMES != 0
+    }
+
+    /// Elements of 4 and of 8 bytes of the column of arrivals.
+    fn arrivals_lengths(&self) -> [u64; 2] {
+        let rows = u64::from(self.rows);
+        match (self.has_arrivals(), self.has_wide_times()) {
+            (false, _) => [0, 0],
+            (true, false) => [2 * rows, 1],
+            (true, true) => [rows, rows],
+        }
+    }
+
+    /// Where the column of arrivals begins among the elements of 4 and of 8 bytes of the slice, if there is one.
+    pub(super) fn arrivals_at(&self) -> Option<[usize; 2]> {
+        let [_, words, ids] = self.lengths();
+        let [own_words, own_ids] = self.arrivals_lengths();
+        let at = [
+            u64::from(self.at[1]) + words - own_words,
+            u64::from(self.at[2]) + ids - own_ids,
+        ];
+        self.has_arrivals().then(|| at.map(|at| at as usize))
+    }
+
     /// Whether each key has one row, so that there are no offsets.
     pub(super) fn is_functional(&self) -> bool {
         self.keys == self.rows
@@ -186,6 +227,9 @@ impl SliceEntry {
         if self.has_graphs() {
             lengths[1] += rows;
         }
+        let [words, ids] = self.arrivals_lengths();
+        lengths[1] += words;
+        lengths[2] += ids;
         lengths
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! **A union** is what classic C-SPARQL calls its default graph: all windows and the graphs of its `FROM` clauses. Its
 //! windows are one [`Window`] over the slices of all; so only a stored share makes a union of two kinds. The stored
-//! graphs of the share are merged into the default graph of the union. Named graphs are those of the window.
+//! graphs of the share are merged into the default graph of the union. Named graphs are those of the window. Where the
+//! window is a bag, a stored edge is one occurrence beside those of the window.
 //!
 //! Invariant: a predicate that the store has is numbered as the store numbers it. Others have the window's number above
 //! [`OF_WINDOW`].
@@ -13,7 +14,7 @@
 //! Cost: a question to a union costs what it costs in both, and a copy of what the store answers. For keys and vertices the
 //! lists of all stored keys are looked at, so a union is meant for patterns with a bound end.
 
-use super::Window;
+use super::{Window, occurrences};
 use crate::error::ViewError;
 use crate::lists::{ListCursor, Lists, OwnedLists};
 use crate::vertex_set::VertexSet;
@@ -55,6 +56,7 @@ impl<S: GraphView> WindowAndStored<'_, S> {
     /// The store's graphs of a scope of the union; `None`: nothing of the store is in it.
     fn stored_scope(&self, scope: GraphScope<'_>) -> Option<GraphScope<'_>> {
         let is_default = match scope {
+            _ if self.window.sees_occurrences(scope) => true,
             GraphScope::Default | GraphScope::Union => true,
             GraphScope::Merge(graphs) => graphs.contains(&GraphScope::DEFAULT_GRAPH),
             GraphScope::Named(_) | GraphScope::EachNamed | GraphScope::EachOf(_) => false,
@@ -195,7 +197,13 @@ impl<S: GraphView> WindowAndStored<'_, S> {
                 .neighbours
                 .extend_from_slice(&of_stored.neighbours[there.clone()]);
             if scope.binds_graph() {
+                let are_both = !here.is_empty() && !there.is_empty();
                 owned.graphs.extend_from_slice(&of_window.graphs[here]);
+                let stored = std::iter::repeat_n(occurrences::stored_occurrence(), there.len());
+                owned.graphs.extend(stored);
+                if are_both {
+                    sort_bound(owned, begin);
+                }
             } else if !here.is_empty() && !there.is_empty() {
                 let mut merged = owned.neighbours.split_off(begin);
                 merged.sort();
@@ -206,6 +214,15 @@ impl<S: GraphView> WindowAndStored<'_, S> {
         }
         Ok(Progress::Ready)
     }
+}
+
+/// Sorts the rows of the last list by neighbour and graph.
+fn sort_bound(owned: &mut OwnedLists, begin: usize) {
+    let neighbours = owned.neighbours.drain(begin..);
+    let mut rows: Vec<(VertexId, VertexId)> = neighbours.zip(owned.graphs.drain(begin..)).collect();
+    rows.sort_unstable();
+    owned.neighbours.extend(rows.iter().map(|row| row.0));
+    owned.graphs.extend(rows.iter().map(|row| row.1));
 }
 
 /// The rows of a batch of lists.

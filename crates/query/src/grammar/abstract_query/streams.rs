@@ -22,6 +22,26 @@ pub(crate) struct Streams {
     pub(crate) sources: Vec<Vec<usize>>,
     /// The graphs that `GRAPH` names by constants.
     pub(crate) graphs: HashSet<Constant>,
+    /// What `timestamp()` means.
+    pub(crate) timestamps: Timestamps,
+    /// Whether something asks `timestamp()`.
+    pub(crate) asks_times: bool,
+    /// Whether windows are bags, whose graphs are not asked.
+    pub(crate) are_bags: bool,
+    /// Windows around the place that is read.
+    pub(crate) around: usize,
+}
+
+/// What the time of a triple is that is in no window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Timestamps {
+    /// There is no window: it cannot be asked.
+    #[default]
+    Refused,
+    /// An error.
+    Error,
+    /// `false`, as of the C-SPARQL engine (`compat=on`).
+    False,
 }
 
 /// `REGISTER`.

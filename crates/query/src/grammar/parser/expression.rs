@@ -357,6 +357,11 @@ impl Parser<'_> {
         if !self.is_ahead(1, "(") {
             return self.unexpected_operator("an expression");
         }
+        if self.slice().eq_ignore_ascii_case("timestamp") {
+            return self.refused(
+                "this function has an IRI and takes the three terms of a triple: write cs:timestamp(?s, ?p, ?o)",
+            );
+        }
         match builtin::nearest(self.slice()) {
             Some(name) => self.refused(&format!("no function has this name; did you mean {name}?")),
             None => self.refused("no function has this name"),

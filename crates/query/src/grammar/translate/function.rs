@@ -3,24 +3,26 @@
 //! An aggregate becomes a variable that the grouping binds; equal ones share it.
 //!
 //! Of the functions that are named by an IRI there are the casts, which are named by that of a datatype (SPARQL
-//! 1.1 Query section 17.5). Any other is refused: it has no meaning that could be guessed; but for those within
+//! 1.1 Query section 17.5), and in standing queries `timestamp`, by that of the C-SPARQL engine. Any other is refused: it has no meaning that could be guessed; but for those within
 //! `SERVICE`, which the endpoint may know. So are constant patterns of `REGEX` and `REPLACE`, and constant flags,
 //! that cannot be used: as an error of each row they would make an empty answer, which looks like one.
 
 use super::Translation;
 use crate::error::ParseErrorKind;
 use crate::expression::{Cast, Function};
-use crate::grammar::abstract_query::{Aggregate, AggregateName, Expression, Name, Operator};
+use crate::grammar::abstract_query::{
+    Aggregate, AggregateName, Expression, Name, Operator, Timestamps,
+};
 use crate::grammar::parser::builtin::{self, Meaning};
 use crate::grammar::parser::tree::{Id, NodeKind};
 use crate::grammar::parser::{GrammarError, Parsed};
 use crate::plan::AggregateFunction;
 use crate::xpath_pattern::{self, RefusalKind};
 use oxrdf::vocab::xsd;
-use oxrdf::{NamedNode, Term};
+use oxrdf::{Literal, NamedNode, Term};
 
-/// The function of the C-SPARQL engine that gives the time at which a triple arrived.
-const TIMESTAMP: &str = "http://larkc.eu/csparql/sparql/jena/ext#timestamp";
+/// How texts for C-SPARQL engines write [`Function::TIMESTAMP`]. In a standing query it needs no `PREFIX`.
+const TIMESTAMP_NAME: &str = "cs:timestamp";
 
 /// The namespace of the casts.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
@@ -119,7 +121,7 @@ impl Translation<'_> {
             return self.fault(id, "expected the IRI of a function");
         };
         let at = self.tree.range(name).start;
-        let iri = self.iri(name)?;
+        let iri = self.function_name(name)?;
         let mut arguments = Vec::new();
         for child in children {
             arguments.push(self.expression(child)?);
@@ -127,8 +129,8 @@ impl Translation<'_> {
         if self.is_elsewhere {
             return Ok(Expression::CallOther(self.constant(iri), arguments));
         }
-        if iri.as_str() == TIMESTAMP {
-            return Err(no_timestamp(at, arguments.len()));
+        if iri.as_str() == Function::TIMESTAMP {
+            return self.timestamp(at, arguments);
         }
         match cast(&iri) {
             Some(cast) if arguments.len() == 1 => {
@@ -145,6 +147,44 @@ impl Translation<'_> {
                 unknown_function(&iri),
             )),
         }
+    }
+
+    fn function_name(&mut self, name: Id) -> Parsed<NamedNode> {
+        let is_usual = self.tree.slice(name) == TIMESTAMP_NAME && self.prefixes.get("cs").is_none();
+        if is_usual && self.streams.timestamps != Timestamps::Refused {
+            return Ok(NamedNode::new_unchecked(Function::TIMESTAMP));
+        }
+        self.iri(name)
+    }
+
+    /// The time of a triple, in a query that has windows.
+    fn timestamp(&mut self, at: usize, arguments: Vec<Expression>) -> Parsed<Expression> {
+        if arguments.len() != 3 {
+            let given = arguments.len();
+            let message = format!(
+                "timestamp takes the three terms of a triple, timestamp(?s, ?p, ?o), not {given}: a variable alone has \
+                 no time of arrival"
+            );
+            return Err(GrammarError::at(at, message));
+        }
+        let call = Expression::Call(Function::Timestamp, arguments);
+        match self.streams.timestamps {
+            Timestamps::Refused => {
+                let message = "timestamp(?s, ?p, ?o) is the time at which a triple came in a window, and this query has \
+                               none: register it over a stream";
+                return Err(GrammarError::of(
+                    ParseErrorKind::Unsupported,
+                    at,
+                    message.to_owned(),
+                ));
+            }
+            Timestamps::Error | Timestamps::False => self.streams.asks_times = true,
+        }
+        if self.streams.timestamps == Timestamps::Error {
+            return Ok(call);
+        }
+        let no = self.constant(Literal::from(false));
+        Ok(Expression::Coalesce(vec![call, Expression::Constant(no)]))
     }
 
     /// An aggregate named by an IRI.
@@ -270,20 +310,6 @@ pub(crate) fn usable(
         format!("the regular expression {quoted:?} of {name} cannot be used: {refusal}")
     };
     Err((kind, message))
-}
-
-/// That the time of a triple cannot be asked so.
-fn no_timestamp(at: usize, arguments: usize) -> GrammarError {
-    if arguments == 3 {
-        let message = "timestamp(?s, ?p, ?o) is not supported: the time at which a triple arrived is not asked for in \
-                       patterns";
-        return GrammarError::of(ParseErrorKind::Unsupported, at, message.to_owned());
-    }
-    let message = format!(
-        "timestamp takes the three terms of a triple, timestamp(?s, ?p, ?o), not {arguments}: a variable alone has no \
-         time of arrival"
-    );
-    GrammarError::at(at, message)
 }
 
 fn unknown_function(name: &NamedNode) -> String {

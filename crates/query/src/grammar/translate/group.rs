@@ -92,11 +92,12 @@ impl Translation<'_> {
             _ => self.verb(name)?,
         };
         let source = self.source_of_graph(name);
+        if let Some(source) = source {
+            return self.in_window(source, group);
+        }
+        self.check_graph(id)?;
         let inner = Box::new(self.group(group)?);
-        Ok(match source {
-            Some(source) => GraphPattern::Window { source, inner },
-            None => GraphPattern::Graph { name, inner },
-        })
+        Ok(GraphPattern::Graph { name, inner })
     }
 
     fn lateral(&mut self, id: Id, table: GraphPattern) -> Parsed<GraphPattern> {

@@ -271,10 +271,28 @@ impl Translation<'_> {
             }
         };
         let source = self.streams.source(&[place]);
-        Ok(GraphPattern::Window {
-            source,
-            inner: Box::new(self.group(group)?),
-        })
+        self.in_window(source, group)
+    }
+
+    /// What a group is that stands in the windows of a source.
+    pub(super) fn in_window(&mut self, source: Source, group: Id) -> Parsed<GraphPattern> {
+        self.streams.around += 1;
+        let inner = Box::new(self.group(group)?);
+        self.streams.around -= 1;
+        Ok(GraphPattern::Window { source, inner })
+    }
+
+    /// Refuses a `GRAPH` in a window that is a bag.
+    pub(super) fn check_graph(&self, id: Id) -> Parsed {
+        if self.streams.are_bags && self.streams.around > 0 {
+            return self.unsupported(
+                id,
+                "multiset=on counts how often a triple came, whatever graph its items name: leave out this GRAPH, or \
+                 multiset=on"
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 
     fn window_named(&self, at: Id, name: &str) -> Parsed<usize> {

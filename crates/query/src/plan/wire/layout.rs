@@ -270,13 +270,14 @@ impl Wire for Step {
 }
 
 /// By name, so that the order of the functions' rows is no part of the format: that of a builtin in capitals, the IRI
-/// of a cast's datatype.
+/// of a cast's datatype, the IRI of another function.
 impl Wire for Function {
     fn write(&self, out: &mut Encoder<'_>) {
         match self {
             Function::Cast(cast) => out.text(cast.datatype().as_str()),
+            Function::Timestamp => out.text(Function::TIMESTAMP),
             builtin => {
-                let name = builtin.name().expect("all but casts have names");
+                let name = builtin.name().expect("all others have names");
                 out.text(&name.to_ascii_uppercase());
             }
         }
@@ -292,7 +293,8 @@ impl Wire for Function {
             let name = function.name();
             name.is_some_and(|name| name.eq_ignore_ascii_case(text))
         });
-        builtin.or_else(cast).ok_or_else(|| {
+        let other = || (text == Function::TIMESTAMP).then_some(Function::Timestamp);
+        builtin.or_else(cast).or_else(other).ok_or_else(|| {
             let (of, text) = ("function", beginning(text));
             Decoder::fault_at(at, DecodeFault::Text { of, text })
         })

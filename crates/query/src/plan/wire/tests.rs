@@ -171,6 +171,7 @@ fn another_version_and_another_thing_are_refused_by_name() {
 #[test]
 fn functions_have_their_names() {
     let mut functions = Function::NAMED.to_vec();
+    functions.push(Function::Timestamp);
     functions.extend(Cast::PRIMITIVE.map(Function::Cast));
     functions.extend(Cast::DERIVED.map(|to| Function::Cast(Cast::Derived(to))));
     for function in functions {
