@@ -9,6 +9,7 @@ use crate::reach::Selection;
 use crate::retention::Retained;
 use crate::schedule::{QueryId, StreamId};
 use crate::time::Time;
+use rdf::Direction;
 use store::slice::Slice;
 
 /// A query that is ready.
@@ -16,10 +17,12 @@ use store::slice::Slice;
 pub struct Evaluation {
     /// The query.
     pub query: QueryId,
-    /// The instant that it is evaluated at. Instants of one query ascend.
+    /// The instant that it is evaluated at. Instants of one query ascend, but for revisions.
     pub close: Time,
     /// The contents of its windows, in the order of its schedule.
     pub windows: Vec<Content>,
+    /// Whether the query was due at this instant before: something that came late has changed a window since.
+    pub is_revision: bool,
 }
 
 impl Evaluation {
@@ -46,11 +49,24 @@ pub struct Content {
 }
 
 impl Content {
-    /// What a selection of a stream has.
-    pub(crate) fn of(stream: StreamId, selection: &Selection, retained: &mut Retained) -> Content {
+    /// What a selection of a stream has, what came late included where that is asked.
+    pub(crate) fn of(
+        stream: StreamId,
+        selection: &Selection,
+        retained: &mut Retained,
+        sees_late: bool,
+    ) -> Content {
         let is_incomplete = selection.is_incomplete(retained);
         let cuts = selection.cuts(retained);
-        let pieces = retained.pieces(cuts.start, cuts.end);
+        let mut pieces = retained.pieces(cuts.start, cuts.end);
+        if let Selection::Span(span) = selection
+            && sees_late
+            && let Some((slice, items)) = retained.late(span)
+        {
+            pieces.items += items;
+            pieces.edges += slice.edges(Direction::Out);
+            pieces.slices.extend((!slice.is_empty()).then_some(slice));
+        }
         Content {
             stream,
             slices: pieces.slices,

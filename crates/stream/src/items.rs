@@ -82,6 +82,15 @@ impl Items {
         self.times.partition_point(|&item| item < time)
     }
 
+    /// Those that are not before `time`. They must be sorted.
+    pub(crate) fn from(&self, time: Time) -> Items {
+        let mut left = Items::new();
+        for (at, quads) in self.iter().skip(self.before(time)) {
+            left.add(at, quads);
+        }
+        left
+    }
+
     /// What they hold (bytes).
     pub fn bytes(&self) -> u64 {
         bytes_of(self.len(), self.quads.len())

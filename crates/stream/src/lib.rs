@@ -50,7 +50,7 @@
 //!     partial_first: false,
 //! };
 //! let report = Report { when: When::Close, nonempty: true, rows: false };
-//! let schedule = Schedule { windows: vec![window], report, every_ms: None, lateness_ms: 0 };
+//! let schedule = Schedule { windows: vec![window], report, every_ms: None, lateness_ms: 0, asks_arrivals: false, revise_ms: None };
 //! streams.register(QueryId(1), schedule, Time(0))?;
 //!
 //! let id = |number| VertexId::new(Tag::Iri, number);
@@ -63,6 +63,8 @@
 //!     match effect {
 //!         // Here the seal is logged and its quads are committed; only then they are seen.
 //!         Effect::Sealed(seal) => streams.sealed(PartId(0), seal.stream, seal.until)?,
+//!         // Here it is logged that something came late; no query of this loop wants it.
+//!         Effect::Late(late) => streams.revealed(&late)?,
 //!         // Here the query's plan is walked over the union of the slices.
 //!         Effect::Ready(ready) => reports.push((ready.close, ready.windows[0].items)),
 //!     }
@@ -96,7 +98,7 @@ pub use error::StreamError;
 pub use image::StreamImage;
 pub use items::Items;
 pub use schedule::{QueryId, Schedule, ScheduleError, ScheduledWindow, StreamId};
-pub use stream::{Accepted, Seal};
+pub use stream::{Accepted, LateSeal, Seal};
 pub use streams::{Effect, StreamStatus, Streams};
 pub use time::{SealPoint, Time};
 pub use vector::PartId;

@@ -18,6 +18,8 @@
 //!
 //! Invariant: of each query, `floors` says from when on each stream must be kept, before anything is dropped.
 
+mod revisions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::content::{Content, Evaluation};
@@ -57,6 +59,10 @@ struct Standing {
     listens: BTreeSet<StreamId>,
     /// What it may still see of each of its streams begins here.
     floors: BTreeMap<StreamId, Time>,
+    /// Its first instant was not before this.
+    first: Time,
+    /// Instants to come at which only late items are to be seen.
+    extra: BTreeSet<Time>,
 }
 
 /// What a look at a query found.
@@ -76,6 +82,10 @@ pub(crate) struct Readiness {
     pub(crate) streams: BTreeMap<StreamId, Stream>,
     queries: BTreeMap<QueryId, Standing>,
     ready: BTreeSet<(Time, QueryId)>,
+    /// Instants of queries that late items have changed.
+    revisions: BTreeSet<(Time, QueryId)>,
+    /// Streams in which something came late that revises.
+    late: BTreeSet<StreamId>,
     /// Streams that have a seal to give, by its end.
     seals: BTreeSet<(Time, StreamId)>,
 }
@@ -179,8 +189,11 @@ impl Readiness {
         Ok(())
     }
 
-    /// The next evaluation that is due, the earliest first.
+    /// The next evaluation that is due: revisions, and then the earliest first.
     pub(crate) fn next_ready(&mut self) -> Option<Evaluation> {
+        if let Some(revision) = self.next_revision() {
+            return Some(revision);
+        }
         let (close, query) = self.ready.pop_first()?;
         let standing = self.queries.get(&query)?;
         let schedule = standing.schedule.clone();
@@ -193,10 +206,11 @@ impl Readiness {
             query,
             close,
             windows,
+            is_revision: false,
         })
     }
 
-    fn contents(&mut self, schedule: &Schedule, close: Time) -> Vec<Content> {
+    pub(super) fn contents(&mut self, schedule: &Schedule, close: Time) -> Vec<Content> {
         let instants = self.instants(schedule);
         let windows = 0..schedule.windows.len();
         let selections: Vec<_> = windows.map(|at| instants.selection(at, close)).collect();
@@ -205,7 +219,8 @@ impl Readiness {
             .map(|(window, selection)| {
                 let stream = self.streams.get_mut(&window.stream);
                 let stream = stream.expect("a stream that a query names is not dropped");
-                Content::of(window.stream, &selection, &mut stream.retained)
+                let sees_late = schedule.revise_ms.is_some();
+                Content::of(window.stream, &selection, &mut stream.retained, sees_late)
             })
             .collect()
     }
@@ -232,6 +247,13 @@ impl Readiness {
             if has_edges {
                 stream.edge_readers.insert(query);
             }
+            if let Some(revise_ms) = schedule.revise_ms {
+                stream.revisers.insert((revise_ms, query));
+            }
+            if schedule.asks_arrivals {
+                stream.arrival_readers.insert(query);
+                stream.retained.note_arrivals(true);
+            }
         }
         let begins = schedule
             .windows
@@ -244,6 +266,8 @@ impl Readiness {
             from: from.max(begin),
             listens: BTreeSet::new(),
             floors: BTreeMap::new(),
+            first: from.max(begin),
+            extra: BTreeSet::new(),
             schedule,
         };
         let streams = streams_of(&standing.schedule);
@@ -262,6 +286,10 @@ impl Readiness {
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.readers.remove(&query);
                 stream.edge_readers.remove(&query);
+                stream.arrival_readers.remove(&query);
+                stream.revisers.retain(|(_, reviser)| *reviser != query);
+                let is_asked = !stream.arrival_readers.is_empty();
+                stream.retained.note_arrivals(is_asked);
                 stream
                     .patience
                     .remove(&(standing.schedule.lateness_ms, query));
@@ -284,6 +312,7 @@ impl Readiness {
             floors: BTreeMap::new(),
             follow: None,
         };
+        self.revisions.retain(|(_, revised)| *revised != query);
         self.apply(query, found);
         Ok(())
     }
@@ -337,11 +366,11 @@ impl Readiness {
         if standing.wait == Wait::Paused {
             return;
         }
-        let found = self.look(&standing.schedule, standing.from);
+        let found = self.look(standing);
         self.apply(query, found);
     }
 
-    fn instants<'a>(&'a self, schedule: &'a Schedule) -> Instants<'a> {
+    pub(super) fn instants<'a>(&'a self, schedule: &'a Schedule) -> Instants<'a> {
         Instants::new(schedule, |stream| {
             let stream = self.streams.get(&stream);
             let stream = stream.expect("a stream that a query names is not dropped");
@@ -349,9 +378,11 @@ impl Readiness {
         })
     }
 
-    fn look(&self, schedule: &Schedule, from: Time) -> Found {
+    fn look(&self, standing: &Standing) -> Found {
+        let (schedule, from) = (&standing.schedule, standing.from);
         let instants = self.instants(schedule);
-        let next = instants.next(from);
+        let extra = standing.extra.range(from..).next().copied();
+        let next = instants.next(from).into_iter().chain(extra).min();
         let from = match next {
             None => from.max(instants.covered()),
             Some(_) => from,
@@ -367,8 +398,11 @@ impl Readiness {
         };
         let mut floors = BTreeMap::new();
         let mut listens = BTreeSet::new();
+        let seen_from = from
+            .earlier(schedule.revise_ms.unwrap_or(0))
+            .max(standing.first);
         for (place, window) in schedule.windows.iter().enumerate() {
-            let floor = instants.floor(place, from);
+            let floor = instants.floor(place, seen_from.min(from));
             let least = floors.entry(window.stream).or_insert(floor);
             *least = floor.min(*least);
             let lags = |instant| self.covered(window.stream) < instants.need_of_all(place, instant);
@@ -469,6 +503,7 @@ impl Readiness {
         standing.wait = found.wait;
         standing.lagging = found.lagging;
         standing.from = found.from;
+        standing.extra = standing.extra.split_off(&found.from);
         standing.listens = found.listens;
         standing.floors = found.floors;
         if let Some((idle, until)) = found.follow {

@@ -10,6 +10,10 @@
 //!          | E[///////]|[/////////////////]|[/////////]|[E]       |
 //! ```
 //!
+//! Where somebody asks when and how often quads came, slices are made with that. Those that were made without are made
+//! again from their items, which stay readable as long as a window may reach them; so a query that is registered late
+//! asks of all that there is.
+//!
 //! Invariants: batches lie in order, with consecutive ordinals of their items; nothing is dropped but from the front,
 //! and what was dropped stays known ([`Retained::dropped`]), so that a window says where it is incomplete.
 //!
@@ -81,6 +85,10 @@ pub(crate) struct Retained {
     sliced: u64,
     /// Items and the slices of single batches (bytes).
     bytes: u64,
+    /// Whether slices are made with when and how often quads came.
+    has_arrivals: bool,
+    /// What came late and revises, by time. Windows that are never revised do not see it.
+    late: Items,
 }
 
 impl Retained {
@@ -95,6 +103,8 @@ impl Retained {
             dropped: None,
             sliced: 0,
             bytes: 0,
+            has_arrivals: false,
+            late: Items::new(),
         }
     }
 
@@ -113,6 +123,38 @@ impl Retained {
         self.batches
             .front()
             .map_or(self.count, |oldest| oldest.first)
+    }
+
+    /// Takes what came late and revises.
+    pub(crate) fn reveal(&mut self, items: &Items) {
+        self.bytes += items.bytes();
+        self.late.append(items);
+        self.late = std::mem::take(&mut self.late).sorted();
+    }
+
+    /// The slice of what came late within a span, and of how many items.
+    pub(crate) fn late(&self, span: &Range<Time>) -> Option<(Arc<Slice>, u64)> {
+        let items = self.late.before(span.start)..self.late.before(span.end);
+        if items.is_empty() {
+            return None;
+        }
+        let count = items.len() as u64;
+        let slice = slice_of(&self.late, items, self.has_arrivals);
+        Some((Arc::new(slice), count))
+    }
+
+    /// From now on slices say when and how often quads came, or need not.
+    pub(crate) fn note_arrivals(&mut self, are_asked: bool) {
+        if are_asked && !self.has_arrivals {
+            self.drop_panes();
+            self.sliced = 0;
+            for batch in &mut self.batches {
+                let before = batch.bytes();
+                batch.drop_slices();
+                self.bytes -= before - batch.bytes();
+            }
+        }
+        self.has_arrivals = are_asked;
     }
 
     /// What it holds (bytes).
@@ -300,6 +342,16 @@ impl Retained {
             self.dropped = Some(end);
             self.panes.drop_before(end.0 / self.grain_ms);
         }
+        if self
+            .late
+            .times()
+            .first()
+            .is_some_and(|first| *first < floor)
+        {
+            self.bytes -= self.late.bytes();
+            self.late = self.late.from(floor);
+            self.bytes += self.late.bytes();
+        }
     }
 
     /// Gives up what can be made again from items.
@@ -316,7 +368,7 @@ impl Retained {
     fn panes(&mut self, numbers: Range<u64>, out: &mut Vec<Arc<Slice>>) {
         let places = self.place(numbers.start)..self.place(numbers.end);
         for place in self.place(self.sliced)..places.end {
-            self.bytes += self.batches[place].make_whole();
+            self.bytes += self.batches[place].make_whole(self.has_arrivals);
         }
         self.sliced = self.sliced.max(numbers.end);
         let slice_at = |place: usize| {
@@ -338,7 +390,8 @@ impl Retained {
             return None;
         }
         let before = batch.bytes();
-        let slice = batch.piece(items.start..items.end.min(batch.items.len()));
+        let items = items.start..items.end.min(batch.items.len());
+        let slice = batch.piece(items, self.has_arrivals);
         self.bytes += batch.bytes() - before;
         Some(slice).filter(|slice| !slice.is_empty())
     }
@@ -352,8 +405,12 @@ impl Batch {
         self.items.bytes() + slices.sum::<u64>()
     }
 
+    fn drop_slices(&mut self) {
+        (self.whole, self.edge, self.rest) = (None, None, None);
+    }
+
     /// Makes the slice of all its items; so many bytes more.
-    fn make_whole(&mut self) -> u64 {
+    fn make_whole(&mut self, has_arrivals: bool) -> u64 {
         assert!(
             self.is_whole,
             "a window has whole batches only when they are sealed"
@@ -361,23 +418,35 @@ impl Batch {
         if self.whole.is_some() {
             return 0;
         }
-        let slice = Slice::of(self.items.quads());
+        let slice = slice_of(&self.items, 0..self.items.len(), has_arrivals);
         let bytes = slice.bytes();
         self.whole = Some(Arc::new(slice));
         bytes
     }
 
     /// The slice of some of its items, kept where windows will ask again.
-    fn piece(&mut self, items: Range<usize>) -> Arc<Slice> {
+    fn piece(&mut self, items: Range<usize>, has_arrivals: bool) -> Arc<Slice> {
         let (edge, all) = (self.edge_items, self.items.len());
         let is_end = self.is_whole && items.end == all;
+        let of = Arc::clone(&self.items);
         let kept = match (items.start, items.end) {
             (0, end) if end == edge => &mut self.edge,
             (0, _) if is_end => &mut self.whole,
             (start, _) if start == edge && is_end => &mut self.rest,
             _ => &mut None,
         };
-        let make = || Arc::new(Slice::of(self.items.quads_of(items)));
+        let make = || Arc::new(slice_of(&of, items, has_arrivals));
         Arc::clone(kept.get_or_insert_with(make))
     }
+}
+
+/// The slice of some items of a batch.
+fn slice_of(items: &Items, range: Range<usize>, has_arrivals: bool) -> Slice {
+    if !has_arrivals {
+        return Slice::of(items.quads_of(range));
+    }
+    Slice::of_arrivals(range.map(|item| {
+        let time_ms = items.times()[item].0;
+        (time_ms, items.quads_of(item..item + 1))
+    }))
 }

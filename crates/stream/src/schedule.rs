@@ -24,6 +24,10 @@ pub struct Schedule {
     pub every_ms: Option<u64>,
     /// How much later than its streams' own lateness an item may come (milliseconds).
     pub lateness_ms: u64,
+    /// Whether the slices of its windows say when and how often each quad came.
+    pub asks_arrivals: bool,
+    /// Evaluations are made again for items that come so much too late (milliseconds); `None`: never.
+    pub revise_ms: Option<u64>,
 }
 
 /// One window of a query.
@@ -66,14 +70,16 @@ pub enum ScheduleError {
         /// Its end (milliseconds before the close).
         to_ms: u64,
     },
-    /// Windows as bags are not there.
-    #[error("windows are sets: multiset=on is not supported")]
-    Multiset,
-    /// Revisions are not there.
+    /// Nobody would know how long reports may be revised.
     #[error(
-        "late items do not revise reports: late=revise is not supported, late=side and late=drop are"
+        "late=revise needs lateness=SPAN (lateness=10s): how long after its time an item may still revise reports"
     )]
     Revise,
+    /// Items of a window are not decided by its span of time.
+    #[error(
+        "late=revise is for windows of time: what window {0} holds depends on the order of items"
+    )]
+    ReviseWindow(usize),
 }
 
 impl Schedule {
@@ -82,10 +88,8 @@ impl Schedule {
         query: &StandingQuery,
         find: impl Fn(&str) -> Option<StreamId>,
     ) -> Result<Schedule, ScheduleError> {
-        if query.multiset {
-            return Err(ScheduleError::Multiset);
-        }
-        if query.late == Late::Revise {
+        let is_revised = query.late == Late::Revise;
+        if is_revised && query.lateness_ms.is_none_or(|span| span == 0) {
             return Err(ScheduleError::Revise);
         }
         let mut windows = Vec::with_capacity(query.windows.len());
@@ -102,7 +106,10 @@ impl Schedule {
             windows,
             report: query.report,
             every_ms: query.every_ms,
-            lateness_ms: query.lateness_ms.unwrap_or(0),
+            // What revises need not be waited for.
+            lateness_ms: query.lateness_ms.filter(|_| !is_revised).unwrap_or(0),
+            revise_ms: query.lateness_ms.filter(|_| is_revised),
+            asks_arrivals: query.multiset || query.asks_times,
         };
         schedule.validate()?;
         Ok(schedule)
@@ -115,6 +122,10 @@ impl Schedule {
         }
         for (place, window) in self.windows.iter().enumerate() {
             check(place, &window.extent)?;
+            let counts = matches!(window.extent, Extent::Count { .. } | Extent::Now);
+            if self.revise_ms.is_some() && counts {
+                return Err(ScheduleError::ReviseWindow(place));
+            }
         }
         match self.period_ms() {
             Some(0) => Err(ScheduleError::Period),
@@ -129,6 +140,24 @@ impl Schedule {
             When::Close => self.every_ms,
             When::Change => None,
         }
+    }
+
+    /// How long after an item's time windows may hold it at most (milliseconds); `None`: for ever.
+    pub(crate) fn reach_ms(&self) -> Option<u64> {
+        let mut reach = 0;
+        for window in &self.windows {
+            reach = reach.max(match window.extent {
+                Extent::Time {
+                    range_ms, step_ms, ..
+                } => range_ms.saturating_add(step_ms),
+                Extent::Past {
+                    from_ms, step_ms, ..
+                } => from_ms.saturating_add(step_ms),
+                Extent::Sliding { range_ms } => range_ms,
+                Extent::Count { .. } | Extent::Now | Extent::All => return None,
+            });
+        }
+        Some(reach.saturating_add(self.period_ms().unwrap_or(0)))
     }
 
     /// Whether a window of this stream asks for edges.

@@ -38,6 +38,15 @@ pub struct Seal {
     pub items: Arc<Items>,
 }
 
+/// What came late in a stream and revises what was evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateSeal {
+    /// The stream.
+    pub stream: StreamId,
+    /// Items, by time.
+    pub items: Arc<Items>,
+}
+
 /// What became of pushed items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
@@ -62,6 +71,12 @@ pub(crate) struct Stream {
     pub(crate) readers: BTreeSet<QueryId>,
     /// Those of them that ask for edges.
     pub(crate) edge_readers: BTreeSet<QueryId>,
+    /// Those of them that ask when and how often quads came.
+    pub(crate) arrival_readers: BTreeSet<QueryId>,
+    /// Those of them that late items revise, by how late those may be (milliseconds).
+    pub(crate) revisers: BTreeSet<(u64, QueryId)>,
+    /// Late items that revise and were not handed out yet.
+    late: Items,
     /// How much longer than the stream its queries wait for what is late (milliseconds).
     pub(crate) patience: BTreeSet<(u64, QueryId)>,
     /// Queries that wait until it is covered up to a moment.
@@ -89,6 +104,9 @@ impl Stream {
             definition,
             readers: BTreeSet::new(),
             edge_readers: BTreeSet::new(),
+            arrival_readers: BTreeSet::new(),
+            revisers: BTreeSet::new(),
+            late: Items::new(),
             patience: BTreeSet::new(),
             waiting: BTreeSet::new(),
             listening: BTreeSet::new(),
@@ -134,7 +152,7 @@ impl Stream {
 
     /// What it holds (bytes).
     pub(crate) fn bytes(&self) -> u64 {
-        self.open.bytes() + self.retained.bytes()
+        self.open.bytes() + self.retained.bytes() + self.late.bytes()
     }
 
     /// Takes items of a source, all of them or none.
@@ -153,12 +171,33 @@ impl Stream {
             let latest = items.times().iter().max().copied();
             (self.open.add(items), latest.unwrap_or_default())
         };
+        self.note_late(&late);
         self.hear(source, promised, now);
         Ok(Accepted {
             taken: items.len() - late.len(),
             late,
             settled: self.open.settled(),
         })
+    }
+
+    /// Keeps late items that revise something.
+    fn note_late(&mut self, late: &Items) {
+        let Some(&(longest_ms, _)) = self.revisers.last() else {
+            return;
+        };
+        let kept = self.covered().earlier(longest_ms);
+        let kept = kept.max(self.retained.dropped().unwrap_or_default());
+        for (time, quads) in late.iter() {
+            if time >= kept.max(self.begin) {
+                self.late.add(time, quads);
+            }
+        }
+    }
+
+    /// Late items that revise, all that came since they were taken last.
+    pub(crate) fn take_late(&mut self) -> Option<Items> {
+        let late = std::mem::take(&mut self.late);
+        (!late.is_empty()).then(|| late.sorted())
     }
 
     /// A source promises that its later items have at least this time.

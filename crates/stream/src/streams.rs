@@ -18,7 +18,7 @@ use crate::image::StreamImage;
 use crate::items::Items;
 use crate::readiness::Readiness;
 use crate::schedule::{QueryId, Schedule, StreamId};
-use crate::stream::{Accepted, Seal, Stream};
+use crate::stream::{Accepted, LateSeal, Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
 use crate::watermark::SourceId;
@@ -30,6 +30,8 @@ pub enum Effect {
     Ready(Evaluation),
     /// A seal is to be logged and what of it is stored to be absorbed; then [`Streams::sealed`] is due.
     Sealed(Seal),
+    /// What came late and revises is to be logged; then [`Streams::revealed`] is due.
+    Late(LateSeal),
 }
 
 /// How a stream stands.
@@ -267,6 +269,7 @@ impl Streams {
         let now = self.now;
         self.readiness
             .change(stream, |stream| stream.push(source, items, now))
+            .inspect(|accepted| self.readiness.note_late(stream, accepted))
     }
 
     /// An error where a push of these items would be refused. Until something else happens to the stream it is not.
@@ -321,10 +324,22 @@ impl Streams {
         self.readiness.seal(stream, part, until)
     }
 
-    /// What is to be done next: an evaluation, the earliest first; or else a seal, the one that ends first.
+    /// What came late is kept: queries that it revises see it from now on, and are evaluated again.
+    pub fn revealed(&mut self, late: &LateSeal) -> Result<(), StreamError> {
+        self.readiness.reveal(late)
+    }
+
+    /// What is to be done next: an evaluation, revisions and then the earliest first; or else what came late; or else a
+    /// seal, the one that ends first.
     pub fn poll(&mut self) -> Option<Effect> {
         let ready = self.next_ready().map(Effect::Ready);
-        ready.or_else(|| self.next_seal().map(Effect::Sealed))
+        let late = ready.or_else(|| self.next_late().map(Effect::Late));
+        late.or_else(|| self.next_seal().map(Effect::Sealed))
+    }
+
+    /// What came late in a stream and revises, if there is something.
+    pub fn next_late(&mut self) -> Option<LateSeal> {
+        self.readiness.next_late()
     }
 
     /// The next evaluation, if one is ready.

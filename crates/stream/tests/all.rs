@@ -6,6 +6,7 @@ mod common;
 mod example;
 mod naive;
 mod retention;
+mod revision;
 mod simulation;
 mod skipping;
 mod stalls;

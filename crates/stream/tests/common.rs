@@ -1,6 +1,6 @@
 //! What the tests share: ids, windows in few words, and a driver that keeps every seal at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use query::standing::{Bounds, Extent, Origin, Report, When};
 use rdf::{Tag, VertexId};
@@ -60,6 +60,8 @@ pub fn schedule(windows: &[ScheduledWindow], report: Report) -> Schedule {
         report,
         every_ms: None,
         lateness_ms: 0,
+        asks_arrivals: false,
+        revise_ms: None,
     }
 }
 
@@ -76,6 +78,7 @@ pub fn drain(streams: &mut Streams) -> Vec<Evaluation> {
         match effect {
             Effect::Ready(evaluation) => ready.push(evaluation),
             Effect::Sealed(seal) => streams.sealed(HERE, seal.stream, seal.until).unwrap(),
+            Effect::Late(late) => streams.revealed(&late).unwrap(),
         }
     }
     ready
@@ -90,4 +93,14 @@ pub fn closes(ready: &[Evaluation]) -> Vec<u64> {
 pub fn quads_of(content: &Content) -> BTreeSet<IdQuad> {
     let slices = content.slices.iter();
     slices.flat_map(|slice| slice.quads()).collect()
+}
+
+/// When each quad of a window came last (milliseconds), and how often.
+pub fn arrivals_of(content: &Content) -> BTreeMap<IdQuad, (u64, u32)> {
+    let mut sums: BTreeMap<IdQuad, (u64, u32)> = BTreeMap::new();
+    for (quad, arrival) in content.slices.iter().flat_map(|slice| slice.arrivals()) {
+        let sum = sums.entry(quad).or_default();
+        *sum = (sum.0.max(arrival.latest_ms), sum.1 + arrival.count);
+    }
+    sums
 }

@@ -2,7 +2,7 @@
 //!
 //! All items of a run are at hand, and every millisecond is asked whether it is an instant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use query::standing::{Bounds, Extent, Origin, When};
 use store::delta::IdQuad;
@@ -206,12 +206,17 @@ impl Naive<'_> {
     }
 }
 
+/// When each quad came last (milliseconds), and how often.
+pub type Arrivals = BTreeMap<IdQuad, (u64, u32)>;
+
 /// One evaluation as it should be.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub close: i64,
     /// Of each window, its quads and how many items they came in.
     pub windows: Vec<(BTreeSet<IdQuad>, u64)>,
+    /// Of each window, when each quad came last (milliseconds), and how often.
+    pub arrivals: Vec<Arrivals>,
     /// Of each window, up to when its stream must be known.
     pub needs: Vec<i64>,
 }
@@ -257,12 +262,25 @@ fn is_instant(schedule: &Schedule, naive: &[Naive<'_>], instant: i64) -> bool {
 
 fn expected(schedule: &Schedule, naive: &[Naive<'_>], close: i64) -> Expected {
     let on_change = schedule.report.when == When::Change;
-    let content = |one: &Naive<'_>| {
-        let found = if on_change {
+    let found = |one: &Naive<'_>| {
+        if on_change {
             one.at_change(close)
         } else {
             one.at_close(close)
-        };
+        }
+    };
+    let arrivals = |one: &Naive<'_>| {
+        let mut arrivals = Arrivals::new();
+        for (time, quads) in &one.stream.items[found(one)] {
+            for quad in quads {
+                let arrival = arrivals.entry(*quad).or_default();
+                *arrival = (arrival.0.max(*time as u64), arrival.1 + 1);
+            }
+        }
+        arrivals
+    };
+    let content = |one: &Naive<'_>| {
+        let found = found(one);
         let items = &one.stream.items[found.clone()];
         let quads = items.iter().flat_map(|item| item.1.iter().copied());
         (quads.collect(), found.len() as u64)
@@ -271,6 +289,7 @@ fn expected(schedule: &Schedule, naive: &[Naive<'_>], close: i64) -> Expected {
     Expected {
         close,
         windows: naive.iter().map(content).collect(),
+        arrivals: naive.iter().map(arrivals).collect(),
         needs: naive.iter().map(need).collect(),
     }
 }

@@ -4,7 +4,8 @@
 //! silences, seals that parts confirm late, queries that come and go. Held after it, of every query and every window:
 //! the closes are those of the letter, none left out and none doubled (C-2); each window has exactly the items of its
 //! span (C-1); each evaluation came in the first step in which its windows were covered (C-2); what is visible never
-//! shrank (C-3); and the same messages give the same effects.
+//! shrank (C-3); where it is asked for, slices say when and how often each quad came; and the same messages give the same
+//! effects.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use stream::{
 use testkit::random::Random;
 use testkit::seeds;
 
-use crate::common::{HERE, grained, quad, quads_of};
+use crate::common::{HERE, arrivals_of, grained, quad, quads_of};
 use crate::naive::{self, Whole};
 
 /// Evaluations are compared up to this close (milliseconds).
@@ -224,6 +225,7 @@ impl Run {
                     let query = self.queries.get_mut(&evaluation.query).unwrap();
                     query.got.push((step, evaluation));
                 }
+                Effect::Late(late) => panic!("nobody revises: {late:?}"),
                 Effect::Sealed(seal) => {
                     for part in &mut self.unconfirmed {
                         part.push((seal.stream, seal.until));
@@ -334,6 +336,11 @@ impl Run {
                     assert_eq!(quads_of(content), *quads, "{what}");
                     assert!(content.slices.iter().all(|slice| !slice.is_empty()));
                 }
+                if query.schedule.asks_arrivals {
+                    let found: Vec<_> = got.windows.iter().map(arrivals_of).collect();
+                    let what = format!("seed {seed}, {id:?} at {}", due.close);
+                    assert_eq!(found, due.arrivals, "{what}");
+                }
             }
             counts.0 += query.schedule.windows.len();
             counts.1 += due.len();
@@ -424,6 +431,8 @@ fn random_schedule(random: &mut Random, streams: &[StreamId]) -> Schedule {
             rows: false,
         },
         every_ms: *random.pick(&[None, None, None, Some(15)]),
+        asks_arrivals: random.chance(30),
+        revise_ms: None,
         lateness_ms: *random.pick(&[0, 0, 0, 10]),
     }
 }
