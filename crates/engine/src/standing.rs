@@ -34,6 +34,7 @@ mod recovery;
 mod registered;
 mod replay;
 mod report;
+mod revised;
 mod subscribe;
 
 pub use info::{HubStream, QueryInfo, StreamInfo};

@@ -9,9 +9,10 @@
 use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{
-    Database, HubStream, Options, Recording, Replay, ReplaySpan, ReportKind, StandingReport,
-    TimedQuads, read_standing,
+    BlankScope, Database, Hub, HubStream, Options, QueryError, Recording, Replay, ReplaySpan,
+    ReportKind, StandingReport, TimedQuads, read_standing,
 };
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use testkit::compare::Blanks;
@@ -19,7 +20,8 @@ use testkit::naive::WORK_MAX;
 use testkit::random::Random;
 use testkit::standing::goldens::{self, GoldenRun};
 use testkit::standing::{
-    Absorbed, Reported, StandingCase, check, expected, random_standing, smaller,
+    Absorbed, Item, PlainExtent, PlainOrigin, PlainStream, ReportPace, Reported, StandingCase,
+    Wanted, check, delayed, expected, random_standing, settled, shuffled, smaller,
 };
 use testkit::{Answer, TRIPLE_COLUMNS, seeds};
 
@@ -42,25 +44,30 @@ fn stored(dataset: &Dataset) -> Database {
     loaded.expect("the case's data are loaded").0
 }
 
+/// A stream of a case, as it is made.
+fn hub_stream(stream: &PlainStream) -> HubStream {
+    HubStream {
+        grain_ms: stream.grain_ms,
+        lateness_ms: stream.lateness_ms,
+        absorb: match &stream.absorbed {
+            Absorbed::All => None,
+            Absorbed::Nothing => Some(Vec::new()),
+            Absorbed::Only(predicates) => {
+                Some(predicates.iter().map(|it| it.as_str().to_owned()).collect())
+            }
+        },
+        into: match &stream.into {
+            oxrdf::GraphName::NamedNode(graph) => Some(graph.as_str().to_owned()),
+            _ => None,
+        },
+        ..HubStream::new(stream.iri.as_str())
+    }
+}
+
 /// The recordings of a case: each stream's items in the order of their arrival.
 fn recordings(case: &StandingCase) -> Vec<Recording<'_>> {
-    let recording = |(place, stream): (usize, &testkit::standing::PlainStream)| Recording {
-        stream: HubStream {
-            grain_ms: stream.grain_ms,
-            lateness_ms: stream.lateness_ms,
-            absorb: match &stream.absorbed {
-                Absorbed::All => None,
-                Absorbed::Nothing => Some(Vec::new()),
-                Absorbed::Only(predicates) => {
-                    Some(predicates.iter().map(|it| it.as_str().to_owned()).collect())
-                }
-            },
-            into: match &stream.into {
-                oxrdf::GraphName::NamedNode(graph) => Some(graph.as_str().to_owned()),
-                _ => None,
-            },
-            ..HubStream::new(stream.iri.as_str())
-        },
+    let recording = |(place, stream): (usize, &PlainStream)| Recording {
+        stream: hub_stream(stream),
         items: Box::new(
             case.items
                 .iter()
@@ -214,4 +221,325 @@ fn random_cases_are_reported_as_by_definition() {
     }
     assert!(asked > 0, "no case was asked");
     eprintln!("{asked} random cases");
+}
+
+/// What a text reports when the items of a case are pushed one by one, late ones too.
+fn pushed(
+    case: &StandingCase,
+    text: &str,
+    until_ms: u64,
+) -> Result<Vec<StandingReport>, QueryError> {
+    let database = stored(&case.stored);
+    let query = read_standing(&database, text)?;
+    let mut hub = Hub::new(database);
+    let is_made = |stream: &&PlainStream| stream.side_of.is_none();
+    for stream in case.streams.iter().filter(is_made) {
+        hub.create(&hub_stream(stream), stream.begin_ms)?;
+    }
+    hub.register(query, "q", case.question.registered_ms)?;
+    let mut reports = Vec::new();
+    let mut take = |report: StandingReport| {
+        if let Some(failure) = report.failure {
+            return Err(failure);
+        }
+        if report.close_ms <= until_ms {
+            reports.push(report);
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    let mut scopes: Vec<BlankScope> = case.streams.iter().map(|_| BlankScope::default()).collect();
+    for item in &case.items {
+        let quads = TimedQuads {
+            time_ms: item.time_ms,
+            quads: item.quads.clone(),
+        };
+        let name = case.streams[item.stream].iri.as_str();
+        hub.push(name, "", Some(&mut scopes[item.stream]), &[quads])?;
+        let _ = hub.advance(&mut take)?;
+    }
+    for stream in case.streams.iter().filter(is_made) {
+        hub.watermark(stream.iri.as_str(), "", until_ms + 100_000)?;
+    }
+    let _ = hub.advance(&mut take)?;
+    Ok(reports)
+}
+
+/// What is wrong with the reports of a case with late items.
+fn late_complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
+    let Ok(Some(wanted)) = expected(&settled(case), until_ms, WORK_MAX) else {
+        return None;
+    };
+    for (dialect, text) in case.question.texts(&case.streams) {
+        let complaint = match pushed(case, &text, until_ms) {
+            Ok(given) => {
+                let given: Vec<Reported> = given.into_iter().map(reported).collect();
+                check(&wanted, &given, &Blanks::Search).err()
+            }
+            Err(error) => Some(error.message),
+        };
+        if let Some(complaint) = complaint {
+            return Some(format!("{dialect:?}: {complaint}\n{text}"));
+        }
+    }
+    None
+}
+
+/// Late items are in no window, in the side stream that a query names, and in the graph from the next commit on.
+#[test]
+fn random_late_items_are_where_they_belong() {
+    let (mut asked, mut late, mut sides) = (0, 0, 0);
+    for seed in seeds::chosen(300, 50_000) {
+        let mut random = Random::new(seed);
+        let (case, until_ms) = random_standing(&mut random);
+        let case = delayed(&case, &mut random);
+        if case.question.texts(&case.streams).is_empty() {
+            continue;
+        }
+        let without = settled(&case);
+        if expected(&without, until_ms, WORK_MAX).is_ok_and(|wanted| wanted.is_some()) {
+            asked += 1;
+            let is_side = |it: &&Item| without.streams[it.stream].side_of.is_some();
+            let of_sides = without.items.iter().filter(is_side).count();
+            late += case.items.len() + of_sides - without.items.len();
+            sides += of_sides;
+        }
+        if late_complaint(&case, until_ms).is_some() {
+            let small = smaller(&case, &mut |case| late_complaint(case, until_ms).is_some());
+            let why = late_complaint(&small, until_ms).unwrap_or_default();
+            panic!("seed {seed}: {why}\nuntil {until_ms}\n{small}");
+        }
+    }
+    assert!(asked > 0, "no case was asked");
+    eprintln!("{asked} random cases, {late} late items, {sides} in side streams");
+    assert!(
+        asked < 100 || (late > asked / 4 && sides > 0),
+        "too few are late"
+    );
+}
+
+/// The reports of each close with all revisions added up. Those without rows are left out: a close that was left out itself
+/// has none.
+fn added_up(reports: Vec<StandingReport>) -> Result<Vec<Reported>, String> {
+    let mut told: BTreeMap<u64, StandingReport> = BTreeMap::new();
+    for report in reports {
+        let close_ms = report.close_ms;
+        let Some(before) = told.get_mut(&close_ms) else {
+            if !report.removed.is_empty() {
+                return Err(format!(
+                    "{close_ms} ms: nothing was told that is taken back"
+                ));
+            }
+            told.insert(close_ms, report);
+            continue;
+        };
+        if report.revision <= before.revision {
+            return Err(format!("{close_ms} ms: revisions do not ascend"));
+        }
+        before.revision = report.revision;
+        if report.kind == ReportKind::Boolean {
+            before.rows = report.rows;
+            continue;
+        }
+        for row in report.removed {
+            let place = before.rows.iter().position(|told| *told == row);
+            let place = place.ok_or_else(|| format!("{close_ms} ms: {row:?} was not told"))?;
+            before.rows.swap_remove(place);
+        }
+        before.rows.extend(report.rows);
+    }
+    let told = told.into_values().map(reported);
+    Ok(told.filter(|report| !has_no_rows(&report.answer)).collect())
+}
+
+fn has_no_rows(answer: &Answer) -> bool {
+    match answer {
+        Answer::Boolean(is_so) => !is_so,
+        Answer::Rows { rows, .. } => rows.is_empty(),
+    }
+}
+
+/// What has to be told in the end, if that is determined: as if all items were in time.
+fn wanted_in_time(case: &StandingCase, until_ms: u64) -> Option<Vec<Wanted>> {
+    let mut in_time = case.clone();
+    in_time.items.sort_by_key(|item| item.time_ms);
+    let mut wanted = expected(&in_time, until_ms, WORK_MAX).ok().flatten()?;
+    wanted.retain(|it| it.expected.boolean.unwrap_or(it.expected.given() > 0));
+    let is_open = |wanted: &Wanted| {
+        let Wanted { expected, .. } = wanted;
+        expected.limit.is_some() || expected.offset > 0 || expected.is_reduced
+    };
+    for wanted in &mut wanted {
+        if is_open(wanted) {
+            return None;
+        }
+        wanted.expected.ordering = None;
+    }
+    Some(wanted)
+}
+
+fn revised_complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
+    let wanted = wanted_in_time(case, until_ms)?;
+    for (dialect, text) in case.question.texts(&case.streams) {
+        let text = format!("#@ late=revise lateness=100h\n{text}");
+        let complaint = match pushed(case, &text, until_ms) {
+            Ok(given) => added_up(given)
+                .and_then(|given| check(&wanted, &given, &Blanks::Search))
+                .err(),
+            Err(error) => Some(error.message),
+        };
+        if let Some(complaint) = complaint {
+            return Some(format!("{dialect:?}: {complaint}\n{text}"));
+        }
+    }
+    None
+}
+
+/// A case whose closes do not depend on items, and whose graph does not.
+fn is_revisable(case: &StandingCase) -> bool {
+    let question = &case.question;
+    let is_time = question.windows.iter().all(|window| match window.extent {
+        PlainExtent::Time { .. } | PlainExtent::Past { .. } => true,
+        PlainExtent::Sliding { .. } | PlainExtent::All => question.pace != ReportPace::Close,
+        PlainExtent::Count { .. } | PlainExtent::Now => false,
+    });
+    is_time && question.pace != ReportPace::Change && question.origin != PlainOrigin::FirstItem
+}
+
+/// Reports and their revisions add up to what is reported of items that come in time.
+#[test]
+fn random_revisions_add_up() {
+    let (mut asked, mut revised) = (0, 0);
+    for seed in seeds::chosen(400, 50_000) {
+        let mut random = Random::new(seed);
+        let (mut case, until_ms) = random_standing(&mut random);
+        for stream in &mut case.streams {
+            stream.absorbed = Absorbed::Nothing;
+        }
+        let case = shuffled(&case, &mut random);
+        if !is_revisable(&case) || wanted_in_time(&case, until_ms).is_none() {
+            continue;
+        }
+        asked += 1;
+        revised += usize::from(settled(&case).items.len() < case.items.len());
+        if revised_complaint(&case, until_ms).is_some() {
+            let small = smaller(&case, &mut |case| {
+                revised_complaint(case, until_ms).is_some()
+            });
+            let why = revised_complaint(&small, until_ms).unwrap_or_default();
+            panic!("seed {seed}: {why}\nuntil {until_ms}\n{small}");
+        }
+    }
+    eprintln!("{asked} random cases, {revised} with late items");
+    assert!(asked < 50 || revised > asked / 4, "too few are late");
+}
+
+/// A hub with a stream `urn:likes` of a second's batches, in which `likes` pushes: who likes what at which second.
+fn liked(hub: &mut Hub, second: u64, who: &str) -> Vec<String> {
+    let node = |name: &str| oxrdf::NamedNode::new_unchecked(format!("urn:{name}"));
+    let graph = oxrdf::GraphName::DefaultGraph;
+    let like = oxrdf::Quad::new(node(who), node("like"), node("t15"), graph);
+    let item = TimedQuads {
+        time_ms: second * 1000,
+        quads: vec![like],
+    };
+    hub.push("urn:likes", "", None, &[item]).unwrap();
+    let mut lines = Vec::new();
+    let advanced = hub.advance(&mut |report| {
+        lines.push(report.json().unwrap());
+        Ok(ControlFlow::Continue(()))
+    });
+    assert!(advanced.unwrap().is_continue());
+    lines
+}
+
+fn hub_of(texts: &[&str]) -> Hub {
+    let database = stored(&Dataset::new());
+    let mut hub = Hub::new(database.clone());
+    let likes = HubStream {
+        grain_ms: 1000,
+        ..HubStream::new("urn:likes")
+    };
+    hub.create(&likes, 0).unwrap();
+    for (number, text) in texts.iter().enumerate() {
+        let query = read_standing(&database, text).unwrap();
+        hub.register(query, &format!("q{number}"), 0).unwrap();
+    }
+    hub
+}
+
+const LIKERS: &str = "SELECT ?who FROM NAMED WINDOW <urn:w> ON <urn:likes> [RANGE PT2S STEP PT2S]
+    WHERE { WINDOW <urn:w> { ?who <urn:like> ?what } }";
+
+#[test]
+fn a_late_item_revises_its_report() {
+    let mut hub = hub_of(&[&format!("#@ late=revise lateness=1m\n{LIKERS}")]);
+    assert!(liked(&mut hub, 1, "erik").is_empty());
+    let bindings =
+        |who: &str| format!("[{{\"who\":{{\"type\":\"uri\",\"value\":\"urn:{who}\"}}}}]");
+    let rows = |who: &str| {
+        let bindings = bindings(who);
+        format!("\"head\":{{\"vars\":[\"who\"]}},\"results\":{{\"bindings\":{bindings}}}}}")
+    };
+    let report = liked(&mut hub, 5, "logan");
+    let first = format!("{{\"close\":2000,\"query\":\"q0\",{}", rows("erik"));
+    assert_eq!(report, [first]);
+    let report = liked(&mut hub, 1, "steve");
+    let change = "{\"close\":2000,\"query\":\"q0\",\"revision\":1,\"removed\":[],";
+    assert_eq!(report, [format!("{change}{}", rows("steve"))]);
+    assert!(
+        liked(&mut hub, 1, "steve").is_empty(),
+        "a set has it already"
+    );
+    assert_eq!(hub.stream_info("urn:likes").unwrap().late, 2);
+    assert!(!hub.has_stream("urn:likes/late"), "nobody asked for it");
+    let unbounded = read_standing(
+        &stored(&Dataset::new()),
+        &format!("#@ late=revise\n{LIKERS}"),
+    );
+    let refused = hub.register(unbounded.unwrap(), "q1", 0).unwrap_err();
+    assert!(
+        refused.message.contains("needs lateness=SPAN"),
+        "{}",
+        refused.message
+    );
+}
+
+#[test]
+fn what_is_late_goes_to_the_side_stream() {
+    let side = LIKERS.replace("urn:likes", "urn:likes/late");
+    let mut hub = hub_of(&[LIKERS, &side]);
+    let streams = hub.streams();
+    let names: Vec<&str> = streams.iter().map(|it| &*it.settings.name).collect();
+    assert_eq!(names, ["urn:likes", "urn:likes/late"]);
+    liked(&mut hub, 1, "erik");
+    let closes = |lines: Vec<String>| -> Vec<String> {
+        let told = lines
+            .into_iter()
+            .map(|line| line[..line.find(",\"head").unwrap()].to_owned());
+        told.collect()
+    };
+    let told = |close: u64, query: &str| format!("{{\"close\":{close},\"query\":\"{query}\"");
+    assert_eq!(closes(liked(&mut hub, 5, "logan")), [told(2000, "q0")]);
+    assert!(liked(&mut hub, 1, "steve").is_empty());
+    // It came when all before the fifth second was decided, so that is its moment.
+    let told_then = [told(6000, "q0"), told(6000, "q1")];
+    assert_eq!(closes(liked(&mut hub, 7, "clint")), told_then);
+    let refused = hub
+        .create(&HubStream::new("urn:likes/late"), 0)
+        .unwrap_err();
+    assert!(
+        refused
+            .message
+            .contains("what comes late in the stream <urn:likes>")
+    );
+    hub.unregister("q0").unwrap();
+    let refused = hub.drop_stream("urn:likes").unwrap_err();
+    assert!(
+        refused.message.contains("name stream <urn:likes/late>"),
+        "{}",
+        refused.message
+    );
+    hub.unregister("q1").unwrap();
+    hub.drop_stream("urn:likes").unwrap();
+    assert!(hub.streams().is_empty());
 }

@@ -7,7 +7,7 @@
 //!
 //! A stream that is made of it sees the same items in the same windows, takes the same items as late, and waits for the
 //! same sources. Slices, panes and seals on their way are not in it: they are made again. Where a seal was handed out
-//! and is not visible yet, it is handed out again.
+//! and is not visible yet, it is handed out again. Late items that revise are seen before an image is taken.
 //!
 //! Only of streams that lie at one part.
 
@@ -42,6 +42,8 @@ pub struct StreamImage {
     pub sources: Vec<(SourceId, Time)>,
     /// Sealed items that are still there, by time, and open ones behind them.
     pub items: Items,
+    /// Late items that revise and are seen, by time.
+    pub revealed: Items,
 }
 
 impl Stream {
@@ -59,6 +61,7 @@ impl Stream {
             watermark: self.watermark(),
             sources: self.watermarks.promises(),
             items,
+            revealed: self.retained.revealed().clone(),
         }
     }
 
@@ -76,6 +79,7 @@ impl Stream {
         while let Some(sealed) = stream.open.next_settled() {
             stream.retained.seal(sealed.until, Arc::new(sealed.items));
         }
+        stream.retained.reveal(&image.revealed);
         stream.is_resuming = true;
         stream.vector = Vector::new(1, image.visible);
         stream.open.obey(image.settled);

@@ -230,6 +230,20 @@ impl Readiness {
         self.queries.contains_key(&query)
     }
 
+    /// The first moment that a query is evaluated from, and instants to come at which only late items are to be seen.
+    pub(crate) fn history(&self, query: QueryId) -> Option<(Time, Vec<Time>)> {
+        let standing = self.queries.get(&query)?;
+        Some((standing.first, standing.extra.iter().copied().collect()))
+    }
+
+    /// A query that goes on has this behind it.
+    pub(crate) fn remember(&mut self, query: QueryId, first: Time, extra: &[Time]) {
+        if let Some(standing) = self.queries.get_mut(&query) {
+            standing.first = first;
+            standing.extra = extra.iter().copied().collect();
+        }
+    }
+
     /// The next instant of a query is not before this.
     pub(crate) fn progress(&self, query: QueryId) -> Option<Time> {
         Some(self.queries.get(&query)?.from)

@@ -125,6 +125,11 @@ impl Retained {
             .map_or(self.count, |oldest| oldest.first)
     }
 
+    /// What came late and revises.
+    pub(crate) fn revealed(&self) -> &Items {
+        &self.late
+    }
+
     /// Takes what came late and revises.
     pub(crate) fn reveal(&mut self, items: &Items) {
         self.bytes += items.bytes();

@@ -102,6 +102,18 @@ impl Streams {
         Ok(stream)
     }
 
+    /// What late items may still change of a query: the moment from which it was evaluated first, and instants to come at
+    /// which only they are to be seen.
+    pub fn history(&self, query: QueryId) -> Result<(Time, Vec<Time>), StreamError> {
+        let history = self.readiness.history(query);
+        history.ok_or(StreamError::NoQuery(query))
+    }
+
+    /// A query that was registered again, to go on where it was, has this behind it ([`Streams::history`]).
+    pub fn remember(&mut self, query: QueryId, first: Time, extra: &[Time]) {
+        self.readiness.remember(query, first, extra);
+    }
+
     /// All queries of streams that were resumed are registered.
     pub fn resumed(&mut self) {
         for stream in self.readiness.streams.values_mut() {

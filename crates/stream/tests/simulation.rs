@@ -96,6 +96,8 @@ impl Run {
                 let progress = self.streams.progress(*id).unwrap();
                 next.register(*id, query.schedule.clone(), progress)
                     .unwrap();
+                let (first, extra) = self.streams.history(*id).unwrap();
+                next.remember(*id, first, &extra);
             }
         }
         next.resumed();

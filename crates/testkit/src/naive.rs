@@ -19,7 +19,7 @@ mod dataset;
 mod digest;
 mod duration;
 mod evaluator;
-mod expression;
+pub(crate) mod expression;
 mod form;
 mod function;
 mod having;
@@ -44,6 +44,7 @@ use oxrdf::{Dataset, Literal, NamedNode, Term, Triple, Variable};
 use solution::Solution;
 use spargebra::algebra::QueryDataset;
 use spargebra::{Query, SparqlParser};
+use std::collections::HashMap;
 use value::Value;
 
 /// Comparisons of a pattern with a triple, or of two rows, after which a question is too large.
@@ -126,14 +127,27 @@ pub fn answer_within(
     query: &str,
     work_max: u64,
 ) -> Result<Expected, NaiveError> {
-    answer_beside(dataset, &[], query, work_max)
+    answer_beside(dataset, &Beside::default(), query, work_max)
 }
 
-/// The same beside graphs that are not of the dataset: `GRAPH <name>` finds them, also where they are empty, while
-/// `GRAPH ?g` and dataset clauses do not see them. Windows of streams are such graphs.
+/// What there is besides a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Graphs that are not of the dataset: `GRAPH <name>` finds them, also where they are empty, while `GRAPH ?g` and
+    /// dataset clauses do not see them. Windows of streams are such graphs. A triple is there as often as it is listed.
+    pub graphs: Vec<(NamedNode, Vec<Triple>)>,
+    /// The default graph, where it is another than the dataset's; a triple is there as often as it is listed.
+    pub default: Option<Vec<Triple>>,
+    /// When triples came (milliseconds), for the function `timestamp`.
+    pub times: HashMap<Triple, u64>,
+    /// Whether the time of any other triple is `false`, not an error.
+    pub is_compat: bool,
+}
+
+/// The same with what there is besides.
 pub fn answer_beside(
     dataset: &Dataset,
-    beside: &[(NamedNode, Vec<Triple>)],
+    beside: &Beside,
     query: &str,
     work_max: u64,
 ) -> Result<Expected, NaiveError> {

@@ -13,7 +13,8 @@
 //! - *Instants* ([`instants`]): the closes of all windows together; or the ends of the batches that brought something;
 //!   or the multiples of a period. None lies before the registration, none before a stream's beginning. Without
 //!   `partial_first` none is there at which some window's content would open before its stream began.
-//! - *Contents* ([`contents`]): the window at its latest close, as a set of triples. Graph names of quads are not seen.
+//! - *Contents* ([`contents`]): the window at its latest close, as a set of triples, or as a bag where the question says
+//!   `multiset`. Graph names of quads are not seen. The time of a triple is the greatest in the contents of all windows.
 //! - *Stored side*: the data at the start and what is absorbed of all batches that end by the instant.
 //! - *Relation*: the difference from the answer before. Where all windows are empty and `nonempty` is said there is no
 //!   answer, so the next one is compared with the last that was. `rows` takes reports away and changes none.
@@ -28,6 +29,7 @@ mod contents;
 mod dialects;
 pub mod goldens;
 mod instants;
+mod late;
 mod oracle;
 mod quick;
 mod random_standing;
@@ -36,6 +38,7 @@ mod show;
 
 pub use contents::{StandingMoment, moment};
 pub use instants::instants;
+pub use late::{LateQuad, delayed, settled, shuffled};
 pub use oracle::{Wanted, check, expected};
 pub use quick::reports_by_spareval;
 pub use random_standing::random_standing;
@@ -57,6 +60,8 @@ pub struct StandingCase {
     pub streams: Vec<PlainStream>,
     /// The items of all streams, in the order in which they arrive.
     pub items: Vec<Item>,
+    /// What is stored of items that came late, which are not among the items.
+    pub late: Vec<LateQuad>,
     /// What is asked.
     pub question: Question,
 }
@@ -76,6 +81,8 @@ pub struct PlainStream {
     pub absorbed: Absorbed,
     /// The graph that triples are stored in; a quad keeps its own graph.
     pub into: GraphName,
+    /// The stream whose late items it has: it is made when it is named.
+    pub side_of: Option<usize>,
 }
 
 /// Which predicates of a stream are stored.
@@ -136,6 +143,10 @@ pub struct Question {
     pub relation: Relation,
     /// How answers are compared for that.
     pub difference: Difference,
+    /// Whether a triple is in a window as often as it came.
+    pub is_multiset: bool,
+    /// Whether the time of a triple that is in no window is `false`, not an error.
+    pub is_compat: bool,
 }
 
 /// Where closes are.

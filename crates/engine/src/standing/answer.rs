@@ -1,5 +1,6 @@
 //! The answer of a planned standing query at one close: its walk, and its rows as terms.
 
+use super::planned::WindowTimes;
 use super::report::{ReportKind, ReportRow};
 use crate::budget::Budget;
 use crate::error::{Kind, QueryError};
@@ -32,6 +33,8 @@ pub(super) struct Evaluating<'e> {
     pub(super) close_ms: u64,
     /// What is drawn by chance follows from this.
     pub(super) seed: u64,
+    /// When triples came, where the plan asks that.
+    pub(super) times: Option<&'e WindowTimes>,
 }
 
 /// Takes a chunk of the walk.
@@ -140,7 +143,10 @@ impl Evaluating<'_> {
         };
         let close_ms = self.close_ms;
         let now = move || moment(close_ms);
-        let environment = Environment::new(&now, self.seed, None);
+        let mut environment = Environment::new(&now, self.seed, None);
+        if let Some(times) = self.times {
+            environment = environment.with_arrivals(times);
+        }
         let stored = &self.views[0];
         let prepared = wait_for(stored, &limits, || {
             prepare(self.plan, self.constants, self.views, limits, &environment)

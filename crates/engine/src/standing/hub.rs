@@ -11,10 +11,12 @@ mod base;
 mod commits;
 mod evaluations;
 mod feed;
+mod late;
 mod queries;
 mod restored;
 mod streams;
 
+use self::late::Lateness;
 use super::info::HubStream;
 use super::registered::Registered;
 use super::report::StandingReport;
@@ -25,7 +27,10 @@ use base::Base;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use stream::{Evaluation, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams};
+use store::delta::IdQuad;
+use stream::{
+    Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
+};
 
 /// See the head of this file.
 pub(super) struct Hub {
@@ -40,6 +45,12 @@ pub(super) struct Hub {
     taken: Vec<Seal>,
     /// The numbers of sources, by name.
     sources: BTreeMap<String, SourceId>,
+    /// What came late, by stream.
+    late: BTreeMap<StreamId, Lateness>,
+    /// What came late and revises, until it is stored.
+    revealing: Option<LateSeal>,
+    /// What of it the next commit stores.
+    late_quads: Vec<IdQuad>,
     /// The last commits, oldest first, for evaluations that see an earlier one than the newest.
     moments: VecDeque<CommitMoment>,
     /// The position that a source's next item has, where it counts them.
@@ -78,6 +89,8 @@ pub(super) struct Reported {
     pub line: Option<Arc<str>>,
 }
 
+pub(super) use restored::Compared;
+
 /// Takes reports; the first error or break ends the loop.
 pub(super) type Take<'t> = dyn FnMut(Reported) -> Result<ControlFlow<()>, QueryError> + 't;
 
@@ -96,6 +109,9 @@ impl Hub {
             made: 0,
             taken: Vec::new(),
             sources: BTreeMap::new(),
+            late: BTreeMap::new(),
+            late_quads: Vec::new(),
+            revealing: None,
             moments: VecDeque::new(),
             positions: BTreeMap::new(),
             now_ms: 0,
@@ -123,7 +139,11 @@ impl Hub {
                 }
             }
             self.promise()?;
+            if self.reveal_late()? {
+                continue;
+            }
             if !self.commit()? {
+                self.absorb_late()?;
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
                 drop(self.tell(self.is_needed));
                 return Ok(ControlFlow::Continue(()));
@@ -143,7 +163,7 @@ impl Hub {
                     .map_err(refused)?;
             }
         }
-        Ok(())
+        self.promise_sides()
     }
 }
 

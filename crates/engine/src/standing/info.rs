@@ -51,6 +51,8 @@ pub struct StreamInfo {
     pub is_idle: bool,
     /// What its items and slices hold (bytes).
     pub held_bytes: u64,
+    /// Items that came late (count).
+    pub late: u64,
     /// The names of the queries that read it.
     pub queries: Vec<String>,
 }

@@ -8,7 +8,7 @@ use super::items::too_large;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::request::degrees::degrees;
-use explore::Limits;
+use explore::{Arrivals, Limits};
 use oxrdf::TermRef;
 use query::PlanOptions;
 use query::explain::PlanNames;
@@ -33,6 +33,18 @@ pub(super) struct Planned {
     /// The stored graphs of each source but the store; `None`: it has none.
     shares: Vec<Option<Vec<VertexId>>>,
     plan: Option<Fitted>,
+}
+
+/// Tells when triples came in the windows of a query, all of them together.
+pub(super) struct WindowTimes(Window);
+
+impl Arrivals for WindowTimes {
+    fn latest(&self, triples: &[[VertexId; 3]], times: &mut Vec<Option<u64>>) {
+        let latest = |[subject, predicate, object]: &[VertexId; 3]| {
+            self.0.latest_ms(*subject, *predicate, *object)
+        };
+        times.extend(triples.iter().map(latest));
+    }
 }
 
 /// A plan, and what it was made for.
@@ -104,7 +116,12 @@ impl Planned {
                 .zip(&self.shares)
                 .map(|(content, share)| {
                     let slices = content.windows.iter().flat_map(|window| windows[*window]);
-                    let window = Window::new(slices.cloned().collect());
+                    let slices = slices.cloned().collect();
+                    let window = if self.query.multiset {
+                        Window::bag(slices)
+                    } else {
+                        Window::new(slices)
+                    };
                     match share {
                         None => StreamView::Window(window),
                         Some(graphs) => StreamView::Union(WindowAndStored {
@@ -116,6 +133,13 @@ impl Planned {
                 }),
         );
         views
+    }
+
+    /// When triples came in the windows, where the query asks that.
+    pub(super) fn times(&self, windows: &[&[Arc<Slice>]]) -> Option<WindowTimes> {
+        let slices = || windows.iter().flat_map(|window| window.iter());
+        let asks = self.query.asks_times;
+        asks.then(|| WindowTimes(Window::new(slices().cloned().collect())))
     }
 
     /// The plan for what the sources hold now, with the ids of its constants.

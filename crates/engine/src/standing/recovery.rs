@@ -13,7 +13,7 @@
 //!
 //! Cost: reading the log, and layers of its commits from the moment on which some query has not reported yet.
 
-use super::hub::Hub;
+use super::hub::{Compared, Hub};
 use super::journal::Journal;
 use super::log::codec::Take;
 use super::log::image::HubImage;
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 use store::log::Log;
 use store::record::RecordReader;
-use stream::{SealPoint, StreamId};
+use stream::{Evaluation, SealPoint, StreamId};
 
 /// Commits of streams that may lie between a close and its evaluation; as many are remembered while a hub is open.
 const COMMITS_BEFORE: usize = 8;
@@ -38,6 +38,8 @@ pub(super) struct Recovery {
     hub: Option<Hub>,
     journals: BTreeMap<String, Journal>,
     progress: Progress,
+    /// The record that registers each query, 0 for the generation.
+    registered: HashMap<String, u64>,
 }
 
 /// Streams and queries as they stood, and the journals.
@@ -46,8 +48,8 @@ pub(super) type Recovered = (Hub, BTreeMap<String, Journal>);
 /// How far queries have come by the end of the log.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The last close of each query that has one in the log (milliseconds).
-    closes: HashMap<String, u64>,
+    /// How many evaluations of each query the log has, by its name and the record that registers it, 0 for the generation.
+    evaluations: HashMap<(String, u64), u64>,
     /// From this record on graphs are remembered.
     from: u64,
 }
@@ -55,7 +57,9 @@ struct Progress {
 /// What the first reading of the log collects.
 #[derive(Default)]
 struct Scan {
-    closes: HashMap<String, u64>,
+    /// The record that registers each query, 0 for the generation.
+    registered: HashMap<String, u64>,
+    evaluations: HashMap<(String, u64), u64>,
     /// For each query, the first of the last few commits of streams before its last report, or before it was registered.
     moments: HashMap<String, u64>,
     /// The records of the last commits of streams.
@@ -66,18 +70,22 @@ impl Scan {
     fn read(&mut self, number: u64, message: Message) {
         let moment = self.commits.front().copied().unwrap_or(0);
         match message {
-            Message::Report {
-                query, close_ms, ..
-            } => {
-                self.closes.insert(query.clone(), close_ms);
+            Message::Report { query, .. } => {
+                let registered = self.registered.get(&query).copied().unwrap_or(0);
+                let told = self.evaluations.entry((query.clone(), registered));
+                *told.or_default() += 1;
                 self.moments.insert(query, moment);
             }
-            Message::Query { name, .. } | Message::Resume { name } => {
-                self.closes.remove(&name);
+            Message::Query { name, text, .. } => {
+                self.registered.insert(name.clone(), number);
+                // What is revised is compared with all that was told.
+                let moment = if text.contains("revise") { 0 } else { moment };
+                self.moments.insert(name, moment);
+            }
+            Message::Resume { name } => {
                 self.moments.insert(name, moment);
             }
             Message::DropQuery { name } => {
-                self.closes.remove(&name);
                 self.moments.remove(&name);
             }
             Message::Pause { name } => {
@@ -94,6 +102,8 @@ impl Scan {
             Message::Stream { .. }
             | Message::DropStream { .. }
             | Message::Items(_)
+            | Message::LateStored
+            | Message::Reveal { .. }
             | Message::Promise { .. } => {}
         }
     }
@@ -107,6 +117,7 @@ impl Recovery {
             hub: None,
             journals: BTreeMap::new(),
             progress: Progress::default(),
+            registered: HashMap::new(),
         }
     }
 
@@ -140,7 +151,7 @@ impl Recovery {
             Some(error) => Err(error),
             None => Ok(Progress {
                 from: scan.moments.values().min().copied().unwrap_or(u64::MAX),
-                closes: scan.closes,
+                evaluations: scan.evaluations,
             }),
         }
     }
@@ -150,6 +161,7 @@ impl Recovery {
         message: Message,
         record: &RecordReader<'_>,
         seals: &mut Vec<(StreamId, SealPoint)>,
+        moment: &mut dyn ReplayMoment,
     ) -> Result<(), QueryError> {
         let hub = self.hub.as_mut().ok_or_else(unprepared)?;
         match message {
@@ -158,6 +170,7 @@ impl Recovery {
             Message::Query { name, text, at_ms } => {
                 let query = read_with(&self.options, &text)?;
                 if hub.register_text(query, &name, Some(&text), at_ms).is_ok() {
+                    self.registered.insert(name.clone(), moment.number());
                     self.journals.insert(name, Journal::default());
                 }
                 Ok(())
@@ -178,7 +191,16 @@ impl Recovery {
                 hub.tick(now_ms);
                 forgiven(hub.watermark(&stream, &source, time_ms))
             }
+            Message::LateStored => {
+                hub.late_is_stored();
+                Ok(())
+            }
+            Message::Reveal { stream } => {
+                let ready = hub.reveal_again(&stream)?;
+                self.judge(ready, moment)
+            }
             Message::Seal { stream, until } => {
+                hub.late_is_stored();
                 seals.push((hub.seal_again(&stream, until)?, until));
                 Ok(())
             }
@@ -204,24 +226,39 @@ impl Recovery {
     ) -> Result<(), QueryError> {
         let hub = self.hub.as_mut().ok_or_else(unprepared)?;
         let evaluations = hub.see_again(seals)?;
-        if moment.number() < self.progress.from {
-            return Ok(());
+        if moment.number() >= self.progress.from {
+            hub.note_graph(moment.graph()?);
         }
-        let graph = moment.graph()?;
-        hub.note_graph(graph.clone());
+        self.judge(evaluations, moment)
+    }
+
+    /// Evaluations are reported already, as many as the log tells of, or due.
+    fn judge(
+        &mut self,
+        evaluations: Vec<Evaluation>,
+        moment: &mut dyn ReplayMoment,
+    ) -> Result<(), QueryError> {
+        let hub = self.hub.as_mut().ok_or_else(unprepared)?;
         for ready in evaluations {
-            let Some((name, is_compared)) = hub.known(&ready) else {
+            let Some((name, compared)) = hub.known(&ready) else {
                 continue;
             };
-            let reported = self.progress.closes.get(name).copied();
-            match reported.map(|close| ready.close.0.cmp(&close)) {
-                Some(std::cmp::Ordering::Less) => {}
-                Some(std::cmp::Ordering::Equal) => {
-                    if is_compared {
-                        hub.leave(ready, &graph, true);
-                    }
-                }
-                _ => hub.leave(ready, &graph, false),
+            let registered = self.registered.get(name).copied().unwrap_or(0);
+            let told = (name.to_owned(), registered);
+            let told = self.progress.evaluations.get_mut(&told);
+            let left = told.filter(|left| **left > 0);
+            let is_reported = left.is_some();
+            let is_last = left.is_none_or(|left| {
+                *left -= 1;
+                *left == 0
+            });
+            let is_wanted = match compared {
+                Compared::Nothing => !is_reported,
+                Compared::Last => is_last,
+                Compared::All => true,
+            };
+            if is_wanted {
+                hub.leave(ready, &moment.graph()?, is_reported);
             }
         }
         Ok(())
@@ -249,7 +286,7 @@ impl Listener for Recovery {
         let mut take = Take::new(record.messages());
         while !take.is_empty() {
             let message = Message::take(&mut take)?;
-            self.obey(message, record, &mut seals)?;
+            self.obey(message, record, &mut seals, moment)?;
         }
         if seals.is_empty() {
             return Ok(());

@@ -3,6 +3,7 @@
 use super::answer::Evaluating;
 use super::planned::Planned;
 use super::report::{ReportKind, ReportRow, StandingReport};
+use super::revised::Revisions;
 use crate::budget::Budget;
 use crate::database::Database;
 use crate::error::QueryError;
@@ -30,6 +31,8 @@ pub(super) struct Registered {
     pub(super) evaluations: u64,
     pub(super) close: Option<Time>,
     pub(super) failure: Option<String>,
+    /// What was told, where late items revise it.
+    pub(super) revisions: Option<Revisions>,
 }
 
 impl Registered {
@@ -42,6 +45,8 @@ impl Registered {
             kind: ReportKind::Solutions,
             variables: Vec::new(),
             rows: Vec::new(),
+            removed: Vec::new(),
+            revision: u64::from(ready.is_revision),
             items: ready.windows.iter().map(|it| it.items).sum(),
             incomplete_before_ms: None,
             exec: Duration::ZERO,
@@ -67,15 +72,15 @@ pub(super) fn quad_of(row: &ReportRow) -> Option<Quad> {
     Some(Quad::new(subject, predicate.clone(), object.clone(), graph))
 }
 
-/// The report of a query; `None` where it is to be kept back.
+/// The reports of a query: one, or none where it is to be kept back; of a revision those that it changes.
 pub(super) fn evaluated(
     database: &Database,
     graph: &Graph,
     query: &mut Registered,
     ready: &Evaluation,
-) -> Result<Option<StandingReport>, QueryError> {
+) -> Result<Vec<StandingReport>, QueryError> {
     if query.planned.query.report.nonempty && ready.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let begun = Instant::now();
     let shared = database.shared();
@@ -87,6 +92,7 @@ pub(super) fn evaluated(
     };
     let windows: Vec<&[Arc<Slice>]> = ready.windows.iter().map(|it| &it.slices[..]).collect();
     let views = query.planned.views(&graph.snapshot, &windows);
+    let times = query.planned.times(&windows);
     let (plan, constants) = query.planned.plan(graph, &views, &limits)?;
     // Items may have terms that are younger than the graph; ids of one database never change.
     let newest = database.graph();
@@ -101,6 +107,7 @@ pub(super) fn evaluated(
         token: &token,
         close_ms: ready.close.0,
         seed: seed(&query.name, ready.close),
+        times: times.as_ref(),
     };
     let rows = evaluating.rows()?;
     graph.sound()?;
@@ -110,21 +117,69 @@ pub(super) fn evaluated(
         .iter()
         .filter_map(|it| it.incomplete_before)
         .max();
-    Ok(Some(StandingReport {
+    let mut report = StandingReport {
         query: query.name.clone(),
         close_ms: ready.close.0,
         snapshot: graph.snapshot.number(),
         kind,
         variables: evaluating.variables(),
-        rows: match kind {
-            ReportKind::Boolean => rows,
-            ReportKind::Solutions | ReportKind::Graph => query.differences.report(rows),
-        },
+        rows: Vec::new(),
+        removed: Vec::new(),
+        revision: 0,
         items: ready.windows.iter().map(|it| it.items).sum(),
         incomplete_before_ms: incomplete.map(|time| time.0),
         exec: begun.elapsed(),
         failure: None,
-    }))
+    };
+    if ready.is_revision {
+        return Ok(revised(query, report, rows));
+    }
+    if let Some(revisions) = &mut query.revisions {
+        revisions.told(ready.close, &rows);
+    }
+    report.rows = match kind {
+        ReportKind::Boolean => rows,
+        ReportKind::Solutions | ReportKind::Graph => query.differences.report(rows),
+    };
+    Ok(vec![report])
+}
+
+/// The reports that an answer changes which is another one now: of its close and, where that tells differences, of the next.
+fn revised(
+    query: &mut Registered,
+    report: StandingReport,
+    rows: Vec<ReportRow>,
+) -> Vec<StandingReport> {
+    let Some(revisions) = &mut query.revisions else {
+        return Vec::new();
+    };
+    let close = Time(report.close_ms);
+    let changes = revisions.revise(close, &rows);
+    if let Some((last, answer)) = revisions.last()
+        && last == close
+    {
+        // The next answer is compared with this one.
+        let standing = &query.planned.query;
+        query.differences =
+            Differences::resumed(standing.relation, standing.difference, answer.clone());
+    }
+    let is_boolean = report.kind == ReportKind::Boolean;
+    let reports = changes.into_iter().map(|change| StandingReport {
+        close_ms: change.close.0,
+        revision: change.revision,
+        rows: if is_boolean {
+            rows.clone()
+        } else {
+            change.added
+        },
+        removed: if is_boolean {
+            Vec::new()
+        } else {
+            change.removed
+        },
+        ..report.clone()
+    });
+    reports.collect()
 }
 
 /// A number that follows from a query's name and a close (FNV-1a), the same in each run.

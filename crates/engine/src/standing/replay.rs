@@ -10,7 +10,7 @@ use super::items::{BlankScope, TimedQuads};
 use super::report::StandingReport;
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
-use query::standing::{Extent, StandingQuery};
+use query::standing::{Extent, Late, StandingQuery};
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 
@@ -133,11 +133,15 @@ impl<'r> Replay<'r> {
         let levels = queries.len() as u64 + 1;
         for (name, query) in queries {
             for stream in query.streams() {
-                if !hub.has_stream(stream) {
+                if !hub.can_read(stream) {
                     let message = format!("no recording of the stream <{stream}> was given");
                     return Err(QueryError::new(Kind::NotFound, message)
                         .with_hint("--stream IRI=FILE gives one"));
                 }
+            }
+            if query.late == Late::Revise {
+                // What is late may come behind all else.
+                feeds.iter_mut().for_each(|feed| feed.is_shuffled = true);
             }
             tail_ms = tail_ms.max(reach_ms(&query));
             hub.register(query, &name, span.registered_ms.unwrap_or(from_ms))?;

@@ -58,8 +58,12 @@ pub struct StandingReport {
     pub kind: ReportKind,
     /// The projected variables, without question mark; of a graph `subject`, `predicate`, `object`.
     pub variables: Vec<String>,
-    /// The rows.
+    /// How often what was told of this close has changed; 0 for the report itself (`late=revise`).
+    pub revision: u64,
+    /// The rows; of a revision those that are told besides.
     pub rows: Vec<ReportRow>,
+    /// Of a revision, the rows that are taken back.
+    pub removed: Vec<ReportRow>,
     /// How many items its windows held, repeated ones included.
     pub items: u64,
     /// Some window lacks what came before this moment (milliseconds): it was not kept (`window_incomplete`).
@@ -72,10 +76,14 @@ pub struct StandingReport {
 
 impl StandingReport {
     /// SPARQL JSON results in one line, with `close` and `query` beside `head` and `results`; a graph's triples are rows of
-    /// `subject`, `predicate` and `object`. A failed evaluation has `error` in their place.
+    /// `subject`, `predicate` and `object`. A failed evaluation has `error` in their place. A revision has its number as
+    /// `revision`, the rows that it adds as `results`, and those that it takes back as `removed`, bindings as in `results`.
     pub fn json(&self) -> io::Result<String> {
         let name = serde_json::Value::from(self.query.as_str());
         let mut line = format!("{{\"close\":{},\"query\":{name}", self.close_ms);
+        if self.revision > 0 {
+            let _ = write!(line, ",\"revision\":{}", self.revision);
+        }
         if let Some(before) = self.incomplete_before_ms {
             let _ = write!(line, ",\"window_incomplete\":{before}");
         }
@@ -84,38 +92,43 @@ impl StandingReport {
             let _ = write!(line, ",\"error\":{message}}}");
             return Ok(line);
         }
+        if self.revision > 0 && self.kind != ReportKind::Boolean {
+            let removed: serde_json::Value = serde_json::from_str(&self.results(&self.removed)?)?;
+            let _ = write!(line, ",\"removed\":{}", removed["results"]["bindings"]);
+        }
         line.push(',');
-        let text = self.results()?;
+        let text = self.results(&self.rows)?;
         line.push_str(text.trim_end().strip_prefix('{').unwrap_or(&text));
         Ok(line)
     }
 
     /// Whether it is an answer of rows that has none. What an `ASK` answers is no row, and neither is a failure.
     pub(super) fn has_no_rows(&self) -> bool {
-        self.rows.is_empty() && self.failure.is_none() && self.kind != ReportKind::Boolean
+        let has_none = self.rows.is_empty() && self.removed.is_empty();
+        has_none && self.failure.is_none() && self.kind != ReportKind::Boolean
     }
 
-    fn results(&self) -> io::Result<String> {
+    fn results(&self, rows: &[ReportRow]) -> io::Result<String> {
         let mut writer = ResultWriter::new(ResultFormat::Json, Vec::new());
         if self.kind == ReportKind::Boolean {
-            writer.boolean(!self.rows.is_empty())?;
+            writer.boolean(!rows.is_empty())?;
         } else {
             writer.head(&self.variables)?;
-            writer.rows(&self.batch())?;
+            writer.rows(&self.batch(rows))?;
             writer.finish()?;
         }
         let bytes = writer.into_output().unwrap_or_default();
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    fn batch(&self) -> Rows {
+    fn batch(&self, told: &[ReportRow]) -> Rows {
         let mut rows = Rows {
-            len: self.rows.len(),
+            len: told.len(),
             ..Rows::default()
         };
         rows.columns
             .resize_with(self.variables.len(), TermBuffer::for_output);
-        for row in &self.rows {
+        for row in told {
             for (column, term) in rows.columns.iter_mut().zip(&row.0) {
                 match term {
                     Some(term) => column.push(term.as_ref()),

@@ -235,6 +235,7 @@ fn described(stream: &StreamInfo) -> Value {
         "watermark": stream.watermark_ms,
         "settled": stream.covered_ms,
         "is_idle": stream.is_idle,
+        "late": stream.late,
         "queries": stream.queries,
     })
 }

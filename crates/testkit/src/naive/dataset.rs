@@ -57,10 +57,10 @@ fn named(dataset: &Dataset, name: GraphName) -> Option<(Rc<Term>, Graph)> {
     Some((Rc::new(term), triples(dataset, &[name])))
 }
 
-/// Graphs that are not of the dataset, each with its name; a triple that is listed twice is there once.
+/// Graphs that are not of the dataset, each with its name; a triple is there as often as it is listed.
 pub(super) fn beside(graphs: &[(NamedNode, Vec<oxrdf::Triple>)]) -> Named {
     let named = |(name, triples): &(NamedNode, Vec<oxrdf::Triple>)| {
-        (Rc::new(Term::from(name.clone())), set(triples.clone()))
+        (Rc::new(Term::from(name.clone())), bag(triples.clone()))
     };
     graphs.iter().map(named).collect()
 }
@@ -77,6 +77,11 @@ fn triples(dataset: &Dataset, names: &[GraphName]) -> Graph {
 fn set(mut triples: Vec<oxrdf::Triple>) -> Graph {
     triples.sort_by_cached_key(ToString::to_string);
     triples.dedup();
+    bag(triples)
+}
+
+/// Each triple as often as it is listed.
+pub(super) fn bag(triples: Vec<oxrdf::Triple>) -> Graph {
     let shared = |triple: oxrdf::Triple| {
         [
             triple.subject.into(),

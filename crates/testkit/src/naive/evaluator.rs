@@ -7,14 +7,15 @@
 //! only that it projects. `GRAPH ?g` joins its group with the graph's name afterwards (section 18.6).
 //! A variable that came from outside counts as shared in `MINUS` where both sides name it.
 
-use super::NaiveError;
+use super::basic;
 use super::choice::{self, Choice};
 use super::dataset::{self, Graph, Named};
 use super::expression::Scope;
 use super::having;
 use super::notes::Notes;
 use super::solution::Solution;
-use oxrdf::{Dataset, NamedNode, Term, Triple, Variable};
+use super::{Beside, NaiveError};
+use oxrdf::{Dataset, Literal, Term, Variable};
 use spargebra::algebra::{Expression, GraphPattern, QueryDataset};
 use spargebra::term::{GroundTerm, NamedNodePattern};
 use std::cell::{Cell, RefCell};
@@ -39,6 +40,8 @@ pub(super) struct Evaluator<'a> {
     named: Named,
     /// Graphs that only their own name finds.
     beside: Named,
+    /// When triples came.
+    given: &'a Beside,
     slots: RefCell<HashMap<String, usize>>,
     choices: RefCell<Vec<Choice>>,
     work_left: Cell<u64>,
@@ -52,21 +55,40 @@ impl<'a> Evaluator<'a> {
     pub(super) fn new(
         dataset: &Dataset,
         clause: Option<&QueryDataset>,
-        beside: &[(NamedNode, Vec<Triple>)],
+        beside: &'a Beside,
         notes: &'a Notes,
         work_max: u64,
         base: Option<&'a Resolve<'a>>,
     ) -> Evaluator<'a> {
         let (default, named) = dataset::graphs(dataset, clause);
+        let other = beside.default.clone().map(dataset::bag);
         Evaluator {
             notes,
-            default,
+            default: other.unwrap_or(default),
             named,
-            beside: dataset::beside(beside),
+            beside: dataset::beside(&beside.graphs),
+            given: beside,
             slots: RefCell::default(),
             choices: RefCell::default(),
             work_left: Cell::new(work_max),
             base,
+        }
+    }
+
+    /// The time of a triple of these three terms, or what stands for none; `None` is an error.
+    pub(super) fn time_of(&self, terms: &[Option<Term>]) -> Option<Term> {
+        let time = match terms {
+            [Some(subject), Some(predicate), Some(object)] => {
+                match basic::triple_term(subject, predicate, object) {
+                    Some(Term::Triple(triple)) => self.given.times.get(&*triple).copied(),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match time {
+            Some(time_ms) => Some(Literal::from(i64::try_from(time_ms).ok()?).into()),
+            None => self.given.is_compat.then(|| Literal::from(false).into()),
         }
     }
 

@@ -12,8 +12,11 @@ use super::solution::Solution;
 use super::time;
 use super::value::{self, Order, Value};
 use oxrdf::{Literal, Term, Variable};
-use spargebra::algebra::Expression;
+use spargebra::algebra::{Expression, Function};
 use std::cmp::Ordering;
+
+/// The function of a standing query that says when a triple came last in its windows (milliseconds).
+pub(crate) const TIMESTAMP: &str = "http://larkc.eu/csparql/sparql/jena/ext#timestamp";
 
 /// Where the variables of an expression get their values.
 pub(super) struct Scope<'a> {
@@ -61,6 +64,10 @@ impl Scope<'_> {
                 self.computed(self.evaluate(if self.truth(condition)? { then } else { other })?)
             }
             E::Coalesce(list) => self.computed(list.iter().find_map(|each| self.evaluate(each))?),
+            E::FunctionCall(Function::Custom(name), arguments) if name.as_str() == TIMESTAMP => {
+                let terms = arguments.iter().map(|argument| self.evaluate(argument));
+                self.evaluator.time_of(&terms.collect::<Vec<_>>())?
+            }
             E::FunctionCall(name, arguments) => {
                 let arguments: Option<Vec<Term>> = arguments
                     .iter()

@@ -10,7 +10,7 @@
 use super::basic::triple_term;
 use super::evaluator::Evaluator;
 use super::notes::Notes;
-use super::{NaiveError, WORK_MAX};
+use super::{Beside, NaiveError, WORK_MAX};
 use oxrdf::{
     BlankNode, Dataset, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, Triple,
 };
@@ -190,10 +190,11 @@ impl State {
         resolve: &dyn Fn(&str) -> Option<Term>,
     ) -> Result<(Vec<Quad>, Vec<Quad>), NaiveError> {
         let notes = Notes::default();
+        let nothing = Beside::default();
         let evaluator = Evaluator::new(
             &self.dataset,
             using,
-            &[],
+            &nothing,
             &notes,
             self.work_max,
             Some(resolve),

@@ -1,40 +1,60 @@
 //! What a question sees at an instant: its windows' triples, and what is stored.
 //!
-//! Invariant: a content is a set of triples and says nothing of how often or when one arrived. Each is found by looking
-//! at all items.
+//! Invariant: a content is a set of triples, or a bag where the question says so; when one arrived is said beside. Each is
+//! found by looking at all items.
 
 use super::instants::{WindowSpan, before, seen_until, span};
-use super::{PlainExtent, PlainWindow, ReportPace, StandingCase};
+use super::{Item, PlainExtent, PlainWindow, ReportPace, StandingCase};
 use oxrdf::{GraphName, Quad, Triple};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What a question sees at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandingMoment {
     /// The instant (milliseconds).
     pub close_ms: u64,
-    /// The triples of each window, each once.
+    /// The triples of each window, each once, or as often as it came where windows are bags.
     pub windows: Vec<Vec<Triple>>,
+    /// When each triple of any window came last (milliseconds).
+    pub times: HashMap<Triple, u64>,
     /// What the streams added to the stored data by then.
     pub absorbed: Vec<Quad>,
 }
 
 /// What is seen at an instant.
 pub fn moment(case: &StandingCase, close_ms: u64) -> StandingMoment {
-    let content = |window: &PlainWindow| content(case, window, close_ms);
+    let mut times: HashMap<Triple, u64> = HashMap::new();
+    let mut windows = Vec::new();
+    for window in &case.question.windows {
+        let mut triples = Vec::new();
+        for item in items(case, window, close_ms) {
+            for quad in &item.quads {
+                let triple = Triple::from(quad.clone());
+                let time = times.entry(triple.clone()).or_default();
+                *time = (*time).max(item.time_ms);
+                triples.push(triple);
+            }
+        }
+        if !case.question.is_multiset {
+            let mut seen = HashSet::new();
+            triples.retain(|triple| seen.insert(triple.clone()));
+        }
+        windows.push(triples);
+    }
     StandingMoment {
         close_ms,
-        windows: case.question.windows.iter().map(content).collect(),
+        windows,
+        times,
         absorbed: absorbed(case, close_ms),
     }
 }
 
-/// The triples of a window.
-fn content(case: &StandingCase, window: &PlainWindow, instant: u64) -> Vec<Triple> {
+/// The items of a window.
+fn items<'c>(case: &'c StandingCase, window: &PlainWindow, instant: u64) -> Vec<&'c Item> {
     let bounds = case.question.bounds;
     let seen = seen_until(&case.question, instant);
     let until_now = || before(case, window.stream, WindowSpan::until(seen), bounds);
-    let items = match window.extent {
+    match window.extent {
         PlainExtent::All => until_now(),
         PlainExtent::Now => {
             let mut items = until_now();
@@ -53,13 +73,7 @@ fn content(case: &StandingCase, window: &PlainWindow, instant: u64) -> Vec<Tripl
             let span = span(case, window, instant);
             span.map_or_else(Vec::new, |span| before(case, window.stream, span, bounds))
         }
-    };
-    let quads = items.iter().flat_map(|item| &item.quads);
-    let triples = quads.map(|quad| Triple::from(quad.clone()));
-    let mut seen = HashSet::new();
-    triples
-        .filter(|triple| seen.insert(triple.clone()))
-        .collect()
+    }
 }
 
 /// What was absorbed by an instant: of each stream the batches that end by then.
@@ -70,7 +84,8 @@ fn absorbed(case: &StandingCase, instant: u64) -> Vec<Quad> {
         let covered = is_covered.then_some(&item.quads).into_iter().flatten();
         covered.filter_map(|quad| stream.absorbs(quad))
     });
-    quads.collect()
+    let late = case.late.iter().filter(|late| late.from_ms <= instant);
+    quads.chain(late.map(|late| late.quad.clone())).collect()
 }
 
 impl StandingMoment {
@@ -102,9 +117,29 @@ impl StandingMoment {
                 merged.insert(&Triple::from(quad.into_owned()).in_graph(GraphName::DefaultGraph));
             }
         }
+        if question.is_multiset {
+            return merged;
+        }
         for triple in self.windows.iter().flatten() {
             merged.insert(&triple.clone().in_graph(GraphName::DefaultGraph));
         }
         merged
+    }
+
+    /// The default graph of a question whose windows are bags and one graph with what is stored: a stored triple is one
+    /// more occurrence.
+    pub(super) fn merged_bag(&self, case: &StandingCase) -> Option<Vec<Triple>> {
+        let question = &case.question;
+        if !question.is_merged || !question.is_multiset {
+            return None;
+        }
+        let dataset = self.dataset(case);
+        let stored = dataset.quads_for_graph_name(oxrdf::GraphNameRef::DefaultGraph);
+        let stored = stored.map(|quad| Triple::from(quad.into_owned()));
+        Some(
+            stored
+                .chain(self.windows.iter().flatten().cloned())
+                .collect(),
+        )
     }
 }

@@ -240,6 +240,12 @@ impl Question {
         if self.difference == Difference::Set {
             said.push("difference=set".to_owned());
         }
+        for (is_said, word) in [
+            (self.is_multiset, "multiset=on"),
+            (self.is_compat, "compat=on"),
+        ] {
+            said.extend(is_said.then(|| word.to_owned()));
+        }
         if said.is_empty() {
             return String::new();
         }

@@ -132,6 +132,7 @@ fn stream(iri: &str, grain_ms: u64) -> PlainStream {
         lateness_ms: 0,
         absorbed: Absorbed::All,
         into: GraphName::DefaultGraph,
+        side_of: None,
     }
 }
 
@@ -167,6 +168,8 @@ fn question(sparql: &str, windows: Vec<PlainWindow>) -> Question {
         rows: false,
         relation: Relation::Rows,
         difference: Difference::Multiset,
+        is_multiset: false,
+        is_compat: false,
     }
 }
 

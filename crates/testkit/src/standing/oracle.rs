@@ -6,9 +6,9 @@ use super::relation::{Unrelated, determined, related};
 use super::{Question, Reported, StandingCase, window_iri};
 use crate::Row;
 use crate::compare::{self, Blanks};
-use crate::naive::{self, Expected, NaiveError};
+use crate::naive::{self, Beside, Expected, NaiveError};
 use crate::random_query::dataset_clause;
-use oxrdf::{NamedNode, Triple};
+use oxrdf::Triple;
 use query::standing::Relation;
 
 /// A report that has to be made.
@@ -77,9 +77,13 @@ pub(super) fn answer(
     moment: &StandingMoment,
     work_max: u64,
 ) -> Result<Expected, NaiveError> {
-    let beside = |(window, triples): (usize, &Vec<Triple>)| (window_iri(window), triples.clone());
-    let beside: Vec<(NamedNode, Vec<Triple>)> =
-        moment.windows.iter().enumerate().map(beside).collect();
+    let window = |(window, triples): (usize, &Vec<Triple>)| (window_iri(window), triples.clone());
+    let beside = Beside {
+        graphs: moment.windows.iter().enumerate().map(window).collect(),
+        default: moment.merged_bag(case),
+        times: moment.times.clone(),
+        is_compat: case.question.is_compat,
+    };
     naive::answer_beside(
         &moment.dataset(case),
         &beside,

@@ -11,6 +11,7 @@ use super::{
     Absorbed, Item, PlainExtent, PlainOrigin, PlainStream, PlainWindow, Question, ReportPace,
     StandingCase, window_iri,
 };
+use crate::naive::expression::TIMESTAMP;
 use crate::random::Random;
 use crate::random_graph::{Shape, iri, random_dataset};
 use crate::random_query::{QueryParts, Vocabulary, random_wide_parts};
@@ -87,8 +88,14 @@ fn drawn(random: &mut Random) -> (StandingCase, u64) {
     pool.sort_by_cached_key(ToString::to_string);
     let stored: Dataset = pool.iter().filter(|_| random.chance(55)).collect();
     let begin_ms = *random.pick(&[0, 0, 10_000, 1_447_758_448_000]);
-    let streams = streams(&pool, begin_ms, random);
+    let mut streams = streams(&pool, begin_ms, random);
     let windows = windows(&streams, random);
+    for (place, stream) in streams.iter_mut().enumerate() {
+        // How far other streams are stored when an answer is made is nobody's promise.
+        if !windows.iter().any(|window| window.stream == place) {
+            stream.absorbed = Absorbed::Nothing;
+        }
+    }
     let times = Times {
         begin_ms,
         marks_ms: marks(&streams, &windows),
@@ -101,6 +108,7 @@ fn drawn(random: &mut Random) -> (StandingCase, u64) {
     let items = interleaved(arrivals, random);
     let question = question(&stored, &streams, &items, windows, &times, random);
     let case = StandingCase {
+        late: Vec::new(),
         stored,
         streams,
         items,
@@ -151,6 +159,7 @@ fn streams(pool: &[Quad], begin_ms: u64, random: &mut Random) -> Vec<PlainStream
                 Absorbed::Only(predicates.into_iter().collect())
             }
         },
+        side_of: None,
         into: if random.chance(75) {
             GraphName::DefaultGraph
         } else {
@@ -306,7 +315,12 @@ fn question(
         Relation::Deletions,
     ]);
     let vocabulary = vocabulary(stored, streams, items, &windows, is_merged);
-    let parts = parts(&vocabulary, relation, is_merged, random);
+    let asks_times = random.chance(20);
+    let parts = if asks_times {
+        timed(&windows, is_merged, relation, times, random)
+    } else {
+        parts(&vocabulary, relation, is_merged, random)
+    };
     let step = times.marks_ms[0];
     Question {
         registered_ms: if random.chance(75) {
@@ -333,6 +347,76 @@ fn question(
         rows: random.chance(25),
         relation,
         difference: *random.pick(&[Difference::Multiset, Difference::Multiset, Difference::Set]),
+        is_multiset: random.chance(25),
+        is_compat: asks_times && random.chance(25),
+    }
+}
+
+/// A question about the times of triples, in each place where an expression may stand.
+fn timed(
+    windows: &[PlainWindow],
+    is_merged: bool,
+    relation: Relation,
+    times: &Times,
+    random: &mut Random,
+) -> QueryParts {
+    let mut within = |pattern: &str| {
+        if is_merged {
+            return format!("{pattern} .");
+        }
+        let window = window_iri(random.below(windows.len()));
+        format!("GRAPH {window} {{ {pattern} }}")
+    };
+    let [one, other] = [within("?s ?p ?o"), within("?s ?q ?v")];
+    let (time, next) = (
+        format!("<{TIMESTAMP}>(?s, ?p, ?o)"),
+        format!("<{TIMESTAMP}>(?s, ?q, ?v)"),
+    );
+    let moment = times.random(random);
+    let (head, body) = match random.below(9) {
+        0 => (
+            "SELECT ?s ?p ?o ?t",
+            format!("{{ {one} BIND({time} AS ?t) }}"),
+        ),
+        1 => (
+            "SELECT ?s ?o",
+            format!("{{ {one} FILTER({time} >= {moment}) }}"),
+        ),
+        2 => (
+            "SELECT *",
+            format!("{{ {one} {other} FILTER({time} < {next}) }}"),
+        ),
+        3 => (
+            "SELECT ?s (MAX(?t) AS ?m)",
+            format!("{{ {one} BIND({time} AS ?t) }} GROUP BY ?s"),
+        ),
+        4 if relation == Relation::Rows => (
+            "SELECT ?s ?p ?o",
+            format!("{{ {one} }} ORDER BY DESC({time}) ?s LIMIT 3"),
+        ),
+        5 => (
+            "SELECT ?s (COUNT(*) AS ?n)",
+            format!("{{ {one} }} GROUP BY ?s HAVING(MIN({time}) >= {moment})"),
+        ),
+        6 => (
+            "CONSTRUCT { ?s <urn:came> ?t }",
+            format!("{{ {one} BIND({time} AS ?t) }}"),
+        ),
+        7 => (
+            "SELECT ?s ?p ?o ?v",
+            format!("{{ {one} OPTIONAL {{ {other} FILTER({time} = {next}) }} }}"),
+        ),
+        // What is stored has no time unless it came, too.
+        _ => (
+            "SELECT ?s ?q ?v ?t",
+            format!("{{ ?s ?q ?v . FILTER EXISTS {{ {one} }} BIND({next} AS ?t) }}"),
+        ),
+    };
+    QueryParts {
+        head: head.to_owned(),
+        from: Vec::new(),
+        from_named: Vec::new(),
+        body,
     }
 }
 

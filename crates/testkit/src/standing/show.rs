@@ -22,11 +22,12 @@ impl fmt::Display for StandingCase {
                 lateness_ms,
                 absorbed,
                 into,
+                side_of,
             } = stream;
             writeln!(
                 out,
                 "---- stream {place}: {iri} from {begin_ms} ms, batches of {grain_ms} ms, late by {lateness_ms} ms, \
-                 stored {absorbed:?} in {into}"
+                 stored {absorbed:?} in {into}, late items of {side_of:?}"
             )?;
         }
         writeln!(out, "---- items: stream, milliseconds, quads")?;

@@ -21,6 +21,7 @@ fn plain(name: &str, grain_ms: u64) -> PlainStream {
         lateness_ms: 0,
         absorbed: Absorbed::All,
         into: GraphName::DefaultGraph,
+        side_of: None,
     }
 }
 
@@ -52,6 +53,8 @@ fn question(head: &str, body: &str, windows: &[(usize, PlainExtent)]) -> Questio
         rows: false,
         relation: Relation::Rows,
         difference: Difference::Multiset,
+        is_multiset: false,
+        is_compat: false,
     }
 }
 
@@ -60,6 +63,7 @@ fn counted(times: &[u64], extent: PlainExtent) -> StandingCase {
     let items = times.iter().enumerate();
     let text = "{ GRAPH <urn:window:0> { ?s :at ?o } }";
     StandingCase {
+        late: Vec::new(),
         stored: Dataset::new(),
         streams: vec![plain("s", 100)],
         items: items
@@ -113,6 +117,7 @@ fn the_paper_s_example() {
         "{NAMES} :Logan :knows :Erik . :Erik :knows :Logan . :Logan :po :T12 , :T13 , :T14 ."
     );
     let mut case = StandingCase {
+        late: Vec::new(),
         stored: graph::parse(&text).unwrap(),
         streams: vec![stream("Tweet"), stream("Like")],
         items: vec![

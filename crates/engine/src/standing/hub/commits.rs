@@ -63,6 +63,7 @@ impl Hub {
                 message.put(&mut messages);
             }
         }
+        quads.extend(&self.late_quads);
         is_awaited |= self.is_needed || !quads.is_empty();
         if !messages.bytes.is_empty() || !quads.is_empty() {
             let database = self.base.database()?;
@@ -70,6 +71,7 @@ impl Hub {
         }
         self.unsaid.clear();
         self.is_needed = false;
+        self.late_quads.clear();
         Ok(())
     }
 

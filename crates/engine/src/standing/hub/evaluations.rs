@@ -12,7 +12,6 @@ use crate::panics::guarded;
 use oxrdf::Quad;
 use query::standing::{Emit, Freshness};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use stream::{Evaluation, Items, SourceId, StreamId, Time};
 
 impl Hub {
@@ -25,7 +24,12 @@ impl Hub {
         let Some(query) = self.queries.get(&ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let graph = self.graph_at(ready.close, query)?;
+        let graph = if ready.is_revision {
+            // It has what came late.
+            self.base.database()?.graph()
+        } else {
+            self.graph_at(ready.close, query)?
+        };
         self.evaluate_over(ready, &graph, take)
     }
 
@@ -60,30 +64,34 @@ impl Hub {
         };
         let evaluated = guarded(|| evaluated(&database, graph, query, ready));
         query.evaluations += 1;
-        query.close = Some(ready.close);
+        query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
         let policy = query.planned.query.report;
         let is_repeatable =
             evaluated.is_ok() && query.planned.query.freshness == Freshness::Aligned;
         let may_repeat = query.planned.query.emit == Emit::AtLeastOnce;
-        let report = evaluated.unwrap_or_else(|error| Some(query.failed(ready, error)));
+        let mut reports = evaluated.unwrap_or_else(|error| vec![query.failed(ready, error)]);
         let (writes, name) = (query.writes, query.name.clone());
-        if let (Some(target), Some(report)) = (writes, &report) {
-            let quads: Vec<Quad> = report.rows.iter().filter_map(quad_of).collect();
+        if let Some(target) = writes {
+            let rows = reports.iter().flat_map(|report| &report.rows);
+            let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
             let written = self.write(target, &name, ready, &quads);
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
                 query.failure = Some(error.message);
             }
         }
-        let report = report.filter(|report| !(policy.rows && report.has_no_rows()));
-        match self.noted(name, ready.close, report)? {
-            None => Ok(ControlFlow::Continue(())),
-            Some(reported) if is_repeatable || may_repeat => take(reported),
-            Some(reported) => {
-                self.withheld.push(reported);
-                self.show_withheld(take)
+        reports.retain(|report| !(policy.rows && report.has_no_rows()));
+        let reported = self.noted(name, ready.close, reports)?;
+        if !(is_repeatable || may_repeat) {
+            self.withheld.extend(reported);
+            return self.show_withheld(take);
+        }
+        for reported in reported {
+            if take(reported)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Notes in the log how far a query has come, and what it says there.
@@ -91,23 +99,30 @@ impl Hub {
         &mut self,
         query: String,
         close: Time,
-        report: Option<StandingReport>,
-    ) -> Result<Option<Reported>, QueryError> {
+        reports: Vec<StandingReport>,
+    ) -> Result<Vec<Reported>, QueryError> {
         if !self.base.keeps_log() {
-            return Ok(report.map(|report| Reported { report, line: None }));
+            let unsaid = |report| Reported { report, line: None };
+            return Ok(reports.into_iter().map(unsaid).collect());
         }
         let json = |report: &StandingReport| {
             let line = report.json();
             line.map_err(|error| QueryError::new(Kind::Internal, error))
         };
-        let line = report.as_ref().map(json).transpose()?;
+        let lines: Vec<String> = reports.iter().map(json).collect::<Result<_, _>>()?;
         self.said(&Message::Report {
             query,
             close_ms: close.0,
-            lines: line.iter().cloned().collect(),
+            lines: lines.clone(),
         });
-        let line = line.map(Arc::from);
-        Ok(report.map(|report| Reported { report, line }))
+        let reported = reports
+            .into_iter()
+            .zip(lines)
+            .map(|(report, line)| Reported {
+                report,
+                line: Some(line.into()),
+            });
+        Ok(reported.collect())
     }
 
     /// Shows reports that could not be made again, once the log has them. The others come again as they were if a crash
@@ -158,7 +173,7 @@ impl Hub {
             self.said(&message);
             self.is_needed = true;
         }
-        self.streams.push(target, source, &items).map_err(refused)?;
+        self.take_items(target, source, &items)?;
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ impl Hub {
         if let Some(next) = next_position {
             self.positions.insert(key, next);
         }
-        self.streams.push(id, number, &numbered).map_err(refused)
+        self.take_items(id, number, &numbered)
     }
 
     /// What the log is told of items that are about to be taken.

@@ -7,6 +7,7 @@ use super::super::info::{HubStream, QueryInfo};
 use super::super::log::messages::Message;
 use super::super::planned::Planned;
 use super::super::registered::Registered;
+use super::super::revised::Revisions;
 use super::{Hub, OF_QUERIES, no_query, refused};
 use crate::error::{Kind, QueryError};
 use query::plan::Form;
@@ -17,7 +18,8 @@ use stream::{Differences, QueryId, Schedule, SourceId, StreamId, Time};
 
 impl Hub {
     /// The moment from which on a query that is registered now is evaluated (milliseconds): its streams have come so far.
-    pub fn reached_ms(&self, query: &StandingQuery) -> Result<u64, QueryError> {
+    pub fn reached_ms(&mut self, query: &StandingQuery) -> Result<u64, QueryError> {
+        self.make_sides(query)?;
         let mut reached = 0;
         for name in query.streams() {
             let status = self.streams.status(self.stream(name)?).map_err(refused)?;
@@ -70,7 +72,8 @@ impl Hub {
     /// Goes on with a query that was paused, from where its streams are.
     pub fn resume(&mut self, name: &str) -> Result<(), QueryError> {
         let id = self.query(name)?;
-        let reached = self.reached_ms(&self.queries[&id].planned.query)?;
+        let query = Arc::clone(&self.queries[&id].planned.query);
+        let reached = self.reached_ms(&query)?;
         self.say(&Message::Resume {
             name: name.to_owned(),
         })?;
@@ -142,6 +145,7 @@ impl Hub {
                 format!("a query `{name}` is registered: drop it first, or give another name");
             return Err(QueryError::new(Kind::Conflict, message));
         }
+        self.make_sides(&query)?;
         let find = |name: &str| self.streams.find(name);
         let schedule = Schedule::of(&query, find).map_err(|error| refused(error.into()))?;
         let reads = schedule
@@ -150,6 +154,7 @@ impl Hub {
             .map(|window| window.stream)
             .collect();
         let differences = Differences::new(query.relation, query.difference);
+        let revisions = revisions_of(&query, schedule.revise_ms)?;
         self.refuse_circle(&query, &reads)?;
         let query = Arc::new(query);
         let planned = self
@@ -181,6 +186,7 @@ impl Hub {
                 evaluations: 0,
                 close: None,
                 failure: None,
+                revisions,
             },
         );
         Ok(name)
@@ -208,6 +214,8 @@ impl Hub {
                     reached.extend(query.writes);
                 }
             }
+            let sides: Vec<StreamId> = reached.iter().filter_map(|it| self.side_of(*it)).collect();
+            reached.extend(sides);
             if reached.len() == before {
                 break;
             }
@@ -228,6 +236,7 @@ impl Hub {
         let Output::Stream(name) = &query.output else {
             return Ok(None);
         };
+        self.refuse_side_name(name)?;
         if !self.has_stream(name) {
             let stream = HubStream {
                 absorb: Some(Vec::new()),
@@ -244,4 +253,21 @@ impl Hub {
         }
         Ok(target)
     }
+}
+
+/// What a query tells that is revised for so long (milliseconds).
+fn revisions_of(
+    query: &StandingQuery,
+    revise_ms: Option<u64>,
+) -> Result<Option<Revisions>, QueryError> {
+    let Some(keep_ms) = revise_ms else {
+        return Ok(None);
+    };
+    if let Output::Stream(stream) = &query.output {
+        let message = format!("what was written into the stream <{stream}> is not taken back");
+        return Err(QueryError::new(Kind::Unsupported, message)
+            .with_hint("late=side or late=drop for a query that writes a stream"));
+    }
+    let revisions = Revisions::new(keep_ms, query.relation, query.difference);
+    Ok(Some(revisions))
 }

@@ -8,6 +8,8 @@ use super::super::log::image::{HubImage, QueryPicture, StreamPicture};
 use super::super::log::items::items_of;
 use super::super::log::messages::{ItemsMessage, Source};
 use super::super::registered::Registered;
+use super::super::report::ReportRow;
+use super::super::revised::Revisions;
 use super::base::Base;
 use super::{Due, Hub, OF_QUERIES, refused};
 use crate::database::Database;
@@ -23,6 +25,17 @@ use stream::{Differences, Evaluation, PartId, SealPoint, SourceId, StreamId, Tim
 /// Reads the text of a query that was registered.
 pub(in crate::standing) type ReadQuery<'r> = dyn Fn(&str) -> Result<StandingQuery, QueryError> + 'r;
 
+/// Which answers the next report of a query is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::standing) enum Compared {
+    /// None.
+    Nothing,
+    /// The last one.
+    Last,
+    /// All that may be revised.
+    All,
+}
+
 impl Hub {
     /// One of a log that is being replayed.
     pub(in crate::standing) fn replaying(live: &Arc<LiveDictionary>) -> Hub {
@@ -36,7 +49,12 @@ impl Hub {
 
     /// How it stands, without the journals. An error where something is known here and nowhere else.
     pub(in crate::standing) fn image(&self) -> Result<HubImage, QueryError> {
-        if !(self.unsaid.is_empty() && self.withheld.is_empty() && self.due.is_empty()) {
+        let is_at_rest = self.unsaid.is_empty()
+            && self.withheld.is_empty()
+            && self.due.is_empty()
+            && self.late_quads.is_empty()
+            && self.revealing.is_none();
+        if !is_at_rest {
             let message = "reports of standing queries wait for the log";
             return Err(QueryError::new(Kind::Conflict, message));
         }
@@ -49,6 +67,7 @@ impl Hub {
         }
         for (id, query) in &self.queries {
             let progress = self.streams.progress(*id).map_err(refused)?;
+            let (first, extra) = self.streams.history(*id).map_err(refused)?;
             image.queries.push(QueryPicture {
                 name: query.name.clone(),
                 text: query.text.clone().unwrap_or_default(),
@@ -58,6 +77,9 @@ impl Hub {
                 close_ms: query.close.map(|close| close.0),
                 failure: query.failure.clone(),
                 state: query.differences.state().clone(),
+                first_ms: first.0,
+                extra_ms: extra.iter().map(|time| time.0).collect(),
+                answers: query.revisions.iter().flat_map(kept).collect(),
             });
         }
         Ok(image)
@@ -95,6 +117,8 @@ impl Hub {
         });
         Ok(StreamPicture {
             settings: settings.clone(),
+            late_items: self.late.get(&id).map_or(0, |late| late.items),
+            side_promise: self.is_side(id).then_some(stream.watermark),
             stream,
             sources,
         })
@@ -137,6 +161,9 @@ impl Hub {
                 }
             }
         }
+        for picture in &image.streams {
+            self.late_again(picture)?;
+        }
         for query in &image.queries {
             let text = read(&query.text)?;
             let (relation, difference) = (text.relation, text.difference);
@@ -151,7 +178,14 @@ impl Hub {
                 registered.failure.clone_from(&query.failure);
                 registered.differences =
                     Differences::resumed(relation, difference, query.state.clone());
+                if let Some(revisions) = &mut registered.revisions {
+                    for (close, revision, rows) in &query.answers {
+                        revisions.keep(Time(*close), *revision, rows.clone());
+                    }
+                }
             }
+            let extra: Vec<Time> = query.extra_ms.iter().copied().map(Time).collect();
+            self.streams.remember(id, Time(query.first_ms), &extra);
         }
         self.streams.resumed();
         Ok(())
@@ -179,8 +213,28 @@ impl Hub {
         })?;
         self.tick(message.now_ms);
         self.streams.obey(id, message.settled).map_err(refused)?;
-        self.streams.push(id, number, &items).map_err(refused)?;
+        self.take_items(id, number, &items)?;
         Ok(())
+    }
+
+    /// What came late is stored by the record that was replayed.
+    pub(in crate::standing) fn late_is_stored(&mut self) {
+        self.late_quads.clear();
+    }
+
+    /// Queries see what came late in a stream, as the log tells. Gives the evaluations that it makes ready.
+    pub(in crate::standing) fn reveal_again(
+        &mut self,
+        stream: &str,
+    ) -> Result<Vec<Evaluation>, QueryError> {
+        let id = self.stream(stream)?;
+        match self.streams.next_late() {
+            Some(late) if late.stream == id => {
+                self.streams.revealed(&late).map_err(refused)?;
+                Ok(self.ready_again())
+            }
+            _ => Err(unfollowed(stream, "what came late in it")),
+        }
     }
 
     /// Obeys a seal that the log tells of.
@@ -196,15 +250,7 @@ impl Hub {
             match seal {
                 Some(seal) if seal.until < until => {}
                 Some(seal) if seal.until == until => return Ok(id),
-                _ => {
-                    let message = format!(
-                        "what the store keeps of the stream <{stream}> is damaged: a seal of it does not follow \
-                         from its items"
-                    );
-                    return Err(QueryError::new(Kind::Damaged, message).with_hint(
-                        "restore a backup; `somersault check` names all that is wrong",
-                    ));
-                }
+                _ => return Err(unfollowed(stream, "a seal of it")),
             }
         }
     }
@@ -219,12 +265,12 @@ impl Hub {
                 .sealed(PartId(0), *stream, *until)
                 .map_err(refused)?;
         }
-        let mut ready = Vec::new();
-        while let Some(next) = self.streams.next_ready() {
-            ready.push(next);
-        }
         // Queries that write promise nothing yet: what they wrote there is told later, or is due.
-        Ok(ready)
+        Ok(self.ready_again())
+    }
+
+    fn ready_again(&mut self) -> Vec<Evaluation> {
+        std::iter::from_fn(|| self.streams.next_ready()).collect()
     }
 
     /// The graph after the record that was replayed last, for evaluations that see it.
@@ -232,11 +278,17 @@ impl Hub {
         self.note_moment(graph);
     }
 
-    /// The name of a query, and whether its reports are compared; `None` where it is gone.
-    pub(in crate::standing) fn known(&self, ready: &Evaluation) -> Option<(&str, bool)> {
+    /// The name of a query, and what its next report is compared with; `None` where it is gone.
+    pub(in crate::standing) fn known(&self, ready: &Evaluation) -> Option<(&str, Compared)> {
         let query = self.queries.get(&ready.query)?;
-        let is_compared = query.planned.query.relation != Relation::Rows;
-        Some((&query.name, is_compared))
+        let compared = if query.revisions.is_some() {
+            Compared::All
+        } else if query.planned.query.relation == Relation::Rows {
+            Compared::Nothing
+        } else {
+            Compared::Last
+        };
+        Some((&query.name, compared))
     }
 
     /// Leaves an evaluation for when the database is open.
@@ -249,7 +301,11 @@ impl Hub {
         let Some(query) = self.queries.get(&ready.query) else {
             return;
         };
-        let graph = self.remembered(ready.close, query);
+        let graph = if ready.is_revision {
+            None
+        } else {
+            self.remembered(ready.close, query)
+        };
         let graph = graph.unwrap_or_else(|| Arc::clone(newest));
         self.due.push_back(Due {
             ready,
@@ -266,4 +322,21 @@ impl Hub {
             query.close = Some(Time(close_ms));
         }
     }
+}
+
+/// An answer that may be revised.
+type KeptAnswer = (u64, u64, BTreeMap<ReportRow, u64>);
+
+fn kept(revisions: &Revisions) -> Vec<KeptAnswer> {
+    let kept = revisions.kept();
+    kept.map(|(close, revision, rows)| (close.0, revision, rows.clone()))
+        .collect()
+}
+
+fn unfollowed(stream: &str, what: &str) -> QueryError {
+    let message = format!(
+        "what the store keeps of the stream <{stream}> is damaged: {what} does not follow from its items"
+    );
+    QueryError::new(Kind::Damaged, message)
+        .with_hint("restore a backup; `somersault check` names all that is wrong")
 }

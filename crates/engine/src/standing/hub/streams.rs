@@ -11,11 +11,12 @@ use super::{Hub, refused};
 use crate::error::{Kind, QueryError};
 use oxrdf::{NamedNode, TermRef};
 use rdf::VertexId;
-use stream::{Absorb, Definition, Seal, StreamError, StreamId, Time};
+use stream::{Absorb, Definition, LateSeal, Seal, StreamError, StreamId, Time};
 
 impl Hub {
     /// Makes a stream that begins at this moment.
     pub fn create(&mut self, settings: &HubStream, begin_ms: u64) -> Result<(), QueryError> {
+        self.refuse_side_name(&settings.name)?;
         let absorbs = settings.absorb.as_ref().is_none_or(|them| !them.is_empty());
         let database = self.base.database()?;
         if database.is_following() {
@@ -113,15 +114,26 @@ impl Hub {
             );
             return Err(QueryError::new(Kind::Conflict, message));
         }
+        self.refuse_read_side(id)?;
         self.streams.may_drop(id).map_err(refused)?;
         self.say(&Message::DropStream {
             name: name.to_owned(),
         })?;
+        self.forget_stream(id)?;
+        if let Some(side) = self.forget_late(id) {
+            self.forget_stream(side)?;
+        }
+        Ok(())
+    }
+
+    fn forget_stream(&mut self, id: StreamId) -> Result<(), QueryError> {
         self.streams.drop_stream(id).map_err(refused)?;
         self.settings.remove(&id);
         self.positions.retain(|(stream, _), _| *stream != id);
         let is_other = |seal: &Seal| seal.stream != id;
         self.taken.retain(is_other);
+        let is_other = |late: &LateSeal| late.stream != id;
+        self.revealing = self.revealing.take().filter(is_other);
         Ok(())
     }
 
@@ -150,6 +162,7 @@ impl Hub {
             covered_ms: status.covered.0,
             is_idle: status.is_idle,
             held_bytes: status.held_bytes,
+            late: self.late.get(&id).map_or(0, |late| late.items),
             queries: readers.map(|query| query.name.clone()).collect(),
         })
     }

@@ -4,7 +4,9 @@
 //! ```text
 //! image    = version: u8, streams, sources, queries, journals
 //! streams  = count, (settings, begin, first?, dropped?, dropped items, visible, settled, watermark,
-//!                    sources: count, (source, promise, next position?)*, items: count, (time, quads)*, chunk)*
+//!                    sources: count, (source, promise, next position?)*, items, items that revise, late items,
+//!                    promise as a side stream?)*
+//! items    = count, (time, quads)*, chunk
 //! queries  = count, (name, text, from, paused, evaluations, close?, failure?, state: count, (row, times)*)*
 //! journals = count, (name, last that was let go, lines: count, line*)*
 //! ```
@@ -23,7 +25,7 @@ use crate::standing::report::ReportRow;
 use rdf::dictionary::{DictionaryView, LiveDictionary};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stream::{SourceId, StreamImage, Time};
+use stream::{Items, SourceId, StreamImage, Time};
 
 const VERSION: u8 = 1;
 
@@ -45,6 +47,10 @@ pub(in crate::standing) struct StreamPicture {
     pub(in crate::standing) stream: StreamImage,
     /// Its sources, with the positions of their next items where they count them.
     pub(in crate::standing) sources: Vec<(Source, Option<u64>)>,
+    /// Items that came late in it (count).
+    pub(in crate::standing) late_items: u64,
+    /// What it promises as the side stream of another one; `None`: it is none.
+    pub(in crate::standing) side_promise: Option<Time>,
 }
 
 /// A standing query.
@@ -60,6 +66,12 @@ pub(in crate::standing) struct QueryPicture {
     pub(in crate::standing) failure: Option<String>,
     /// The rows of its last answer, where reports are compared, each with how often it was there.
     pub(in crate::standing) state: BTreeMap<ReportRow, u64>,
+    /// From when on it was evaluated (milliseconds).
+    pub(in crate::standing) first_ms: u64,
+    /// Instants to come at which only late items are to be seen (milliseconds).
+    pub(in crate::standing) extra_ms: Vec<u64>,
+    /// Answers that may be revised: their closes, how often they were, and their rows.
+    pub(in crate::standing) answers: Vec<(u64, u64, BTreeMap<ReportRow, u64>)>,
 }
 
 impl Image for HubImage {
@@ -115,12 +127,25 @@ impl HubImage {
             put.maybe(promised.get(&SourceId(place)).map(|time| time.0));
             put.maybe(*position);
         }
-        put.number(stream.items.len() as u64);
-        for (time, quads) in stream.items.iter() {
+        self.put_items(put, &stream.items, dictionary)?;
+        self.put_items(put, &stream.revealed, dictionary)?;
+        put.number(picture.late_items);
+        put.maybe(picture.side_promise.map(|time| time.0));
+        Ok(())
+    }
+
+    fn put_items(
+        &self,
+        put: &mut Put,
+        items: &Items,
+        dictionary: &DictionaryView,
+    ) -> Result<(), QueryError> {
+        put.number(items.len() as u64);
+        for (time, quads) in items.iter() {
             put.number(time.0);
             put.number(quads.len() as u64);
         }
-        put.raw(&chunk_of(stream.items.quads(), dictionary, self.seed)?);
+        put.raw(&chunk_of(items.quads(), dictionary, self.seed)?);
         Ok(())
     }
 
@@ -182,15 +207,22 @@ fn take_stream(
         }
         sources.push((source, take.maybe()?));
     }
-    let times = (0..take.count()?).map(|_| Ok((take.number()?, take.number()?)));
-    let times = times.collect::<Result<Vec<_>, Mistake>>()?;
-    let blanks = live.counts().blank_nodes;
-    stream.items = items_of(&times, take.raw()?, blanks..blanks, live)?;
+    stream.items = take_items(take, live)?;
+    stream.revealed = take_items(take, live)?;
     Ok(StreamPicture {
         settings,
         stream,
         sources,
+        late_items: take.number()?,
+        side_promise: take.maybe()?.map(Time),
     })
+}
+
+fn take_items(take: &mut Take<'_>, live: &Arc<LiveDictionary>) -> Result<Items, QueryError> {
+    let times = (0..take.count()?).map(|_| Ok((take.number()?, take.number()?)));
+    let times = times.collect::<Result<Vec<_>, Mistake>>()?;
+    let blanks = live.counts().blank_nodes;
+    items_of(&times, take.raw()?, blanks..blanks, live)
 }
 
 fn put_query(put: &mut Put, query: &QueryPicture) {
@@ -204,8 +236,21 @@ fn put_query(put: &mut Put, query: &QueryPicture) {
     if let Some(failure) = &query.failure {
         put.text(failure);
     }
-    put.number(query.state.len() as u64);
-    for (row, times) in &query.state {
+    put_bag(put, &query.state);
+    put.number(query.first_ms);
+    put.number(query.extra_ms.len() as u64);
+    query.extra_ms.iter().for_each(|time| put.number(*time));
+    put.number(query.answers.len() as u64);
+    for (close_ms, revision, rows) in &query.answers {
+        put.number(*close_ms);
+        put.number(*revision);
+        put_bag(put, rows);
+    }
+}
+
+fn put_bag(put: &mut Put, bag: &BTreeMap<ReportRow, u64>) {
+    put.number(bag.len() as u64);
+    for (row, times) in bag {
         put.number(row.0.len() as u64);
         for cell in &row.0 {
             put.flag(cell.is_some());
@@ -227,10 +272,27 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
         close_ms: take.maybe()?,
         failure: None,
         state: BTreeMap::new(),
+        first_ms: 0,
+        extra_ms: Vec::new(),
+        answers: Vec::new(),
     };
     if take.flag()? {
         query.failure = Some(take.text()?);
     }
+    query.state = take_bag(take)?;
+    query.first_ms = take.number()?;
+    for _ in 0..take.count()? {
+        query.extra_ms.push(take.number()?);
+    }
+    for _ in 0..take.count()? {
+        let answer = (take.number()?, take.number()?, take_bag(take)?);
+        query.answers.push(answer);
+    }
+    Ok(query)
+}
+
+fn take_bag(take: &mut Take<'_>) -> Result<BTreeMap<ReportRow, u64>, Mistake> {
+    let mut bag = BTreeMap::new();
     for _ in 0..take.count()? {
         let mut row = Vec::new();
         for _ in 0..take.count()? {
@@ -240,7 +302,7 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
                 None
             });
         }
-        query.state.insert(ReportRow(row), take.number()?);
+        bag.insert(ReportRow(row), take.number()?);
     }
-    Ok(query)
+    Ok(bag)
 }

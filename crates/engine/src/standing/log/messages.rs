@@ -3,6 +3,7 @@
 //! ```text
 //! stream  drop  query  drop  pause  resume   what people do
 //! items  promise                             what a source brought, as text, before anybody is told that it was taken
+//! late  reveal                               what came late is stored, and revises
 //! seal                                       which items a span of a stream has, once and for all
 //! report                                     how far a query has come, and what it said there
 //! ```
@@ -47,6 +48,10 @@ pub(in crate::standing) enum Message {
     },
     /// A span of a stream is decided.
     Seal { stream: String, until: SealPoint },
+    /// What came late in all streams so far is stored.
+    LateStored,
+    /// Queries that it revises see what came late in a stream.
+    Reveal { stream: String },
     /// A query was evaluated at a close, and said these lines of JSON.
     Report {
         query: String,
@@ -97,6 +102,8 @@ const ITEMS: u8 = 7;
 const SEAL: u8 = 8;
 const REPORT: u8 = 9;
 const PROMISE: u8 = 10;
+const LATE_STORED: u8 = 11;
+const REVEAL: u8 = 12;
 
 impl Message {
     /// Appends it.
@@ -131,6 +138,8 @@ impl Message {
                 put.number(*time_ms);
                 put.number(*now_ms);
             }
+            Message::LateStored => put.bytes.push(LATE_STORED),
+            Message::Reveal { stream } => named(put, REVEAL, stream),
             Message::Seal { stream, until } => {
                 named(put, SEAL, stream);
                 put_point(put, *until);
@@ -170,6 +179,10 @@ impl Message {
                 source: take.text()?,
                 time_ms: take.number()?,
                 now_ms: take.number()?,
+            },
+            LATE_STORED => Message::LateStored,
+            REVEAL => Message::Reveal {
+                stream: take.text()?,
             },
             SEAL => Message::Seal {
                 stream: take.text()?,
@@ -356,6 +369,8 @@ mod tests {
                 time_ms: 3,
                 now_ms: u64::MAX,
             },
+            Message::LateStored,
+            Message::Reveal { stream: name() },
             Message::Seal {
                 stream: name(),
                 until: SealPoint::whole(8),

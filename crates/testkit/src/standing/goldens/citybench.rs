@@ -76,6 +76,7 @@ fn run(folder: &Path, name: &str, until_ms: u64) -> Result<GoldenRun, GoldenErro
         until_ms,
         wanted: read::hashed(&path, &golden["results"][name], until_ms)?,
         case: StandingCase {
+            late: Vec::new(),
             stored: data,
             streams,
             items: merged(items),

@@ -52,6 +52,7 @@ fn run(folder: &Path, number: u32, policy: &str) -> Result<GoldenRun, GoldenErro
         until_ms: last.ok_or_else(|| read::malformed(&path, &"no reports"))?,
         wanted,
         case: StandingCase {
+            late: Vec::new(),
             stored: Dataset::new(),
             streams: vec![stream("http://csrbench.example/weather", GRAIN_MS)],
             items: observations(folder)?,
@@ -150,6 +151,7 @@ fn vector_run(vector: &Value, bounds: Bounds, counts: &str, number: usize) -> Op
         until_ms: *events.last()?,
         wanted: wanted.collect(),
         case: StandingCase {
+            late: Vec::new(),
             stored: Dataset::new(),
             streams: vec![stream("urn:events", 100)],
             items: events.iter().enumerate().map(event).collect(),
