@@ -52,7 +52,7 @@ pub struct LateSeal {
 pub struct Accepted {
     /// How many were taken.
     pub taken: usize,
-    /// Those that came too late, in their order: no window will have them.
+    /// Those that came too late, in their order: no window will have them but those that are revised.
     pub late: Items,
     /// What is before this is decided: the stream's settled moment after the push.
     pub settled: Time,

@@ -16,7 +16,6 @@ mod queries;
 mod restored;
 mod streams;
 
-use self::late::Lateness;
 use super::info::HubStream;
 use super::registered::Registered;
 use super::report::StandingReport;
@@ -73,6 +72,15 @@ struct Due {
     graph: Arc<Graph>,
     /// It was reported; it is evaluated for the sake of the next report, which is compared with it.
     is_reported: bool,
+}
+
+/// What came late in one stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lateness {
+    /// Items (count).
+    items: u64,
+    /// The side stream, once it is there.
+    side: Option<StreamId>,
 }
 
 /// A commit of streams and what it covers.

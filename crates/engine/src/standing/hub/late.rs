@@ -15,7 +15,7 @@
 use super::super::log::image::StreamPicture;
 use super::super::log::messages::Message;
 use super::super::registered::Registered;
-use super::{Hub, refused};
+use super::{Hub, Lateness, refused};
 use crate::change::absorb;
 use crate::error::{Kind, QueryError};
 use crate::standing::HubStream;
@@ -27,15 +27,6 @@ const SUFFIX: &str = "/late";
 
 /// The only source of a side stream; other sources have lower numbers.
 const SOURCE: SourceId = SourceId(1 << 41);
-
-/// What came late in one stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lateness {
-    /// Items (count).
-    pub(super) items: u64,
-    /// The side stream, once it is there.
-    side: Option<StreamId>,
-}
 
 impl Hub {
     /// Gives items to a stream, all or none, and looks after those that are late.
