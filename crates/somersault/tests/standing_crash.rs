@@ -104,10 +104,25 @@ fn beginning() -> Vec<Step> {
             ),
         ),
     ];
+    let late = [
+        (
+            "revised",
+            format!(
+                "#@ late=revise lateness=300ms\nSELECT ?s ?o {kept} WHERE {{ GRAPH <urn:kept> {{ ?s ?p ?o }} }}"
+            ),
+        ),
+        (
+            "side",
+            format!(
+                "SELECT ?s ?o FROM STREAM <urn:kept/late> {window} WHERE {{ GRAPH <urn:kept/late> {{ ?s ?p ?o }} }}"
+            ),
+        ),
+    ];
     let mut steps = vec![
         Step::Stream(HubStream::new(STREAMS[0])),
         Step::Stream(passing),
     ];
+    let texts = texts.into_iter().chain(late);
     steps.extend(texts.map(|(name, text)| Step::Query(name, text)));
     steps
 }
