@@ -135,6 +135,17 @@ impl TermCounts {
             _ => 0,
         }
     }
+
+    /// Of each kind the greater number: what somebody sees who sees both.
+    #[must_use]
+    pub fn or_more(&self, other: TermCounts) -> TermCounts {
+        TermCounts {
+            iris: self.iris.max(other.iris),
+            blank_nodes: self.blank_nodes.max(other.blank_nodes),
+            literals: self.literals.max(other.literals),
+            triple_terms: self.triple_terms.max(other.triple_terms),
+        }
+    }
 }
 
 /// An opened dictionary: the local [`Lexicon`](crate::Lexicon). Shared between threads as it is.

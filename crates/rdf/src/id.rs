@@ -50,6 +50,12 @@ pub enum Tag {
     Date = 8,
     /// An inline `xsd:dateTime`.
     DateTime = 9,
+    /// An IRI that only windows hold; the payload is its number in [their table](crate::transient).
+    TransientIri = 10,
+    /// A literal that only windows hold.
+    TransientLiteral = 11,
+    /// An RDF 1.2 triple term that only windows hold.
+    TransientTriple = 12,
     /// A term that exists in one query only; the payload indexes the query's own table.
     QueryLocal = 14,
     /// No term at all; only [`VertexId::UNBOUND`] carries it.
@@ -84,6 +90,9 @@ impl Tag {
             7 => Tag::Double,
             8 => Tag::Date,
             9 => Tag::DateTime,
+            10 => Tag::TransientIri,
+            11 => Tag::TransientLiteral,
+            12 => Tag::TransientTriple,
             14 => Tag::QueryLocal,
             15 => Tag::Unbound,
             _ => return None,
@@ -98,6 +107,11 @@ impl Tag {
     /// Whether the payload is the value itself.
     pub const fn is_inline(self) -> bool {
         (self as u8) >= 4 && (self as u8) <= 9
+    }
+
+    /// Whether ids with this tag are answered by the table of terms that only windows hold.
+    pub const fn is_transient(self) -> bool {
+        (self as u8) >= 10 && (self as u8) <= 12
     }
 }
 
@@ -181,6 +195,18 @@ impl VertexId {
         self.0 == u64::MAX
     }
 
+    /// Whether a stored graph may have this id: its tag is one of [`Tag::STORED`].
+    #[inline]
+    pub const fn is_stored(self) -> bool {
+        self.0 < (Tag::STORED.len() as u64) << Self::PAYLOAD_BITS
+    }
+
+    /// Whether this is the id of a term that only windows hold; see [`crate::transient`].
+    #[inline]
+    pub const fn is_transient(self) -> bool {
+        matches!(self.tag_number(), 10..=12)
+    }
+
     /// Whether this is an id with the given tag.
     #[inline]
     pub const fn has_tag(self, tag: Tag) -> bool {
@@ -247,6 +273,19 @@ mod tests {
                 assert_eq!(id.payload(), payload);
                 assert_eq!(VertexId::from_bits(id.bits()), id);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_stored_and_what_is_transient_is_told_by_the_tag() {
+        for number in 0..16 {
+            let id = VertexId::from_bits(u64::from(number) << VertexId::PAYLOAD_BITS | 7);
+            let tag = Tag::from_number(number);
+            assert_eq!(
+                id.is_stored(),
+                tag.is_some_and(|tag| Tag::STORED.contains(&tag))
+            );
+            assert_eq!(id.is_transient(), tag.is_some_and(Tag::is_transient));
         }
     }
 

@@ -16,6 +16,7 @@ mod progress;
 pub mod strictness;
 mod sync;
 pub mod terms;
+pub mod transient;
 pub mod varint;
 
 pub use id::{Direction, PredicateId, Tag, VertexId};
