@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use crate::items::{self, Items};
 use crate::time::{SealPoint, Time};
+use rdf::transient::Renamed;
 
 /// Items that were decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,14 +61,21 @@ impl OpenBatches {
         }
     }
 
-    /// The items of each open batch, ascending by batch.
-    pub(crate) fn items(&self) -> impl Iterator<Item = &Items> {
-        self.open.values()
-    }
-
     /// What open items hold (bytes).
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The items of each open batch, ascending by batch.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Items> {
+        self.open.values()
+    }
+
+    /// Puts stored ids in place of transient ones.
+    pub(crate) fn rename(&mut self, renamed: &Renamed) {
+        for items in self.open.values_mut() {
+            items.rename(renamed);
+        }
     }
 
     /// An item before this moment is late.

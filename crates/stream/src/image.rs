@@ -50,7 +50,7 @@ impl Stream {
     /// How it stands.
     pub(crate) fn image(&self) -> StreamImage {
         let mut items = self.retained.items(Time(0)..Time::MAX);
-        self.open.items().for_each(|open| items.append(open));
+        self.open.open().for_each(|open| items.append(open));
         StreamImage {
             begin: self.begin(),
             first: self.retained.first(),

@@ -7,6 +7,8 @@
 //! Cost: 16 bytes an item and 32 a quad.
 
 use crate::time::Time;
+use rdf::VertexId;
+use rdf::transient::Renamed;
 use store::delta::IdQuad;
 
 /// Items in the order in which they came, or sorted by time where that is said.
@@ -91,6 +93,24 @@ impl Items {
         left
     }
 
+    /// The transient ids that their quads name, as often as they do.
+    pub(crate) fn transients(&self) -> impl Iterator<Item = VertexId> {
+        let ids = self.quads.iter().flat_map(|quad| parts(*quad));
+        ids.filter(|id| id.is_transient())
+    }
+
+    /// Puts stored ids in place of transient ones; whether there were such.
+    pub(crate) fn rename(&mut self, renamed: &Renamed) -> bool {
+        let mut is_changed = false;
+        for quad in &mut self.quads {
+            let before = *quad;
+            let [subject, predicate, object, graph] = parts(before).map(|id| renamed.of(id));
+            *quad = (subject, predicate, object, graph);
+            is_changed |= *quad != before;
+        }
+        is_changed
+    }
+
     /// What they hold (bytes).
     pub fn bytes(&self) -> u64 {
         bytes_of(self.len(), self.quads.len())
@@ -135,6 +155,10 @@ impl Items {
     fn start_of(&self, item: usize) -> usize {
         item.checked_sub(1).map_or(0, |before| self.ends[before])
     }
+}
+
+fn parts((subject, predicate, object, graph): IdQuad) -> [VertexId; 4] {
+    [subject, predicate, object, graph]
 }
 
 /// What so many items with so many quads hold (bytes).

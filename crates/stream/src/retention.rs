@@ -20,6 +20,7 @@
 //! Cost: a cut is O(log batches); a window of `n` batches is O(log n) slices, or one for each [`panes::EDGES_MAX`] edges.
 
 mod panes;
+mod terms;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -29,7 +30,7 @@ use crate::image::StreamImage;
 use crate::items::Items;
 use crate::retention::panes::Panes;
 use crate::time::{SealPoint, Time};
-use rdf::Direction;
+use rdf::{Direction, VertexId};
 use store::slice::Slice;
 
 /// A place between two items of a stream.
@@ -62,6 +63,8 @@ struct Batch {
     items: Arc<Items>,
     /// How many of them are its edge.
     edge_items: usize,
+    /// The newest transient term that it names (its number).
+    newest_transient: Option<u64>,
     /// Whether its rest is sealed, too.
     is_whole: bool,
     whole: Option<Arc<Slice>>,
@@ -192,8 +195,10 @@ impl Retained {
         let (first, count) = (items.times()[0], items.len() as u64);
         let number = first.0 / self.grain_ms;
         self.first = self.first.or(Some(first));
+        let newest_transient = items.transients().map(VertexId::payload).max();
         match self.batches.back_mut() {
             Some(last) if last.number == number => {
+                last.newest_transient = last.newest_transient.max(newest_transient);
                 Arc::make_mut(&mut last.items).append(&items);
             }
             _ => self.batches.push_back(Batch {
@@ -201,6 +206,7 @@ impl Retained {
                 first: self.count,
                 edge_items: items.before(Time(number * self.grain_ms).later(1)),
                 items,
+                newest_transient,
                 is_whole: false,
                 whole: None,
                 edge: None,

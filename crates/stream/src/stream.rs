@@ -21,6 +21,8 @@ use crate::schedule::{QueryId, StreamId};
 use crate::time::{SealPoint, Time};
 use crate::vector::{PartId, Vector};
 use crate::watermark::{SourceId, Watermarks};
+use rdf::VertexId;
+use rdf::transient::Renamed;
 
 /// The slowest source may exceed the budget by this share, because only its items let the stream go on.
 const RESERVE_SHARE: u64 = 8;
@@ -89,6 +91,8 @@ pub(crate) struct Stream {
     pub(crate) is_resuming: bool,
     /// Where it stands among the streams that have a seal to give.
     pub(crate) offered: Option<Time>,
+    /// What somebody else holds for it: its terms (bytes).
+    pub(crate) beside_bytes: u64,
 }
 
 impl Stream {
@@ -113,6 +117,7 @@ impl Stream {
             floors: BTreeSet::new(),
             is_resuming: false,
             offered: None,
+            beside_bytes: 0,
         }
     }
 
@@ -150,9 +155,23 @@ impl Stream {
         self.watermarks.is_idle() && !self.definition.arrival_time
     }
 
-    /// What it holds (bytes).
+    /// What it holds (bytes), what is held elsewhere for it included.
     pub(crate) fn bytes(&self) -> u64 {
-        self.open.bytes() + self.retained.bytes() + self.late.bytes()
+        self.open.bytes() + self.retained.bytes() + self.late.bytes() + self.beside_bytes
+    }
+
+    /// Gives each transient id that an item names, as often as items do.
+    pub(crate) fn name_transients(&self, name: &mut dyn FnMut(VertexId)) {
+        let open = self.open.open().chain([&self.late]);
+        open.flat_map(Items::transients).for_each(&mut *name);
+        self.retained.name_transients(name);
+    }
+
+    /// Puts stored ids in place of transient ones.
+    pub(crate) fn rename(&mut self, renamed: &Renamed) {
+        self.open.rename(renamed);
+        self.late.rename(renamed);
+        self.retained.rename(renamed);
     }
 
     /// Takes items of a source, all of them or none.

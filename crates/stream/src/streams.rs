@@ -22,6 +22,8 @@ use crate::stream::{Accepted, LateSeal, Seal, Stream};
 use crate::time::{SealPoint, Time};
 use crate::vector::PartId;
 use crate::watermark::SourceId;
+use rdf::VertexId;
+use rdf::transient::Renamed;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -208,6 +210,28 @@ impl Streams {
     /// The sealed items of a span that are still there, by time.
     pub fn items(&self, stream: StreamId, span: Range<Time>) -> Result<Items, StreamError> {
         Ok(self.readiness.stream(stream)?.retained.items(span))
+    }
+
+    /// Somebody else holds so many bytes for a stream. They count to its budget.
+    pub fn hold_beside(&mut self, stream: StreamId, bytes: u64) -> Result<(), StreamError> {
+        let held = self.readiness.streams.get_mut(&stream);
+        held.ok_or(StreamError::NoStream(stream))?.beside_bytes = bytes;
+        Ok(())
+    }
+
+    /// Gives each transient id that an open or sealed item of any stream names, as often as items do. Whoever gives such
+    /// ids may drop the others.
+    pub fn name_transients(&self, name: &mut dyn FnMut(VertexId)) {
+        for stream in self.readiness.streams.values() {
+            stream.name_transients(name);
+        }
+    }
+
+    /// Puts stored ids in place of transient ones in all items, and in the slices that evaluations get from now on.
+    pub fn rename(&mut self, renamed: &Renamed) {
+        for stream in self.readiness.streams.values_mut() {
+            stream.rename(renamed);
+        }
     }
 
     /// Registers a query: its first evaluation is at its first instant that is not before `at`. Errors: the number is

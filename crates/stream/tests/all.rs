@@ -10,3 +10,4 @@ mod revision;
 mod simulation;
 mod skipping;
 mod stalls;
+mod terms;

@@ -86,6 +86,11 @@ impl Panes {
         self.keep(|place, _| place.numbers().start >= number);
     }
 
+    /// Drops all that have this batch.
+    pub(super) fn drop_of(&mut self, number: u64) {
+        self.keep(|place, _| !place.numbers().contains(&number));
+    }
+
     /// Adds the slices of one pane.
     fn add(
         &mut self,
