@@ -64,6 +64,8 @@ pub struct TransientTerms {
     swept_bytes: u64,
     /// How often terms were dropped or renamed (count).
     losses: u64,
+    /// The key of the term that is looked at.
+    key: Vec<u8>,
 }
 
 /// Ids in place of others: terms that were transient and are stored.
@@ -149,22 +151,19 @@ impl TransientTerms {
 
     /// The id of a term; a term that has none gets the next one. The caller has found that the term is not stored and has
     /// no id without a table, as blank nodes and inline values have. Errors: a term that could not be stored either.
-    pub fn intern(
-        &mut self,
-        term: TermRef<'_>,
-        holder: TermHolder,
-    ) -> Result<VertexId, GrowError> {
-        let mut key = Vec::new();
-        let Some(kind) = key_of(term, &mut key)? else {
+    pub fn intern(&mut self, term: TermRef<'_>, holder: TermHolder) -> Result<VertexId, GrowError> {
+        let TransientTerms { table, key, .. } = self;
+        key.clear();
+        let Some(kind) = key_of(term, key)? else {
             let label = term.to_string();
             return Err(GrowError::UnknownBlank { label, count: 0 });
         };
         if key.len() > KEY_BYTES_MAX {
             return Err(GrowError::KeyTooLong { bytes: key.len() });
         }
-        let number = match self.table.find(kind, &key) {
+        let number = match table.find(kind, key) {
             Some(number) => number,
-            None => self.table.add(kind, &key, holder),
+            None => table.add(kind, key, holder),
         };
         Ok(VertexId::new(kind.tag(), number))
     }
@@ -301,6 +300,12 @@ impl TransientTerms {
     pub fn is_due(&self, naming_bytes: u64) -> bool {
         let growth = self.table.used_bytes().saturating_sub(self.swept_bytes);
         growth > SMALL_BYTES && growth > self.swept_bytes.max(naming_bytes / NAMING_SHARE)
+    }
+
+    /// Whether so many terms came since the last sweep that another one may drop a good share of them.
+    pub fn has_grown(&self) -> bool {
+        let growth = self.table.used_bytes().saturating_sub(self.swept_bytes);
+        growth > self.swept_bytes / NAMING_SHARE
     }
 
     /// Drops all terms but those that `name_all` names, and gives their memory back. Asserts that those are here. Cost:

@@ -72,7 +72,7 @@ impl IdLimits {
             Some(Tag::Literal) => id.payload() < self.literals,
             Some(Tag::TripleTerm) => id.payload() < self.triple_terms,
             Some(Tag::QueryLocal | Tag::Unbound) | None => false,
-            Some(_) => true,
+            Some(tag) => !tag.is_transient(),
         }
     }
 }

@@ -288,10 +288,10 @@ impl Condition {
 impl Kind {
     fn is_of_id(self, id: VertexId, batch: &Batch<'_>) -> bool {
         match id.tag() {
-            Some(Tag::Iri) => self == Kind::Iri,
+            Some(Tag::Iri | Tag::TransientIri) => self == Kind::Iri,
             Some(Tag::Blank) => self == Kind::Blank,
-            Some(Tag::Literal) => self == Kind::Literal,
-            Some(Tag::TripleTerm) => self == Kind::Triple,
+            Some(Tag::Literal | Tag::TransientLiteral) => self == Kind::Literal,
+            Some(Tag::TripleTerm | Tag::TransientTriple) => self == Kind::Triple,
             Some(Tag::QueryLocal) => batch
                 .local_term(id)
                 .is_some_and(|term| self.is_of_value(&Value::of_term(term))),

@@ -230,9 +230,9 @@ impl SortKey {
         match id.tag() {
             Some(Tag::Unbound) => 0..=0,
             Some(Tag::Blank) => 1..=1,
-            Some(Tag::Iri) => 2..=2,
-            Some(Tag::TripleTerm) => 18..=18,
-            Some(Tag::Literal) => 3..=17,
+            Some(Tag::Iri | Tag::TransientIri) => 2..=2,
+            Some(Tag::TripleTerm | Tag::TransientTriple) => 18..=18,
+            Some(Tag::Literal | Tag::TransientLiteral) => 3..=17,
             Some(tag) if tag.is_inline() => 3..=17,
             _ => 0..=18,
         }

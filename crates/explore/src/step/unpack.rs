@@ -74,7 +74,9 @@ impl<'p> Unpacking<'p> {
             Some(TermRef::Triple(triple)) => Some(triple),
             _ => None,
         };
-        let is_triple = |id: VertexId| id.has_tag(Tag::TripleTerm) || local_triple(id).is_some();
+        let is_known =
+            |id: VertexId| id.has_tag(Tag::TripleTerm) || id.has_tag(Tag::TransientTriple);
+        let is_triple = |id: VertexId| is_known(id) || local_triple(id).is_some();
         let mut distinct = Vec::new();
         for (row, &id) in (0_u32..).zip(column) {
             if !is_triple(id) {
@@ -86,7 +88,7 @@ impl<'p> Unpacking<'p> {
             self.positions.push(row);
             self.triples.push(distinct.len() as u32 - 1);
         }
-        let stored = |id: &&VertexId| id.has_tag(Tag::TripleTerm);
+        let stored = |id: &&VertexId| is_known(**id);
         self.stored.extend(distinct.iter().filter(stored));
         ask::ready(context.lexicon.fetch(&self.stored, &[])?)?;
         context.lexicon.terms(&self.stored, &mut self.buffer)?;

@@ -41,7 +41,7 @@ pub use term::TRIPLES_MAX;
 use super::Plan;
 use bytes::{Decoder, Encoder};
 use oxrdf::Term;
-use rdf::{Tag, VertexId};
+use rdf::VertexId;
 
 /// The version of [`encode_plan`]. Another one with every change of [`layout`] or of terms.
 pub const PLAN_VERSION: u64 = 1;
@@ -144,7 +144,7 @@ fn read_id(bytes: &mut Decoder<'_>) -> Result<Option<VertexId>, DecodeError> {
 
 /// Whether an id may be that of a term which a graph has.
 fn is_stored(id: VertexId) -> bool {
-    !matches!(id.tag(), None | Some(Tag::QueryLocal | Tag::Unbound))
+    id.is_stored()
 }
 
 #[cfg(test)]

@@ -174,7 +174,13 @@ fn a_view_reads_stored_and_transient_terms_in_their_order() {
     let mut read = TermBuffer::new();
     view.terms(&ids, &mut read).unwrap();
     let read: Vec<Term> = read.iter().flatten().map(TermRef::into_owned).collect();
-    let expected = [iri(0).into(), long, iri(1).into(), iri(2).into(), iri(9).into()];
+    let expected = [
+        iri(0).into(),
+        long,
+        iri(1).into(),
+        iri(2).into(),
+        iri(9).into(),
+    ];
     assert_eq!(read, expected);
     // A run that is cut by its bytes, within and at the end.
     for (bytes, count) in [(0, 1), (30, 2), (130, 3), (1000, 5)] {
@@ -204,7 +210,11 @@ fn memory_is_given_back() {
     assert!(most < 2 << 20, "{most} bytes for a thousand terms");
     assert_eq!(decoded(&table, kept), Term::from(iri(0)));
     table.sweep(|_| {});
-    assert!(table.is_empty() && table.bytes() < 1024, "{}", table.bytes());
+    assert!(
+        table.is_empty() && table.bytes() < 1024,
+        "{}",
+        table.bytes()
+    );
     assert_eq!(table.bytes_of(THERE), 0);
 }
 

@@ -14,6 +14,7 @@ use super::version::Version;
 use crate::error::ViewError;
 use crate::load::radix;
 use crate::source::Fault;
+use rdf::VertexId;
 use std::sync::Arc;
 
 /// Bytes that a quad takes while it becomes a part of a layer: as ids, and sorted in both directions.
@@ -89,6 +90,13 @@ impl Change {
             }
             keep(rows, &sums, wanted);
         }
+        assert!(
+            inserts
+                .iter()
+                .flatten()
+                .all(|id| !VertexId::from_bits(*id).is_transient()),
+            "what is stored has ids that stay: layers and records are made of effects"
+        );
         Ok(Effect { deletes, inserts })
     }
 }

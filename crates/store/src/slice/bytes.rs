@@ -16,7 +16,7 @@ use super::arrivals::Arrival;
 use super::segment::{FLAGS, SliceEntry, SliceSegment};
 use crate::delta::rows::Row;
 use crate::view::GraphScope;
-use rdf::{Direction, Tag, VertexId};
+use rdf::{Direction, VertexId};
 
 /// The first word of encoded slices.
 const VERSION: u32 = 1;
@@ -154,7 +154,8 @@ fn rebuilt(rows: [&[Row]; 2], arrivals: Option<&[Arrival]>) -> Result<Slice, Sli
     let default = GraphScope::DEFAULT_GRAPH.bits();
     let is_vertex = |bits: u64| {
         let id = VertexId::from_bits(bits);
-        id.tag().is_some() && !id.has_tag(Tag::Unbound) && !id.has_tag(Tag::QueryLocal)
+        // Nor is a transient term one: its id means something to the table that gave it alone.
+        id.is_stored()
     };
     let are_vertices = |row: &Row| {
         row[..3].iter().all(|bits| is_vertex(*bits)) && (row[3] == default || is_vertex(row[3]))
