@@ -57,7 +57,7 @@ const KEYS_ASKED: usize = 1024;
 pub struct TermHolder(pub u32);
 
 /// The table; see the module's documentation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TransientTerms {
     table: Table,
     /// Bytes of terms after the last sweep.

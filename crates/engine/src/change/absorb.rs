@@ -1,6 +1,6 @@
 //! What streams bring and the store keeps: quads by id, committed as any change is.
 //!
-//! The terms of items were given ids when they arrived, so a commit looks nothing up and reads nothing. Quads that are
+//! The terms of items that are stored were given ids of the dictionary when they arrived, so a commit looks nothing up and reads nothing. Quads that are
 //! stored already have no effect; a commit without one is none.
 //!
 //! Ids are given under the turn. A checkpoint puts another dictionary into the place of the one that there is, with the
@@ -14,10 +14,12 @@ use crate::error::QueryError;
 use crate::request::Request;
 use crate::request::context::Context;
 use crate::stop::StopToken;
-use rdf::dictionary::LiveDictionary;
+use rdf::VertexId;
+use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
 use std::time::Duration;
 use store::delta::IdQuad;
+use store::view::GraphScope;
 
 /// The longest that a commit may have the turn: far more than one grain of any stream takes.
 const TURN: Duration = Duration::from_hours(1);
@@ -30,6 +32,14 @@ pub(crate) fn absorb(
     quads: &[IdQuad],
     is_awaited: bool,
 ) -> Result<Committed, QueryError> {
+    let is_stored = |id: &VertexId| id.is_stored();
+    assert!(
+        quads.iter().all(|quad| {
+            let is_named = quad.3 != GraphScope::DEFAULT_GRAPH;
+            [quad.0, quad.1, quad.2].iter().all(is_stored) && (!is_named || is_stored(&quad.3))
+        }),
+        "what is absorbed was given ids that stay"
+    );
     let writer = database.writer()?;
     if !messages.is_empty() {
         writer.beside.may_say()?;
@@ -57,11 +67,18 @@ pub(crate) fn absorb(
     })
 }
 
-/// Lets `work` give terms ids by the dictionary of the newest version. Errors are the turn's and the work's.
+/// Lets `work` give terms ids by the dictionary of the newest version. `given` is what there is afterwards: the published
+/// graph may not have the terms yet. Errors are the turn's and the work's.
 pub(crate) fn with_dictionary<T>(
     database: &Database,
+    given: &mut TermCounts,
     work: impl FnOnce(&Arc<LiveDictionary>) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
+    let work = |live: &Arc<LiveDictionary>| {
+        let done = work(live);
+        *given = given.or_more(live.counts());
+        done
+    };
     let Ok(writer) = database.writer() else {
         // Nobody makes checkpoints.
         return work(database.graph().dictionary.live());

@@ -19,6 +19,11 @@ pub(crate) fn plan_statistics(version: &Version) -> Result<Statistics, ViewError
     let are_complete = out.is_complete && into.is_complete && out.has_types == into.has_types;
     let mut statistics = planner_statistics(statistics);
     statistics.complete_at = are_complete.then_some(version.number());
+    let mut predicates = statistics.predicates.iter();
+    assert!(
+        predicates.all(|sizes| sizes.vertex.is_stored()),
+        "a stored graph has no term that only windows hold"
+    );
     Ok(statistics)
 }
 

@@ -306,6 +306,11 @@ impl ShapeEntry {
             template.query.constants().len(),
             "ids are of the template's constants"
         );
+        let mut known = constants.iter().flatten();
+        assert!(
+            known.all(|id| id.is_stored()),
+            "what is kept outlives windows and their terms"
+        );
         let fitted = CachedPlan {
             plan: Arc::clone(plan),
             planner: Arc::downgrade(&graph.planner),

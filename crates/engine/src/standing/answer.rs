@@ -16,7 +16,7 @@ use oxrdf::TermRef;
 use oxsdatatypes::DateTime;
 use query::plan::{Form, Plan, Slot};
 use rdf::VertexId;
-use rdf::dictionary::DictionaryView;
+use rdf::transient::TransientView;
 use std::sync::Arc;
 use store::delta::Version;
 use store::window::StreamView;
@@ -26,7 +26,7 @@ pub(super) struct Evaluating<'e> {
     pub(super) plan: &'e Plan,
     pub(super) constants: &'e [Option<VertexId>],
     pub(super) views: &'e [StreamView<'e, Version>],
-    pub(super) dictionary: &'e DictionaryView,
+    pub(super) terms: &'e TransientView<'e>,
     pub(super) budget: &'e Arc<Budget>,
     pub(super) token: &'e StopToken,
     /// What `NOW` is (milliseconds since the epoch).
@@ -121,7 +121,7 @@ impl Evaluating<'_> {
             let len = usize::try_from(chunk.rows()).map_err(|_| WalkError::TooManyRows)?;
             let mut from = 0;
             while from < len {
-                let decoded = decoder.decode(self.dictionary, prepared, chunk, from..len)?;
+                let decoded = decoder.decode(self.terms, prepared, chunk, from..len)?;
                 assert!(decoded > 0, "a batch has a row");
                 take(&decoder.rows, chunk, from)?;
                 from += decoded;
@@ -154,7 +154,7 @@ impl Evaluating<'_> {
         let mut walk = Walk::new(
             &prepared,
             self.views,
-            self.dictionary,
+            self.terms,
             limits,
             Options::default(),
         );

@@ -15,6 +15,7 @@ mod late;
 mod queries;
 mod restored;
 mod streams;
+mod terms;
 
 use super::info::HubStream;
 use super::registered::Registered;
@@ -30,6 +31,7 @@ use store::delta::IdQuad;
 use stream::{
     Evaluation, LateSeal, QueryId, Seal, SealPoint, SourceId, StreamError, StreamId, Streams,
 };
+use terms::HubTerms;
 
 /// See the head of this file.
 pub(super) struct Hub {
@@ -52,6 +54,8 @@ pub(super) struct Hub {
     late_quads: Vec<IdQuad>,
     /// The last commits, oldest first, for evaluations that see an earlier one than the newest.
     moments: VecDeque<CommitMoment>,
+    /// The terms of items.
+    terms: HubTerms,
     /// The position that a source's next item has, where it counts them.
     positions: BTreeMap<(StreamId, String), u64>,
     /// What the edge's clock last said (milliseconds).
@@ -121,6 +125,7 @@ impl Hub {
             late_quads: Vec::new(),
             revealing: None,
             moments: VecDeque::new(),
+            terms: HubTerms::default(),
             positions: BTreeMap::new(),
             now_ms: 0,
             unsaid: Vec::new(),
@@ -141,10 +146,8 @@ impl Hub {
             }
         }
         loop {
-            while let Some(ready) = self.streams.next_ready() {
-                if self.evaluate(&ready, take)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if self.evaluate_ready(take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
             self.promise()?;
             if self.reveal_late()? {
@@ -154,7 +157,21 @@ impl Hub {
                 self.absorb_late()?;
                 // Whoever reads the log after a crash need not evaluate again what it has; if this fails, they do.
                 drop(self.tell(self.is_needed));
+                self.tidy_terms();
                 return Ok(ControlFlow::Continue(()));
+            }
+        }
+    }
+
+    fn evaluate_ready(&mut self, take: &mut Take<'_>) -> Result<ControlFlow<()>, QueryError> {
+        loop {
+            // First, since it may change the slices that an evaluation is given.
+            let seen = self.see_terms()?;
+            let Some(ready) = self.streams.next_ready() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            if self.evaluate(&ready, &seen, take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
     }

@@ -49,10 +49,12 @@ pub struct StreamInfo {
     pub covered_ms: u64,
     /// Whether none of its sources is active.
     pub is_idle: bool,
-    /// What its items and slices hold (bytes).
+    /// What its items, their slices and their terms hold (bytes).
     pub held_bytes: u64,
     /// Items that came late (count).
     pub late: u64,
+    /// What of that its terms hold that are not stored (bytes): a term counts where it was named first.
+    pub term_bytes: u64,
     /// The names of the queries that read it.
     pub queries: Vec<String>,
 }

@@ -1,16 +1,22 @@
 //! Items of a stream: from terms to ids.
 //!
+//! What is stored has ids of the dictionary, which never forgets. What passes by has ids that die with it, except where the
+//! dictionary has the term already.
+//!
 //! Blank nodes are scoped to what brought them: an item, or a file whose labels are unique ([`BlankScope`]). A label of
 //! a scope is one node, whatever other scopes call theirs.
 
+use super::log::items::ItemsText;
 use crate::error::{Kind, QueryError};
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term, TermRef};
 use rdf::dictionary::LiveDictionary;
-use rdf::{Tag, VertexId};
-use std::collections::HashMap;
+use rdf::transient::{TermHolder, TransientTerms};
+use rdf::{Lexicon, Tag, VertexId};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::delta::IdQuad;
 use store::view::GraphScope;
+use stream::{Items, Time};
 
 /// One item as it arrives: what was said at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,40 +59,140 @@ pub struct BlankScope {
     numbers: HashMap<String, VertexId>,
 }
 
-/// Gives the quads of items ids; terms that are new get the next ones.
-pub(super) fn ids_of(
-    live: &Arc<LiveDictionary>,
-    scope: &mut BlankScope,
-    quads: &[Quad],
-) -> Result<Vec<IdQuad>, QueryError> {
-    let mut renamed: Vec<Term> = Vec::new();
-    for quad in quads {
-        renamed.push(quad.subject.clone().into());
-        renamed.push(quad.predicate.clone().into());
-        renamed.push(quad.object.clone());
-        match &quad.graph_name {
-            GraphName::DefaultGraph => {}
-            GraphName::NamedNode(graph) => renamed.push(graph.clone().into()),
-            GraphName::BlankNode(graph) => renamed.push(graph.clone().into()),
+/// Gives the terms of one push ids.
+///
+/// A quad that its stream stores has ids of the dictionary, new ones where there are none. A term of another quad has the
+/// dictionary's id where it is there, else a transient one. All terms of a push are looked up together.
+pub(super) struct Numbering<'n> {
+    live: &'n Arc<LiveDictionary>,
+    transient: &'n mut TransientTerms,
+    holder: TermHolder,
+    /// The predicates of quads that are stored; `None`: all.
+    absorbed: Option<HashSet<&'n str>>,
+}
+
+/// The terms of a push, in order: those of quads that are stored, and the others.
+#[derive(Default)]
+struct Laid {
+    terms: [Vec<Term>; 2],
+    /// Of each quad, whether it is stored.
+    are_stored: Vec<bool>,
+}
+
+impl<'n> Numbering<'n> {
+    /// Of a stream that stores quads of these predicates alone; `None`: all. The dictionary's turn must be held.
+    pub(super) fn new(
+        live: &'n Arc<LiveDictionary>,
+        transient: &'n mut TransientTerms,
+        holder: TermHolder,
+        absorb: Option<&'n [String]>,
+    ) -> Numbering<'n> {
+        Numbering {
+            live,
+            transient,
+            holder,
+            absorbed: absorb.map(|them| them.iter().map(String::as_str).collect()),
         }
     }
-    for term in &mut renamed {
-        scope.rename(live, term)?;
+
+    /// The items with ids. Blank nodes are those of `scope`, or of each item. `text` gets what is to be kept of them.
+    pub(super) fn items(
+        mut self,
+        mut scope: Option<&mut BlankScope>,
+        items: &[TimedQuads],
+        mut text: Option<&mut ItemsText>,
+    ) -> Result<Items, QueryError> {
+        let mut laid = Laid::default();
+        for item in items {
+            let mut own = BlankScope::default();
+            let scope = scope.as_deref_mut().unwrap_or(&mut own);
+            for quad in &item.quads {
+                let terms = self.lay(quad, scope, &mut laid)?;
+                if let Some(text) = &mut text {
+                    text.quad(terms)?;
+                }
+            }
+            if let Some(text) = &mut text {
+                text.item(item.time_ms, item.quads.len());
+            }
+        }
+        let [stored, passing] = &laid.terms;
+        let mut ids = [self.interned(stored)?, self.found(passing)?].map(Vec::into_iter);
+        let mut are_stored = laid.are_stored.into_iter();
+        let mut numbered = Items::new();
+        for item in items {
+            let quads = item.quads.iter().map(|quad| {
+                let is_stored = are_stored.next().expect("every quad was laid");
+                let ids = &mut ids[usize::from(!is_stored)];
+                let mut next = || ids.next().expect("every term has an id");
+                let (subject, predicate, object) = (next(), next(), next());
+                let graph = match quad.graph_name {
+                    GraphName::DefaultGraph => GraphScope::DEFAULT_GRAPH,
+                    GraphName::NamedNode(_) | GraphName::BlankNode(_) => next(),
+                };
+                (subject, predicate, object, graph)
+            });
+            let quads: Vec<IdQuad> = quads.collect();
+            numbered.add(Time(item.time_ms), &quads);
+        }
+        Ok(numbered)
     }
-    let terms: Vec<TermRef<'_>> = renamed.iter().map(Term::as_ref).collect();
-    let mut ids = Vec::with_capacity(terms.len());
-    live.intern(&terms, &mut ids).map_err(too_large)?;
-    let mut ids = ids.into_iter();
-    let mut next = || ids.next().expect("every term has an id");
-    let numbered = quads.iter().map(|quad| {
-        let (subject, predicate, object) = (next(), next(), next());
-        let graph = match quad.graph_name {
-            GraphName::DefaultGraph => GraphScope::DEFAULT_GRAPH,
-            GraphName::NamedNode(_) | GraphName::BlankNode(_) => next(),
-        };
-        (subject, predicate, object, graph)
-    });
-    Ok(numbered.collect())
+
+    /// Adds the terms of a quad, their blank nodes by the labels of the dictionary.
+    fn lay<'l>(
+        &self,
+        quad: &Quad,
+        scope: &mut BlankScope,
+        laid: &'l mut Laid,
+    ) -> Result<&'l [Term], QueryError> {
+        let absorbed = self.absorbed.as_ref();
+        let is_stored = absorbed.is_none_or(|them| them.contains(quad.predicate.as_str()));
+        laid.are_stored.push(is_stored);
+        let terms = &mut laid.terms[usize::from(!is_stored)];
+        let first = terms.len();
+        terms.push(quad.subject.clone().into());
+        terms.push(quad.predicate.clone().into());
+        terms.push(quad.object.clone());
+        match &quad.graph_name {
+            GraphName::DefaultGraph => {}
+            GraphName::NamedNode(graph) => terms.push(graph.clone().into()),
+            GraphName::BlankNode(graph) => terms.push(graph.clone().into()),
+        }
+        for term in &mut terms[first..] {
+            scope.rename(self.live, term)?;
+        }
+        Ok(&terms[first..])
+    }
+
+    /// The ids of terms that are stored.
+    fn interned(&self, terms: &[Term]) -> Result<Vec<VertexId>, QueryError> {
+        let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
+        let mut ids = Vec::with_capacity(terms.len());
+        self.live.intern(&terms, &mut ids).map_err(too_large)?;
+        Ok(ids)
+    }
+
+    /// The ids of terms that pass by.
+    fn found(&mut self, terms: &[Term]) -> Result<Vec<VertexId>, QueryError> {
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let view = self.live.view(self.live.counts());
+        let terms: Vec<TermRef<'_>> = terms.iter().map(Term::as_ref).collect();
+        let mut found = Vec::with_capacity(terms.len());
+        view.ids(&terms, &mut found)?;
+        let mut ids = Vec::with_capacity(terms.len());
+        for (term, id) in terms.iter().zip(found) {
+            ids.push(match id {
+                Some(id) => id,
+                None => self
+                    .transient
+                    .intern(*term, self.holder)
+                    .map_err(too_large)?,
+            });
+        }
+        Ok(ids)
+    }
 }
 
 impl BlankScope {
@@ -103,11 +209,6 @@ impl BlankScope {
             Term::NamedNode(_) | Term::Literal(_) => {}
         }
         Ok(())
-    }
-
-    /// The number of the node that a label means, if it means one.
-    pub(super) fn number(&self, label: &str) -> Option<u64> {
-        self.numbers.get(label).map(|id| id.payload())
     }
 
     fn node(&mut self, live: &LiveDictionary, label: &str) -> Result<oxrdf::BlankNode, QueryError> {

@@ -1,10 +1,9 @@
 //! A standing query with its plan: made once, walked thousands of times.
 //!
-//! Constants are looked up when the query is registered, and get ids where they have none: what is stored nowhere today
-//! may arrive in a stream tomorrow, and an id never changes. The plan is made by what the windows hold when the query
+//! Constants are looked up before each evaluation, until they are stored: what is stored nowhere today may arrive in a
+//! stream tomorrow, and be stored the day after. A stored id never changes. The plan is made by what the windows hold when the query
 //! first runs, and again when a source has become [`DRIFT`] times as large or as small as it was then.
 
-use super::items::too_large;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::request::degrees::degrees;
@@ -15,8 +14,7 @@ use query::explain::PlanNames;
 use query::plan::{Form, Plan, Source};
 use query::standing::{SourceContent, StandingQuery, Stored};
 use query::statistics::{PredicateStatistics, SourceStatistics};
-use rdf::dictionary::LiveDictionary;
-use rdf::{Direction, VertexId};
+use rdf::{Direction, Lexicon, Tag, VertexId};
 use std::sync::Arc;
 use store::delta::Version;
 use store::view::GraphScope;
@@ -29,9 +27,8 @@ const DRIFT: u64 = 8;
 /// See the head of this file.
 pub(super) struct Planned {
     pub(super) query: Arc<StandingQuery>,
-    constants: Vec<VertexId>,
-    /// The stored graphs of each source but the store; `None`: it has none.
-    shares: Vec<Option<Vec<VertexId>>>,
+    /// The ids of the constants that are stored.
+    constants: Vec<Option<VertexId>>,
     plan: Option<Fitted>,
 }
 
@@ -55,41 +52,40 @@ struct Fitted {
 }
 
 impl Planned {
-    /// Looks up what the query names. Errors: a form that cannot be registered, or a term that cannot be stored.
-    pub(super) fn new(
-        live: &LiveDictionary,
-        query: Arc<StandingQuery>,
-    ) -> Result<Planned, QueryError> {
+    /// Looks nothing up yet. Errors: a form that cannot be registered.
+    pub(super) fn new(query: Arc<StandingQuery>) -> Result<Planned, QueryError> {
         if matches!(query.query.form(), Form::Describe(_)) {
             let message = "DESCRIBE cannot be registered: what describes a term has no window";
             return Err(QueryError::new(Kind::Unsupported, message)
                 .with_hint("ask for the triples with CONSTRUCT"));
         }
-        let terms: Vec<TermRef<'_>> = query
-            .query
-            .constants()
-            .iter()
-            .map(|it| it.as_ref())
-            .collect();
-        let mut constants = Vec::with_capacity(terms.len());
-        live.intern(&terms, &mut constants).map_err(too_large)?;
-        let share = |content: &SourceContent| match &content.stored {
-            Stored::Nothing => None,
-            Stored::DefaultGraph => Some(vec![GraphScope::DEFAULT_GRAPH]),
-            Stored::Graphs(graphs) => {
-                let ids = graphs.iter().map(|graph| constants[graph.0 as usize]);
-                let mut ids: Vec<VertexId> = ids.collect();
-                ids.sort_unstable();
-                ids.dedup();
-                Some(ids)
-            }
-        };
         Ok(Planned {
-            shares: query.sources.iter().map(share).collect(),
+            constants: vec![None; query.query.constants().len()],
             query,
-            constants,
             plan: None,
         })
+    }
+
+    /// The ids of the constants now. Those that are stored are looked up once.
+    pub(super) fn resolved(
+        &mut self,
+        terms: &impl Lexicon,
+    ) -> Result<Vec<Option<VertexId>>, QueryError> {
+        let mut ids = self.constants.clone();
+        let missing = || (0..ids.len()).filter(|place| ids[*place].is_none());
+        let places: Vec<usize> = missing().collect();
+        if places.is_empty() {
+            return Ok(ids);
+        }
+        let constants = self.query.query.constants();
+        let wanted: Vec<TermRef<'_>> = places.iter().map(|at| constants[*at].as_ref()).collect();
+        let mut found = Vec::with_capacity(wanted.len());
+        terms.ids(&wanted, &mut found)?;
+        for (place, id) in places.into_iter().zip(found) {
+            ids[place] = id;
+            self.constants[place] = id.filter(|id| id.is_stored());
+        }
+        Ok(ids)
     }
 
     /// The plan as it was made last, for people.
@@ -105,33 +101,28 @@ impl Planned {
     /// What each source looks at, the store first. `windows`: the slices of each window of the query.
     pub(super) fn views<'g>(
         &self,
+        constants: &[Option<VertexId>],
         stored: &'g Version,
         windows: &[&[Arc<Slice>]],
     ) -> Vec<StreamView<'g, Version>> {
         let mut views = vec![StreamView::Stored(stored)];
-        views.extend(
-            self.query
-                .sources
-                .iter()
-                .zip(&self.shares)
-                .map(|(content, share)| {
-                    let slices = content.windows.iter().flat_map(|window| windows[*window]);
-                    let slices = slices.cloned().collect();
-                    let window = if self.query.multiset {
-                        Window::bag(slices)
-                    } else {
-                        Window::new(slices)
-                    };
-                    match share {
-                        None => StreamView::Window(window),
-                        Some(graphs) => StreamView::Union(WindowAndStored {
-                            window,
-                            stored,
-                            graphs: graphs.clone(),
-                        }),
-                    }
+        views.extend(self.query.sources.iter().map(|content| {
+            let slices = content.windows.iter().flat_map(|window| windows[*window]);
+            let slices = slices.cloned().collect();
+            let window = if self.query.multiset {
+                Window::bag(slices)
+            } else {
+                Window::new(slices)
+            };
+            match share(content, constants) {
+                None => StreamView::Window(window),
+                Some(graphs) => StreamView::Union(WindowAndStored {
+                    window,
+                    stored,
+                    graphs,
                 }),
-        );
+            }
+        }));
         views
     }
 
@@ -142,20 +133,21 @@ impl Planned {
         asks.then(|| WindowTimes(Window::new(slices().cloned().collect())))
     }
 
-    /// The plan for what the sources hold now, with the ids of its constants.
+    /// The plan for what the sources hold now, where its constants have these ids.
     pub(super) fn plan(
         &mut self,
         graph: &Graph,
+        constants: &[Option<VertexId>],
         views: &[StreamView<'_, Version>],
         limits: &Limits<'_>,
-    ) -> Result<(Arc<Plan>, Vec<Option<VertexId>>), QueryError> {
+    ) -> Result<Arc<Plan>, QueryError> {
         let edges: Vec<u64> = views.iter().skip(1).map(edges_of).collect();
-        let constants: Vec<Option<VertexId>> = self.constants.iter().copied().map(Some).collect();
         if let Some(fitted) = &self.plan
             && fitted.fits(&edges)
         {
-            return Ok((Arc::clone(&fitted.plan), constants));
+            return Ok(Arc::clone(&fitted.plan));
         }
+        let constants = planned_ids(constants);
         let algebra = &self.query.query;
         let known = degrees(graph, limits, algebra.degree_questions(&constants))?;
         let options = PlanOptions::DEFAULT;
@@ -178,8 +170,32 @@ impl Planned {
             plan: Arc::clone(&plan),
             edges,
         });
-        Ok((plan, constants))
+        Ok(plan)
     }
+}
+
+/// The stored graphs of a source, ascending; `None`: nothing of the store is in it.
+fn share(content: &SourceContent, constants: &[Option<VertexId>]) -> Option<Vec<VertexId>> {
+    match &content.stored {
+        Stored::Nothing => None,
+        Stored::DefaultGraph => Some(vec![GraphScope::DEFAULT_GRAPH]),
+        Stored::Graphs(graphs) => {
+            let ids = graphs.iter().map(|graph| constants[graph.0 as usize]);
+            let mut ids: Vec<VertexId> = ids.flatten().filter(|id| id.is_stored()).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            Some(ids)
+        }
+    }
+}
+
+/// An id for each constant, to be planned with. A plan outlives what windows hold, so it may not rest on a term's being
+/// nowhere: one that is nowhere now is taken for a term that nothing names.
+fn planned_ids(constants: &[Option<VertexId>]) -> Vec<Option<VertexId>> {
+    let nobody = |place: u64| VertexId::new(Tag::TransientIri, VertexId::PAYLOAD_MAX - place);
+    let ids = (0..).zip(constants);
+    ids.map(|(place, id)| Some(id.unwrap_or_else(|| nobody(place))))
+        .collect()
 }
 
 impl Fitted {

@@ -11,6 +11,7 @@ use crate::moment::Graph;
 use crate::stop::StopToken;
 use explore::Limits;
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
+use rdf::transient::TransientView;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,10 +73,12 @@ pub(super) fn quad_of(row: &ReportRow) -> Option<Quad> {
     Some(Quad::new(subject, predicate.clone(), object.clone(), graph))
 }
 
-/// The reports of a query: one, or none where it is to be kept back; of a revision those that it changes.
+/// The reports of a query, over a graph and the terms that items have: one, or none where it is to be kept back; of a
+/// revision those that it changes.
 pub(super) fn evaluated(
     database: &Database,
     graph: &Graph,
+    terms: &TransientView<'_>,
     query: &mut Registered,
     ready: &Evaluation,
 ) -> Result<Vec<StandingReport>, QueryError> {
@@ -91,18 +94,15 @@ pub(super) fn evaluated(
         stop: &token,
     };
     let windows: Vec<&[Arc<Slice>]> = ready.windows.iter().map(|it| &it.slices[..]).collect();
-    let views = query.planned.views(&graph.snapshot, &windows);
+    let constants = query.planned.resolved(terms)?;
+    let views = query.planned.views(&constants, &graph.snapshot, &windows);
     let times = query.planned.times(&windows);
-    let (plan, constants) = query.planned.plan(graph, &views, &limits)?;
-    // Items may have terms that are younger than the graph; ids of one database never change.
-    let newest = database.graph();
-    let live = newest.dictionary.live();
-    let dictionary = live.view(live.counts());
+    let plan = query.planned.plan(graph, &constants, &views, &limits)?;
     let evaluating = Evaluating {
         plan: &plan,
         constants: &constants,
         views: &views,
-        dictionary: &dictionary,
+        terms,
         budget: &budget,
         token: &token,
         close_ms: ready.close.0,

@@ -50,7 +50,7 @@ struct Entry {
 }
 
 /// See the head of this file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     survivors: Vec<u64>,
     /// The number of the first entry behind the survivors.

@@ -477,7 +477,8 @@ fn stream_schemas() -> Value {
         "Stream": object(&["name", "grain", "lateness", "idle", "absorb", "arrival_time", "watermark", "settled"], &json!({
             "name": string, "grain": string, "lateness": string, "idle": string, "absorb": absorb,
             "into": nothing_or("string"), "arrival_time": flag, "budget_bytes": count, "held_bytes": count,
-            "watermark": count, "settled": count, "is_idle": flag, "late": count, "queries": strings,
+            "term_bytes": count, "watermark": count, "settled": count, "is_idle": flag, "late": count,
+            "queries": strings,
         })),
         "Streams": list_of("streams", "Stream"),
         "Pushed": object(&["taken", "late", "rejected", "settled"], &json!({

@@ -232,6 +232,7 @@ fn described(stream: &StreamInfo) -> Value {
         "arrival_time": settings.arrival_time,
         "budget_bytes": settings.budget_bytes,
         "held_bytes": stream.held_bytes,
+        "term_bytes": stream.term_bytes,
         "watermark": stream.watermark_ms,
         "settled": stream.covered_ms,
         "is_idle": stream.is_idle,

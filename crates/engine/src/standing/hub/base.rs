@@ -10,7 +10,7 @@ use super::Hub;
 use crate::change::{absorb, with_dictionary};
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
-use rdf::dictionary::LiveDictionary;
+use rdf::dictionary::{LiveDictionary, TermCounts};
 use std::sync::Arc;
 
 /// See the head of this file.
@@ -22,14 +22,19 @@ pub(super) enum Base {
 }
 
 impl Base {
-    /// Lets `work` give terms ids.
+    /// Lets `work` give terms ids. `given` is what there is afterwards.
     pub(super) fn with_dictionary<T>(
         &self,
+        given: &mut TermCounts,
         work: impl FnOnce(&Arc<LiveDictionary>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         match self {
-            Base::Open(database) => with_dictionary(database, work),
-            Base::Replaying(live) => work(live),
+            Base::Open(database) => with_dictionary(database, given, work),
+            Base::Replaying(live) => {
+                let done = work(live);
+                *given = given.or_more(live.counts());
+                done
+            }
         }
     }
 

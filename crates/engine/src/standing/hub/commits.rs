@@ -91,15 +91,13 @@ impl Hub {
         &self,
         close: Time,
         query: &Registered,
-    ) -> Result<Arc<Graph>, QueryError> {
+        newest: &Arc<Graph>,
+    ) -> Arc<Graph> {
         let known = match query.planned.query.freshness {
             Freshness::Aligned => self.remembered(close, query),
             Freshness::Latest => None,
         };
-        match known {
-            Some(graph) => Ok(graph),
-            None => Ok(self.base.database()?.graph()),
-        }
+        known.unwrap_or_else(|| Arc::clone(newest))
     }
 
     /// The graph of the first commit that covers a close, if it is remembered.

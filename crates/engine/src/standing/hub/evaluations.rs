@@ -1,24 +1,28 @@
 //! Evaluations of a hub: a query that is ready, its report, and what it writes into a stream.
 
-use super::super::items::{BlankScope, ids_of};
-use super::super::log::items::ItemsText;
+use super::super::items::{BlankScope, TimedQuads};
 use super::super::log::messages::{Message, Source};
 use super::super::registered::{evaluated, quad_of};
 use super::super::report::StandingReport;
-use super::{Due, Hub, OF_QUERIES, Reported, Take, refused};
+use super::feed::Said;
+use super::terms::SeenTerms;
+use super::{Due, Hub, OF_QUERIES, Reported, Take};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::panics::guarded;
 use oxrdf::Quad;
 use query::standing::{Emit, Freshness};
+use rdf::transient::TransientView;
 use std::ops::ControlFlow;
-use stream::{Evaluation, Items, SourceId, StreamId, Time};
+use std::sync::Arc;
+use stream::{Evaluation, SourceId, StreamId, Time};
 
 impl Hub {
     /// Evaluates a query and shows its report. What fails is in the report: other queries go on.
     pub(super) fn evaluate(
         &mut self,
         ready: &Evaluation,
+        seen: &SeenTerms,
         take: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, QueryError> {
         let Some(query) = self.queries.get(&ready.query) else {
@@ -26,11 +30,11 @@ impl Hub {
         };
         let graph = if ready.is_revision {
             // It has what came late.
-            self.base.database()?.graph()
+            Arc::clone(&seen.graph)
         } else {
-            self.graph_at(ready.close, query)?
+            self.graph_at(ready.close, query, &seen.graph)
         };
-        self.evaluate_over(ready, &graph, take)
+        self.evaluate_over(ready, &graph, seen, take)
     }
 
     /// Evaluates what a recovery has left.
@@ -39,14 +43,16 @@ impl Hub {
         due: &Due,
         take: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, QueryError> {
+        let seen = self.see_terms()?;
         if !due.is_reported {
-            return self.evaluate_over(&due.ready, &due.graph, take);
+            return self.evaluate_over(&due.ready, &due.graph, &seen, take);
         }
         let database = self.base.database()?.clone();
+        let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         if let Some(query) = self.queries.get_mut(&due.ready.query) {
             // What fails failed then, too, and leaves what is compared as it was.
             drop(guarded(|| {
-                evaluated(&database, &due.graph, query, &due.ready)
+                evaluated(&database, &due.graph, &terms, query, &due.ready)
             }));
         }
         Ok(ControlFlow::Continue(()))
@@ -56,13 +62,15 @@ impl Hub {
         &mut self,
         ready: &Evaluation,
         graph: &Graph,
+        seen: &SeenTerms,
         take: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, QueryError> {
         let database = self.base.database()?.clone();
+        let terms = TransientView::new(&seen.dictionary, &self.terms.transient);
         let Some(query) = self.queries.get_mut(&ready.query) else {
             return Ok(ControlFlow::Continue(()));
         };
-        let evaluated = guarded(|| evaluated(&database, graph, query, ready));
+        let evaluated = guarded(|| evaluated(&database, graph, &terms, query, ready));
         query.evaluations += 1;
         query.close = query.close.max(Some(ready.close));
         query.failure = evaluated.as_ref().err().map(|error| error.message.clone());
@@ -75,7 +83,7 @@ impl Hub {
         if let Some(target) = writes {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
-            let written = self.write(target, &name, ready, &quads);
+            let written = self.write(target, &name, ready, quads);
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
                 query.failure = Some(error.message);
             }
@@ -149,31 +157,24 @@ impl Hub {
         target: StreamId,
         query: &str,
         ready: &Evaluation,
-        quads: &[Quad],
+        quads: Vec<Quad>,
     ) -> Result<(), QueryError> {
         if quads.is_empty() {
             return Ok(());
         }
         let source = SourceId(ready.query.0 + OF_QUERIES);
-        let mut scope = BlankScope::default();
-        let ids = self
-            .base
-            .with_dictionary(|live| ids_of(live, &mut scope, quads))?;
-        let mut items = Items::new();
-        items.add(ready.close, &ids);
-        self.streams
-            .make_room(target, source, &items)
-            .map_err(refused)?;
-        if self.base.keeps_log() {
-            let mut text = ItemsText::new(self.seed());
-            text.add(ready.close.0, quads, &|label| scope.number(label))?;
-            let message =
-                self.items_message(target, Source::Query(query.to_owned()), None, text)?;
+        let item = TimedQuads {
+            time_ms: ready.close.0,
+            quads,
+        };
+        let said = Said {
+            source: Source::Query(query.to_owned()),
+            next_position: None,
             // It follows from what was said before: with the report, not before it.
-            self.said(&message);
-            self.is_needed = true;
-        }
-        self.take_items(target, source, &items)?;
+            is_later: true,
+        };
+        let mut scope = BlankScope::default();
+        self.accept(target, source, said, Some(&mut scope), &[item])?;
         Ok(())
     }
 }

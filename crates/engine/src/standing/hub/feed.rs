@@ -1,15 +1,25 @@
 //! What comes into a hub: items, promises of sources, and the time.
 
-use super::super::items::{BlankScope, Positions, TimedQuads, ids_of};
+use super::super::items::{BlankScope, Positions, TimedQuads};
 use super::super::log::items::ItemsText;
 use super::super::log::messages::{ItemsMessage, Message, Source};
 use super::{Hub, refused};
 use crate::error::{Kind, QueryError};
 use std::hash::{BuildHasher, RandomState};
-use stream::{Accepted, Items, SourceId, StreamId, Time};
+use stream::{Accepted, SourceId, StreamId, Time};
 
 /// The latest time of an item (milliseconds): instants behind it are numbers still.
 const TIME_MAX_MS: u64 = 1 << 62;
+
+/// How the log is told of items.
+pub(super) struct Said {
+    /// Who brings them.
+    pub(super) source: Source,
+    /// The position that the source's next item has, where it counts them.
+    pub(super) next_position: Option<u64>,
+    /// They follow from what was said before: with the next record, and not before they are taken.
+    pub(super) is_later: bool,
+}
 
 impl Hub {
     /// Takes items of a source of a stream, all or none. Blank nodes are those of `scope`, or of each item. `positions`:
@@ -18,7 +28,7 @@ impl Hub {
         &mut self,
         stream: &str,
         source: &str,
-        mut scope: Option<&mut BlankScope>,
+        scope: Option<&mut BlankScope>,
         items: &[TimedQuads],
         positions: Option<Positions>,
     ) -> Result<Accepted, QueryError> {
@@ -33,53 +43,42 @@ impl Hub {
         let known = positions.map(|positions| positions.known(next, items.len()));
         let new = &items[known.transpose()?.unwrap_or(0)..];
         let next_position = positions.map(|them| them.first.saturating_add(them.count).max(next));
-        let mut text = self.base.keeps_log().then(|| ItemsText::new(self.seed()));
-        let numbered = self.base.with_dictionary(|live| {
-            let mut numbered = Items::new();
-            for item in new {
-                let mut own = BlankScope::default();
-                let scope = scope.as_deref_mut().unwrap_or(&mut own);
-                let quads = ids_of(live, scope, &item.quads)?;
-                numbered.add(Time(item.time_ms), &quads);
-                if let Some(text) = &mut text {
-                    text.add(item.time_ms, &item.quads, &|label| scope.number(label))?;
-                }
-            }
-            Ok(numbered)
-        })?;
+        let said = Said {
+            source: Source::Outside(source.to_owned()),
+            next_position,
+            is_later: false,
+        };
         let number = self.source(source);
-        self.streams
-            .make_room(id, number, &numbered)
-            .map_err(refused)?;
-        if let (Some(text), false) = (text, new.is_empty()) {
-            let source = Source::Outside(source.to_owned());
-            let message = self.items_message(id, source, next_position, text)?;
-            self.say(&message)?;
-        }
+        let accepted = self.accept(id, number, said, scope, new)?;
         if let Some(next) = next_position {
             self.positions.insert(key, next);
         }
-        self.take_items(id, number, &numbered)
+        Ok(accepted)
     }
 
-    /// What the log is told of items that are about to be taken.
-    pub(super) fn items_message(
-        &self,
+    /// Tells the log of items that are about to be taken.
+    pub(super) fn say_items(
+        &mut self,
         stream: StreamId,
-        source: Source,
-        next_position: Option<u64>,
+        said: Said,
         text: ItemsText,
-    ) -> Result<Message, QueryError> {
+    ) -> Result<(), QueryError> {
         let (times, chunk) = text.finish();
-        Ok(Message::Items(ItemsMessage {
+        let message = Message::Items(ItemsMessage {
             stream: self.settings[&stream].name.clone(),
-            source,
-            next_position,
+            source: said.source,
+            next_position: said.next_position,
             now_ms: self.now_ms,
             settled: self.streams.settled(stream).map_err(refused)?,
             times,
             chunk,
-        }))
+        });
+        if !said.is_later {
+            return self.say(&message);
+        }
+        self.said(&message);
+        self.is_needed = true;
+        Ok(())
     }
 
     /// What sources cannot know, for tables of their terms.

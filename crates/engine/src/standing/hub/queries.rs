@@ -157,9 +157,7 @@ impl Hub {
         let revisions = revisions_of(&query, schedule.revise_ms)?;
         self.refuse_circle(&query, &reads)?;
         let query = Arc::new(query);
-        let planned = self
-            .base
-            .with_dictionary(|live| Planned::new(live, Arc::clone(&query)))?;
+        let planned = Planned::new(Arc::clone(&query))?;
         if let Some(text) = text {
             self.say(&Message::Query {
                 name: name.clone(),

@@ -44,6 +44,9 @@ impl Hub {
 
     /// The log is replayed, and the database open.
     pub(in crate::standing) fn attach(&mut self, database: Database) {
+        // What the log and the generation brought has ids of the dictionary, all of it.
+        let live = database.graph().dictionary.live().counts();
+        self.terms.given = self.terms.given.or_more(live);
         self.base = Base::Open(database);
     }
 
@@ -60,6 +63,7 @@ impl Hub {
         }
         let mut image = HubImage {
             seed: self.seed(),
+            terms: self.terms.transient.clone(),
             ..HubImage::default()
         };
         for (id, settings) in &self.settings {
@@ -207,7 +211,7 @@ impl Hub {
             }
             Source::Query(name) => SourceId(self.query(name)?.0 + OF_QUERIES),
         };
-        let items = self.base.with_dictionary(|live| {
+        let items = self.base.with_dictionary(&mut self.terms.given, |live| {
             live.reserve_blank_nodes(blanks.end).map_err(too_large)?;
             items_of(&message.times, &message.chunk, blanks, live)
         })?;

@@ -11,6 +11,7 @@ use super::{Hub, refused};
 use crate::error::{Kind, QueryError};
 use oxrdf::{NamedNode, TermRef};
 use rdf::VertexId;
+use rdf::transient::TermHolder;
 use stream::{Absorb, Definition, LateSeal, Seal, StreamError, StreamId, Time};
 
 impl Hub {
@@ -65,7 +66,7 @@ impl Hub {
     }
 
     /// What a stream is, by ids.
-    pub(super) fn definition(&self, settings: &HubStream) -> Result<Definition, QueryError> {
+    pub(super) fn definition(&mut self, settings: &HubStream) -> Result<Definition, QueryError> {
         let mut definition = Definition::new(settings.name.clone());
         definition.grain_ms = settings.grain_ms;
         definition.lateness_ms = settings.lateness_ms;
@@ -86,11 +87,11 @@ impl Hub {
         Ok(definition)
     }
 
-    pub(super) fn iri(&self, iri: &str) -> Result<VertexId, QueryError> {
+    pub(super) fn iri(&mut self, iri: &str) -> Result<VertexId, QueryError> {
         let node = NamedNode::new(iri).map_err(|error| {
             QueryError::new(Kind::Syntax, format!("<{iri}> is not an IRI: {error}"))
         })?;
-        self.base.with_dictionary(|live| {
+        self.base.with_dictionary(&mut self.terms.given, |live| {
             let mut ids = Vec::new();
             live.intern(&[TermRef::NamedNode(node.as_ref())], &mut ids)
                 .map_err(too_large)?;
@@ -163,6 +164,7 @@ impl Hub {
             is_idle: status.is_idle,
             held_bytes: status.held_bytes,
             late: self.late.get(&id).map_or(0, |late| late.items),
+            term_bytes: self.terms.transient.bytes_of(TermHolder(id.0)),
             queries: readers.map(|query| query.name.clone()).collect(),
         })
     }

@@ -23,6 +23,7 @@ use crate::standing::info::HubStream;
 use crate::standing::journal::Journal;
 use crate::standing::report::ReportRow;
 use rdf::dictionary::{DictionaryView, LiveDictionary};
+use rdf::transient::{TransientTerms, TransientView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream::{Items, SourceId, StreamImage, Time};
@@ -35,6 +36,8 @@ pub(in crate::standing) struct HubImage {
     pub(in crate::standing) streams: Vec<StreamPicture>,
     pub(in crate::standing) queries: Vec<QueryPicture>,
     pub(in crate::standing) journals: BTreeMap<String, Journal>,
+    /// Terms that only items have.
+    pub(in crate::standing) terms: TransientTerms,
     /// For the tables of terms.
     pub(in crate::standing) seed: u64,
 }
@@ -82,6 +85,7 @@ impl Image for HubImage {
         // Items may have terms that are younger than the graph; ids of one database never change.
         let live = dictionary.live();
         let dictionary = live.view(live.counts());
+        let dictionary = TransientView::new(&dictionary, &self.terms);
         let mut put = Put::default();
         put.bytes.push(VERSION);
         put.number(self.streams.len() as u64);
@@ -109,7 +113,7 @@ impl HubImage {
         &self,
         put: &mut Put,
         picture: &StreamPicture,
-        dictionary: &DictionaryView,
+        dictionary: &TransientView<'_>,
     ) -> Result<(), QueryError> {
         let stream = &picture.stream;
         put_settings(put, &picture.settings);
@@ -138,7 +142,7 @@ impl HubImage {
         &self,
         put: &mut Put,
         items: &Items,
-        dictionary: &DictionaryView,
+        dictionary: &TransientView<'_>,
     ) -> Result<(), QueryError> {
         put.number(items.len() as u64);
         for (time, quads) in items.iter() {

@@ -5,7 +5,7 @@
 
 use super::codec::Mistake;
 use crate::error::{Kind, QueryError};
-use oxrdf::{GraphNameRef, Quad, TermRef};
+use oxrdf::Term;
 use rdf::dictionary::LiveDictionary;
 use rdf::{Lexicon, TermBuffer, VertexId};
 use std::ops::Range;
@@ -29,34 +29,25 @@ impl ItemsText {
         }
     }
 
-    /// Adds an item; `number` says which node a label of its blank nodes means.
-    pub(in crate::standing) fn add(
-        &mut self,
-        time_ms: u64,
-        quads: &[Quad],
-        number: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(), QueryError> {
-        let mut blank = |label: &str| number(label).map(Blank::Stored);
-        for quad in quads {
-            let quad = quad.as_ref();
-            let mut place = |term: TermRef<'_>| {
-                let placed = self.writer.term(term, &mut blank);
-                placed.map_err(|error| QueryError::new(Kind::Shape, error))
-            };
-            let parts = [
-                place(quad.subject.into())?,
-                place(quad.predicate.into())?,
-                place(quad.object)?,
-            ];
-            let graph = match quad.graph_name {
-                GraphNameRef::DefaultGraph => None,
-                GraphNameRef::NamedNode(graph) => Some(place(graph.into())?),
-                GraphNameRef::BlankNode(graph) => Some(place(graph.into())?),
-            };
-            self.writer.insert((parts, graph));
+    /// Adds a quad of the next item: subject, predicate, object, and the graph if it names one. Blank nodes have the labels of
+    /// the dictionary.
+    pub(in crate::standing) fn quad(&mut self, terms: &[Term]) -> Result<(), QueryError> {
+        let mut places = Vec::with_capacity(4);
+        for term in terms {
+            let placed = self.writer.term(term.as_ref(), &mut stored_blank);
+            places.push(placed.map_err(|error| QueryError::new(Kind::Shape, error))?);
         }
-        self.times.push((time_ms, quads.len() as u64));
+        let [subject, predicate, object, graph @ ..] = &places[..] else {
+            return Err(QueryError::new(Kind::Internal, "a quad lacks a term"));
+        };
+        let parts = [*subject, *predicate, *object];
+        self.writer.insert((parts, graph.first().copied()));
         Ok(())
+    }
+
+    /// Ends an item, which has so many of the quads that were added.
+    pub(in crate::standing) fn item(&mut self, time_ms: u64, quads: usize) {
+        self.times.push((time_ms, quads as u64));
     }
 
     /// The times of the items with how many quads each has, and the quads as a chunk.
@@ -65,10 +56,15 @@ impl ItemsText {
     }
 }
 
+/// The blank node that a label of the dictionary means.
+fn stored_blank(label: &str) -> Option<Blank> {
+    label.strip_prefix('b')?.parse().ok().map(Blank::Stored)
+}
+
 /// The quads of items as a chunk, by the terms that a lexicon has for their ids.
 pub(in crate::standing) fn chunk_of(
     quads: &[IdQuad],
-    lexicon: &dyn Lexicon,
+    lexicon: &impl Lexicon,
     seed: u64,
 ) -> Result<Vec<u8>, QueryError> {
     let mut ids: Vec<VertexId> = Vec::new();
@@ -82,10 +78,9 @@ pub(in crate::standing) fn chunk_of(
     lexicon.terms(&ids, &mut terms)?;
     let mut writer = ChunkWriter::new(seed);
     let mut places = Vec::with_capacity(ids.len());
-    let mut blank = |label: &str| label.strip_prefix('b')?.parse().ok().map(Blank::Stored);
     for term in terms.iter() {
         let term = term.ok_or(Mistake("the term of an id"))?;
-        let place = writer.term(term, &mut blank);
+        let place = writer.term(term, &mut stored_blank);
         places.push(place.map_err(|error| QueryError::new(Kind::Internal, error))?);
     }
     let place = |id: VertexId| places[ids.binary_search(&id).expect("every id has a term")];
