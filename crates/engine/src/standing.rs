@@ -37,6 +37,7 @@ mod report;
 mod revised;
 mod subscribe;
 
+pub use hub::{Hub, Reported};
 pub use info::{HubStream, QueryInfo, StreamInfo};
 pub use items::{BlankScope, Positions, TimedQuads};
 pub use journal::{JournalEntry, JournalRead};

@@ -31,9 +31,9 @@ pub use engine::{
     budget, check_update, dump, federation, floor, output, run, running, stop, units,
 };
 pub use engine::{
-    BlankScope, ChangePieces, HubStream, JournalEntry, JournalRead, Live, LiveChange, Positions,
-    Pushed, QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, StandingQuery,
-    StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
+    BlankScope, ChangePieces, Hub, HubStream, JournalEntry, JournalRead, Live, LiveChange,
+    Positions, Pushed, QueryInfo, Recording, Replay, ReplaySpan, ReportKind, ReportRow, Reported,
+    StandingQuery, StandingReport, StreamInfo, Subscriber, SubscriptionFigures, SubscriptionInfo,
     SubscriptionLimits, Subscriptions, TimedQuads, WeightedRow, read_standing, recorded,
     statements,
 };

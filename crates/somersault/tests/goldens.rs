@@ -10,7 +10,7 @@ use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{
     BlankScope, Database, Hub, HubStream, Options, QueryError, Recording, Replay, ReplaySpan,
-    ReportKind, StandingReport, TimedQuads, read_standing,
+    ReportKind, Reported, StandingReport, TimedQuads, UpdateRequest, read_standing,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -85,6 +85,16 @@ fn recordings(case: &StandingCase) -> Vec<Recording<'_>> {
 
 /// What a text reports over the streams of a case up to a moment.
 fn reports(case: &StandingCase, text: &str, until_ms: u64) -> Result<Vec<Reported>, String> {
+    reports_beside(case, text, until_ms, &mut |_| {})
+}
+
+/// The same while somebody else changes the database, before some items come.
+fn reports_beside(
+    case: &StandingCase,
+    text: &str,
+    until_ms: u64,
+    beside: &mut dyn FnMut(&Database),
+) -> Result<Vec<Reported>, String> {
     let database = stored(&case.stored);
     let query = read_standing(&database, text).map_err(|error| error.to_string())?;
     let span = ReplaySpan {
@@ -93,10 +103,10 @@ fn reports(case: &StandingCase, text: &str, until_ms: u64) -> Result<Vec<Reporte
         until_ms: Some(until_ms),
     };
     let queries = vec![("q".to_owned(), query)];
-    let replay = Replay::new(database, recordings(case), queries, span);
+    let replay = Replay::new(database.clone(), recordings(case), queries, span);
     let replay = replay.map_err(|error| error.to_string())?;
     let mut reports = Vec::new();
-    let ran = replay.run(&mut |_| {}, &mut |report| {
+    let ran = replay.run(&mut |_| beside(&database), &mut |report| {
         reports.push(reported(report));
         ControlFlow::Continue(())
     });
@@ -187,13 +197,36 @@ fn lsbench_is_reported() {
     assert!(check_golden("LSBench", goldens::lsbench(&folder, until_ms)) > 30);
 }
 
+/// Stores what some item says, and takes it away again: no answer changes, but its terms are stored from now on, while
+/// windows may have named them before.
+fn stored_for_a_moment(database: &Database, case: &StandingCase, random: &mut Random) {
+    if case.items.is_empty() || !random.chance(15) {
+        return;
+    }
+    let mut data = String::new();
+    for quad in &random.pick(&case.items).quads {
+        let (subject, predicate, object) = (&quad.subject, &quad.predicate, &quad.object);
+        let _ = write!(data, "{subject} {predicate} {object} . ");
+    }
+    for verb in ["INSERT", "DELETE"] {
+        let text = format!("{verb} DATA {{ GRAPH <urn:aside> {{ {data} }} }}");
+        let request = UpdateRequest {
+            text: &text,
+            ..UpdateRequest::default()
+        };
+        database.update(&request).expect("the items are RDF");
+    }
+}
+
 /// What is wrong with the reports of a case, in any dialect.
 fn complaint(case: &StandingCase, until_ms: u64) -> Option<String> {
     let Ok(Some(wanted)) = expected(case, until_ms, WORK_MAX) else {
         return None;
     };
     for (dialect, text) in case.question.texts(&case.streams) {
-        let complaint = match reports(case, &text, until_ms) {
+        let mut random = Random::new(until_ms);
+        let mut beside = |database: &Database| stored_for_a_moment(database, case, &mut random);
+        let complaint = match reports_beside(case, &text, until_ms, &mut beside) {
             Ok(given) => check(&wanted, &given, &Blanks::Search).err(),
             Err(error) => Some(error),
         };
@@ -238,7 +271,7 @@ fn pushed(
     }
     hub.register(query, "q", case.question.registered_ms)?;
     let mut reports = Vec::new();
-    let mut take = |report: StandingReport| {
+    let mut take = |Reported { report, .. }: Reported| {
         if let Some(failure) = report.failure {
             return Err(failure);
         }
@@ -254,7 +287,7 @@ fn pushed(
             quads: item.quads.clone(),
         };
         let name = case.streams[item.stream].iri.as_str();
-        hub.push(name, "", Some(&mut scopes[item.stream]), &[quads])?;
+        hub.push(name, "", Some(&mut scopes[item.stream]), &[quads], None)?;
         let _ = hub.advance(&mut take)?;
     }
     for stream in case.streams.iter().filter(is_made) {
@@ -446,9 +479,9 @@ fn liked(hub: &mut Hub, second: u64, who: &str) -> Vec<String> {
         time_ms: second * 1000,
         quads: vec![like],
     };
-    hub.push("urn:likes", "", None, &[item]).unwrap();
+    hub.push("urn:likes", "", None, &[item], None).unwrap();
     let mut lines = Vec::new();
-    let advanced = hub.advance(&mut |report| {
+    let advanced = hub.advance(&mut |Reported { report, .. }| {
         lines.push(report.json().unwrap());
         Ok(ControlFlow::Continue(()))
     });

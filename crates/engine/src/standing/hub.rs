@@ -34,7 +34,7 @@ use stream::{
 use terms::HubTerms;
 
 /// See the head of this file.
-pub(super) struct Hub {
+pub struct Hub {
     base: Base,
     streams: Streams,
     /// What the streams are, in terms.
@@ -94,7 +94,7 @@ struct CommitMoment {
 }
 
 /// A report, and how it stands in the log where somebody keeps one.
-pub(super) struct Reported {
+pub struct Reported {
     /// The report.
     pub report: StandingReport,
     /// The same as one line of JSON, where it was made.
