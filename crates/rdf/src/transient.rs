@@ -24,7 +24,7 @@
 //!
 //! Blank nodes need no entry: a number is their text. Inline values are their own.
 //!
-//! Cost: the bytes of a key and [`ENTRY_BYTES`] a term; a hash and a look at the key to find one.
+//! Cost: the bytes of a key and some 40 more a term; a hash and a look at the key to find one.
 
 mod table;
 #[cfg(test)]
@@ -43,8 +43,6 @@ use oxrdf::TermRef;
 use std::collections::HashMap;
 use table::{Kind, Table};
 
-pub use table::ENTRY_BYTES;
-
 /// A table below this size is not swept (bytes).
 const SMALL_BYTES: u64 = 256 << 10;
 /// The table may grow by this share of what names its terms before it is swept: a sweep looks at all of that.
@@ -62,8 +60,6 @@ pub struct TransientTerms {
     table: Table,
     /// Bytes of terms after the last sweep.
     swept_bytes: u64,
-    /// How often terms were dropped or renamed (count).
-    losses: u64,
     /// The key of the term that is looked at.
     key: Vec<u8>,
 }
@@ -80,11 +76,6 @@ impl Renamed {
     /// Whether nothing is renamed.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
-    }
-
-    /// How many are renamed.
-    pub fn len(&self) -> usize {
-        self.ids.len()
     }
 
     /// No term with a lower number is renamed. Numbers ascend by first appearance.
@@ -144,11 +135,6 @@ impl TransientTerms {
         self.table.bytes_of(holder)
     }
 
-    /// Changes whenever a term lost its id: ids that were found before may mean nothing then.
-    pub fn losses(&self) -> u64 {
-        self.losses
-    }
-
     /// The id of a term; a term that has none gets the next one. The caller has found that the term is not stored and has
     /// no id without a table, as blank nodes and inline values have. Errors: a term that could not be stored either.
     pub fn intern(&mut self, term: TermRef<'_>, holder: TermHolder) -> Result<VertexId, GrowError> {
@@ -181,7 +167,7 @@ impl TransientTerms {
     }
 
     /// Appends the term of an id.
-    pub fn append(&self, id: VertexId, terms: &mut TermBuffer) -> Result<(), LexiconError> {
+    pub(crate) fn append(&self, id: VertexId, terms: &mut TermBuffer) -> Result<(), LexiconError> {
         let unknown = || LexiconError::UnknownId(id);
         let kind = id.tag().and_then(Kind::of_tag).ok_or_else(unknown)?;
         let key = self.table.key(id.payload()).ok_or_else(unknown)?;
@@ -293,7 +279,6 @@ impl TransientTerms {
             let kind = kind.expect("only transient ids are renamed");
             self.table.unlist(kind, id.payload());
         }
-        self.losses += u64::from(!renamed.is_empty());
     }
 
     /// Whether a sweep is due, where what names terms holds so many bytes.
@@ -318,7 +303,7 @@ impl TransientTerms {
                 is_named[place.expect("what is named was not dropped")] = true;
             }
         });
-        self.losses += u64::from(self.table.keep(&is_named));
+        self.table.keep(&is_named);
         self.swept_bytes = self.table.used_bytes();
     }
 }

@@ -72,8 +72,8 @@ impl Planned {
         terms: &impl Lexicon,
     ) -> Result<Vec<Option<VertexId>>, QueryError> {
         let mut ids = self.constants.clone();
-        let missing = || (0..ids.len()).filter(|place| ids[*place].is_none());
-        let places: Vec<usize> = missing().collect();
+        let is_missing = |place: &usize| ids[*place].is_none();
+        let places: Vec<usize> = (0..ids.len()).filter(is_missing).collect();
         if places.is_empty() {
             return Ok(ids);
         }

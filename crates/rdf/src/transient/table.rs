@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use std::collections::BTreeMap;
 
 /// Bytes that a term takes beside its key, about: its entry, and its places in the index and among the survivors.
-pub const ENTRY_BYTES: u64 = 40;
+pub(super) const ENTRY_BYTES: u64 = 40;
 
 /// What kind of term an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,12 +152,12 @@ impl Table {
         places.map(|place| self.number(*place as usize))
     }
 
-    /// Keeps the entries of these places alone; whether one went that could be found.
-    pub(super) fn keep(&mut self, is_kept: &[bool]) -> bool {
+    /// Keeps the entries of these places alone.
+    pub(super) fn keep(&mut self, is_kept: &[bool]) {
         assert_eq!(is_kept.len(), self.entries.len(), "each place is judged");
         let kept: usize = is_kept.iter().map(|kept| usize::from(*kept)).sum();
         if kept == self.entries.len() {
-            return false;
+            return;
         }
         let mut kinds = vec![None; self.entries.len()];
         for kind in Kind::ALL {
@@ -181,9 +181,7 @@ impl Table {
             smaller.survivors.push(self.number(place));
             smaller.push(kind, key, holder);
         }
-        let has_lost = smaller.len() < self.len();
         *self = smaller;
-        has_lost
     }
 
     /// Adds an entry behind the others.

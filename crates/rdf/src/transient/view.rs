@@ -22,11 +22,6 @@ impl<'a> TransientView<'a> {
     pub fn new(stored: &'a DictionaryView, transient: &'a TransientTerms) -> TransientView<'a> {
         TransientView { stored, transient }
     }
-
-    /// The dictionary.
-    pub fn stored(&self) -> &'a DictionaryView {
-        self.stored
-    }
 }
 
 impl Lexicon for TransientView<'_> {
