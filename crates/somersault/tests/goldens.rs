@@ -10,7 +10,7 @@ use oxrdf::Dataset;
 use somersault::load::{self, Source, Unwatched};
 use somersault::{
     BlankScope, Database, Hub, HubStream, Options, QueryError, Recording, Replay, ReplaySpan,
-    ReportKind, Reported, StandingReport, TimedQuads, UpdateRequest, read_standing,
+    ReportKind, StandingReport, TimedQuads, UpdateRequest, read_standing,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -271,7 +271,7 @@ fn pushed(
     }
     hub.register(query, "q", case.question.registered_ms)?;
     let mut reports = Vec::new();
-    let mut take = |Reported { report, .. }: Reported| {
+    let mut take = |somersault::Reported { report, .. }| {
         if let Some(failure) = report.failure {
             return Err(failure);
         }
@@ -481,7 +481,7 @@ fn liked(hub: &mut Hub, second: u64, who: &str) -> Vec<String> {
     };
     hub.push("urn:likes", "", None, &[item], None).unwrap();
     let mut lines = Vec::new();
-    let advanced = hub.advance(&mut |Reported { report, .. }| {
+    let advanced = hub.advance(&mut |somersault::Reported { report, .. }| {
         lines.push(report.json().unwrap());
         Ok(ControlFlow::Continue(()))
     });
