@@ -100,7 +100,7 @@ pub struct StreamPush {
     /// Files with items, one after the other; - is standard input; .gz .bz2 .zst .xz are unpacked [default: -]
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
-    /// Format: nt.ts, ndjson, or one of RDF (nt, nq: a line is an item; others: the file is an item)
+    /// Format: nt.ts, ndjson, or one of RDF (nt, nq: the statements of a batch are an item; others: the file is)
     /// [default: by each file's extension, else nt.ts]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
