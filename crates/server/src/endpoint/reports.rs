@@ -56,7 +56,7 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_mins(1);
 /// for dead, and so that one that is gone is noticed.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Events are sent in pieces of about so much (bytes).
-const PIECE_BYTES: usize = 64 << 10;
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
 /// Reports that are looked at together (count).
 const LOOK: usize = 64;
 

@@ -17,7 +17,9 @@
 
 use crate::endpoint::call::answered;
 use crate::endpoint::description;
-use crate::endpoint::reports::{EVENTS, HEARTBEAT, LAST_EVENT_ID, Pieces, WAIT_MAX, takes};
+use crate::endpoint::reports::{
+    EVENTS, HEARTBEAT, LAST_EVENT_ID, PIECE_BYTES, Pieces, WAIT_MAX, takes,
+};
 use crate::request::QueryRequest;
 use crate::request::Read;
 use crate::request::access;
@@ -290,15 +292,19 @@ async fn send_events(
             "difference"
         };
         let id = mark.id(change.snapshot);
-        send(format!("event: {kind}\nid: {id}\ndata: ")).await?;
+        let mut text = format!("event: {kind}\nid: {id}\ndata: ");
         for piece in change.pieces(&members(&change, mark)) {
             let Ok(piece) = piece else {
                 let error = QueryError::new(Kind::Internal, "an answer could not be written");
-                return send(format!("\n\n{}", ended(&error))).await;
+                return send(format!("{text}\n\n{}", ended(&error))).await;
             };
-            send(piece).await?;
+            text.push_str(&piece);
+            if text.len() >= PIECE_BYTES {
+                send(std::mem::take(&mut text)).await?;
+            }
         }
-        send("\n\n".to_owned()).await?;
+        text.push_str("\n\n");
+        send(text).await?;
     }
 }
 
