@@ -132,7 +132,7 @@ pub(super) fn evaluated(
         failure: None,
     };
     if ready.is_revision {
-        return Ok(revised(query, report, rows));
+        return Ok(revised(query, &report, &rows));
     }
     if let Some(revisions) = &mut query.revisions {
         revisions.told(ready.close, &rows);
@@ -147,14 +147,14 @@ pub(super) fn evaluated(
 /// The reports that an answer changes which is another one now: of its close and, where that tells differences, of the next.
 fn revised(
     query: &mut Registered,
-    report: StandingReport,
-    rows: Vec<ReportRow>,
+    report: &StandingReport,
+    rows: &[ReportRow],
 ) -> Vec<StandingReport> {
     let Some(revisions) = &mut query.revisions else {
         return Vec::new();
     };
     let close = Time(report.close_ms);
-    let changes = revisions.revise(close, &rows);
+    let changes = revisions.revise(close, rows);
     if let Some((last, answer)) = revisions.last()
         && last == close
     {
@@ -168,7 +168,7 @@ fn revised(
         close_ms: change.close.0,
         revision: change.revision,
         rows: if is_boolean {
-            rows.clone()
+            rows.to_vec()
         } else {
             change.added
         },

@@ -141,7 +141,9 @@ impl<'r> Replay<'r> {
             }
             if query.late == Late::Revise {
                 // What is late may come behind all else.
-                feeds.iter_mut().for_each(|feed| feed.is_shuffled = true);
+                for feed in &mut feeds {
+                    feed.is_shuffled = true;
+                }
             }
             tail_ms = tail_ms.max(reach_ms(&query));
             hub.register(query, &name, span.registered_ms.unwrap_or(from_ms))?;

@@ -108,13 +108,11 @@ impl Occurrences<'_> {
                 ways.push(way);
             }
         }
-        Some(match ways.len() {
-            1 => ways.swap_remove(0),
-            _ => {
-                let groups = ways.into_iter().map(|elements| Group { elements });
-                vec![Element::Union(groups.collect())]
-            }
-        })
+        if ways.len() == 1 {
+            return Some(ways.swap_remove(0));
+        }
+        let groups = ways.into_iter().map(|elements| Group { elements });
+        Some(vec![Element::Union(groups.collect())])
     }
 
     fn hidden(&mut self) -> Option<Slot> {

@@ -24,7 +24,7 @@ use crate::error::StreamError;
 use crate::instants::Instants;
 use crate::reach::Selection;
 use crate::schedule::{QueryId, Schedule, StreamId};
-use crate::stream::{Accepted, LateSeal};
+use crate::stream::{Accepted, LateSeal, Stream};
 use crate::time::Time;
 use query::standing::Report;
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ impl Readiness {
     /// What came late in a stream and revises something.
     pub(crate) fn next_late(&mut self) -> Option<LateSeal> {
         while let Some(stream) = self.late.pop_first() {
-            let items = self.streams.get_mut(&stream).and_then(|it| it.take_late());
+            let items = self.streams.get_mut(&stream).and_then(Stream::take_late);
             if let Some(items) = items {
                 let items = Arc::new(items);
                 return Some(LateSeal { stream, items });
