@@ -1,4 +1,4 @@
-//! What a query may know of the world besides its graph: the time, chance, other endpoints.
+//! What a query may know of the world besides its graph: the time, chance, other endpoints, tables that outlive it.
 //!
 //! This crate reads no clock and draws no random number; both are arguments of a query, so that its
 //! answers are repeatable. `NOW` is one moment for the whole query (SPARQL 1.1 Query section
@@ -14,6 +14,7 @@
 //! A standing query knows besides when triples came in its windows ([`Arrivals`]). That too is of one moment.
 
 use crate::error::WalkError;
+use crate::given::GivenTable;
 use oxrdf::Term;
 use oxsdatatypes::DateTime;
 use rand_xoshiro::SplitMix64;
@@ -37,6 +38,8 @@ pub struct Environment<'a> {
     pub service: Option<&'a dyn Service>,
     /// Who knows when triples came; `None`: none came.
     pub(crate) arrivals: Option<&'a dyn Arrivals>,
+    /// The tables that plans name, in the order of their numbers.
+    given: &'a [&'a GivenTable],
     /// The state of SplitMix64, of which each worker takes the next beginning without waiting for another.
     state: AtomicU64,
 }
@@ -49,6 +52,7 @@ impl<'a> Environment<'a> {
             now: OnceLock::new(),
             service,
             arrivals: None,
+            given: &[],
             state: AtomicU64::new(seed),
         }
     }
@@ -60,6 +64,17 @@ impl<'a> Environment<'a> {
             arrivals: Some(arrivals),
             ..self
         }
+    }
+
+    /// The same with tables for the plans that name them: table `i` is the i-th.
+    #[must_use]
+    pub fn with_given(self, given: &'a [&'a GivenTable]) -> Environment<'a> {
+        Environment { given, ..self }
+    }
+
+    /// The tables that it has.
+    pub(crate) fn given(&self) -> &'a [&'a GivenTable] {
+        self.given
     }
 
     /// A fixed moment, a fixed seed, no other endpoints: for tests and measurements.

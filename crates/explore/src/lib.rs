@@ -12,6 +12,9 @@
 //! [`walk::Walk::tail`] let many workers share one query: each walks parts of the seed up to the
 //! first step that looks at rows together, one walks the rest over their rows.
 //!
+//! [`GivenTable`]s are tables of ids that a plan joins with and that outlive its walks: an argument beside the views, in the
+//! [`environment`].
+//!
 //! [`sample::Samples`] walks a few rows for the planner, before there is a plan.
 
 mod ask;
@@ -23,6 +26,7 @@ pub mod environment;
 pub mod error;
 pub mod execution;
 mod expression;
+mod given;
 pub mod limits;
 pub mod local;
 mod options;
@@ -42,6 +46,7 @@ pub use chunk::Chunk;
 pub use environment::{Arrivals, Clock, Environment, Service, ServiceError};
 pub use error::{MemoryExceeded, StopReason, WalkError};
 pub use execution::{Execution, Ground, Origin};
+pub use given::{GIVEN_ROWS_MAX, GivenTable, Inserted};
 pub use limits::{Limits, MemoryBudget, Stop};
 pub use options::{Options, Status};
 pub use prepare::{Prepared, Seed, prepare};

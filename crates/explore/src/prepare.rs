@@ -16,7 +16,8 @@
 //! Whatever is asked here of a view is asked of that of the pattern's source, and a policy keeps the source: its
 //! segments are numbered there.
 //!
-//! Asserts that the plan keeps the contract of [`query::plan`], and that there is a view for each of its sources: plans
+//! Asserts that the plan keeps the contract of [`query::plan`], that there is a view for each of its sources, and a given
+//! table with the indexes that it needs for each that it names ([`Plan::tables`]): plans
 //! come from our planner, or were looked at when they were decoded.
 
 mod blocks;
@@ -33,6 +34,7 @@ use crate::ask;
 use crate::environment::Environment;
 use crate::error::WalkError;
 use crate::expression::Constants;
+use crate::given::GivenTable;
 use crate::limits::{Limits, Reservation};
 use crate::local::LocalTerms;
 use crate::scene::Scene;
@@ -102,6 +104,7 @@ pub fn prepare<'a, V: GraphView + 'a>(
     let compiled_bytes = Cell::new(0);
     let mut builder = Builder {
         plan,
+        given: environment.given(),
         ids: &ids,
         datasets: &datasets,
         views: views.into(),
@@ -235,6 +238,7 @@ impl<'a> Prepared<'a> {
 /// Chooses policies.
 struct Builder<'b, 'a, V> {
     plan: &'a Plan,
+    given: &'a [&'a GivenTable],
     ids: &'b [VertexId],
     datasets: &'b Datasets,
     views: Views<'a, V>,

@@ -20,6 +20,7 @@
 //! | `Same`, `Filter`, `Slice`, `Unify`, `Bind` | | rows alone |
 //! | `Nested` | optional, union, exists, lateral | the table, through chains of its own |
 //! | `Join` | probe, values | a table, by hash |
+//! | `Given` | given | a table from outside, by hash |
 //! | `Unpack`, `Service` | | triple terms' text; another endpoint |
 //! | `Distinct`, `Order`, `Count` | | all rows: memory from the budget |
 //!
@@ -32,6 +33,7 @@ pub(crate) mod degree;
 pub(crate) mod distinct;
 pub(crate) mod expand_check;
 pub(crate) mod filter;
+pub(crate) mod given;
 pub(crate) mod groups;
 pub(crate) mod in_groups;
 pub(crate) mod in_lists;
@@ -229,6 +231,7 @@ steps! {
     PathCheck "path check" (path::check::CheckPolicy) => boxed path::check::PathCheck<'p, 'a>, limits, context, each;
     Nested "nested" (Box<nested::NestedPolicy<'a>>) => boxed nested::Nesting<'p, 'a>, limits, context, each;
     Join "join" (Box<join::JoinPolicy<'a>>) => boxed join::Join<'p, 'a>, limits, context, each;
+    Given "given" (given::GivenPolicy<'a>) => boxed given::GivenJoin<'p, 'a>, limits, flow, each;
     Unify "unify" (unify::UnifyPolicy) => plain unify::UnifyCheck<'p>, policy, flow, each;
     Bind "bind" (bind::BindPolicy) => boxed bind::Binding<'p, 'a>, limits, context, each;
     Unpack "unpack" (unpack::UnpackPolicy) => boxed unpack::Unpacking<'p>, policy, context, each;
@@ -295,6 +298,7 @@ impl<'a> Policy<'a> {
             | Action::Probe { .. }
             | Action::Unify { .. }
             | Action::Values { .. }
+            | Action::Given { .. }
             | Action::PathSeed { .. }
             | Action::PathExpand { .. }
             | Action::PathCheck { .. }

@@ -6,15 +6,15 @@ use crate::support;
 use explore::environment::EachSolution;
 use explore::limits::Unlimited;
 use explore::{
-    Chunk, Environment, Limits, Options, Service, ServiceError, Status, Stop, StopReason, Walk,
-    WalkError, prepare,
+    Chunk, Environment, GivenTable, Limits, Options, Service, ServiceError, Status, Stop,
+    StopReason, Walk, WalkError, prepare,
 };
 use oxrdf::{BlankNode, Literal, NamedNode, Term, TermRef, Triple};
 use oxsdatatypes::DateTime;
 use query::expression::Expression;
 use query::plan::{
     Action, ConstantId, DatasetClause, Estimate, Form, Mode, Node, OrderKey, Plan, Scope, Slot,
-    Source, Step, Weight,
+    Source, Step, TableId, Weight,
 };
 use rdf::{Direction, Lexicon, LexiconError, Progress, TermBuffer, VertexId, inline};
 use std::collections::HashMap;
@@ -605,4 +605,91 @@ fn triple_terms_are_taken_apart() {
     let term = |id: VertexId| terms[&id].as_str();
     assert_eq!(term(rows[1][2]), "<http://example.com/new>");
     assert_eq!(term(rows[1][3]), "\"new\"");
+}
+
+/// Subjects with a number each; every third row names one that is not there.
+fn numbers() -> GivenTable {
+    let mut table = GivenTable::new(2);
+    for n in 0..3000 {
+        let subject = if n % 3 == 0 { 5000 + n } else { 100 + n % 50 };
+        table.insert(&[iri(subject), integer(n as i64)]);
+    }
+    table.index(&[0]);
+    table
+}
+
+fn run_given(plan: &Plan, table: &GivenTable) -> Rows {
+    let tables = [table];
+    let environment = Environment::fixed().with_given(&tables);
+    let rows = run_in(plan, &graph(), &Numbered, &environment, |_| {});
+    rows.expect("nothing fails")
+}
+
+fn given(columns: [Slot; 2], keys: &[Slot], keep: &[Slot]) -> Step {
+    let action = Action::Given {
+        table: TableId(0),
+        columns: columns.to_vec(),
+        keys: keys.to_vec(),
+    };
+    step(action, keep)
+}
+
+#[test]
+fn rows_are_looked_up_in_a_given_table() {
+    let table = numbers();
+    let has = |row: &usize| table.column(0)[*row].payload() < 100 + SUBJECTS;
+    let mut expected: Rows = (0..table.rows())
+        .filter(has)
+        .map(|row| vec![table.column(0)[row], table.column(1)[row]])
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(expected.len(), 2000, "each row of a subject is found once");
+    let plan = plan_of(vec![keys(X, &[X]), given([X, Y], &[X], &[X, Y])]);
+    assert_eq!(plan.tables(), [(TableId(0), vec![0])]);
+    let mut found = run_given(&plan, &table);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    // From the table to the graph, which drops the others.
+    let check = Action::Check {
+        subject: Node::Slot(X),
+        predicate: constant(0),
+        object: Node::Slot(Z),
+        from: Direction::Out,
+        scope: Scope::Default,
+        source: Source::STORE,
+    };
+    let values = Action::Values {
+        columns: vec![Z],
+        rows: vec![vec![Some(ConstantId(3))]],
+    };
+    let mut plan = plan_of(vec![
+        given([X, Y], &[], &[X, Y]),
+        step(values, &[X, Y, Z]),
+        step(check, &[X, Y]),
+    ]);
+    plan.constants.push(Numbered::term(integer(2)));
+    let mut found = run_given(&plan, &table);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_given_table_keeps_rows_counts_them_and_ends_what_is_before_it() {
+    let table = numbers();
+    let all = [
+        given([X, Y], &[], &[X, Y]),
+        given([X, Y], &[X, Y], &[X]),
+        given([Z, Y], &[], &[]),
+        count(),
+    ];
+    let rows = run_given(&plan_of(all.to_vec()), &table);
+    let squared = (table.rows() * table.rows()) as i64;
+    assert_eq!(rows, [[integer(squared)]]);
+    let empty = GivenTable::new(2);
+    let steps = vec![
+        keys(X, &[X]),
+        keys(Z, &[X, Z]),
+        given([Slot(4), Y], &[], &[X]),
+    ];
+    assert_eq!(run_given(&plan_of(steps), &empty), Rows::new());
 }

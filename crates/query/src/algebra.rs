@@ -28,7 +28,9 @@ pub mod mentions;
 
 use crate::expression::Expression;
 use crate::path::Path;
-use crate::plan::{Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot, Source};
+use crate::plan::{
+    Aggregate, ConstantId, DatasetClause, Form, Node, OrderKey, Slot, Source, TableId,
+};
 use oxrdf::Term;
 
 /// One pattern: an edge to be found in a graph.
@@ -172,6 +174,7 @@ fn sources_of(elements: &mut [Element], each: &mut dyn FnMut(&mut Source)) {
             }
             Element::TripleTerm { .. }
             | Element::Values { .. }
+            | Element::Given { .. }
             | Element::Service(_)
             | Element::Filter(_)
             | Element::Bind { .. }
@@ -219,6 +222,13 @@ pub enum Element {
         columns: Vec<Slot>,
         /// Row after row; `None` is `UNDEF`.
         rows: Vec<Vec<Option<ConstantId>>>,
+    },
+    /// Join with a table that is given from outside of the query, whose rows are distinct and have no unbound cell.
+    Given {
+        /// Which table.
+        table: TableId,
+        /// What its columns are called here, each once.
+        columns: Vec<Slot>,
     },
     /// Join with a group that is evaluated on its own: a nested group or a sub-query.
     Join(Group),

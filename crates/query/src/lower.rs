@@ -99,10 +99,27 @@ pub(crate) fn lower(
     options: &ParseOptions,
     given: &Given,
 ) -> Result<Query, ParseError> {
-    if !given.is_nothing() {
-        given::give(&mut read.said, given, &mut read.terms)?;
-    }
+    give(&mut read, given)?;
     lower_of(read, options, Source::STORE)
+}
+
+/// Gives a query that was read a table of these variables. Whether it stands anywhere where some of them do not.
+pub(crate) fn give_table(
+    read: &mut Translated<'_, abstract_query::Query>,
+    names: &[String],
+) -> Result<bool, ParseError> {
+    given::give_table(&mut read.said, names, &read.terms)
+}
+
+/// Gives a query that was read these terms.
+pub(crate) fn give(
+    read: &mut Translated<'_, abstract_query::Query>,
+    given: &Given,
+) -> Result<(), ParseError> {
+    if given.is_nothing() {
+        return Ok(());
+    }
+    given::give(&mut read.said, given, &mut read.terms)
 }
 
 /// Translates a query whose patterns outside of windows are of this source.

@@ -73,6 +73,11 @@ impl Source {
     }
 }
 
+/// A table that is given from outside of the plan, beside the views: who runs the plan has them in this order. Its rows are
+/// distinct, and every cell is bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u16);
+
 /// The dataset of a query (SPARQL 1.1 Query section 13.2), as far as it is of the store; other sources have the graphs
 /// that they hold. The protocol's `default-graph-uri` and `named-graph-uri` replace it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,6 +101,32 @@ impl Plan {
             })
         }
         all(&self.steps)
+    }
+
+    /// The tables that a walk of it is given, with the columns that rows are looked up by, as places in the table: an index
+    /// is needed for each that is not empty. Each once, ascending.
+    pub fn tables(&self) -> Vec<(TableId, Vec<usize>)> {
+        fn collect(steps: &[Step], found: &mut Vec<(TableId, Vec<usize>)>) {
+            for step in steps {
+                if let Action::Given {
+                    table,
+                    columns,
+                    keys,
+                } = &step.action
+                {
+                    let is_key = |at: &usize| keys.contains(&columns[*at]);
+                    found.push((*table, (0..columns.len()).filter(is_key).collect()));
+                }
+                for block in step.action.blocks() {
+                    collect(block, found);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.steps, &mut found);
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// How many views a walk of it needs: one for each source up to the last that a step names, and the store's. Whoever

@@ -28,7 +28,7 @@ mod access;
 mod block;
 mod costs;
 mod demand;
-mod facts;
+pub(crate) mod facts;
 mod group;
 mod index;
 mod intersect;
@@ -50,7 +50,7 @@ use crate::algebra::{Element, Group, Pattern, Query};
 use crate::plan::{Action, Form, Plan, Slot, Step, TemplateTerm, Weight};
 use crate::sampling::{Interrupted, Sampler};
 use crate::slots::Slots;
-use crate::statistics::{DegreeQuestion, SourceStatistics, Statistics};
+use crate::statistics::{DegreeQuestion, SourceStatistics, Statistics, TableStatistics};
 use block::{Block, Planning};
 use index::Index;
 use known::Known;
@@ -126,7 +126,22 @@ impl Planner {
         sources: &[Option<Arc<SourceStatistics>>],
         options: PlanOptions,
     ) -> Result<Plan, PlanError> {
-        let known = gather(query, ids, degrees, sources, options);
+        self.plan_given(query, ids, degrees, sources, &[], options)
+    }
+
+    /// As [`Planner::plan_over`], for a query that is given tables: `tables[i]` is what is known of table `i`. Of one that
+    /// the list does not reach, sizes are guessed.
+    pub fn plan_given(
+        &self,
+        query: &Query,
+        ids: &[Option<VertexId>],
+        degrees: &[u64],
+        sources: &[Option<Arc<SourceStatistics>>],
+        tables: &[TableStatistics],
+        options: PlanOptions,
+    ) -> Result<Plan, PlanError> {
+        let mut known = gather(query, ids, degrees, sources, options);
+        known.tables = tables;
         let (plan, _) = self.planned(query, known, options.keep_order, None)?;
         Ok(plan)
     }
@@ -230,6 +245,7 @@ fn gather<'k>(
             .map(|(asked, degree)| (asked, *degree as f64))
             .collect(),
         sources,
+        tables: &[],
         keep_checks: options.keep_checks,
     }
 }

@@ -16,6 +16,7 @@
 //! | `read` | text to [`StandingQuery`], with the defaults of its dialect |
 //! | `pragma` | comment lines that replace them |
 //! | `bag` | windows as bags |
+//! | `template` | many queries that differ in constants, as one over a table of them |
 //!
 //! Sources: Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams" (IJSC 2010); Dell'Aglio et
 //! al., "RSP-QL semantics" (IJSWIS 2014); Le-Phuoc et al., "A native and adaptive approach for unified processing of
@@ -25,8 +26,10 @@
 mod bag;
 mod pragma;
 mod read;
+mod template;
 
-pub use read::{further_errors, parse};
+pub use read::{further_errors, parse, parse_given};
+pub use template::{Apart, Sharing, StandingTemplate, parse_template};
 
 use crate::algebra::Query;
 use crate::plan::{ConstantId, Source};

@@ -67,6 +67,15 @@ pub struct PredicateStatistics {
     pub edges: u64,
 }
 
+/// Sizes of a table that is given from outside of a query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableStatistics {
+    /// Its rows.
+    pub rows: u64,
+    /// Distinct terms of each of its columns.
+    pub distinct: Vec<u64>,
+}
+
 /// One characteristic set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CharacteristicSet {

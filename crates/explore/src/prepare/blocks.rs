@@ -6,6 +6,7 @@
 use super::Builder;
 use crate::error::WalkError;
 use crate::limits::Reservation;
+use crate::step::given::GivenPolicy;
 use crate::step::join::JoinPolicy;
 use crate::step::nested::NestedPolicy;
 use crate::step::service::ServicePolicy;
@@ -13,7 +14,7 @@ use crate::step::unify::UnifyPolicy;
 use crate::step::{PatternOperand, Policy};
 use crate::table::Table;
 use query::expression::{Expression, Function};
-use query::plan::{Action, ConstantId, Mode, Node, Slot, Step};
+use query::plan::{Action, ConstantId, Mode, Node, Slot, Step, TableId};
 use rdf::VertexId;
 use store::view::GraphView;
 
@@ -38,6 +39,11 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
                 Policy::Join(Box::new(policy))
             }
             Action::Values { columns, rows } => self.values(step, columns, rows)?,
+            Action::Given {
+                table,
+                columns,
+                keys,
+            } => self.given(step, *table, columns, keys),
             Action::Unify { into, from } => self.unify(step, *into, *from, live)?,
             Action::Service {
                 endpoint,
@@ -116,6 +122,34 @@ impl<'a, V: GraphView> Builder<'_, 'a, V> {
         let made = wanted.iter().map(|&at| columns[at]).collect();
         let policy = JoinPolicy::with_table(table, made, reservation, self.limits);
         Ok(Policy::Join(Box::new(policy)))
+    }
+
+    /// A table from outside.
+    fn given(&self, step: &Step, table: TableId, columns: &[Slot], keys: &[Slot]) -> Policy<'a> {
+        let place = usize::from(table.0);
+        let given = *self
+            .given
+            .get(place)
+            .expect("a walk is given the tables that its plan names");
+        assert_eq!(
+            given.width(),
+            columns.len(),
+            "a given table has the columns that the plan names"
+        );
+        let is_key = |at: &usize| keys.contains(&columns[*at]);
+        let places: Vec<usize> = (0..columns.len()).filter(is_key).collect();
+        let made = (0..columns.len()).filter(|at| !is_key(at));
+        let kept = made.filter_map(|at| Some((at, step.kept(columns[at])?)));
+        let index = (!places.is_empty()).then(|| {
+            let index = given.index_over(&places);
+            index.expect("a given table has the indexes that the plan needs")
+        });
+        Policy::Given(GivenPolicy {
+            table: given,
+            index,
+            made: kept.collect(),
+            keys: places.iter().map(|at| columns[*at]).collect(),
+        })
     }
 
     fn unify(

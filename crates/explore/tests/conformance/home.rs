@@ -130,6 +130,7 @@ impl Homes<'_> {
             | Action::Unify { .. }
             | Action::Bind { .. }
             | Action::Values { .. }
+            | Action::Given { .. }
             | Action::Unpack { .. }
             | Action::Service { .. } => HERE,
         }

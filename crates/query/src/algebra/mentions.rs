@@ -117,7 +117,9 @@ impl Walk<'_> {
                 predicate,
                 object,
             } => self.bind([Node::Slot(*term), *subject, *predicate, *object]),
-            Element::Values { columns, .. } => columns.iter().for_each(|slot| self.binds(*slot)),
+            Element::Values { columns, .. } | Element::Given { columns, .. } => {
+                columns.iter().for_each(|slot| self.binds(*slot));
+            }
             Element::Service(service) => {
                 self.asks_others = true;
                 let columns = service.columns.iter();

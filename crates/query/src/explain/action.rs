@@ -35,6 +35,7 @@ impl Printer<'_> {
             Action::Unify { .. }
             | Action::Bind { .. }
             | Action::Values { .. }
+            | Action::Given { .. }
             | Action::Aggregate { .. }
             | Action::Service { .. } => self.extension(action),
             _ => self.columns(action),
@@ -323,6 +324,13 @@ impl Printer<'_> {
             }
             Action::Values { columns, rows } => {
                 format!("values {} of {} rows", self.slots(columns), rows.len())
+            }
+            Action::Given { columns, keys, .. } if keys.is_empty() => {
+                format!("given {}", self.slots(columns))
+            }
+            Action::Given { columns, keys, .. } => {
+                let (columns, keys) = (self.slots(columns), self.slots(keys));
+                format!("given {columns} by {keys}")
             }
             Action::Aggregate { keys, aggregates } => {
                 let mut text = "group".to_owned();

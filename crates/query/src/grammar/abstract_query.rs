@@ -151,6 +151,10 @@ pub(crate) enum GraphPattern {
         /// `None` is `UNDEF`.
         rows: Vec<Vec<Option<Constant>>>,
     },
+    /// The rows of a table that is given beside the text.
+    Given {
+        variables: Vec<Name>,
+    },
     OrderBy {
         inner: Box<GraphPattern>,
         keys: Vec<OrderKey>,

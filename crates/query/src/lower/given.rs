@@ -9,6 +9,9 @@
 //! is the last one on the way down the left side. Groups to the right of that way are evaluated by themselves and
 //! joined with rows that have the value, so the element is left out of those that would keep the same rows
 //! without it: plans stay as they are. Cost: a pass over the query for each level of nesting.
+//!
+//! **A table** of terms is given in the same places ([`give_table`]): as if each row in turn were what is said. A union
+//! that would come first is given the table in each of its branches, so that each is planned with it.
 
 use crate::error::{ParseError, ParseErrorKind};
 use crate::grammar::abstract_query::{
@@ -28,11 +31,6 @@ pub(super) fn give(
     given: &Given,
     terms: &mut Terms<'_>,
 ) -> Result<(), ParseError> {
-    let refused = |message: String| ParseError {
-        kind: ParseErrorKind::Option,
-        position: Position::START,
-        message,
-    };
     if given.is_sliced() && !matches!(query.form, Form::Select { .. }) {
         return Err(refused(
             "a part of the solutions is given by SELECT alone".to_owned(),
@@ -41,29 +39,85 @@ pub(super) fn give(
     let pattern = &mut query.pattern;
     let mut bound: Vec<Bound> = Vec::with_capacity(given.terms.len());
     for (name, term) in &given.terms {
-        let Some(variable) = terms.known(name) else {
-            return Err(refused(format!(
-                "the query has no variable ?{name} to be bound{}",
-                listed(terms.texts())
-            )));
-        };
+        let variable = bindable(body(pattern), name, terms)?;
         if has_blank_node(term) {
             return Err(refused(format!("?{name} cannot be bound to a blank node")));
         }
-        if computes(body(pattern), variable) {
-            return Err(refused(format!(
-                "the query computes ?{name}, which cannot be bound then"
-            )));
-        }
-        bound.push((variable, terms.constant(term.clone())));
+        bound.push((variable, Some(terms.constant(term.clone()))));
     }
     if !bound.is_empty() {
-        put_first(body(pattern), &bound);
+        let mut giving = Giving::default();
+        giving.put_first(body(pattern), &bound);
     }
     if given.is_sliced() {
         slice(pattern, given);
     }
     Ok(())
+}
+
+/// Adds a table of these variables, each of which stands in the query. Whether it stands anywhere where the text has not
+/// all of them: there the rows of the table are no longer distinct in what the text has.
+pub(super) fn give_table(
+    query: &mut Query,
+    names: &[String],
+    terms: &Terms<'_>,
+) -> Result<bool, ParseError> {
+    let pattern = &mut query.pattern;
+    let mut bound: Vec<Bound> = Vec::with_capacity(names.len());
+    for name in names {
+        let variable = bindable(body(pattern), name, terms)?;
+        if bound.iter().any(|(known, _)| *known == variable) {
+            return Err(refused(format!("the table has two columns ?{name}")));
+        }
+        bound.push((variable, None));
+    }
+    if asks_others(pattern) {
+        return Err(refused(
+            "a query with SERVICE cannot be given a table of terms".to_owned(),
+        ));
+    }
+    let mut giving = Giving {
+        table: bound.iter().map(|(name, _)| *name).collect(),
+        is_partial: false,
+    };
+    giving.put_first(body(pattern), &bound);
+    Ok(giving.is_partial)
+}
+
+fn refused(message: String) -> ParseError {
+    ParseError {
+        kind: ParseErrorKind::Option,
+        position: Position::START,
+        message,
+    }
+}
+
+/// A variable of the query that may be given a term.
+fn bindable(body: &GraphPattern, name: &str, terms: &Terms<'_>) -> Result<Name, ParseError> {
+    let Some(variable) = terms.known(name) else {
+        return Err(refused(format!(
+            "the query has no variable ?{name} to be bound{}",
+            listed(terms.texts())
+        )));
+    };
+    if computes(body, variable) {
+        return Err(refused(format!(
+            "the query computes ?{name}, which cannot be bound then"
+        )));
+    }
+    Ok(variable)
+}
+
+/// Whether another endpoint is asked outside of `EXISTS`.
+fn asks_others(pattern: &GraphPattern) -> bool {
+    let mut pending = vec![pattern];
+    while let Some(next) = pending.pop() {
+        if matches!(next, GraphPattern::Service { .. }) {
+            return true;
+        }
+        pending.extend(operands(next));
+    }
+    false
 }
 
 /// As deep as triple terms are nested.
@@ -91,8 +145,17 @@ fn listed(written: &[&str]) -> String {
     }
 }
 
-/// A variable and the term that it has.
-type Bound = (Name, Constant);
+/// A variable and the term that it has; `None`: those of a table.
+type Bound = (Name, Option<Constant>);
+
+/// What is put into groups.
+#[derive(Default)]
+struct Giving {
+    /// The columns of the table; none where terms are given.
+    table: Vec<Name>,
+    /// Whether it stands where some of its variables do not.
+    is_partial: bool,
+}
 
 /// The outermost `WHERE`, below the modifiers and the one projection that the query itself has.
 fn body(pattern: &mut GraphPattern) -> &mut GraphPattern {
@@ -109,93 +172,126 @@ fn body(pattern: &mut GraphPattern) -> &mut GraphPattern {
     at
 }
 
-/// Makes a row of these terms the first element of a group, and gives them to the groups in it that are
-/// evaluated by themselves.
-fn put_first(pattern: &mut GraphPattern, terms: &[Bound]) {
-    match pattern {
-        GraphPattern::OrderBy { inner, .. }
-        | GraphPattern::Extend { inner, .. }
-        | GraphPattern::Group { inner, .. }
-        | GraphPattern::Filter { inner, .. } => put_first(inner, terms),
-        GraphPattern::Join { left, right }
-        | GraphPattern::LeftJoin { left, right, .. }
-        | GraphPattern::Minus { left, right } => {
-            put_first(left, terms);
-            settle(right, terms);
-        }
-        // The right side sees the rows of the left one.
-        GraphPattern::Lateral { left, .. } => put_first(left, terms),
-        first => {
-            settle(first, terms);
-            let rest = std::mem::take(first);
-            let values = GraphPattern::Values {
-                variables: terms.iter().map(|(name, _)| *name).collect(),
-                rows: vec![terms.iter().map(|(_, term)| Some(*term)).collect()],
-            };
-            *first = GraphPattern::Join {
-                left: Box::new(values),
-                right: Box::new(rest),
-            };
+impl Giving {
+    /// Makes a row of these terms the first element of a group, and gives them to the groups in it that are
+    /// evaluated by themselves.
+    fn put_first(&mut self, pattern: &mut GraphPattern, terms: &[Bound]) {
+        let is_split =
+            !self.table.is_empty() && !terms.iter().any(|(name, _)| is_computed(pattern, *name));
+        match pattern {
+            GraphPattern::OrderBy { inner, .. }
+            | GraphPattern::Extend { inner, .. }
+            | GraphPattern::Group { inner, .. }
+            | GraphPattern::Filter { inner, .. } => self.put_first(inner, terms),
+            GraphPattern::Join { left, right }
+            | GraphPattern::LeftJoin { left, right, .. }
+            | GraphPattern::Minus { left, right } => {
+                self.put_first(left, terms);
+                self.settle(right, terms);
+            }
+            // Joins distribute over unions.
+            GraphPattern::Union { left, right } if is_split => {
+                self.put_first(left, terms);
+                self.put_first(right, terms);
+            }
+            // The right side sees the rows of the left one.
+            GraphPattern::Lateral { left, .. } => self.put_first(left, terms),
+            first => {
+                self.settle(first, terms);
+                let rest = std::mem::take(first);
+                *first = GraphPattern::Join {
+                    left: Box::new(self.first(terms)),
+                    right: Box::new(rest),
+                };
+            }
         }
     }
-}
 
-/// Gives terms to a pattern that is evaluated by itself and joined with rows that have them. Nothing is put into
-/// one of which the join keeps the same rows anyway: triples, paths, and unions and joins of such.
-fn settle(pattern: &mut GraphPattern, terms: &[Bound]) {
-    let is_seen = |term: &&Bound| occurs(pattern, term.0) && !is_computed(pattern, term.0);
-    let terms: Vec<Bound> = terms.iter().filter(is_seen).copied().collect();
-    let reads = |expression: &Expression| terms.iter().any(|term| reads(expression, term.0));
-    let is_in = |pattern: &GraphPattern| terms.iter().any(|term| occurs(pattern, term.0));
-    if terms.is_empty() {
-        return;
-    }
-    match pattern {
-        GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
-        GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
-            settle(left, &terms);
-            settle(right, &terms);
+    /// Gives terms to a pattern that is evaluated by itself and joined with rows that have them. Nothing is put into
+    /// one of which the join keeps the same rows anyway: triples, paths, and unions and joins of such.
+    fn settle(&mut self, pattern: &mut GraphPattern, terms: &[Bound]) {
+        let is_seen = |term: &&Bound| occurs(pattern, term.0) && !is_computed(pattern, term.0);
+        let terms: Vec<Bound> = terms.iter().filter(is_seen).copied().collect();
+        let reads = |expression: &Expression| terms.iter().any(|term| reads(expression, term.0));
+        let is_in = |pattern: &GraphPattern| terms.iter().any(|term| occurs(pattern, term.0));
+        if terms.is_empty() {
+            return;
         }
-        GraphPattern::Graph { inner, .. }
-        | GraphPattern::Window { inner, .. }
-        | GraphPattern::Service { inner, .. }
-        | GraphPattern::Distinct { inner }
-        | GraphPattern::Reduced { inner }
-        | GraphPattern::Project { inner, .. } => settle(inner, &terms),
-        GraphPattern::Filter { condition, inner } if !reads(condition) => settle(inner, &terms),
-        GraphPattern::Extend {
-            expression, inner, ..
-        } if !reads(expression) => settle(inner, &terms),
-        GraphPattern::LeftJoin {
-            left,
-            right,
-            condition,
-        } if !condition.as_ref().is_some_and(reads) && !is_in(right) => settle(left, &terms),
-        GraphPattern::Minus { left, right } if !is_in(right) => settle(left, &terms),
-        // Which rows a part of the solutions has depends on those that there are.
-        GraphPattern::Slice { inner, .. } => put_first(body(inner), &terms),
-        GraphPattern::Filter { .. }
-        | GraphPattern::Extend { .. }
-        | GraphPattern::LeftJoin { .. }
-        | GraphPattern::Minus { .. }
-        | GraphPattern::Lateral { .. }
-        | GraphPattern::Group { .. }
-        | GraphPattern::OrderBy { .. } => put_first(pattern, &terms),
+        match pattern {
+            GraphPattern::Bgp(_)
+            | GraphPattern::Path { .. }
+            | GraphPattern::Values { .. }
+            | GraphPattern::Given { .. } => {}
+            GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
+                self.settle(left, &terms);
+                self.settle(right, &terms);
+            }
+            GraphPattern::Graph { inner, .. }
+            | GraphPattern::Window { inner, .. }
+            | GraphPattern::Service { inner, .. }
+            | GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Project { inner, .. } => self.settle(inner, &terms),
+            GraphPattern::Filter { condition, inner } if !reads(condition) => {
+                self.settle(inner, &terms)
+            }
+            GraphPattern::Extend {
+                expression, inner, ..
+            } if !reads(expression) => self.settle(inner, &terms),
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                condition,
+            } if !condition.as_ref().is_some_and(reads) && !is_in(right) => {
+                self.settle(left, &terms)
+            }
+            GraphPattern::Minus { left, right } if !is_in(right) => self.settle(left, &terms),
+            // Which rows a part of the solutions has depends on those that there are.
+            GraphPattern::Slice { inner, .. } => self.put_first(body(inner), &terms),
+            GraphPattern::Filter { .. }
+            | GraphPattern::Extend { .. }
+            | GraphPattern::LeftJoin { .. }
+            | GraphPattern::Minus { .. }
+            | GraphPattern::Lateral { .. }
+            | GraphPattern::Group { .. }
+            | GraphPattern::OrderBy { .. } => self.put_first(pattern, &terms),
+        }
+    }
+
+    /// The element that has these terms.
+    fn first(&mut self, terms: &[Bound]) -> GraphPattern {
+        if !self.table.is_empty() {
+            self.is_partial |= terms.len() < self.table.len();
+            let variables = self.table.clone();
+            return GraphPattern::Given { variables };
+        }
+        GraphPattern::Values {
+            variables: terms.iter().map(|(name, _)| *name).collect(),
+            rows: vec![terms.iter().map(|(_, term)| *term).collect()],
+        }
     }
 }
 
 /// The patterns that a pattern is made of and that have its variables: of a sub-query, if it projects this one.
 fn operands_with(pattern: &GraphPattern, name: Name) -> Vec<&GraphPattern> {
     match pattern {
-        GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {
-            Vec::new()
-        }
+        GraphPattern::Project { variables, .. } if !variables.contains(&name) => Vec::new(),
+        pattern => operands(pattern),
+    }
+}
+
+/// The patterns that a pattern is made of.
+fn operands(pattern: &GraphPattern) -> Vec<&GraphPattern> {
+    match pattern {
+        GraphPattern::Bgp(_)
+        | GraphPattern::Path { .. }
+        | GraphPattern::Values { .. }
+        | GraphPattern::Given { .. } => Vec::new(),
         GraphPattern::Join { left, right }
         | GraphPattern::Union { left, right }
         | GraphPattern::LeftJoin { left, right, .. }
         | GraphPattern::Minus { left, right }
         | GraphPattern::Lateral { left, right } => vec![left, right],
-        GraphPattern::Project { variables, .. } if !variables.contains(&name) => Vec::new(),
         GraphPattern::Graph { inner, .. }
         | GraphPattern::Window { inner, .. }
         | GraphPattern::Service { inner, .. }
@@ -221,7 +317,9 @@ fn occurs(pattern: &GraphPattern, name: Name) -> bool {
             GraphPattern::Path {
                 subject, object, ..
             } => is_in_term(subject, name) || is_in_term(object, name),
-            GraphPattern::Values { variables, .. } => variables.contains(&name),
+            GraphPattern::Values { variables, .. } | GraphPattern::Given { variables } => {
+                variables.contains(&name)
+            }
             GraphPattern::Graph { name, .. } | GraphPattern::Service { name, .. } => is_name(name),
             GraphPattern::Filter { condition, .. } => reads(condition, name),
             GraphPattern::Extend {

@@ -155,6 +155,7 @@ impl Lowering<'_> {
                 object,
             } => self.path(subject, path, object, context, table),
             GraphPattern::Values { variables, rows } => self.values(variables, rows, table),
+            GraphPattern::Given { variables } => self.given(variables, table),
             GraphPattern::Union { .. } => self.union(pattern, context, table),
             GraphPattern::Graph { name, inner } => self.named_graph(*name, inner, context, table),
             GraphPattern::Window { source, inner } => self.window(*source, inner, context, table),
@@ -303,6 +304,7 @@ pub(super) fn absorb(table: &mut Pipeline, nested: Pipeline) {
         | Element::Graph(..)
         | Element::TripleTerm { .. }
         | Element::Values { .. }
+        | Element::Given { .. }
         | Element::Join(_)
         | Element::Union(_)
         | Element::Service(_) => true,

@@ -196,7 +196,10 @@ fn is_join(pattern: &GraphPattern) -> bool {
     let mut pending = vec![pattern];
     while let Some(next) = pending.pop() {
         match next {
-            GraphPattern::Bgp(_) | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+            GraphPattern::Bgp(_)
+            | GraphPattern::Path { .. }
+            | GraphPattern::Values { .. }
+            | GraphPattern::Given { .. } => {}
             GraphPattern::Join { left, right } | GraphPattern::Union { left, right } => {
                 pending.extend([&**left, &**right]);
             }

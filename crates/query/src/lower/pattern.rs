@@ -9,7 +9,7 @@ use super::{Context, Lowering};
 use crate::algebra::{Element, Pattern};
 use crate::error::ParseError;
 use crate::grammar::abstract_query::{Constant, Name, NamePattern, TermPattern, TriplePattern};
-use crate::plan::Node;
+use crate::plan::{Node, TableId};
 
 impl Lowering<'_> {
     pub(super) fn triple(
@@ -96,6 +96,25 @@ impl Lowering<'_> {
             }
         }
         table.elements.push(Element::Values { columns, rows });
+        Ok(())
+    }
+
+    /// The table that is given beside the text.
+    pub(super) fn given(
+        &mut self,
+        variables: &[Name],
+        table: &mut Pipeline,
+    ) -> Result<(), ParseError> {
+        let columns = self.slots(variables)?;
+        for column in &columns {
+            table.maybe.insert(*column);
+            table.sure.insert(*column);
+        }
+        let given = TableId::default();
+        table.elements.push(Element::Given {
+            table: given,
+            columns,
+        });
         Ok(())
     }
 }

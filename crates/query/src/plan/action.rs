@@ -3,7 +3,7 @@
 //! Whoever walks plans (`explore`), prints them ([`mod@crate::explain`]) or gives them a meaning (the interpreter of
 //! `testkit`) matches on all variants, so a new one is a compile error wherever it has to be thought of.
 
-use super::{Aggregate, OrderKey, Scope, Source, Step};
+use super::{Aggregate, OrderKey, Scope, Source, Step, TableId};
 use crate::expression::Expression;
 use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
@@ -180,6 +180,16 @@ pub enum Action {
         /// Row after row; `None` is `UNDEF`.
         rows: Vec<Vec<Option<ConstantId>>>,
     },
+    /// Joins with a table that is given from outside of the plan and outlives its walks: each row is joined with the
+    /// table's rows that have the same terms in `keys`, in no order. Without keys: the product.
+    Given {
+        /// Which table.
+        table: TableId,
+        /// What each of its columns is called here, each once.
+        columns: Vec<Slot>,
+        /// Those of the columns that are bound when the step begins, ascending; the others are new.
+        keys: Vec<Slot>,
+    },
     /// One row out for each group of rows with the same terms in `keys` (unbound equal to unbound),
     /// with the keys and the aggregates as columns. Without keys: exactly one row, also for no rows.
     Aggregate {
@@ -351,6 +361,7 @@ impl Action {
             Action::Unify { .. } => "unify",
             Action::Bind { .. } => "bind",
             Action::Values { .. } => "values",
+            Action::Given { .. } => "given",
             Action::Aggregate { .. } => "aggregate",
             Action::PathSeed { .. } => "path-seed",
             Action::PathExpand { .. } => "path-expand",
@@ -399,6 +410,7 @@ impl Action {
             | Action::Unify { .. }
             | Action::Bind { .. }
             | Action::Values { .. }
+            | Action::Given { .. }
             | Action::Aggregate { .. }
             | Action::Unpack { .. }
             | Action::Service { .. }
@@ -485,7 +497,9 @@ impl Action {
     fn for_each_read_of_rows(&self, each: &mut impl FnMut(Slot)) {
         match self {
             Action::Nested { imports, .. } => imports.iter().copied().for_each(each),
-            Action::Probe { keys, .. } => keys.iter().copied().for_each(each),
+            Action::Probe { keys, .. } | Action::Given { keys, .. } => {
+                keys.iter().copied().for_each(each);
+            }
             Action::Same { left, right } => [*left, *right].into_iter().for_each(each),
             Action::Unify { into, from } => [*into, *from].into_iter().for_each(each),
             Action::Filter(expression) | Action::Bind { expression, .. } => {
@@ -560,6 +574,10 @@ impl Action {
             }
             Action::Probe { exports, .. } => exports.iter().copied().for_each(each),
             Action::Values { columns, .. } => columns.iter().copied().for_each(each),
+            Action::Given { columns, keys, .. } => {
+                let made = columns.iter().filter(|slot| !keys.contains(slot));
+                made.copied().for_each(each);
+            }
             Action::Aggregate { aggregates, .. } => {
                 for (_, into) in aggregates {
                     each(*into);

@@ -133,6 +133,9 @@ pub enum PlanFault {
         /// The columns.
         columns: usize,
     },
+    /// The columns that rows of a given table are looked up by are not some of its columns, or a column is there twice.
+    #[error("the columns of a given table are not each once, or its keys are none of them")]
+    GivenColumns,
     /// A scope that the action is never asked with.
     #[error("`{0}` is asked of graphs in a way that it has not")]
     Graphs(&'static str),
@@ -407,6 +410,13 @@ impl Names {
             }
             Action::Probe { keys, exports, .. } => {
                 ascending("keys", keys).and(ascending("exports", exports))
+            }
+            Action::Given { columns, keys, .. } => {
+                let is_again = |at: &usize| columns[..*at].contains(&columns[*at]);
+                let are_columns = keys.iter().all(|key| columns.contains(key));
+                let is_once = !(0..columns.len()).any(|at| is_again(&at));
+                check_that(are_columns && is_once, PlanFault::GivenColumns)?;
+                ascending("keys", keys)
             }
             Action::Unify { from, .. } => self.slot(*from),
             // Their columns are looked at with those of all steps.

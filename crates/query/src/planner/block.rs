@@ -15,7 +15,7 @@ use super::order::refine::Sampling;
 use super::problem::{Problem, Sized, selectivity};
 use super::{PlanError, index::Index};
 use crate::expression::Expression;
-use crate::plan::{Action, Estimate, Node, Scope, Slot, Source, Step};
+use crate::plan::{Action, Estimate, Node, Scope, Slot, Source, Step, TableId};
 use crate::slots::Slots;
 use hashbrown::HashMap;
 use rdf::Direction;
@@ -58,6 +58,15 @@ impl Waiting {
     }
 }
 
+/// A given table all of whose columns are bound where it is joined: it keeps some rows and adds none.
+#[derive(Clone, Debug)]
+struct Early {
+    table: TableId,
+    columns: Vec<Slot>,
+    /// Share of rows that it keeps.
+    share: f64,
+}
+
 /// The steps so far, and what is known of the table after them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
@@ -82,6 +91,8 @@ pub(super) struct Block {
     pub rows: f64,
     /// Filters not placed yet.
     pub waiting: Vec<Waiting>,
+    /// A table that keeps rows only, placed once its columns are bound.
+    early: Option<Early>,
     /// Rows before the component being walked.
     pub base: f64,
     /// Share of rows that the component's filters have let pass.
@@ -119,6 +130,7 @@ impl Block {
             is_whole: false,
             rows: self.rows,
             waiting: Vec::new(),
+            early: None,
             base: self.rows,
             passed: 1.0,
             leading: self.leading,
@@ -282,13 +294,61 @@ impl Block {
             if at > 0 {
                 // What a key is dropped for is not asked of each of its edges.
                 self.place_filters();
+                self.place_early();
             }
             let flow = self.flow(ordered);
             let (rows, cost) = access::estimate(sized, step, flow);
             self.take(planning, sized, step, rows, cost);
             self.leading = self.leading.or(access::binds(sized, step));
         }
+        self.place_early();
         self.note_pattern(sized, ordered);
+    }
+
+    /// Lets a given table whose columns the next pattern binds be looked up as soon as they are bound; false where the
+    /// pattern does not bind them all.
+    pub(super) fn begin_early(
+        &mut self,
+        sized: &Sized,
+        [pattern, given]: [Ordered; 2],
+        (table, columns): (TableId, &[Slot]),
+    ) -> bool {
+        let ends = [
+            sized.pattern.subject,
+            sized.pattern.object,
+            sized.pattern.predicate,
+        ];
+        let binds = |slot: &Slot| self.certain.contains(*slot) || ends.contains(&Node::Slot(*slot));
+        let is_new = columns.iter().any(|slot| !self.has(*slot));
+        let fits = is_new && !given.begins && columns.iter().all(binds);
+        fits.then(|| {
+            self.early = Some(Early {
+                table,
+                columns: columns.to_vec(),
+                share: (given.rows / pattern.rows.max(f64::MIN_POSITIVE)).min(1.0),
+            });
+        });
+        fits
+    }
+
+    /// Places the table that waits for its columns, if they are bound.
+    fn place_early(&mut self) {
+        let is_bound = |early: &mut Early| {
+            let mut columns = early.columns.iter();
+            columns.all(|slot| self.certain.contains(*slot))
+        };
+        if let Some(early) = self.early.take_if(is_bound) {
+            let rows = self.rows * early.share;
+            self.passed *= early.share;
+            let keys: Slots = early.columns.iter().copied().collect();
+            let action = Action::Given {
+                table: early.table,
+                columns: early.columns,
+                keys: keys.to_vec(),
+            };
+            let cost = costs::STEP + self.rows * costs::LOOKUP + rows * costs::ROW;
+            self.push(action, rows, cost);
+        }
     }
 
     /// The intersection of two patterns of an order, where the table binds what it needs.

@@ -7,6 +7,8 @@
 
 /// Appending one row to a table.
 pub(super) const ROW: f64 = 4.0;
+/// Rows of a table that nothing is known of.
+pub(super) const TABLE_ROWS: f64 = 1000.0;
 /// Listing one vertex of an index: sequential.
 pub(super) const KEY: f64 = 1.5;
 /// Finding a neighbour list by a column that is sorted: the next block is in cache.

@@ -88,6 +88,7 @@ impl Facts {
             | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
+            | Element::Given { .. }
             | Element::Join(_)
             | Element::Union(_)
             | Element::Service(_) => {
@@ -232,6 +233,7 @@ impl Facts {
                     set.insert(*column);
                 }
             }
+            Element::Given { columns, .. } => facts.certain.extend(columns.iter().copied()),
             Element::Service(service) => {
                 facts.certain.extend(slot_of(service.endpoint));
                 let columns = service.columns.iter().map(|(_, slot)| *slot);
@@ -328,7 +330,7 @@ impl Facts {
 }
 
 /// Every variable of an element.
-pub(super) fn occurs(element: &Element) -> Slots {
+pub(crate) fn occurs(element: &Element) -> Slots {
     let mut facts = Facts::default();
     facts.element(element);
     facts.occurs
@@ -355,7 +357,7 @@ pub(super) fn slots_of(expression: &Expression) -> Slots {
 }
 
 /// Whether two evaluations for equal rows may differ.
-pub(super) fn is_volatile(element: &Element) -> bool {
+pub(crate) fn is_volatile(element: &Element) -> bool {
     match element {
         Element::Filter(expression) | Element::Bind { expression, .. } => expression.gives_new(),
         Element::Optional { condition, .. } => condition.iter().any(is_volatile),

@@ -400,6 +400,7 @@ fn piece(element: Element) -> PipelineElement {
         | Element::Graph(..)
         | Element::TripleTerm { .. }
         | Element::Values { .. }
+        | Element::Given { .. }
         | Element::Union(_)
         | Element::Service(_) => PipelineElement::Join(element),
         Element::Aggregate { .. }

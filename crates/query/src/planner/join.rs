@@ -7,6 +7,7 @@
 //! | `GRAPH ?g {}` | all graphs, compared with what is known |
 //! | a triple term | taken apart where it is bound, put together where its parts are |
 //! | `VALUES`, `SERVICE` | new columns; those that the table has already are unified |
+//! | a given table | looked up by the columns that are certain; where a pattern binds them all, as soon as it has |
 //! | `UNION` | a block for each branch, walked from the table |
 //! | a table of its own | looked up by what is certain on both sides |
 //!
@@ -26,7 +27,7 @@ use super::rename::Renaming;
 use crate::algebra::{Element, Group, PathPattern, Service};
 use crate::expression::{Expression, Function};
 use crate::path::Path;
-use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot, Source};
+use crate::plan::{Action, ConstantId, Mode, Node, Scope, Slot, Source, TableId};
 use crate::slots::Slots;
 use rdf::Direction;
 use std::borrow::Cow;
@@ -85,6 +86,15 @@ impl Planning<'_> {
             match met {
                 Some(met) if block.intersect(self, &problem, [ordered, met]) => {
                     joins[met.pattern] = None;
+                }
+                None => {
+                    let next = order.get(at + 1).copied();
+                    if let Some(next) = next
+                        && looks_up_early(block, &problem, &joins, &piece, [ordered, next])
+                    {
+                        joins[next.pattern] = None;
+                    }
+                    self.item_steps(block, &problem, ordered, piece);
                 }
                 _ => self.item_steps(block, &problem, ordered, piece),
             }
@@ -227,6 +237,10 @@ impl Planning<'_> {
             Element::Values { columns, rows } => {
                 let expected = block.expected(ordered);
                 self.values(block, columns, rows, expected);
+            }
+            Element::Given { table, columns } => {
+                let expected = block.expected(ordered);
+                self.given(block, table, columns, expected);
             }
             Element::Service(mut service) => {
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
@@ -501,6 +515,34 @@ impl Planning<'_> {
         }
     }
 
+    /// Joins with a table that is given from outside.
+    fn given(&mut self, block: &mut Block, table: TableId, mut columns: Vec<Slot>, expected: f64) {
+        let all: Slots = columns.iter().copied().collect();
+        let renaming = self.renaming(&all.and(&block.maybe));
+        renaming.slots(&mut columns);
+        let keys = all.and(&block.certain);
+        let (rows, cost) = if keys.is_empty() {
+            let rows = block.rows * self.known.table_rows(table);
+            (rows, rows * costs::ROW)
+        } else {
+            let lookups = block.rows * costs::LOOKUP;
+            (expected, lookups + expected * costs::ROW)
+        };
+        for column in &columns {
+            block.bind(*column);
+        }
+        let keys = keys.to_vec();
+        let action = Action::Given {
+            table,
+            columns,
+            keys,
+        };
+        block.push(action, rows, costs::STEP + cost);
+        for (into, from) in &renaming.to {
+            block.unify(*into, *from);
+        }
+    }
+
     fn union(&mut self, block: &mut Block, branches: Vec<Group>) {
         let mut blocks = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -554,6 +596,25 @@ impl Planning<'_> {
     }
 }
 
+/// Lets the table behind a pattern be looked up while the pattern is walked, where that keeps rows only.
+fn looks_up_early(
+    block: &mut Block,
+    problem: &Problem<'_>,
+    joins: &[Option<PipelineElement>],
+    piece: &PipelineElement,
+    pair: [Ordered; 2],
+) -> bool {
+    let is_pattern = matches!(piece, PipelineElement::Join(Element::Pattern(_)));
+    match &joins[pair[1].pattern] {
+        Some(PipelineElement::Join(Element::Given { table, columns })) if is_pattern => {
+            let sized = &problem.patterns[pair[0].pattern];
+            let is_sure = columns.iter().all(|slot| !block.maybe.contains(*slot));
+            is_sure && block.begin_early(sized, pair, (*table, columns))
+        }
+        _ => false,
+    }
+}
+
 /// The end that must be a vertex of the graph for a path without length to connect it. Of two
 /// variables such a path connects only vertices, while a walk from a bound end would connect any
 /// term with itself; from a constant, it depends on the path (SPARQL 1.1 Query section 18.4).
@@ -592,7 +653,9 @@ fn endpoint_of(block: &mut Block, element: &Element) -> Option<Node> {
 fn columns_apart(block: &Block, element: &Element) -> Slots {
     match element {
         // Its columns are new ones in any case; its parts are looked at where they are known.
-        Element::Values { .. } | Element::TripleTerm { .. } => Slots::default(),
+        Element::Values { .. } | Element::Given { .. } | Element::TripleTerm { .. } => {
+            Slots::default()
+        }
         Element::Service(service) => service
             .columns
             .iter()

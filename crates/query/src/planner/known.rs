@@ -10,8 +10,8 @@
 
 use super::costs;
 use crate::algebra::Pattern;
-use crate::plan::{Node, Source};
-use crate::statistics::{DegreeQuestion, PredicateStatistics, SourceStatistics};
+use crate::plan::{Node, Source, TableId};
+use crate::statistics::{DegreeQuestion, PredicateStatistics, SourceStatistics, TableStatistics};
 use hashbrown::HashMap;
 use rdf::VertexId;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(super) struct Known<'k> {
     pub degrees: HashMap<DegreeQuestion, f64>,
     /// Statistics of the sources behind the store; `None`, or none at all: nothing is known.
     pub sources: &'k [Option<Arc<SourceStatistics>>],
+    /// Sizes of the tables that are given from outside.
+    pub tables: &'k [TableStatistics],
     /// See [`crate::PlanOptions::keep_checks`].
     pub keep_checks: bool,
 }
@@ -117,6 +119,19 @@ impl Known<'_> {
             .zip(sizes.keys)
             .filter(|(end, _)| matches!(end, Node::Constant(_)));
         constants.fold(sizes.edges, |rows, (_, keys)| rows / keys)
+    }
+
+    /// Rows of a given table; a guess where nothing is known of it.
+    pub(super) fn table_rows(&self, table: TableId) -> f64 {
+        let known = self.tables.get(usize::from(table.0));
+        known.map_or(costs::TABLE_ROWS, |it| it.rows as f64)
+    }
+
+    /// Distinct terms of a column of a given table, at least 1.
+    pub(super) fn table_values(&self, table: TableId, column: usize) -> f64 {
+        let known = self.tables.get(usize::from(table.0));
+        let distinct = known.and_then(|it| it.distinct.get(column));
+        distinct.map_or(costs::TABLE_ROWS, |it| *it as f64).max(1.0)
     }
 
     /// All edges of a source other than the store, at least 1.

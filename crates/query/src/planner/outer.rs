@@ -50,6 +50,7 @@ impl Planning<'_> {
             | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
+            | Element::Given { .. }
             | Element::Join(_)
             | Element::Union(_)
             | Element::Service(_)

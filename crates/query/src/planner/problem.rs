@@ -62,6 +62,8 @@ pub(super) struct Other {
     pub needs: Vec<Vec<Slot>>,
     /// Its rows alone.
     pub rows: f64,
+    /// How many terms each of its variables has in it, in the order of `slots`; none where that is not known.
+    pub values: Vec<f64>,
     /// Nanoseconds to begin without a bound variable, and for each row with one.
     pub start_ns: f64,
     pub row_ns: f64,
@@ -132,6 +134,8 @@ pub(super) struct Variable {
     predicate_of: Vec<usize>,
     /// The items that it stands in that are no patterns.
     other_of: Vec<usize>,
+    /// Those of them that are tables whose values are known.
+    tables: usize,
     /// The patterns of other sources than the store that it stands in.
     apart_of: Vec<(usize, Source)>,
     /// The values it may have in each of those sources.
@@ -157,9 +161,9 @@ impl Variable {
         }
     }
 
-    /// Places of patterns that it stands in as an end, and patterns of other sources.
+    /// Places of patterns that it stands in as an end, patterns of other sources, and tables.
     pub(super) fn places(&self) -> usize {
-        self.star.incident.len() + self.apart_of.len()
+        self.star.incident.len() + self.apart_of.len() + self.tables
     }
 
     /// It may have so many values at a place of a pattern of this source.
@@ -262,6 +266,11 @@ impl<'i> Problem<'i> {
         for &variable in &variables {
             self.variables[variable].other_of.push(number);
         }
+        for (&variable, &values) in variables.iter().zip(&other.values) {
+            let variable = &mut self.variables[variable];
+            variable.tables += 1;
+            variable.domain = variable.domain.max(values);
+        }
         let nowhere = Node::Constant(crate::plan::ConstantId(u32::MAX));
         Sized {
             pattern: Pattern {
@@ -308,6 +317,7 @@ impl<'i> Problem<'i> {
                 star: Star::default(),
                 predicate_of: Vec::new(),
                 other_of: Vec::new(),
+                tables: 0,
                 apart_of: Vec::new(),
                 domains: Vec::new(),
                 arrived: false,

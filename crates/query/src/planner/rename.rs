@@ -65,7 +65,7 @@ impl Renaming {
                     self.node(node);
                 }
             }
-            Element::Values { columns, .. } => self.slots(columns),
+            Element::Values { columns, .. } | Element::Given { columns, .. } => self.slots(columns),
             Element::Service(service) => {
                 self.node(&mut service.endpoint);
                 let columns = service.columns.iter_mut();
@@ -117,6 +117,7 @@ impl Renaming {
             | Element::Graph(..)
             | Element::TripleTerm { .. }
             | Element::Values { .. }
+            | Element::Given { .. }
             | Element::Service(_) => unreachable!("it is renamed by `element`"),
         }
     }

@@ -58,6 +58,14 @@ impl Planning<'_> {
                 other.start_ns = costs::SERVICE;
                 other.row_ns = costs::SERVICE;
             }
+            PipelineElement::Join(Element::Given { table, columns }) => {
+                let values = (0..columns.len()).map(|at| self.known.table_values(*table, at));
+                other.values = values.collect();
+                other.slots.clone_from(columns);
+                other.rows = self.known.table_rows(*table);
+                other.start_ns = other.rows * costs::ROW;
+                other.row_ns = costs::LOOKUP;
+            }
             PipelineElement::Join(element) => {
                 other.rows = self.element_rows(element).unwrap_or(1.0);
                 other.start_ns = other.rows * costs::ROW;
@@ -106,6 +114,7 @@ impl Planning<'_> {
             Element::Path(path) => Some(self.path_rows(path)),
             Element::Graph(_, source) => Some(self.graphs(*source)),
             Element::Values { rows, .. } => Some(rows.len() as f64),
+            Element::Given { table, .. } => Some(self.known.table_rows(*table)),
             Element::Join(group) => Some(self.group_rows(group)),
             Element::Union(groups) => Some(groups.iter().map(|g| self.group_rows(g)).sum()),
             Element::Service(_) => Some(costs::SERVICE_ROWS),

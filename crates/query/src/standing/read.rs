@@ -21,10 +21,11 @@ use super::{
 };
 use crate::algebra::Query;
 use crate::error::{ParseError, ParseErrorKind};
-use crate::grammar::abstract_query::{Streams, Timestamps, Window, WrittenExtent};
-use crate::grammar::{lexer, parser, translate};
+use crate::grammar::abstract_query::{self, Streams, Timestamps, Window, WrittenExtent};
+use crate::grammar::translate::{self, Translated};
+use crate::grammar::{lexer, parser};
 use crate::lower;
-use crate::options::ParseOptions;
+use crate::options::{Given, ParseOptions};
 use crate::parse::refuse_update;
 use crate::plan::{Form, Source};
 use crate::position::Position;
@@ -32,6 +33,24 @@ use crate::position::Position;
 /// Reads a standing query, in any dialect. Errors are of kind [`ParseErrorKind::Standing`] where the text reads no
 /// window, else as those of [`crate::parse()`]. Costs time linear in the text; needs [`crate::STACK_BYTES_MIN`] of stack.
 pub fn parse(text: &str, options: &ParseOptions) -> Result<StandingQuery, ParseError> {
+    read(text, options, |_| Ok(()))
+}
+
+/// The same with what is said beside the text.
+pub fn parse_given(
+    text: &str,
+    options: &ParseOptions,
+    given: &Given,
+) -> Result<StandingQuery, ParseError> {
+    read(text, options, |said| lower::give(said, given))
+}
+
+/// The same, with something done to the query before it is translated.
+pub(super) fn read(
+    text: &str,
+    options: &ParseOptions,
+    give: impl FnOnce(&mut Translated<'_, abstract_query::Query>) -> Result<(), ParseError>,
+) -> Result<StandingQuery, ParseError> {
     let tokens = lexer::scan(text, &options.limits)?;
     let pragmas = Pragmas::of(text)?;
     refuse_update(&tokens)?;
@@ -44,7 +63,8 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<StandingQuery, ParseE
         are_bags: pragmas.multiset.unwrap_or(false),
         ..Streams::default()
     };
-    let (said, streams) = translate::standing(&tree, options, read)?;
+    let (mut said, streams) = translate::standing(&tree, options, read)?;
+    give(&mut said)?;
     let dialect = streams
         .dialect
         .expect("a text without a window was refused");

@@ -100,6 +100,7 @@ impl Shown<'_> {
                 let rows = rows.collect::<Vec<_>>().join(" | ");
                 format!("values ({}) ({rows})", self.slots(columns))
             }
+            Element::Given { columns, .. } => format!("given ({})", self.slots(columns)),
             Element::Service(service) => format!(
                 "service{} {} [{}] {}",
                 if service.silent { " silent" } else { "" },

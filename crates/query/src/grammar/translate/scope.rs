@@ -56,7 +56,9 @@ fn visit(pattern: &GraphPattern, add: &mut impl FnMut(Name)) {
                 add(*variable);
                 pending.push(inner);
             }
-            GraphPattern::Values { variables, .. } | GraphPattern::Project { variables, .. } => {
+            GraphPattern::Values { variables, .. }
+            | GraphPattern::Given { variables }
+            | GraphPattern::Project { variables, .. } => {
                 variables.iter().copied().for_each(&mut *add);
             }
             GraphPattern::Group {
@@ -106,7 +108,9 @@ pub(super) fn assigned(pattern: &GraphPattern) -> HashSet<Name> {
     while let Some(next) = pending.pop() {
         match next {
             GraphPattern::Bgp(_) | GraphPattern::Path { .. } => {}
-            GraphPattern::Values { variables, .. } => found.extend(variables),
+            GraphPattern::Values { variables, .. } | GraphPattern::Given { variables } => {
+                found.extend(variables);
+            }
             GraphPattern::Join { left, right }
             | GraphPattern::LeftJoin { left, right, .. }
             | GraphPattern::Lateral { left, right }

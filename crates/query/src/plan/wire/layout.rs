@@ -19,7 +19,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, DatasetClause, Estimate, Form, Mode, OrderKey, Plan,
-    Scope, Side, Size, Source, Step, TemplateTerm, Weight,
+    Scope, Side, Size, Source, Step, TableId, TemplateTerm, Weight,
 };
 use oxrdf::NamedNodeRef;
 use rdf::Direction;
@@ -223,6 +223,7 @@ layout! {
         25 Slice { offset, limit };
         26 Count { distinct, into };
         27 Intersect { sides, into };
+        28 Given { table, columns, keys };
     }
 }
 
@@ -241,7 +242,7 @@ macro_rules! indexes {
     )*};
 }
 
-indexes! { Slot ConstantId Source }
+indexes! { Slot ConstantId Source TableId }
 
 /// Steps hold steps, so they are counted.
 impl Wire for Step {

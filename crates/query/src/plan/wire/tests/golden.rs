@@ -5,7 +5,7 @@ use crate::node::{ConstantId, Node, Slot};
 use crate::path::Path;
 use crate::plan::{
     Action, Aggregate, AggregateFunction, BLOCKS_MAX, DEPTH_MAX, DatasetClause, Estimate, Form,
-    Mode, OrderKey, Plan, Scope, Side, Size, Source, Step, TemplateTerm, Weight,
+    Mode, OrderKey, Plan, Scope, Side, Size, Source, Step, TableId, TemplateTerm, Weight,
 };
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 use rdf::{Direction, Tag, VertexId};
@@ -261,6 +261,11 @@ impl Maker {
         self.add(Action::Values {
             columns: vec![Slot(19), Slot(20)],
             rows: vec![vec![Some(ConstantId(1)), None], vec![None, None]],
+        });
+        self.add(Action::Given {
+            table: TableId(0),
+            columns: vec![Slot(19), Slot(22)],
+            keys: vec![Slot(19)],
         });
         self.add(Action::Service {
             endpoint: P,
