@@ -21,12 +21,15 @@
 //! **Repeatable.** `NOW` is the close; what is drawn by chance follows from the query's name and the close.
 
 mod answer;
+mod bindings;
 mod hub;
 mod info;
+mod instances;
 mod items;
 mod journal;
 mod live;
 mod log;
+mod many;
 mod planned;
 mod reading;
 mod recorded;
@@ -35,10 +38,13 @@ mod registered;
 mod replay;
 mod report;
 mod revised;
+mod setting;
 mod subscribe;
 
+pub use bindings::{BindingsFormat, read_bindings};
 pub use hub::{Hub, Reported};
-pub use info::{HubStream, QueryInfo, StreamInfo};
+pub use info::{HubStream, QueryInfo, StreamInfo, TemplateInfo};
+pub use instances::{Binding, Bindings};
 pub use items::{BlankScope, Positions, TimedQuads};
 pub use journal::{JournalEntry, JournalRead};
 pub use live::{Live, Pushed};

@@ -14,6 +14,7 @@ mod fuzz_corpus;
 mod language_tags;
 mod live_queries;
 mod looks;
+mod many;
 mod numbers;
 mod oracle;
 mod parallel;

@@ -235,6 +235,7 @@ impl Patterns<'_> {
             }
             Element::TripleTerm { .. }
             | Element::Values { .. }
+            | Element::Given { .. }
             | Element::Service(_)
             | Element::Filter(_)
             | Element::Bind { .. }

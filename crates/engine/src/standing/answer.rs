@@ -10,9 +10,9 @@ use crate::output::decode::Decoder;
 use crate::request::walking::explained;
 use crate::stop::StopToken;
 use explore::{
-    Chunk, Environment, Limits, Options, Prepared, Status, Walk, WalkError, prepare, wait, wait_for,
+    Chunk, Environment, GivenTable, Limits, Options, Prepared, Status, Walk, WalkError, prepare,
+    wait, wait_for,
 };
-use oxrdf::TermRef;
 use oxsdatatypes::DateTime;
 use query::plan::{Form, Plan, Slot};
 use rdf::VertexId;
@@ -29,6 +29,8 @@ pub(super) struct Evaluating<'e> {
     pub(super) terms: &'e TransientView<'e>,
     pub(super) budget: &'e Arc<Budget>,
     pub(super) token: &'e StopToken,
+    /// The tables that the plan names.
+    pub(super) given: &'e [&'e GivenTable],
     /// What `NOW` is (milliseconds since the epoch).
     pub(super) close_ms: u64,
     /// What is drawn by chance follows from this.
@@ -102,16 +104,13 @@ impl Evaluating<'_> {
         let cells = batch.len * (batch.columns.len() + 1) * size_of::<oxrdf::Term>();
         let bytes = (text + cells) as u64;
         explore::MemoryBudget::try_reserve(&**self.budget, bytes).map_err(WalkError::from)?;
-        rows.extend((0..batch.len).map(|row| {
-            let cells = batch.row(row).map(|term| term.map(TermRef::into_owned));
-            ReportRow(cells.collect())
-        }));
+        rows.extend((0..batch.len).map(|row| ReportRow::of(batch, row)));
         Ok(())
     }
 
     /// Decodes these columns of every row, a batch at a time: the batch, the chunk that it is of, and the number of its
     /// first row there.
-    fn decoded(
+    pub(super) fn decoded(
         &self,
         slots: &[Slot],
         take: &mut dyn FnMut(&Rows, &Chunk, usize) -> Result<(), QueryError>,
@@ -143,7 +142,7 @@ impl Evaluating<'_> {
         };
         let close_ms = self.close_ms;
         let now = move || moment(close_ms);
-        let mut environment = Environment::new(&now, self.seed, None);
+        let mut environment = Environment::new(&now, self.seed, None).with_given(self.given);
         if let Some(times) = self.times {
             environment = environment.with_arrivals(times);
         }

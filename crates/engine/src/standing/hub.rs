@@ -15,7 +15,10 @@ mod late;
 mod queries;
 mod restored;
 mod streams;
+mod templates;
 mod terms;
+
+pub(super) use templates::ReadTemplate;
 
 use super::info::HubStream;
 use super::registered::Registered;

@@ -59,6 +59,19 @@ pub struct StreamInfo {
     pub queries: Vec<String>,
 }
 
+/// The instances of a template, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateInfo {
+    /// The parameters, without question mark.
+    pub parameters: Vec<String>,
+    /// Instances (count).
+    pub instances: u64,
+    /// What they hold (bytes).
+    pub bytes: u64,
+    /// Why each of them is walked for itself; `None`: one walk answers all.
+    pub apart: Option<String>,
+}
+
 /// A registered query, for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryInfo {
@@ -70,6 +83,8 @@ pub struct QueryInfo {
     pub streams: Vec<String>,
     /// The stream that it writes.
     pub output: Option<String>,
+    /// What its instances are, if it is a template.
+    pub template: Option<TemplateInfo>,
     /// Whether it is paused.
     pub is_paused: bool,
     /// Evaluations so far (count).

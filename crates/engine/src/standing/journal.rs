@@ -14,6 +14,8 @@ pub struct JournalEntry {
     pub number: u64,
     /// The report as one line of JSON.
     pub line: Arc<str>,
+    /// The instance of a template that it is of; `None`: the query is none, or it is of all of them.
+    pub instance: Option<Arc<str>>,
 }
 
 /// What a consumer gets.
@@ -44,12 +46,13 @@ impl Journal {
     }
 
     /// Adds the next report.
-    pub(super) fn add(&mut self, line: Arc<str>) {
+    pub(super) fn add(&mut self, line: Arc<str>, instance: Option<Arc<str>>) {
         self.last += 1;
         self.bytes += line.len();
         self.entries.push_back(JournalEntry {
             number: self.last,
             line,
+            instance,
         });
         while self.bytes > JOURNAL_BYTES && self.entries.len() > 1 {
             if let Some(gone) = self.entries.pop_front() {
@@ -59,22 +62,27 @@ impl Journal {
     }
 
     /// The number of the last report that was let go, and the reports that are there.
-    pub(super) fn parts(&self) -> (u64, impl ExactSizeIterator<Item = &Arc<str>>) {
+    pub(super) fn parts(&self) -> (u64, impl ExactSizeIterator<Item = &JournalEntry>) {
         let gone = self.last - self.entries.len() as u64;
-        (gone, self.entries.iter().map(|entry| &entry.line))
+        (gone, self.entries.iter())
     }
 
-    /// Reports behind the one with number `seen`, at most `max`. A number that no report has yet is of a query of this name
+    /// Reports behind the one with number `seen`, at most `max`; with `instance` those of this alone, and of all. A number that no report has yet is of a query of this name
     /// that is gone: all reports are behind it.
-    pub(super) fn after(&self, seen: u64, max: usize) -> JournalRead {
+    pub(super) fn after(&self, seen: u64, instance: Option<&str>, max: usize) -> JournalRead {
         let seen = if seen > self.last { 0 } else { seen };
         let first = self
             .entries
             .front()
             .map_or(self.last + 1, |entry| entry.number);
         let start = self.entries.partition_point(|entry| entry.number <= seen);
+        let is_of = |entry: &&JournalEntry| match (instance, &entry.instance) {
+            (Some(wanted), Some(of)) => wanted == &**of,
+            _ => true,
+        };
+        let entries = self.entries.range(start..).filter(is_of);
         JournalRead {
-            entries: self.entries.range(start..).take(max).cloned().collect(),
+            entries: entries.take(max).cloned().collect(),
             missed: first.saturating_sub(seen.saturating_add(1)),
         }
     }

@@ -14,8 +14,9 @@
 //! streams with what they hold, queries, how far they have come, and their reports with the same numbers. What was pushed
 //! is durable when a push returns. Checkpoints keep an image of it ([`Keeper`]).
 
-use super::hub::{Hub, Reported, no_query};
+use super::hub::{Hub, ReadTemplate, Reported, no_query};
 use super::info::{HubStream, QueryInfo, StreamInfo};
+use super::instances::Bindings;
 use super::items::{Positions, TimedQuads};
 use super::journal::{Journal, JournalRead};
 use super::reading::read_standing;
@@ -166,11 +167,39 @@ impl Live {
         let query = read_standing(&self.inner.database, text)?;
         let mut hub = self.hub();
         let at_ms = hub.reached_ms(&query)?;
-        let name = hub.register_text(query, name, Some(text), at_ms)?;
+        let name = hub.register_text(query, None, name, Some(text), at_ms)?;
         // With the lock of the hub, as `unregister`: a journal is there exactly as long as its query.
         self.inner.journals().entry(name.clone()).or_default();
         drop(hub);
         Ok(name)
+    }
+
+    /// Registers a template, see [`Hub::register_table`], from where its streams are. The reports of all instances are
+    /// those of the template; see also [`Live::reports_of`].
+    pub fn register_table(
+        &self,
+        text: &str,
+        name: &str,
+        bindings: Bindings<'_>,
+    ) -> Result<(String, u64), QueryError> {
+        let free = |given: Option<&str>| self.hub().free_name(given.unwrap_or(name));
+        // Without the lock of the streams, which go on meanwhile.
+        let read = ReadTemplate::read(&self.inner.database, text, bindings, free)?;
+        let mut hub = self.hub();
+        let (name, instances) = hub.register_read(read, name, text, None)?;
+        self.inner.journals().entry(name.clone()).or_default();
+        drop(hub);
+        Ok((name, instances))
+    }
+
+    /// Adds instances to a template; see [`Hub::add_instances`].
+    pub fn add_instances(&self, template: &str, bindings: Bindings<'_>) -> Result<u64, QueryError> {
+        self.hub().add_instances(template, bindings)
+    }
+
+    /// Forgets an instance of a template.
+    pub fn remove_instance(&self, template: &str, instance: &str) -> Result<(), QueryError> {
+        self.hub().remove_instance(template, instance)
     }
 
     /// Forgets a query and its reports.
@@ -263,6 +292,25 @@ impl Live {
             .map(|_| ())
     }
 
+    /// An error where a template has no such instance.
+    pub fn need_instance(&self, template: &str, instance: &str) -> Result<(), QueryError> {
+        self.hub().need_instance(template, instance)
+    }
+
+    /// As [`Live::reports`], those of one instance of a template alone, and those of all its instances that failed. Their
+    /// numbers are those that they have among the template's. An instance that is not there has none
+    /// ([`Live::need_instance`]).
+    pub fn reports_of(
+        &self,
+        template: &str,
+        instance: &str,
+        seen: u64,
+        max: usize,
+        patience: Duration,
+    ) -> Result<JournalRead, QueryError> {
+        self.read(template, Some(instance), seen, max, patience)
+    }
+
     /// Reports of a query behind the one with number `seen`, at most `max`; waits until there is one, but not longer than
     /// `patience`. A number that no report has yet is of a query of this name that is gone: all reports are behind it.
     pub fn reports(
@@ -272,11 +320,22 @@ impl Live {
         max: usize,
         patience: Duration,
     ) -> Result<JournalRead, QueryError> {
+        self.read(name, None, seen, max, patience)
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        instance: Option<&str>,
+        seen: u64,
+        max: usize,
+        patience: Duration,
+    ) -> Result<JournalRead, QueryError> {
         let begun = Instant::now();
         let mut journals = self.inner.journals();
         loop {
             let journal = journals.get(name).ok_or_else(|| no_query(name))?;
-            let read = journal.after(seen, max);
+            let read = journal.after(seen, instance, max);
             let left = patience.checked_sub(begun.elapsed());
             match left {
                 Some(left) if read.entries.is_empty() && !left.is_zero() => {
@@ -313,7 +372,7 @@ impl LiveInner {
                 }
             };
             if let Some(journal) = self.journals().get_mut(&report.query) {
-                journal.add(line);
+                journal.add(line, report.instance.clone());
             }
             self.arrived.notify_all();
             (self.told)(&report.query);
@@ -330,6 +389,8 @@ impl Keeper for LiveInner {
         self.advance(&mut hub)?;
         let mut image = hub.image()?;
         image.journals = self.journals().clone();
+        let is_kept = |name: &String| image.queries.iter().any(|query| query.name == *name);
+        image.journals.retain(|name, _| is_kept(name));
         freeze();
         Ok(Box::new(image))
     }

@@ -7,7 +7,7 @@
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
 use crate::request::degrees::degrees;
-use explore::{Arrivals, Limits};
+use explore::{Arrivals, GivenTable, Limits};
 use oxrdf::TermRef;
 use query::PlanOptions;
 use query::explain::PlanNames;
@@ -47,8 +47,8 @@ impl Arrivals for WindowTimes {
 /// A plan, and what it was made for.
 struct Fitted {
     plan: Arc<Plan>,
-    /// Edges of each source but the store.
-    edges: Vec<u64>,
+    /// Edges of each source but the store, and rows of the given table.
+    sizes: Vec<u64>,
 }
 
 impl Planned {
@@ -133,17 +133,20 @@ impl Planned {
         asks.then(|| WindowTimes(Window::new(slices().cloned().collect())))
     }
 
-    /// The plan for what the sources hold now, where its constants have these ids.
+    /// The plan for what the sources and the table of its instances hold now, where its constants have these ids. A new plan
+    /// finds the indexes in the table that it needs.
     pub(super) fn plan(
         &mut self,
         graph: &Graph,
         constants: &[Option<VertexId>],
         views: &[StreamView<'_, Version>],
         limits: &Limits<'_>,
+        mut table: Option<&mut GivenTable>,
     ) -> Result<Arc<Plan>, QueryError> {
-        let edges: Vec<u64> = views.iter().skip(1).map(edges_of).collect();
+        let mut held: Vec<u64> = views.iter().skip(1).map(edges_of).collect();
+        held.extend(table.as_ref().map(|table| table.rows() as u64));
         if let Some(fitted) = &self.plan
-            && fitted.fits(&edges)
+            && fitted.fits(&held)
         {
             return Ok(Arc::clone(&fitted.plan));
         }
@@ -158,17 +161,24 @@ impl Planned {
             .map(|view| sizes_of(view, stored))
             .collect();
         let planner = &graph.planner;
-        let plan = planner.plan_over(algebra, &constants, &known, &sources, options);
+        let given = table.as_ref().map(|table| table.statistics());
+        let given = given.as_slice();
+        let plan = planner.plan_given(algebra, &constants, &known, &sources, given, options);
         let plan = plan.map_err(|error| QueryError::new(Kind::Shape, error))?;
         assert!(
             plan.views() <= views.len(),
             "a source of the plan is one of the query, {:?}",
             Source(views.len() as u16)
         );
+        if let Some(table) = &mut table {
+            for (_, keys) in plan.tables() {
+                table.index(&keys);
+            }
+        }
         let plan = Arc::new(plan);
         self.plan = Some(Fitted {
             plan: Arc::clone(&plan),
-            edges,
+            sizes: held,
         });
         Ok(plan)
     }
@@ -199,10 +209,10 @@ fn planned_ids(constants: &[Option<VertexId>]) -> Vec<Option<VertexId>> {
 }
 
 impl Fitted {
-    fn fits(&self, edges: &[u64]) -> bool {
+    fn fits(&self, sizes: &[u64]) -> bool {
         // A source that was nearly empty says little of what it will be.
         let bounds = |count: u64| (count.max(16) / DRIFT, count.max(16).saturating_mul(DRIFT));
-        self.edges.iter().zip(edges).all(|(then, now)| {
+        self.sizes.iter().zip(sizes).all(|(then, now)| {
             let (least, most) = bounds(*then);
             (least..=most).contains(&(*now).max(16))
         })

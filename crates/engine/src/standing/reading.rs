@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::error::QueryError;
 use crate::options::Options;
 use crate::request::reading::parse_options;
-use query::standing::{self, StandingQuery};
+use query::standing::{self, StandingQuery, StandingTemplate};
 
 /// Reads a standing query in one of the dialects, with the limits that the database has for texts. Needs
 /// `query::STACK_BYTES_MIN` (2 MiB) of stack.
@@ -16,4 +16,15 @@ pub fn read_standing(database: &Database, text: &str) -> Result<StandingQuery, Q
 pub(super) fn read_with(options: &Options, text: &str) -> Result<StandingQuery, QueryError> {
     let options = parse_options(None, options.text_max_bytes, options.union_default_graph);
     Ok(standing::parse(text, &options)?)
+}
+
+/// The same of a template, whose variables `parameters` a table gives terms to.
+pub(super) fn read_template(
+    database: &Database,
+    text: &str,
+    parameters: &[String],
+) -> Result<StandingTemplate, QueryError> {
+    let options = &database.shared().options;
+    let options = parse_options(None, options.text_max_bytes, options.union_default_graph);
+    Ok(standing::parse_template(text, &options, parameters)?)
 }

@@ -169,7 +169,10 @@ impl Recovery {
             Message::DropStream { name } => forgiven(hub.drop_stream(&name)),
             Message::Query { name, text, at_ms } => {
                 let query = read_with(&self.options, &text)?;
-                if hub.register_text(query, &name, Some(&text), at_ms).is_ok() {
+                if hub
+                    .register_text(query, None, &name, Some(&text), at_ms)
+                    .is_ok()
+                {
                     self.registered.insert(name.clone(), moment.number());
                     self.journals.insert(name, Journal::default());
                 }
@@ -211,7 +214,8 @@ impl Recovery {
             } => {
                 hub.note_evaluated(&query, close_ms);
                 if let Some(journal) = self.journals.get_mut(&query) {
-                    lines.into_iter().for_each(|line| journal.add(line.into()));
+                    let lines = lines.into_iter();
+                    lines.for_each(|line| journal.add(line.into(), None));
                 }
                 Ok(())
             }

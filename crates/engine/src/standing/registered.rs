@@ -1,9 +1,10 @@
-//! A registered query and its evaluation at one close.
+//! A registered query and its evaluation at one close. Those of a template go on in `many`.
 
-use super::answer::Evaluating;
+use super::many::Many;
 use super::planned::Planned;
 use super::report::{ReportKind, ReportRow, StandingReport};
 use super::revised::Revisions;
+use super::setting::{Setting, incomplete_before, seed};
 use crate::budget::Budget;
 use crate::database::Database;
 use crate::error::QueryError;
@@ -22,6 +23,8 @@ use stream::{Differences, Evaluation, StreamId, Time};
 pub(super) struct Registered {
     pub(super) name: String,
     pub(super) planned: Planned,
+    /// The instances, if it is a template.
+    pub(super) many: Option<Box<Many>>,
     pub(super) differences: Differences<ReportRow>,
     /// The streams that it reads.
     pub(super) reads: BTreeSet<StreamId>,
@@ -41,6 +44,7 @@ impl Registered {
     pub(super) fn failed(&self, ready: &Evaluation, error: QueryError) -> StandingReport {
         StandingReport {
             query: self.name.clone(),
+            instance: None,
             close_ms: ready.close.0,
             snapshot: 0,
             kind: ReportKind::Solutions,
@@ -74,7 +78,7 @@ pub(super) fn quad_of(row: &ReportRow) -> Option<Quad> {
 }
 
 /// The reports of a query, over a graph and the terms that items have: one, or none where it is to be kept back; of a
-/// revision those that it changes.
+/// revision those that it changes, of a template those of its instances.
 pub(super) fn evaluated(
     database: &Database,
     graph: &Graph,
@@ -97,28 +101,36 @@ pub(super) fn evaluated(
     let constants = query.planned.resolved(terms)?;
     let views = query.planned.views(&constants, &graph.snapshot, &windows);
     let times = query.planned.times(&windows);
-    let plan = query.planned.plan(graph, &constants, &views, &limits)?;
-    let evaluating = Evaluating {
+    let mut alone = None;
+    let table = match &mut query.many {
+        None => None,
+        Some(many) if many.instances.len() == 0 => return Ok(Vec::new()),
+        Some(many) => Some(many.table(&mut alone)),
+    };
+    let plan = query
+        .planned
+        .plan(graph, &constants, &views, &limits, table)?;
+    let setting = Setting {
+        graph,
         plan: &plan,
         constants: &constants,
         views: &views,
         terms,
         budget: &budget,
         token: &token,
-        close_ms: ready.close.0,
-        seed: seed(&query.name, ready.close),
         times: times.as_ref(),
     };
+    if let Some(many) = &mut query.many {
+        many.instances.account()?;
+        return many.reports(&query.name, &setting, ready);
+    }
+    let evaluating = setting.evaluating(ready, seed(&query.name, ready.close), &[]);
     let rows = evaluating.rows()?;
     graph.sound()?;
     let kind = evaluating.kind();
-    let incomplete = ready
-        .windows
-        .iter()
-        .filter_map(|it| it.incomplete_before)
-        .max();
     let mut report = StandingReport {
         query: query.name.clone(),
+        instance: None,
         close_ms: ready.close.0,
         snapshot: graph.snapshot.number(),
         kind,
@@ -127,7 +139,7 @@ pub(super) fn evaluated(
         removed: Vec::new(),
         revision: 0,
         items: ready.windows.iter().map(|it| it.items).sum(),
-        incomplete_before_ms: incomplete.map(|time| time.0),
+        incomplete_before_ms: incomplete_before(ready),
         exec: begun.elapsed(),
         failure: None,
     };
@@ -180,12 +192,4 @@ fn revised(
         ..report.clone()
     });
     reports.collect()
-}
-
-/// A number that follows from a query's name and a close (FNV-1a), the same in each run.
-fn seed(name: &str, close: Time) -> u64 {
-    let bytes = name.bytes().chain(close.0.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }

@@ -2,11 +2,12 @@
 
 use crate::error::QueryError;
 use crate::output::{ResultFormat, ResultWriter, Rows, Sink};
-use oxrdf::Term;
+use oxrdf::{Term, TermRef};
 use rdf::TermBuffer;
 use std::cmp::Ordering;
 use std::fmt::Write;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A row of a report: a term for each variable, or three for a triple.
@@ -14,6 +15,24 @@ use std::time::Duration;
 pub struct ReportRow(pub Vec<Option<Term>>);
 
 impl ReportRow {
+    /// A row of a batch that was decoded.
+    pub(super) fn of(batch: &Rows, row: usize) -> ReportRow {
+        let cells = batch.row(row).map(|term| term.map(TermRef::into_owned));
+        ReportRow(cells.collect())
+    }
+
+    /// What it holds, about (bytes).
+    pub(super) fn bytes(&self) -> u64 {
+        let text = |term: &Term| match term {
+            Term::NamedNode(node) => node.as_str().len(),
+            Term::BlankNode(node) => node.as_str().len(),
+            Term::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+            Term::Triple(triple) => triple.to_string().len(),
+        };
+        let cell = |term: &Option<Term>| size_of::<Option<Term>>() + term.as_ref().map_or(0, text);
+        self.0.iter().map(cell).sum::<usize>() as u64
+    }
+
     fn texts(&self) -> impl Iterator<Item = Option<String>> {
         self.0
             .iter()
@@ -50,6 +69,8 @@ pub enum ReportKind {
 pub struct StandingReport {
     /// The query's name.
     pub query: String,
+    /// Which of a template's instances it is of; `None`: the query is none, or it is of all of them.
+    pub instance: Option<Arc<str>>,
     /// The moment that it is of (milliseconds since the epoch).
     pub close_ms: u64,
     /// The number of the snapshot that its stored side was.
@@ -75,12 +96,17 @@ pub struct StandingReport {
 }
 
 impl StandingReport {
-    /// SPARQL JSON results in one line, with `close` and `query` beside `head` and `results`; a graph's triples are rows of
-    /// `subject`, `predicate` and `object`. A failed evaluation has `error` in their place. A revision has its number as
-    /// `revision`, the rows that it adds as `results`, and those that it takes back as `removed`, bindings as in `results`.
+    /// SPARQL JSON results in one line, with `close` and `query` beside `head` and `results`, and `instance` of a template's; a
+    /// graph's triples are rows of `subject`, `predicate` and `object`. A failed evaluation has `error` in their place. A
+    /// revision has its number as `revision`, the rows that it adds as `results`, and those that it takes back as `removed`,
+    /// bindings as in `results`.
     pub fn json(&self) -> io::Result<String> {
         let name = serde_json::Value::from(self.query.as_str());
         let mut line = format!("{{\"close\":{},\"query\":{name}", self.close_ms);
+        if let Some(instance) = &self.instance {
+            let instance = serde_json::Value::from(&**instance);
+            let _ = write!(line, ",\"instance\":{instance}");
+        }
         if self.revision > 0 {
             let _ = write!(line, ",\"revision\":{}", self.revision);
         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use stream::{Evaluation, SourceId, StreamId, Time};
 
 impl Hub {
-    /// Evaluates a query and shows its report. What fails is in the report: other queries go on.
+    /// Evaluates a query and shows its report; of a template those of its instances. What fails is in the report: other queries go on.
     pub(super) fn evaluate(
         &mut self,
         ready: &Evaluation,
@@ -80,16 +80,17 @@ impl Hub {
         let may_repeat = query.planned.query.emit == Emit::AtLeastOnce;
         let mut reports = evaluated.unwrap_or_else(|error| vec![query.failed(ready, error)]);
         let (writes, name) = (query.writes, query.name.clone());
+        let is_kept = query.many.is_none();
         if let Some(target) = writes {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
-            let written = self.write(target, &name, ready, quads);
+            let written = self.write(target, (&name, is_kept), ready, quads);
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
                 query.failure = Some(error.message);
             }
         }
         reports.retain(|report| !(policy.rows && report.has_no_rows()));
-        let reported = self.noted(name, ready.close, reports)?;
+        let reported = self.noted((name, is_kept), ready.close, reports)?;
         if !(is_repeatable || may_repeat) {
             self.withheld.extend(reported);
             return self.show_withheld(take);
@@ -105,11 +106,11 @@ impl Hub {
     /// Notes in the log how far a query has come, and what it says there.
     fn noted(
         &mut self,
-        query: String,
+        (query, is_kept): (String, bool),
         close: Time,
         reports: Vec<StandingReport>,
     ) -> Result<Vec<Reported>, QueryError> {
-        if !self.base.keeps_log() {
+        if !(is_kept && self.base.keeps_log()) {
             let unsaid = |report| Reported { report, line: None };
             return Ok(reports.into_iter().map(unsaid).collect());
         }
@@ -155,7 +156,7 @@ impl Hub {
     fn write(
         &mut self,
         target: StreamId,
-        query: &str,
+        (query, is_kept): (&str, bool),
         ready: &Evaluation,
         quads: Vec<Quad>,
     ) -> Result<(), QueryError> {
@@ -168,7 +169,11 @@ impl Hub {
             quads,
         };
         let said = Said {
-            source: Source::Query(query.to_owned()),
+            source: if is_kept {
+                Source::Query(query.to_owned())
+            } else {
+                Source::Outside(format!("query {query}"))
+            },
             next_position: None,
             // It follows from what was said before: with the report, not before it.
             is_later: true,

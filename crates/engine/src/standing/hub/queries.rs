@@ -5,6 +5,7 @@
 
 use super::super::info::{HubStream, QueryInfo};
 use super::super::log::messages::Message;
+use super::super::many::Many;
 use super::super::planned::Planned;
 use super::super::registered::Registered;
 use super::super::revised::Revisions;
@@ -104,6 +105,7 @@ impl Hub {
                 Output::Stream(name) => Some(name.clone()),
                 Output::Table => None,
             },
+            template: query.many.as_ref().map(|many| many.info()),
             is_paused: query.is_paused,
             evaluations: query.evaluations,
             close_ms: query.close.map(|close| close.0),
@@ -127,24 +129,21 @@ impl Hub {
         otherwise: &str,
         at_ms: u64,
     ) -> Result<(), QueryError> {
-        self.register_text(query, otherwise, None, at_ms)?;
+        self.register_text(query, None, otherwise, None, at_ms)?;
         Ok(())
     }
 
-    /// The same with its text, which is shown to people; gives its name.
+    /// The same with its text, which is shown to people, and the instances of a template; gives its name.
     pub(in crate::standing) fn register_text(
         &mut self,
         query: StandingQuery,
+        many: Option<Box<Many>>,
         otherwise: &str,
         text: Option<&str>,
         at_ms: u64,
     ) -> Result<String, QueryError> {
         let name = query.name.clone().unwrap_or_else(|| otherwise.to_owned());
-        if self.queries.values().any(|known| known.name == name) {
-            let message =
-                format!("a query `{name}` is registered: drop it first, or give another name");
-            return Err(QueryError::new(Kind::Conflict, message));
-        }
+        let name = self.free_name(&name)?;
         self.make_sides(&query)?;
         let find = |name: &str| self.streams.find(name);
         let schedule = Schedule::of(&query, find).map_err(|error| refused(error.into()))?;
@@ -158,7 +157,8 @@ impl Hub {
         self.refuse_circle(&query, &reads)?;
         let query = Arc::new(query);
         let planned = Planned::new(Arc::clone(&query))?;
-        if let Some(text) = text {
+        // Templates are not kept.
+        if let (Some(text), None) = (text, &many) {
             self.say(&Message::Query {
                 name: name.clone(),
                 text: text.to_owned(),
@@ -176,6 +176,7 @@ impl Hub {
             Registered {
                 name: name.clone(),
                 planned,
+                many,
                 differences,
                 reads,
                 writes,
@@ -188,6 +189,16 @@ impl Hub {
             },
         );
         Ok(name)
+    }
+
+    /// The name; an error where there is a query of it.
+    pub(in crate::standing) fn free_name(&self, name: &str) -> Result<String, QueryError> {
+        if self.queries.values().any(|known| known.name == name) {
+            let message =
+                format!("a query `{name}` is registered: drop it first, or give another name");
+            return Err(QueryError::new(Kind::Conflict, message));
+        }
+        Ok(name.to_owned())
     }
 
     /// An error where what a query writes could reach what it reads, or where it has nothing to write.

@@ -69,7 +69,12 @@ impl Hub {
         for (id, settings) in &self.settings {
             image.streams.push(self.picture_of(*id, settings)?);
         }
-        for (id, query) in &self.queries {
+        // Templates are not kept.
+        let kept_queries = self
+            .queries
+            .iter()
+            .filter(|(_, query)| query.many.is_none());
+        for (id, query) in kept_queries {
             let progress = self.streams.progress(*id).map_err(refused)?;
             let (first, extra) = self.streams.history(*id).map_err(refused)?;
             image.queries.push(QueryPicture {
@@ -99,7 +104,11 @@ impl Hub {
             let position = self.positions.get(&(id, name.clone())).copied();
             (*number, Source::Outside(name.clone()), position)
         });
-        let queries = self.queries.iter().map(|(number, query)| {
+        let queries = self
+            .queries
+            .iter()
+            .filter(|(_, query)| query.many.is_none());
+        let queries = queries.map(|(number, query)| {
             let source = Source::Query(query.name.clone());
             (SourceId(number.0 + OF_QUERIES), source, None)
         });
@@ -171,7 +180,7 @@ impl Hub {
         for query in &image.queries {
             let text = read(&query.text)?;
             let (relation, difference) = (text.relation, text.difference);
-            self.register_text(text, &query.name, Some(&query.text), query.from_ms)?;
+            self.register_text(text, None, &query.name, Some(&query.text), query.from_ms)?;
             let id = self.query(&query.name)?;
             if query.is_paused {
                 self.pause(&query.name)?;

@@ -102,7 +102,13 @@ impl Image for HubImage {
             let (gone, lines) = journal.parts();
             put.number(gone);
             put.number(lines.len() as u64);
-            lines.for_each(|line| put.text(line));
+            for entry in lines {
+                put.text(&entry.line);
+                put.flag(entry.instance.is_some());
+                if let Some(instance) = &entry.instance {
+                    put.text(instance);
+                }
+            }
         }
         Ok(put.bytes)
     }
@@ -178,7 +184,9 @@ impl HubImage {
             let name = take.text()?;
             let mut journal = Journal::behind(take.number()?);
             for _ in 0..take.count()? {
-                journal.add(take.text()?.into());
+                let line = take.text()?.into();
+                let instance = take.flag()?.then(|| take.text()).transpose()?;
+                journal.add(line, instance.map(Into::into));
             }
             image.journals.insert(name, journal);
         }

@@ -233,6 +233,7 @@ impl Found {
                 | Element::Graph(..)
                 | Element::TripleTerm { .. }
                 | Element::Values { .. }
+                | Element::Given { .. }
                 | Element::Project(_)
                 | Element::Distinct
                 | Element::Slice { .. } => {}
@@ -288,6 +289,7 @@ fn elements_read_all(elements: &[Element], found: &mut BTreeSet<u32>) -> bool {
         Element::Service(_)
         | Element::TripleTerm { .. }
         | Element::Values { .. }
+        | Element::Given { .. }
         | Element::Filter(_)
         | Element::Bind { .. }
         | Element::Aggregate { .. }

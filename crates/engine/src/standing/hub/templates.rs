@@ -1,0 +1,170 @@
+//! Templates of a hub: registered by one table of constants, and instances that come and go afterwards.
+//!
+//! A table is read, and its terms get their ids, before the hub is asked for anything ([`ReadTemplate`]): a million rows
+//! take seconds, and streams go on meanwhile.
+
+use super::super::instances::{Binding, Bindings};
+use super::super::many::Many;
+use super::super::reading::read_template;
+use super::Hub;
+use crate::budget::Budget;
+use crate::database::Database;
+use crate::error::{Kind, QueryError};
+use query::standing::StandingQuery;
+use rdf::dictionary::TermCounts;
+
+/// A template with its instances, ready to be registered.
+pub(in crate::standing) struct ReadTemplate {
+    query: StandingQuery,
+    many: Box<Many>,
+    added: u64,
+    /// The terms that there were afterwards.
+    given: TermCounts,
+}
+
+impl ReadTemplate {
+    /// Reads a template and its table. `name` says what a query is called whose text gives this name, or that the name is
+    /// taken. Errors: of the text, of a row, of memory.
+    pub(in crate::standing) fn read(
+        database: &Database,
+        text: &str,
+        mut bindings: Bindings<'_>,
+        name: impl FnOnce(Option<&str>) -> Result<String, QueryError>,
+    ) -> Result<ReadTemplate, QueryError> {
+        let template = read_template(database, text, &bindings.parameters)?;
+        let name = name(template.query.name.as_deref())?;
+        let shared = database.shared();
+        let budget = Budget::new(&shared.pool, shared.options.query_memory_bytes);
+        let mut many = Box::new(Many::new(&template, name, bindings.parameters, budget));
+        let max = many.instances_max();
+        let mut given = TermCounts::default();
+        let rows = &mut *bindings.rows;
+        let added = many.instances.add(database, &mut given, rows, max)?;
+        Ok(ReadTemplate {
+            query: template.query,
+            many,
+            added,
+            given,
+        })
+    }
+}
+
+impl Hub {
+    /// Registers a template from this moment on, by the name that its text gives or else this one, with an instance for
+    /// each row of a table of constants; gives its name and the number of instances. Needs `query::STACK_BYTES_MIN`
+    /// (2 MiB) of stack.
+    ///
+    /// Costs about a microsecond an instance and parameter; what instances hold is drawn on the memory of queries. On an
+    /// error nothing is registered.
+    pub fn register_table(
+        &mut self,
+        text: &str,
+        otherwise: &str,
+        bindings: Bindings<'_>,
+        at_ms: u64,
+    ) -> Result<(String, u64), QueryError> {
+        let name = |given: Option<&str>| self.free_name(given.unwrap_or(otherwise));
+        let read = ReadTemplate::read(self.base.database()?, text, bindings, name)?;
+        self.register_read(read, otherwise, text, Some(at_ms))
+    }
+
+    /// The same of a template that was read, by default from where its streams are.
+    pub(in crate::standing) fn register_read(
+        &mut self,
+        read: ReadTemplate,
+        otherwise: &str,
+        text: &str,
+        at_ms: Option<u64>,
+    ) -> Result<(String, u64), QueryError> {
+        let at_ms = match at_ms {
+            Some(at_ms) => at_ms,
+            None => self.reached_ms(&read.query)?,
+        };
+        self.terms.given = self.terms.given.or_more(read.given);
+        let many = Some(read.many);
+        let name = self.register_text(read.query, many, otherwise, Some(text), at_ms)?;
+        Ok((name, read.added))
+    }
+
+    /// Adds instances to a template, a row each; gives their number. The columns are the template's parameters, in any
+    /// order. On an error those of the batches before it, of some thousand rows, are added.
+    pub fn add_instances(
+        &mut self,
+        template: &str,
+        mut bindings: Bindings<'_>,
+    ) -> Result<u64, QueryError> {
+        let database = self.base.database()?.clone();
+        let many = self.many(template)?;
+        let places = places_of(&many.instances.parameters, &bindings.parameters)?;
+        let mut rows = std::iter::from_fn(|| {
+            let row = bindings.rows.next()?;
+            Some(row.map(|row| {
+                let term = |at: &usize| row.terms.get(*at).cloned();
+                Binding {
+                    terms: places.iter().filter_map(term).collect(),
+                    name: row.name,
+                }
+            }))
+        });
+        let max = many.instances_max();
+        let mut given = TermCounts::default();
+        let added = many.instances.add(&database, &mut given, &mut rows, max);
+        self.terms.given = self.terms.given.or_more(given);
+        added
+    }
+
+    /// Forgets an instance of a template.
+    pub fn remove_instance(&mut self, template: &str, instance: &str) -> Result<(), QueryError> {
+        let many = self.many(template)?;
+        if many.instances.remove(instance) {
+            return many.instances.account();
+        }
+        Err(no_instance(template, instance))
+    }
+
+    /// An error where a template has no such instance.
+    pub(in crate::standing) fn need_instance(
+        &mut self,
+        template: &str,
+        instance: &str,
+    ) -> Result<(), QueryError> {
+        match self.many(template)?.instances.has(instance) {
+            true => Ok(()),
+            false => Err(no_instance(template, instance)),
+        }
+    }
+
+    /// The instances of a template.
+    fn many(&mut self, name: &str) -> Result<&mut Many, QueryError> {
+        let id = self.query(name)?;
+        let many = self.queries.get_mut(&id).and_then(|it| it.many.as_mut());
+        many.map(|many| &mut **many).ok_or_else(|| {
+            let message =
+                format!("the query `{name}` has no instances: it was registered without a table");
+            QueryError::new(Kind::Conflict, message)
+        })
+    }
+}
+
+/// There is no such instance.
+fn no_instance(template: &str, instance: &str) -> QueryError {
+    let message = format!("the template `{template}` has no instance `{instance}`");
+    QueryError::new(Kind::NotFound, message)
+}
+
+/// Where the parameters of a template are among the columns of a table.
+fn places_of(parameters: &[String], columns: &[String]) -> Result<Vec<usize>, QueryError> {
+    let place = |name: &String| columns.iter().position(|column| column == name);
+    let places: Option<Vec<usize>> = parameters.iter().map(place).collect();
+    match places {
+        Some(places) if columns.len() == parameters.len() => Ok(places),
+        _ => {
+            let message = format!(
+                "the table has the columns {}, the template has the parameters {}",
+                columns.join(", "),
+                parameters.join(", ")
+            );
+            Err(QueryError::new(Kind::Syntax, message))
+        }
+    }
+}
