@@ -16,3 +16,4 @@ pub(crate) mod reports;
 pub(crate) mod routes;
 pub(crate) mod streams;
 pub(crate) mod subscribe;
+pub(crate) mod templates;

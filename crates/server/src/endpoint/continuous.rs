@@ -8,9 +8,10 @@
 //! | | `DELETE` | forgets it and its reports: 204 |
 //! | `.../pause`, `.../resume` | `POST` | evaluates it no more, and from the next close on again: 204 |
 //!
-//! Reports are in [`crate::endpoint::reports`].
+//! Reports are in [`crate::endpoint::reports`], queries with a table of constants in [`crate::endpoint::templates`].
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
+use crate::endpoint::templates;
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -19,10 +20,10 @@ use axum::body::Body;
 use axum::extract::State;
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
-use somersault::{Live, QueryError, QueryInfo};
+use somersault::{Live, QueryError, QueryInfo, TemplateInfo};
 use std::sync::Arc;
 
-const FOLDER: &str = "/api/v1/continuous";
+pub(crate) const FOLDER: &str = "/api/v1/continuous";
 const ALL: Address = Address {
     methods: "GET, HEAD, POST, OPTIONS",
     parameters: &["name"],
@@ -37,6 +38,10 @@ const VERB: Address = Address {
 };
 /// The types of a query's text.
 pub(crate) const TEXTS: [&str; 2] = ["application/sparql-query", "text/plain"];
+
+/// The type of a document with a query's text and a table.
+pub(crate) const JSON: &str = "application/json";
+const BODIES: [&str; 3] = [TEXTS[0], TEXTS[1], JSON];
 
 /// `/api/v1/continuous`.
 pub(crate) async fn all(
@@ -155,10 +160,13 @@ async fn show(server: &ServerState, name: String) -> Result<Response<Body>, Prob
 }
 
 async fn register(mut call: Call) -> Result<Response<Body>, Problem> {
-    call.of_type(&TEXTS)?;
+    call.of_type(&BODIES)?;
     let given = call.parameters.single("name")?.map(str::to_owned);
     if given.as_deref() == Some("") {
         return Err(Problem::bad_request("`name` is empty"));
+    }
+    if call.media_type() == JSON {
+        return templates::register(call).await;
     }
     let text = call.text().await?;
     let register = move |live: &Live| {
@@ -171,11 +179,21 @@ async fn register(mut call: Call) -> Result<Response<Body>, Problem> {
 }
 
 /// A name that no query has. Somebody else may take it meanwhile: that is a 409.
-fn free_name(live: &Live) -> String {
+pub(crate) fn free_name(live: &Live) -> String {
     let queries = live.queries();
     let mut names = (1..).map(|number: u64| format!("query-{number}"));
     let is_free = |name: &String| queries.iter().all(|query| query.name != *name);
     names.find(is_free).expect("more numbers than queries")
+}
+
+/// The instances of a template, for a client.
+fn template(template: &TemplateInfo) -> Value {
+    json!({
+        "parameters": template.parameters,
+        "instances": template.instances,
+        "bytes": template.bytes,
+        "apart": template.apart,
+    })
 }
 
 /// A query, for a client.
@@ -185,6 +203,7 @@ fn described(query: &QueryInfo) -> Value {
         "text": query.text,
         "streams": query.streams,
         "output": query.output,
+        "template": query.template.as_ref().map(template),
         "paused": query.is_paused,
         "evaluations": query.evaluations,
         "close": query.close_ms,

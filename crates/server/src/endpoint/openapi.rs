@@ -11,6 +11,7 @@ use crate::endpoint::continuous;
 use crate::endpoint::reports;
 use crate::endpoint::streams;
 use crate::endpoint::subscribe;
+use crate::endpoint::templates;
 use crate::request::items;
 use crate::request::known;
 use crate::request::protocol::{FORM, QUERY, UPDATE};
@@ -179,11 +180,13 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
     const JSON: &str = "application/json";
     let query = || in_path("name", "The name of the query, percent-encoded");
     let list = responses("200", "The queries", JSON, &schema("ContinuousQueries"));
-    let name = json!({ "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } });
+    let properties = json!({ "name": { "type": "string" }, "instances": { "type": "integer" } });
+    let name = json!({ "type": "object", "required": ["name"], "properties": properties });
     let registered = responses("201", "It was registered under this name", JSON, &name);
     let mut register = operation(TAG, "Registers a query", registered);
     register["parameters"] = own_parameters(&["name"]);
     register["requestBody"] = body(&continuous::TEXTS);
+    register["requestBody"]["content"][JSON] = json!({ "schema": schema("TemplateDefinition") });
     add(
         "/api/v1/continuous",
         json!({ "get": operation(TAG, "Lists the registered queries", list), "post": register }),
@@ -213,6 +216,7 @@ fn add_continuous(add: &mut impl FnMut(&str, Value)) {
             json!({ "parameters": [query()], "post": post }),
         );
     }
+    add_instances(add);
     let mut answers = responses(
         "200",
         "Reports behind the one that was seen last",
@@ -247,6 +251,27 @@ fn add_subscribe(add: &mut impl FnMut(&str, Value)) {
     let mut post = get.clone();
     post["requestBody"] = body(&[QUERY, FORM]);
     add("/api/v1/subscribe", json!({ "get": get, "post": post }));
+}
+
+/// Where the instances of a template are.
+fn add_instances(add: &mut impl FnMut(&str, Value)) {
+    const TAG: &str = "Streams";
+    let template = || in_path("name", "The name of the template, percent-encoded");
+    let instance = in_path("instance", "The name of the instance, percent-encoded");
+    let added = json!({ "type": "object", "properties": { "instances": { "type": "integer" } } });
+    let what = "How many were added";
+    let answers = responses("200", what, "application/json", &added);
+    let mut post = operation(TAG, "Adds an instance for each row of a table", answers);
+    post["requestBody"] = body(&templates::TABLES);
+    add(
+        "/api/v1/continuous/{name}/instances",
+        json!({ "parameters": [template()], "post": post }),
+    );
+    let delete = operation(TAG, "Forgets an instance of a template", done("It is gone"));
+    add(
+        "/api/v1/continuous/{name}/instances/{instance}",
+        json!({ "parameters": [template(), instance], "delete": delete }),
+    );
 }
 
 /// Parameters of an address of our own.
@@ -488,7 +513,13 @@ fn stream_schemas() -> Value {
         "ContinuousQuery": object(&["name", "streams", "paused", "evaluations"], &json!({
             "name": string, "text": nothing_or("string"), "streams": strings, "output": nothing_or("string"),
             "paused": flag, "evaluations": count, "close": nothing_or("integer"), "failure": nothing_or("string"),
-            "plan": nothing_or("string"),
+            "plan": nothing_or("string"), "template": { "oneOf": [schema("Template"), { "type": "null" }] },
+        })),
+        "Template": object(&["parameters", "instances", "bytes"], &json!({
+            "parameters": strings, "instances": count, "bytes": count, "apart": nothing_or("string"),
+        })),
+        "TemplateDefinition": object(&["query", "bindings"], &json!({
+            "query": string, "bindings": { "oneOf": [string, schema("Results")] }, "bindings_type": { "enum": templates::TABLES },
         })),
         "LiveChange": object(&["id", "type"], &json!({
             "id": string, "type": { "enum": ["answer", "difference", "unchanged"] },

@@ -7,13 +7,13 @@
 //! | anything else | the same as one JSON document |
 //!
 //! Without events, `wait` says how long an answer may wait for the first report (long poll), `limit` how many it has at
-//! most. `after`, and `Last-Event-ID` before it, is the number that was seen last.
+//! most; `instance` names one of a template's, whose reports alone are wanted. `after`, and `Last-Event-ID` before it, is the number that was seen last.
 //!
 //! A consumer of events is one task and no thread. It holds one piece of [`PIECE_BYTES`] or one report while its client
 //! takes nothing; the connection's own patience ends one that takes nothing for too long. The task ends with its client,
 //! with its query (an event `gone`), and when the server is about to end.
 
-use crate::endpoint::call::{Address, Call, Named, answered, name, opened};
+use crate::endpoint::call::{Address, Call, Named, answered, name, opened, with};
 use crate::endpoint::continuous::unknown;
 use crate::response::problem::Problem;
 use crate::response::text;
@@ -26,7 +26,7 @@ use hyper::body::{Bytes, Frame};
 use hyper::header::{ACCEPT, HeaderName};
 use hyper::{HeaderMap, Method, Request, Response};
 use serde_json::json;
-use somersault::{JournalRead, QueryError};
+use somersault::{JournalRead, Live, QueryError};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::pin::Pin;
@@ -40,7 +40,7 @@ const ADDRESS: Address = Address {
     parameters: &PARAMETERS,
 };
 /// What is said of the reports that are wanted.
-pub(crate) const PARAMETERS: [&str; 3] = ["after", "wait", "limit"];
+pub(crate) const PARAMETERS: [&str; 4] = ["after", "wait", "limit", "instance"];
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The media type of events.
 pub(crate) const EVENTS: &str = "text/event-stream";
@@ -98,7 +98,17 @@ async fn read(call: Call, name: &str) -> Result<Response<Body>, Problem> {
     if !call.server.engine()?.is_writable() {
         return Err(unknown(name));
     }
-    let mut listening = Listening::to(&call.server.live, opened(&call.server)?, name);
+    let instance = call.parameters.single("instance")?.map(str::to_owned);
+    if let Some(instance) = instance.clone() {
+        let template = name.to_owned();
+        let look = move |live: &Live| {
+            let looked = live.need_instance(&template, &instance);
+            looked.map_err(|error| Problem::of_query(&error))
+        };
+        with(&call.server, look).await?;
+    }
+    let live = opened(&call.server)?;
+    let mut listening = Listening::to(&call.server.live, live, name, instance);
     if takes(&call.headers, EVENTS) {
         // That there is such a query.
         listening

@@ -21,6 +21,7 @@ use crate::endpoint::query;
 use crate::endpoint::reports;
 use crate::endpoint::streams;
 use crate::endpoint::subscribe;
+use crate::endpoint::templates;
 use crate::request::access::{Client, Peer};
 use crate::request::host;
 use crate::response::coding::Preferred;
@@ -73,6 +74,11 @@ pub(crate) fn routes() -> Vec<(&'static str, Route)> {
         ("/api/v1/subscribe", any(subscribe::endpoint)),
         ("/api/v1/continuous", any(continuous::all)),
         ("/api/v1/continuous/{name}", any(continuous::one)),
+        ("/api/v1/continuous/{name}/instances", any(templates::add)),
+        (
+            "/api/v1/continuous/{name}/instances/{instance}",
+            any(templates::one),
+        ),
         ("/api/v1/continuous/{name}/pause", any(continuous::pause)),
         ("/api/v1/continuous/{name}/resume", any(continuous::resume)),
         ("/api/v1/continuous/{name}/reports", any(reports::reports)),

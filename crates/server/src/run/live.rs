@@ -36,6 +36,8 @@ pub(crate) struct Listeners {
 pub(crate) struct Listening {
     live: Live,
     query: String,
+    /// The only instance that is listened to.
+    instance: Option<String>,
     told: Option<watch::Receiver<()>>,
     ending: watch::Receiver<bool>,
     listeners: Arc<Listeners>,
@@ -98,12 +100,13 @@ impl Listeners {
 }
 
 impl Listening {
-    /// Listens to a query. What comes from now on is not missed.
-    pub fn to(door: &LiveDoor, live: &Live, query: &str) -> Listening {
+    /// Listens to a query, or to one of a template's instances. What comes from now on is not missed.
+    pub fn to(door: &LiveDoor, live: &Live, query: &str, instance: Option<String>) -> Listening {
         let listeners = Arc::clone(&door.listeners);
         Listening {
             live: live.clone(),
             query: query.to_owned(),
+            instance,
             told: Some(listeners.enter(query)),
             ending: listeners.is_ending.subscribe(),
             listeners,
@@ -124,7 +127,11 @@ impl Listening {
     ) -> Result<JournalRead, QueryError> {
         let due = tokio::time::Instant::now() + patience;
         loop {
-            let read = self.live.reports(&self.query, seen, max, Duration::ZERO)?;
+            let (query, none) = (&self.query, Duration::ZERO);
+            let read = match &self.instance {
+                None => self.live.reports(query, seen, max, none)?,
+                Some(instance) => self.live.reports_of(query, instance, seen, max, none)?,
+            };
             let told = self
                 .told
                 .as_mut()
