@@ -264,7 +264,7 @@ impl Maker {
         });
         self.add(Action::Given {
             table: TableId(0),
-            columns: vec![Slot(19), Slot(22)],
+            columns: vec![Slot(19), Slot(40)],
             keys: vec![Slot(19)],
         });
         self.add(Action::Service {
