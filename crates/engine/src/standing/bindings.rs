@@ -11,6 +11,7 @@
 
 use super::instances::{Binding, Bindings};
 use crate::error::{Kind, QueryError};
+use memchr::memchr_iter;
 use oxrdf::{Literal, NamedNode, Term};
 use query::parse::{ParseOptions, term};
 use sparesults::{QueryResultsFormat, QueryResultsParser, ReaderQueryResultsParserOutput};
@@ -212,10 +213,11 @@ impl<R: BufRead> Iterator for Records<R> {
 impl<R: BufRead> Records<R> {
     /// Reads lines up to one at whose end no quote is open; false at the end.
     fn record(&mut self) -> std::io::Result<bool> {
+        let mut quotes = 0;
         loop {
             let before = self.bytes.len();
             self.reader.read_until(b'\n', &mut self.bytes)?;
-            let quotes = self.bytes.iter().filter(|byte| **byte == b'"').count();
+            quotes += memchr_iter(b'"', &self.bytes[before..]).count();
             let is_end = self.bytes.len() == before;
             if is_end || quotes % 2 == 0 {
                 break;

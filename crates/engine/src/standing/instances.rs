@@ -327,13 +327,11 @@ impl Instances {
     }
 
     fn place_of(&self, name: &str) -> Option<usize> {
-        match self.named.get(name) {
-            Some(number) => self.place(*number),
-            None => {
-                let place = self.place(self.number_in(name)?);
-                place.filter(|place| self.all[*place].name.is_none())
-            }
+        if let Some(number) = self.named.get(name) {
+            return self.place(*number);
         }
+        let place = self.place(self.number_in(name)?);
+        place.filter(|place| self.all[*place].name.is_none())
     }
 
     /// Whether there is an instance of this name.

@@ -118,7 +118,9 @@ impl Walk<'_> {
                 object,
             } => self.bind([Node::Slot(*term), *subject, *predicate, *object]),
             Element::Values { columns, .. } | Element::Given { columns, .. } => {
-                columns.iter().for_each(|slot| self.binds(*slot));
+                for slot in columns {
+                    self.binds(*slot);
+                }
             }
             Element::Service(service) => {
                 self.asks_others = true;

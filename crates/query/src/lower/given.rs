@@ -233,7 +233,7 @@ impl Giving {
             | GraphPattern::Reduced { inner }
             | GraphPattern::Project { inner, .. } => self.settle(inner, &terms),
             GraphPattern::Filter { condition, inner } if !reads(condition) => {
-                self.settle(inner, &terms)
+                self.settle(inner, &terms);
             }
             GraphPattern::Extend {
                 expression, inner, ..
@@ -243,7 +243,7 @@ impl Giving {
                 right,
                 condition,
             } if !condition.as_ref().is_some_and(reads) && !is_in(right) => {
-                self.settle(left, &terms)
+                self.settle(left, &terms);
             }
             GraphPattern::Minus { left, right } if !is_in(right) => self.settle(left, &terms),
             // Which rows a part of the solutions has depends on those that there are.

@@ -380,18 +380,7 @@ impl Names {
                     }
                 })
             }
-            Action::Values { columns, rows } => {
-                rows.iter().enumerate().try_for_each(|(at, row)| {
-                    if row.len() != columns.len() {
-                        return Err(PlanFault::Cells {
-                            row: at,
-                            cells: row.len(),
-                            columns: columns.len(),
-                        });
-                    }
-                    row.iter().flatten().try_for_each(|id| self.constant(*id))
-                })
-            }
+            Action::Values { columns, rows } => self.cells(columns, rows),
             Action::Nested {
                 branches,
                 imports,
@@ -411,13 +400,7 @@ impl Names {
             Action::Probe { keys, exports, .. } => {
                 ascending("keys", keys).and(ascending("exports", exports))
             }
-            Action::Given { columns, keys, .. } => {
-                let is_again = |at: &usize| columns[..*at].contains(&columns[*at]);
-                let are_columns = keys.iter().all(|key| columns.contains(key));
-                let is_once = !(0..columns.len()).any(|at| is_again(&at));
-                check_that(are_columns && is_once, PlanFault::GivenColumns)?;
-                ascending("keys", keys)
-            }
+            Action::Given { columns, keys, .. } => given_columns(columns, keys),
             Action::Unify { from, .. } => self.slot(*from),
             // Their columns are looked at with those of all steps.
             Action::Same { .. }
@@ -441,6 +424,20 @@ impl Names {
             | Action::Sizes { .. }
             | Action::Degree { .. } => Ok(()),
         }
+    }
+
+    /// The rows of a table of the text.
+    fn cells(self, columns: &[Slot], rows: &[Vec<Option<ConstantId>>]) -> Result<(), PlanFault> {
+        rows.iter().enumerate().try_for_each(|(at, row)| {
+            if row.len() != columns.len() {
+                return Err(PlanFault::Cells {
+                    row: at,
+                    cells: row.len(),
+                    columns: columns.len(),
+                });
+            }
+            row.iter().flatten().try_for_each(|id| self.constant(*id))
+        })
     }
 
     /// Looks at a block that begins with these columns; gives those that it ends with. `row`: the column with the
@@ -568,6 +565,15 @@ fn check_that(holds: bool, fault: PlanFault) -> Result<(), PlanFault> {
 
 fn is_within(what: &'static str, depth: usize, max: usize) -> Result<(), PlanFault> {
     check_that(depth <= max, PlanFault::Deep { what, max })
+}
+
+/// The columns of a given table, each once, and those of them that are compared.
+fn given_columns(columns: &[Slot], keys: &[Slot]) -> Result<(), PlanFault> {
+    let is_again = |at: usize| columns[..at].contains(&columns[at]);
+    let are_columns = keys.iter().all(|key| columns.contains(key));
+    let is_once = !(0..columns.len()).any(is_again);
+    check_that(are_columns && is_once, PlanFault::GivenColumns)?;
+    ascending("keys", keys)
 }
 
 fn ascending(list: &'static str, slots: &[Slot]) -> Result<(), PlanFault> {

@@ -238,10 +238,7 @@ impl Planning<'_> {
                 let expected = block.expected(ordered);
                 self.values(block, columns, rows, expected);
             }
-            Element::Given { table, columns } => {
-                let expected = block.expected(ordered);
-                self.given(block, table, columns, expected);
-            }
+            Element::Given { table, columns } => self.given(block, table, columns, ordered),
             Element::Service(mut service) => {
                 service.endpoint = endpoint.unwrap_or(service.endpoint);
                 ask(block, service);
@@ -516,7 +513,14 @@ impl Planning<'_> {
     }
 
     /// Joins with a table that is given from outside.
-    fn given(&mut self, block: &mut Block, table: TableId, mut columns: Vec<Slot>, expected: f64) {
+    fn given(
+        &mut self,
+        block: &mut Block,
+        table: TableId,
+        mut columns: Vec<Slot>,
+        ordered: Ordered,
+    ) {
+        let expected = block.expected(ordered);
         let all: Slots = columns.iter().copied().collect();
         let renaming = self.renaming(&all.and(&block.maybe));
         renaming.slots(&mut columns);

@@ -128,10 +128,10 @@ impl Hub {
         template: &str,
         instance: &str,
     ) -> Result<(), QueryError> {
-        match self.many(template)?.instances.has(instance) {
-            true => Ok(()),
-            false => Err(no_instance(template, instance)),
+        if self.many(template)?.instances.has(instance) {
+            return Ok(());
         }
+        Err(no_instance(template, instance))
     }
 
     /// The instances of a template.
