@@ -11,7 +11,7 @@
 //! Reports are in [`crate::endpoint::reports`], queries with a table of constants in [`crate::endpoint::templates`].
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
-use crate::endpoint::templates;
+use crate::endpoint::templates::{self, FOLDER, free_name};
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -23,7 +23,6 @@ use serde_json::{Value, json};
 use somersault::{Live, QueryError, QueryInfo, TemplateInfo};
 use std::sync::Arc;
 
-pub(crate) const FOLDER: &str = "/api/v1/continuous";
 const ALL: Address = Address {
     methods: "GET, HEAD, POST, OPTIONS",
     parameters: &["name"],
@@ -176,14 +175,6 @@ async fn register(mut call: Call) -> Result<Response<Body>, Problem> {
     };
     let name = with(&call.server, register).await?;
     Ok(made(FOLDER, &name, &json!({ "name": name })))
-}
-
-/// A name that no query has. Somebody else may take it meanwhile: that is a 409.
-pub(crate) fn free_name(live: &Live) -> String {
-    let queries = live.queries();
-    let mut names = (1..).map(|number: u64| format!("query-{number}"));
-    let is_free = |name: &String| queries.iter().all(|query| query.name != *name);
-    names.find(is_free).expect("more numbers than queries")
 }
 
 /// The instances of a template, for a client.

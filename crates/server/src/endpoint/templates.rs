@@ -10,7 +10,6 @@
 //! nothing is said), or JSON results as they are.
 
 use crate::endpoint::call::{Address, Call, Named, answered, json_text, made, name, with};
-use crate::endpoint::continuous::{FOLDER, free_name};
 use crate::response::done;
 use crate::response::problem::Problem;
 use crate::state::{RequestId, ServerState};
@@ -23,6 +22,8 @@ use serde_json::{Value, json};
 use somersault::{BindingsFormat, Live, read_bindings};
 use std::sync::Arc;
 
+/// Where queries are.
+pub(crate) const FOLDER: &str = "/api/v1/continuous";
 const INSTANCES: Address = Address {
     methods: "POST, OPTIONS",
     parameters: &[],
@@ -54,6 +55,14 @@ pub(crate) async fn register(mut call: Call) -> Result<Response<Body>, Problem> 
     let (name, instances) = with(&call.server, register).await?;
     let told = json!({ "name": name, "instances": instances });
     Ok(made(FOLDER, &name, &told))
+}
+
+/// A name that no query has. Somebody else may take it meanwhile: that is a 409.
+pub(crate) fn free_name(live: &Live) -> String {
+    let queries = live.queries();
+    let mut names = (1..).map(|number: u64| format!("query-{number}"));
+    let is_free = |name: &String| queries.iter().all(|query| query.name != *name);
+    names.find(is_free).expect("more numbers than queries")
 }
 
 /// What the document of a registration says.

@@ -59,12 +59,12 @@ const EXCEPTIONS: &[Exception] = &[
     },
     folder(
         "crates/explore/src/step",
-        "26 files, 24 are allowed",
+        "27 files, 24 are allowed",
         "the operators of a walk, a file each: the list is the structure",
     ),
     folder(
         "crates/somersault/tests",
-        "31 files, 24 are allowed",
+        "32 files, 24 are allowed",
         "a subject each, all of them declared in one program",
     ),
     folder(
