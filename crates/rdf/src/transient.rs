@@ -41,7 +41,7 @@ use crate::lexicon::{Lexicon, LexiconError};
 use crate::terms::TermBuffer;
 use oxrdf::TermRef;
 use std::collections::HashMap;
-use table::{Kind, Table};
+use table::{Kind, TermTable};
 
 /// A table below this size is not swept (bytes).
 const SMALL_BYTES: u64 = 256 << 10;
@@ -57,7 +57,7 @@ pub struct TermHolder(pub u32);
 /// The table; see the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct TransientTerms {
-    table: Table,
+    table: TermTable,
     /// Bytes of terms after the last sweep.
     swept_bytes: u64,
     /// The key of the term that is looked at.

@@ -51,7 +51,7 @@ struct Entry {
 
 /// See the head of this file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TermTable {
     survivors: Vec<u64>,
     /// The number of the first entry behind the survivors.
     first: u64,
@@ -64,7 +64,7 @@ pub(super) struct Table {
     used_bytes: u64,
 }
 
-impl Table {
+impl TermTable {
     /// Terms that can be found.
     pub(super) fn len(&self) -> usize {
         self.index.iter().map(HashTable::len).sum()
@@ -168,12 +168,12 @@ impl Table {
         let next = self.number(self.entries.len());
         let bytes = (0..self.entries.len()).filter(|place| is_kept[*place]);
         let bytes: usize = bytes.map(|place| self.key_at(place).len()).sum();
-        let mut smaller = Table {
+        let mut smaller = TermTable {
             survivors: Vec::with_capacity(kept),
             first: next,
             entries: Vec::with_capacity(kept),
             keys: Vec::with_capacity(bytes),
-            ..Table::default()
+            ..TermTable::default()
         };
         for place in (0..self.entries.len()).filter(|place| is_kept[*place]) {
             let (key, holder) = (self.key_at(place), self.entries[place].holder);
@@ -192,7 +192,7 @@ impl Table {
         let bytes = key.len() as u64 + ENTRY_BYTES;
         *self.held.entry(holder).or_default() += bytes;
         self.used_bytes += bytes;
-        let Table {
+        let TermTable {
             index,
             entries,
             keys,

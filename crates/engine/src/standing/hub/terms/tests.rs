@@ -470,9 +470,8 @@ fn terms_that_pass_by_make_room_for_others() {
 /// A checkpoint puts another dictionary into the place of the one that there is.
 #[test]
 fn a_checkpoint_leaves_transient_terms_alone() {
-    let disk = SimDisk::new(1, Path::new("/home"), SimFaults::default());
-    let database =
-        Database::open_writable_on(Arc::new(disk), Path::new("/home/store"), &writable());
+    let disk = SimDisk::new(1, Path::new("/sim"), SimFaults::default());
+    let database = Database::open_writable_on(Arc::new(disk), Path::new("/sim/store"), &writable());
     let mut bench = Bench::over(database.unwrap());
     let body = "WINDOW <urn:w> { ?who <urn:at> ?place } OPTIONAL { ?place <urn:name> ?name }";
     bench.ask("q", 5, "SELECT ?who ?place ?name", body);
