@@ -13,8 +13,7 @@
 //! | `value`, `scalar`, `compare`, `arithmetic`, `cast` | one row's work on values |
 //! | `fixed`, `large` | decimals of 18 digits; integers and decimals of any length |
 //! | `text`, `pattern`, `xpath_pattern`, `hash` | on strings |
-//! | `dates`, `make` | on dates and times; terms made and taken apart |
-//! | `arrival` | when triples came in windows |
+//! | `dates`, `make` | on dates and times; terms made and taken apart, times of triples |
 //! | `sort_key` | `ORDER BY` |
 //!
 //! Measured by `examples/expressions.rs`, one thread of a 2-core EPYC VM that was busy with other work,
@@ -35,7 +34,6 @@
 //! and where it is new, its place among the query's own terms.
 
 mod arithmetic;
-mod arrival;
 mod batch;
 mod call;
 mod cast;

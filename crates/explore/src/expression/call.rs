@@ -11,7 +11,7 @@ use super::computation::{Computation, Operand, evaluate_all};
 use super::large::Computed;
 use super::scalar::Scalar;
 use super::value::{Language, Value};
-use super::{arithmetic, arrival, cast, dates, hash, make, text};
+use super::{arithmetic, cast, dates, hash, make, text};
 use crate::error::WalkError;
 use crate::limits::STRING_BYTES_MAX;
 use query::expression::{Arithmetic, Cast, Function};
@@ -62,7 +62,7 @@ pub(crate) fn call<'b>(
             unary(argument(0), batch, at, |it| make::part(function, it))
         }
         F::Cast(to) => casts(to, argument(0), batch, at),
-        F::Timestamp => arrival::times(arguments, batch, at),
+        F::Timestamp => make::times(arguments, batch, at),
         F::Replace => unreachable!("it is compiled to a computation with a matcher"),
         F::IsIri
         | F::IsBlank

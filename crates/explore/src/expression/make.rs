@@ -7,12 +7,14 @@
 //! one it is named by its row in this batch, which holds within one expression. The label is a digest
 //! of both, so no table of labels is kept; labels begin with `n`, those of a store with `b`.
 //!
+//! **Times** of triples in windows are those of a standing query ([`crate::environment::Arrivals`]).
+//!
 //! **Chance** comes from the query's seed ([`crate::environment`]): `UUID` is version 4 of RFC 9562 from
 //! two draws, `RAND` has 53 bits.
 
 use super::batch::Batch;
 use super::column::{Made, write_column};
-use super::computation::Operand;
+use super::computation::{Computation, Operand};
 use super::hash::{digest_of_parts, write_hex};
 use super::scalar::Scalar;
 use super::value::{Language, Value};
@@ -21,12 +23,16 @@ use oxiri::Iri;
 use oxrdf::vocab::rdf as rdf_names;
 use oxrdf::{Literal, NamedOrBlankNode, Term, Triple};
 use query::expression::Function;
+use rdf::VertexId;
 
 /// Bytes of a triple term besides itself and its text: blocks, datatypes, its place in the arena.
 const TRIPLE_BYTES: u64 = 512;
 
 /// Bytes of a UUID as an IRI; a blank node's label takes fewer.
 const UUID_BYTES: usize = 45;
+
+/// Nanoseconds that a triple costs, about.
+const TRIPLE_NS: u64 = 200;
 
 /// `RAND`.
 #[allow(
@@ -275,4 +281,40 @@ pub(crate) fn part<'b>(function: Function, value: &Value<'b>) -> Option<Value<'b
         Function::Predicate => Value::Iri(triple.predicate.as_str()),
         _ => Value::of_term(triple.object.as_ref()),
     })
+}
+
+/// `timestamp`: the times of the triples of these rows (milliseconds). A triple that is in no window is an error, and so is any
+/// where nobody knows windows. Whoever knows them is asked once for all rows.
+pub(crate) fn times<'b>(
+    arguments: &[Computation],
+    batch: &Batch<'b>,
+    at: &[u32],
+) -> Result<Operand<'b>, WalkError> {
+    let [subject, predicate, object] = arguments else {
+        unreachable!("a plan is checked for the numbers of arguments");
+    };
+    let Some(arrivals) = batch.terms().environment.arrivals else {
+        return Ok(Operand::One(None));
+    };
+    let bytes = (at.len() * (6 * size_of::<VertexId>() + size_of::<Option<u64>>())) as u64;
+    batch.charge(bytes)?;
+    batch.spend(TRIPLE_NS * at.len() as u64)?;
+    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+    for (part, ids) in [subject, predicate, object].into_iter().zip(&mut parts) {
+        part.ids(batch, at, ids)?;
+    }
+    let [subjects, predicates, objects] = &parts;
+    let triple = |row: usize| [subjects[row], predicates[row], objects[row]];
+    let triples: Vec<[VertexId; 3]> = (0..at.len()).map(triple).collect();
+    let mut times = Vec::with_capacity(at.len());
+    arrivals.latest(&triples, &mut times);
+    assert_eq!(times.len(), at.len(), "a triple has its time");
+    let value = |time_ms: u64| {
+        let time_ms = i64::try_from(time_ms).ok()?;
+        Some(Value::computed(Scalar::Integer(time_ms)))
+    };
+    let column = times.into_iter().map(|time_ms| time_ms.and_then(value));
+    let column = column.collect();
+    batch.discharge(bytes);
+    Ok(Operand::Many(column))
 }
