@@ -138,13 +138,13 @@ fn run(folder: &Path, question: Question, [few, instances]: [u64; 2], until_ms: 
     for step in 0..until_ms / STEP_MS {
         for (stream, batches) in &mut batches {
             if let Some(items) = batches.remove(&step) {
-                hub.push(stream, "source", None, &items)
+                hub.push(stream, "source", None, &items, None)
                     .expect("they are taken");
             }
             let until = (step + 1) * STEP_MS;
             hub.watermark(stream, "source", until).expect("it is there");
         }
-        let ran = hub.advance(&mut |report: StandingReport| {
+        let ran = hub.advance(&mut |somersault::Reported { report, .. }| {
             assert_eq!(report.failure, None);
             rows += report.rows.len();
             times.insert(report.close_ms, report.exec);

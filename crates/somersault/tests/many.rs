@@ -338,11 +338,11 @@ impl Run<'_> {
             .into_iter()
             .zip(&mut self.found)
         {
-            hub.push(STREAM, "source", None, &items)
+            hub.push(STREAM, "source", None, &items, None)
                 .expect("they are taken");
             hub.watermark(STREAM, "source", at_ms + STEP_MS)
                 .expect("it is there");
-            let ran = hub.advance(&mut |report| {
+            let ran = hub.advance(&mut |somersault::Reported { report, .. }| {
                 if report.query == KEEPER {
                     return Ok(ControlFlow::Continue(()));
                 }
