@@ -12,9 +12,7 @@
 //! is from slices of the windows to rows of terms, dealt out to the instances. What matched has to be the same.
 
 use somersault::load::{self, Source, Unwatched, read_decompressed};
-use somersault::{
-    Binding, Bindings, Database, Hub, HubStream, Options, StandingReport, TimedQuads, recorded,
-};
+use somersault::{Binding, Bindings, Database, Hub, HubStream, Options, TimedQuads, recorded};
 use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::ops::ControlFlow;
