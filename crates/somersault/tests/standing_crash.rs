@@ -8,7 +8,8 @@
 
 use oxrdf::{GraphName, Literal, NamedNode, Quad, QuadRef, Term};
 use somersault::{
-    Database, HubStream, Kind, Live, Options, Positions, QueryError, TimedQuads, UpdateRequest,
+    Binding, Bindings, Database, HubStream, Kind, Live, Options, Positions, QueryError, TimedQuads,
+    UpdateRequest,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +29,10 @@ const STREAMS: [&str; 3] = ["urn:kept", "urn:passing", "urn:made"];
 enum Step {
     Stream(HubStream),
     Query(&'static str, String),
+    /// A template, with these instances.
+    Template(&'static str, String, &'static [usize]),
+    Instance(&'static str, usize),
+    DropInstance(&'static str, usize),
     Push {
         stream: &'static str,
         source: &'static str,
@@ -124,6 +129,10 @@ fn beginning() -> Vec<Step> {
     ];
     let texts = texts.into_iter().chain(late);
     steps.extend(texts.map(|(name, text)| Step::Query(name, text)));
+    let many = format!(
+        "#@ report=close,rows r2s=istream\nSELECT ?o {kept} WHERE {{ GRAPH <urn:kept> {{ ?s <urn:p0> ?o }} }}"
+    );
+    steps.push(Step::Template("many", many, &[0, 2]));
     steps
 }
 
@@ -167,7 +176,9 @@ fn script(seed: u64) -> Vec<Step> {
                 random.below(2),
                 random.below(9)
             )),
-            10 => Step::Checkpoint,
+            10 if random.chance(60) => Step::Checkpoint,
+            10 if random.chance(50) => Step::Instance("many", random.below(4)),
+            10 => Step::DropInstance("many", random.below(4)),
             _ if random.chance(50) => Step::Pause("rows"),
             _ => Step::Resume("rows"),
         });
@@ -200,11 +211,36 @@ fn open(disk: &SimDisk) -> Result<(Database, Live), String> {
     Ok((database, live))
 }
 
+/// Named instances, one for each of these vertices.
+fn bindings<'b>(numbers: &[usize]) -> Bindings<'b> {
+    let binding = |number: &usize| {
+        Ok(Binding {
+            name: Some(format!("of {number}")),
+            terms: vec![node("s", *number).into()],
+        })
+    };
+    let rows: Vec<_> = numbers.iter().map(binding).collect();
+    Bindings {
+        parameters: vec!["s".to_owned()],
+        rows: Box::new(rows.into_iter()),
+    }
+}
+
 /// Does a step; what was done already is done.
 fn done(database: &Database, live: &Live, step: &Step) -> Result<(), QueryError> {
     let done = match step {
         Step::Stream(stream) => live.create(stream, Some(0)),
         Step::Query(name, text) => live.register(text, name).map(drop),
+        Step::Template(name, text, instances) => live
+            .register_table(text, name, bindings(instances))
+            .map(drop),
+        Step::Instance(name, number) => live.add_instances(name, bindings(&[*number])).map(drop),
+        Step::DropInstance(name, number) => live
+            .remove_instance(name, &format!("of {number}"))
+            .or_else(|error| match error.kind {
+                Kind::NotFound => Ok(()),
+                _ => Err(error),
+            }),
         Step::Push {
             stream,
             source,

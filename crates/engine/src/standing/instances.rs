@@ -16,6 +16,8 @@
 //! **Memory**: some 60 to 100 bytes an instance of one constant, and twice its name; drawn on the pool of queries, and
 //! given back with the template.
 
+mod kept;
+
 use super::items::too_large;
 use crate::budget::{Budget, Exhausted};
 use crate::change::with_dictionary;
@@ -168,11 +170,7 @@ impl Instances {
             self.add_one(binding.name.map(Into::into), cells);
         }
         if let Err(refused) = self.account() {
-            for number in before + 1..=self.made {
-                if let Some(place) = self.place(number) {
-                    self.remove_at(place);
-                }
-            }
+            self.take_back(before);
             return Err(refused);
         }
         Ok(self.made - before)
@@ -352,6 +350,32 @@ impl Instances {
         let instance = &self.all[self.place(number)?];
         let name = instance.name.clone();
         Some(name.unwrap_or_else(|| format!("{}/{number}", self.template).into()))
+    }
+
+    /// The name that it was given, if it was given one.
+    fn given_name(&self, number: u64) -> Option<&str> {
+        self.all[self.place(number)?].name.as_deref()
+    }
+
+    /// From now on what they hold is drawn on this budget.
+    pub(super) fn draw_on(&mut self, budget: Budget) -> Result<(), QueryError> {
+        self.budget = budget;
+        self.held_bytes = 0;
+        self.account()
+    }
+
+    /// The number of the last one that ever was.
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Forgets those with numbers above `after`.
+    pub(super) fn take_back(&mut self, after: u64) {
+        for number in after + 1..=self.made {
+            if let Some(place) = self.place(number) {
+                self.remove_at(place);
+            }
+        }
     }
 
     /// The numbers of the instances that have these constants.

@@ -389,8 +389,6 @@ impl Keeper for LiveInner {
         self.advance(&mut hub)?;
         let mut image = hub.image()?;
         image.journals = self.journals().clone();
-        let is_kept = |name: &String| image.queries.iter().any(|query| query.name == *name);
-        image.journals.retain(|name, _| is_kept(name));
         freeze();
         Ok(Box::new(image))
     }

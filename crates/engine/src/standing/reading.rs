@@ -24,7 +24,15 @@ pub(super) fn read_template(
     text: &str,
     parameters: &[String],
 ) -> Result<StandingTemplate, QueryError> {
-    let options = &database.shared().options;
+    read_template_with(&database.shared().options, text, parameters)
+}
+
+/// The same with the options that a database is opened with.
+pub(super) fn read_template_with(
+    options: &Options,
+    text: &str,
+    parameters: &[String],
+) -> Result<StandingTemplate, QueryError> {
     let options = parse_options(None, options.text_max_bytes, options.union_default_graph);
     Ok(standing::parse_template(text, &options, parameters)?)
 }

@@ -18,7 +18,6 @@ use super::journal::Journal;
 use super::log::codec::Take;
 use super::log::image::HubImage;
 use super::log::messages::Message;
-use super::reading::read_with;
 use crate::change::{Listener, ReplayMoment};
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
@@ -102,6 +101,8 @@ impl Scan {
             Message::Stream { .. }
             | Message::DropStream { .. }
             | Message::Items(_)
+            | Message::AddInstances { .. }
+            | Message::DropInstance { .. }
             | Message::LateStored
             | Message::Reveal { .. }
             | Message::Promise { .. } => {}
@@ -167,16 +168,30 @@ impl Recovery {
         match message {
             Message::Stream { stream, begin_ms } => forgiven(hub.create_again(&stream, begin_ms)),
             Message::DropStream { name } => forgiven(hub.drop_stream(&name)),
-            Message::Query { name, text, at_ms } => {
-                let query = read_with(&self.options, &text)?;
-                if hub
-                    .register_text(query, None, &name, Some(&text), at_ms)
-                    .is_ok()
-                {
-                    self.registered.insert(name.clone(), moment.number());
-                    self.journals.insert(name, Journal::default());
+            Message::Query {
+                name,
+                text,
+                at_ms,
+                instances,
+            } => {
+                let instances = instances.as_deref();
+                match hub.query_again(&name, &text, instances, at_ms, &self.options) {
+                    Ok(()) => {
+                        self.registered.insert(name.clone(), moment.number());
+                        self.journals.insert(name, Journal::default());
+                        Ok(())
+                    }
+                    // It was read then.
+                    Err(error) if error.kind == Kind::Syntax => Err(error),
+                    Err(error) => forgiven(Err(error)),
                 }
-                Ok(())
+            }
+            Message::AddInstances {
+                template,
+                instances,
+            } => hub.add_again(&template, &instances),
+            Message::DropInstance { template, instance } => {
+                forgiven(hub.remove_instance(&template, &instance))
             }
             Message::DropQuery { name } => {
                 self.journals.remove(&name);
@@ -214,8 +229,9 @@ impl Recovery {
             } => {
                 hub.note_evaluated(&query, close_ms);
                 if let Some(journal) = self.journals.get_mut(&query) {
-                    let lines = lines.into_iter();
-                    lines.for_each(|line| journal.add(line.into(), None));
+                    for line in lines {
+                        journal.add(line.json.into(), line.instance.map(Into::into));
+                    }
                 }
                 Ok(())
             }
@@ -274,7 +290,7 @@ impl Listener for Recovery {
         let live = graph.dictionary.live();
         let mut image = HubImage::decode(kept, live)?;
         let mut hub = Hub::replaying(live);
-        hub.restore(&image, &|text| read_with(&self.options, text))?;
+        hub.restore(&image, &self.options)?;
         self.journals = std::mem::take(&mut image.journals);
         self.hub = Some(hub);
         self.progress = self.scanned(graph.snapshot.number() + 1, log)?;

@@ -1,7 +1,7 @@
 //! Evaluations of a hub: a query that is ready, its report, and what it writes into a stream.
 
 use super::super::items::{BlankScope, TimedQuads};
-use super::super::log::messages::{Message, Source};
+use super::super::log::messages::{Message, ReportLine, Source};
 use super::super::registered::{evaluated, quad_of};
 use super::super::report::StandingReport;
 use super::feed::Said;
@@ -80,17 +80,16 @@ impl Hub {
         let may_repeat = query.planned.query.emit == Emit::AtLeastOnce;
         let mut reports = evaluated.unwrap_or_else(|error| vec![query.failed(ready, error)]);
         let (writes, name) = (query.writes, query.name.clone());
-        let is_kept = query.many.is_none();
         if let Some(target) = writes {
             let rows = reports.iter().flat_map(|report| &report.rows);
             let quads: Vec<Quad> = rows.filter_map(quad_of).collect();
-            let written = self.write(target, (&name, is_kept), ready, quads);
+            let written = self.write(target, &name, ready, quads);
             if let (Err(error), Some(query)) = (written, self.queries.get_mut(&ready.query)) {
                 query.failure = Some(error.message);
             }
         }
         reports.retain(|report| !(policy.rows && report.has_no_rows()));
-        let reported = self.noted((name, is_kept), ready.close, reports)?;
+        let reported = self.noted(name, ready.close, reports)?;
         if !(is_repeatable || may_repeat) {
             self.withheld.extend(reported);
             return self.show_withheld(take);
@@ -106,31 +105,36 @@ impl Hub {
     /// Notes in the log how far a query has come, and what it says there.
     fn noted(
         &mut self,
-        (query, is_kept): (String, bool),
+        query: String,
         close: Time,
         reports: Vec<StandingReport>,
     ) -> Result<Vec<Reported>, QueryError> {
-        if !(is_kept && self.base.keeps_log()) {
+        if !self.base.keeps_log() {
             let unsaid = |report| Reported { report, line: None };
             return Ok(reports.into_iter().map(unsaid).collect());
         }
         let json = |report: &StandingReport| {
-            let line = report.json();
-            line.map_err(|error| QueryError::new(Kind::Internal, error))
+            let json = report.json();
+            Ok(ReportLine {
+                instance: report.instance.as_deref().map(str::to_owned),
+                json: json.map_err(|error| QueryError::new(Kind::Internal, error))?,
+            })
         };
-        let lines: Vec<String> = reports.iter().map(json).collect::<Result<_, _>>()?;
+        let lines: Vec<ReportLine> = reports
+            .iter()
+            .map(json)
+            .collect::<Result<_, QueryError>>()?;
+        let shown: Vec<Arc<str>> = lines.iter().map(|line| line.json.as_str().into()).collect();
         self.said(&Message::Report {
             query,
             close_ms: close.0,
-            lines: lines.clone(),
+            lines,
         });
-        let reported = reports
-            .into_iter()
-            .zip(lines)
-            .map(|(report, line)| Reported {
-                report,
-                line: Some(line.into()),
-            });
+        let reported = reports.into_iter().zip(shown);
+        let reported = reported.map(|(report, line)| Reported {
+            report,
+            line: Some(line),
+        });
         Ok(reported.collect())
     }
 
@@ -156,7 +160,7 @@ impl Hub {
     fn write(
         &mut self,
         target: StreamId,
-        (query, is_kept): (&str, bool),
+        query: &str,
         ready: &Evaluation,
         quads: Vec<Quad>,
     ) -> Result<(), QueryError> {
@@ -169,11 +173,7 @@ impl Hub {
             quads,
         };
         let said = Said {
-            source: if is_kept {
-                Source::Query(query.to_owned())
-            } else {
-                Source::Outside(format!("query {query}"))
-            },
+            source: Source::Query(query.to_owned()),
             next_position: None,
             // It follows from what was said before: with the report, not before it.
             is_later: true,

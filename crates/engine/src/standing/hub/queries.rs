@@ -157,12 +157,13 @@ impl Hub {
         self.refuse_circle(&query, &reads)?;
         let query = Arc::new(query);
         let planned = Planned::new(Arc::clone(&query))?;
-        // Templates are not kept.
-        if let (Some(text), None) = (text, &many) {
+        if let Some(text) = text {
+            let instances = self.kept_instances(many.as_deref(), 0)?;
             self.say(&Message::Query {
                 name: name.clone(),
                 text: text.to_owned(),
                 at_ms,
+                instances,
             })?;
         }
         let writes = self.output(&query, at_ms)?;

@@ -3,27 +3,28 @@
 //! Messages are obeyed, not judged: what was refused then is refused now, and changes nothing either time. Only seals must be
 //! what they were, because the graph has changed by them.
 
+use super::super::instances::Instances;
 use super::super::items::too_large;
 use super::super::log::image::{HubImage, QueryPicture, StreamPicture};
 use super::super::log::items::items_of;
 use super::super::log::messages::{ItemsMessage, Source};
+use super::super::reading::{read_template_with, read_with};
 use super::super::registered::Registered;
 use super::super::report::ReportRow;
 use super::super::revised::Revisions;
 use super::base::Base;
 use super::{Due, Hub, OF_QUERIES, refused};
+use crate::budget::Budget;
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
 use crate::moment::Graph;
-use query::standing::{Relation, StandingQuery};
+use crate::options::Options;
+use query::standing::Relation;
 use rdf::dictionary::LiveDictionary;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use stream::{Differences, Evaluation, PartId, SealPoint, SourceId, StreamId, Time};
-
-/// Reads the text of a query that was registered.
-pub(in crate::standing) type ReadQuery<'r> = dyn Fn(&str) -> Result<StandingQuery, QueryError> + 'r;
 
 /// Which answers the next report of a query is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,14 @@ impl Hub {
 
     /// The log is replayed, and the database open.
     pub(in crate::standing) fn attach(&mut self, database: Database) {
+        let shared = database.shared();
+        for query in self.queries.values_mut() {
+            if let Some(many) = &mut query.many {
+                let budget = Budget::new(&shared.pool, shared.options.query_memory_bytes);
+                // What they hold is held, whether it is granted or not.
+                drop(many.instances.draw_on(budget));
+            }
+        }
         // What the log and the generation brought has ids of the dictionary, all of it.
         let live = database.graph().dictionary.live().counts();
         self.terms.given = self.terms.given.or_more(live);
@@ -69,12 +78,7 @@ impl Hub {
         for (id, settings) in &self.settings {
             image.streams.push(self.picture_of(*id, settings)?);
         }
-        // Templates are not kept.
-        let kept_queries = self
-            .queries
-            .iter()
-            .filter(|(_, query)| query.many.is_none());
-        for (id, query) in kept_queries {
+        for (id, query) in &self.queries {
             let progress = self.streams.progress(*id).map_err(refused)?;
             let (first, extra) = self.streams.history(*id).map_err(refused)?;
             image.queries.push(QueryPicture {
@@ -89,6 +93,11 @@ impl Hub {
                 first_ms: first.0,
                 extra_ms: extra.iter().map(|time| time.0).collect(),
                 answers: query.revisions.iter().flat_map(kept).collect(),
+                instances: self.kept_instances(query.many.as_deref(), 0)?,
+                instance_state: match &query.many {
+                    Some(many) => many.differences.state().clone(),
+                    None => BTreeMap::new(),
+                },
             });
         }
         Ok(image)
@@ -104,11 +113,7 @@ impl Hub {
             let position = self.positions.get(&(id, name.clone())).copied();
             (*number, Source::Outside(name.clone()), position)
         });
-        let queries = self
-            .queries
-            .iter()
-            .filter(|(_, query)| query.many.is_none());
-        let queries = queries.map(|(number, query)| {
+        let queries = self.queries.iter().map(|(number, query)| {
             let source = Source::Query(query.name.clone());
             (SourceId(number.0 + OF_QUERIES), source, None)
         });
@@ -141,7 +146,7 @@ impl Hub {
     pub(in crate::standing) fn restore(
         &mut self,
         image: &HubImage,
-        read: &ReadQuery<'_>,
+        options: &Options,
     ) -> Result<(), QueryError> {
         let number_of: BTreeMap<&str, u64> = image
             .queries
@@ -178,14 +183,24 @@ impl Hub {
             self.late_again(picture)?;
         }
         for query in &image.queries {
-            let text = read(&query.text)?;
-            let (relation, difference) = (text.relation, text.difference);
-            self.register_text(text, None, &query.name, Some(&query.text), query.from_ms)?;
+            self.query_again(
+                &query.name,
+                &query.text,
+                query.instances.as_deref(),
+                query.from_ms,
+                options,
+            )?;
             let id = self.query(&query.name)?;
             if query.is_paused {
                 self.pause(&query.name)?;
             }
             if let Some(registered) = self.queries.get_mut(&id) {
+                let standing = &registered.planned.query;
+                let (relation, difference) = (standing.relation, standing.difference);
+                if let Some(many) = &mut registered.many {
+                    let state = query.instance_state.clone();
+                    many.differences = Differences::resumed(relation, difference, state);
+                }
                 registered.evaluations = query.evaluations;
                 registered.close = query.close_ms.map(Time);
                 registered.failure.clone_from(&query.failure);
@@ -202,6 +217,25 @@ impl Hub {
         }
         self.streams.resumed();
         Ok(())
+    }
+
+    /// Registers a query that the log or a generation tells of.
+    pub(in crate::standing) fn query_again(
+        &mut self,
+        name: &str,
+        text: &str,
+        instances: Option<&[u8]>,
+        at_ms: u64,
+        options: &Options,
+    ) -> Result<(), QueryError> {
+        let Some(instances) = instances else {
+            let query = read_with(options, text)?;
+            self.register_text(query, None, name, Some(text), at_ms)?;
+            return Ok(());
+        };
+        let parameters = Instances::parameters_of(instances)?;
+        let template = read_template_with(options, text, &parameters)?;
+        self.register_again(&template, name, text, instances, at_ms)
     }
 
     /// Takes items that the log tells of. `blanks`: the new blank nodes of their record.

@@ -3,14 +3,15 @@
 //! A table is read, and its terms get their ids, before the hub is asked for anything ([`ReadTemplate`]): a million rows
 //! take seconds, and streams go on meanwhile.
 
-use super::super::instances::{Binding, Bindings};
+use super::super::instances::{Binding, Bindings, Instances};
+use super::super::log::messages::Message;
 use super::super::many::Many;
 use super::super::reading::read_template;
 use super::Hub;
-use crate::budget::Budget;
+use crate::budget::{Budget, Pool};
 use crate::database::Database;
 use crate::error::{Kind, QueryError};
-use query::standing::StandingQuery;
+use query::standing::{StandingQuery, StandingTemplate};
 use rdf::dictionary::TermCounts;
 
 /// A template with its instances, ready to be registered.
@@ -107,19 +108,99 @@ impl Hub {
             }))
         });
         let max = many.instances_max();
+        let before = many.instances.made();
         let mut given = TermCounts::default();
         let added = many.instances.add(&database, &mut given, &mut rows, max);
         self.terms.given = self.terms.given.or_more(given);
-        added
+        let said = self.say_instances(template, before);
+        if said.is_err() {
+            self.many(template)?.instances.take_back(before);
+        }
+        said.and(added)
+    }
+
+    /// Tells the log of the instances with numbers above this one.
+    fn say_instances(&mut self, template: &str, after: u64) -> Result<(), QueryError> {
+        let id = self.query(template)?;
+        let many = self.queries[&id].many.as_deref();
+        if many.is_none_or(|many| many.instances.made() == after) {
+            return Ok(());
+        }
+        match self.kept_instances(many, after)? {
+            Some(instances) => self.say(&Message::AddInstances {
+                template: template.to_owned(),
+                instances,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The instances of a template above a number as the log keeps them; `None` where nobody keeps one.
+    pub(super) fn kept_instances(
+        &self,
+        many: Option<&Many>,
+        after: u64,
+    ) -> Result<Option<Vec<u8>>, QueryError> {
+        let many = many.filter(|_| self.base.keeps_log());
+        let Some(many) = many else {
+            return Ok(None);
+        };
+        let graph = self.base.database()?.graph();
+        let live = graph.dictionary.live();
+        let terms = live.view(live.counts());
+        many.instances.encode(after, &terms).map(Some)
+    }
+
+    /// A template that the log or a generation tells of.
+    pub(in crate::standing) fn register_again(
+        &mut self,
+        template: &StandingTemplate,
+        name: &str,
+        text: &str,
+        instances: &[u8],
+        at_ms: u64,
+    ) -> Result<(), QueryError> {
+        // Of no pool yet: the database is not open.
+        let budget = Budget::new(&Pool::new(u64::MAX), u64::MAX);
+        let parameters = Instances::parameters_of(instances)?;
+        let many = Box::new(Many::new(template, name.to_owned(), parameters, budget));
+        let query = template.query.clone();
+        self.register_text(query, Some(many), name, Some(text), at_ms)?;
+        self.add_again(name, instances)
+    }
+
+    /// Instances that the log or a generation tells of.
+    pub(in crate::standing) fn add_again(
+        &mut self,
+        template: &str,
+        instances: &[u8],
+    ) -> Result<(), QueryError> {
+        let id = self.query(template)?;
+        let Hub {
+            base,
+            terms,
+            queries,
+            ..
+        } = self;
+        let many = queries.get_mut(&id).and_then(|it| it.many.as_mut());
+        let Some(many) = many else {
+            return Ok(());
+        };
+        base.with_dictionary(&mut terms.given, |live| {
+            many.instances.restore(instances, live)
+        })
     }
 
     /// Forgets an instance of a template.
     pub fn remove_instance(&mut self, template: &str, instance: &str) -> Result<(), QueryError> {
+        self.need_instance(template, instance)?;
+        self.say(&Message::DropInstance {
+            template: template.to_owned(),
+            instance: instance.to_owned(),
+        })?;
         let many = self.many(template)?;
-        if many.instances.remove(instance) {
-            return many.instances.account();
-        }
-        Err(no_instance(template, instance))
+        many.instances.remove(instance);
+        many.instances.account()
     }
 
     /// An error where a template has no such instance.

@@ -75,6 +75,10 @@ pub(in crate::standing) struct QueryPicture {
     pub(in crate::standing) extra_ms: Vec<u64>,
     /// Answers that may be revised: their closes, how often they were, and their rows.
     pub(in crate::standing) answers: Vec<(u64, u64, BTreeMap<ReportRow, u64>)>,
+    /// The instances of a template.
+    pub(in crate::standing) instances: Option<Vec<u8>>,
+    /// As `state`, of a template.
+    pub(in crate::standing) instance_state: BTreeMap<(u64, ReportRow), u64>,
 }
 
 impl Image for HubImage {
@@ -258,19 +262,33 @@ fn put_query(put: &mut Put, query: &QueryPicture) {
         put.number(*revision);
         put_bag(put, rows);
     }
+    put.flag(query.instances.is_some());
+    if let Some(instances) = &query.instances {
+        put.raw(instances);
+    }
+    put.number(query.instance_state.len() as u64);
+    for ((number, row), times) in &query.instance_state {
+        put.number(*number);
+        put_row(put, row);
+        put.number(*times);
+    }
 }
 
 fn put_bag(put: &mut Put, bag: &BTreeMap<ReportRow, u64>) {
     put.number(bag.len() as u64);
     for (row, times) in bag {
-        put.number(row.0.len() as u64);
-        for cell in &row.0 {
-            put.flag(cell.is_some());
-            if let Some(term) = cell {
-                put.term(term.as_ref());
-            }
-        }
+        put_row(put, row);
         put.number(*times);
+    }
+}
+
+fn put_row(put: &mut Put, row: &ReportRow) {
+    put.number(row.0.len() as u64);
+    for cell in &row.0 {
+        put.flag(cell.is_some());
+        if let Some(term) = cell {
+            put.term(term.as_ref());
+        }
     }
 }
 
@@ -287,6 +305,8 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
         first_ms: 0,
         extra_ms: Vec::new(),
         answers: Vec::new(),
+        instances: None,
+        instance_state: BTreeMap::new(),
     };
     if take.flag()? {
         query.failure = Some(take.text()?);
@@ -300,21 +320,33 @@ fn take_query(take: &mut Take<'_>) -> Result<QueryPicture, Mistake> {
         let answer = (take.number()?, take.number()?, take_bag(take)?);
         query.answers.push(answer);
     }
+    if take.flag()? {
+        query.instances = Some(take.raw()?.to_vec());
+    }
+    for _ in 0..take.count()? {
+        let key = (take.number()?, take_row(take)?);
+        query.instance_state.insert(key, take.number()?);
+    }
     Ok(query)
 }
 
 fn take_bag(take: &mut Take<'_>) -> Result<BTreeMap<ReportRow, u64>, Mistake> {
     let mut bag = BTreeMap::new();
     for _ in 0..take.count()? {
-        let mut row = Vec::new();
-        for _ in 0..take.count()? {
-            row.push(if take.flag()? {
-                Some(take.term()?)
-            } else {
-                None
-            });
-        }
-        bag.insert(ReportRow(row), take.number()?);
+        let row = take_row(take)?;
+        bag.insert(row, take.number()?);
     }
     Ok(bag)
+}
+
+fn take_row(take: &mut Take<'_>) -> Result<ReportRow, Mistake> {
+    let mut row = Vec::new();
+    for _ in 0..take.count()? {
+        row.push(if take.flag()? {
+            Some(take.term()?)
+        } else {
+            None
+        });
+    }
+    Ok(ReportRow(row))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! stream  drop  query  drop  pause  resume   what people do
+//! instances  drop                            the same, of templates
 //! items  promise                             what a source brought, as text, before anybody is told that it was taken
 //! late  reveal                               what came late is stored, and revises
 //! seal                                       which items a span of a stream has, once and for all
@@ -30,7 +31,16 @@ pub(in crate::standing) enum Message {
         name: String,
         text: String,
         at_ms: u64,
+        /// Of a template.
+        instances: Option<Vec<u8>>,
     },
+    /// Instances of a template come.
+    AddInstances {
+        template: String,
+        instances: Vec<u8>,
+    },
+    /// An instance of a template goes.
+    DropInstance { template: String, instance: String },
     /// A query is dropped.
     DropQuery { name: String },
     /// A query is paused.
@@ -56,8 +66,17 @@ pub(in crate::standing) enum Message {
     Report {
         query: String,
         close_ms: u64,
-        lines: Vec<String>,
+        lines: Vec<ReportLine>,
     },
+}
+
+/// What a query said at a close.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::standing) struct ReportLine {
+    /// The instance of a template that it is of.
+    pub(in crate::standing) instance: Option<String>,
+    /// The report as JSON.
+    pub(in crate::standing) json: String,
 }
 
 /// Items of a source.
@@ -104,6 +123,8 @@ const REPORT: u8 = 9;
 const PROMISE: u8 = 10;
 const LATE_STORED: u8 = 11;
 const REVEAL: u8 = 12;
+const ADD_INSTANCES: u8 = 13;
+const DROP_INSTANCE: u8 = 14;
 
 impl Message {
     /// Appends it.
@@ -115,10 +136,30 @@ impl Message {
                 put.number(*begin_ms);
             }
             Message::DropStream { name } => named(put, DROP_STREAM, name),
-            Message::Query { name, text, at_ms } => {
+            Message::Query {
+                name,
+                text,
+                at_ms,
+                instances,
+            } => {
                 named(put, QUERY, name);
                 put.text(text);
                 put.number(*at_ms);
+                put.flag(instances.is_some());
+                if let Some(instances) = instances {
+                    put.raw(instances);
+                }
+            }
+            Message::AddInstances {
+                template,
+                instances,
+            } => {
+                named(put, ADD_INSTANCES, template);
+                put.raw(instances);
+            }
+            Message::DropInstance { template, instance } => {
+                named(put, DROP_INSTANCE, template);
+                put.text(instance);
             }
             Message::DropQuery { name } => named(put, DROP_QUERY, name),
             Message::Pause { name } => named(put, PAUSE, name),
@@ -152,7 +193,13 @@ impl Message {
                 named(put, REPORT, query);
                 put.number(*close_ms);
                 put.number(lines.len() as u64);
-                lines.iter().for_each(|line| put.text(line));
+                for line in lines {
+                    put.flag(line.instance.is_some());
+                    if let Some(instance) = &line.instance {
+                        put.text(instance);
+                    }
+                    put.text(&line.json);
+                }
             }
         }
     }
@@ -169,6 +216,19 @@ impl Message {
                 name: take.text()?,
                 text: take.text()?,
                 at_ms: take.number()?,
+                instances: if take.flag()? {
+                    Some(take.raw()?.to_vec())
+                } else {
+                    None
+                },
+            },
+            ADD_INSTANCES => Message::AddInstances {
+                template: take.text()?,
+                instances: take.raw()?.to_vec(),
+            },
+            DROP_INSTANCE => Message::DropInstance {
+                template: take.text()?,
+                instance: take.text()?,
             },
             DROP_QUERY => Message::DropQuery { name: take.text()? },
             PAUSE => Message::Pause { name: take.text()? },
@@ -190,7 +250,11 @@ impl Message {
             },
             REPORT => {
                 let (query, close_ms) = (take.text()?, take.number()?);
-                let lines = (0..take.count()?).map(|_| take.text());
+                let lines = (0..take.count()?).map(|_| {
+                    let instance = take.flag()?.then(|| take.text()).transpose()?;
+                    let json = take.text()?;
+                    Ok(ReportLine { instance, json })
+                });
                 Message::Report {
                     query,
                     close_ms,
@@ -346,6 +410,21 @@ mod tests {
                 name: name(),
                 text: "SELECT *".to_owned(),
                 at_ms: 3,
+                instances: None,
+            },
+            Message::Query {
+                name: name(),
+                text: String::new(),
+                at_ms: 0,
+                instances: Some(vec![1, 2]),
+            },
+            Message::AddInstances {
+                template: name(),
+                instances: vec![7],
+            },
+            Message::DropInstance {
+                template: name(),
+                instance: "a".to_owned(),
             },
             Message::DropQuery { name: name() },
             Message::Pause { name: name() },
@@ -378,7 +457,16 @@ mod tests {
             Message::Report {
                 query: name(),
                 close_ms: 800,
-                lines: vec!["{}".to_owned(), String::new()],
+                lines: vec![
+                    ReportLine {
+                        instance: None,
+                        json: "{}".to_owned(),
+                    },
+                    ReportLine {
+                        instance: Some(name()),
+                        json: String::new(),
+                    },
+                ],
             },
         ]
     }
