@@ -11,7 +11,7 @@ use somersault::{
     Binding, Bindings, Database, HubStream, Kind, Live, Options, Positions, QueryError, TimedQuads,
     UpdateRequest,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,7 +151,8 @@ fn script(seed: u64) -> Vec<Step> {
             0..=5 => {
                 let items: Vec<TimedQuads> = (0..=random.below(3))
                     .map(|_| {
-                        let back = random.below(90) as u64;
+                        let most = if random.chance(15) { 400 } else { 90 };
+                        let back = random.below(most) as u64;
                         item(&mut random, time_ms.saturating_sub(back))
                     })
                     .collect();
@@ -356,17 +357,22 @@ fn disk(seed: u64, faults: SimFaults) -> SimDisk {
 
 #[test]
 fn power_cuts_lose_nothing_and_change_no_report() {
-    for seed in seeds::chosen(3, 60) {
+    let seeds = seeds::chosen(3, 60);
+    let is_sample = seeds.end - seeds.start > 1;
+    let mut telling: BTreeSet<String> = BTreeSet::new();
+    for seed in seeds {
         let steps = script(seed);
         let whole = disk(seed, SimFaults::default());
         let expected = match run(&whole, &steps, 0) {
             Ok((_, expected)) => expected,
             Err((step, _)) => panic!("seed {seed}: step {step} failed: {:?}", steps[step]),
         };
-        assert!(
-            expected.0.values().any(|reports| reports.len() > 2),
-            "seed {seed}: hardly anything was reported"
-        );
+        let has_rows = |reports: &Vec<(u64, String)>| {
+            let empty = r#""bindings":[]"#;
+            reports.iter().any(|(_, line)| !line.contains(empty))
+        };
+        let told = expected.0.iter().filter(|(_, reports)| has_rows(reports));
+        telling.extend(told.map(|(query, _)| query.clone()));
         // The cuts of a second one, too: a recovery must survive one.
         for sync in 1..=whole.syncs() {
             let mut disk = disk(
@@ -405,5 +411,6 @@ fn power_cuts_lose_nothing_and_change_no_report() {
                 );
             }
         }
-    }
+    } // All but `makes`, which is called by its stream.
+    assert!(!is_sample || telling.len() >= 8, "{telling:?}");
 }

@@ -83,6 +83,10 @@ impl Stream {
         stream.is_resuming = true;
         stream.vector = Vector::new(1, image.visible);
         stream.open.obey(image.settled);
+        // All of them are waited for, before one of them says something.
+        for &(source, _) in &image.sources {
+            stream.watermarks.join(source, now);
+        }
         for &(source, promised) in &image.sources {
             stream.watermarks.hear(source, promised, now);
         }
